@@ -1,0 +1,120 @@
+"""Entry point: find the subcommand, read its options from its signature, run it."""
+
+import importlib
+import os
+import sys
+import warnings
+
+import jsonargparse
+
+from dna_bigbird import __version__
+from dna_bigbird.errors import InputError
+
+COMMANDS = {
+    "demo-data": "write the semi-synthetic demo: real hg19 background, planted truth",
+    "fetch": "download one input named in data_specs/, or take a local copy, and verify it",
+    "genome": "check and join FASTA files into one indexed reference",
+    "documents": "draw documents from a genome as coordinates",
+    "train-tokenizer": "learn a DNA BPE vocabulary from documents",
+    "tokenize": "turn documents into a token store",
+    "pretrain": "pretrain BigBird with masked tokens and next-sentence prediction",
+    "evaluate-lm": "score a pretrained model on held-out documents beside n-gram baselines",
+    "lift-over": "move a BED file to another assembly with a chain file",
+    "promoter-set": "build promoters and negatives with their splits",
+    "chromatin-set": "build 200-bp bins with one label per peak file",
+    "baseline": "fit the k-mer logistic regression on a labelled set",
+    "finetune": "fine-tune a pretrained model on a labelled set",
+    "evaluate": "score a fine-tuned model on the held-out rows beside its baselines",
+    "predict": "probabilities for every window of a FASTA file",
+    "info": "describe a model bundle",
+    "report": "write the HTML report of a workflow run",
+    "clear-lock": "remove a stale Snakemake lock after proof that its process is dead",
+}
+
+
+class _Parser(jsonargparse.ArgumentParser):
+    """Reports a wrong option in one line and exits with status 2."""
+
+    def error(self, message: str, ex: Exception | None = None):
+        lines = [line.strip(" -") for line in str(message).splitlines() if line.strip(" -")]
+        _fail(f"{'; '.join(lines)}. See: {self.prog} --help")
+
+
+def _fail(message: str) -> None:
+    one_line = " ".join(str(message).split())
+    print(f"dna-bigbird: error: {one_line}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def overview() -> str:
+    """Return the text of `dna-bigbird --help`."""
+    width = max(map(len, COMMANDS))
+    rows = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    return (
+        "usage: dna-bigbird COMMAND [options]\n\n"
+        "BigBird for genomes, from a reference genome to predictions.\n\n"
+        f"commands, in the order the workflow runs them:\n{rows}\n\n"
+        "dna-bigbird COMMAND --help lists the options of a command. Every option may also stand\n"
+        "in a YAML file given with --config. Intervals are 0-based and half-open unless said.\n"
+    )
+
+
+def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
+    """Return the parser of one subcommand and the function that it calls.
+
+    The module `dna_bigbird.cli.<command>` has a function of the same name (dashes become
+    underscores); its signature and docstring are the options and their help.
+    """
+    jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    name = command.replace("-", "_")
+    function = getattr(importlib.import_module(f"dna_bigbird.cli.{name}"), name)
+    parser = _Parser(prog=f"dna-bigbird {command}", description=(function.__doc__ or "").split("Args:")[0])
+    parser.add_argument("--config", action="config", help="YAML file with any of the options below")
+    parser.add_function_arguments(function, fail_untyped=True, sub_configs=True)
+    return parser, function
+
+
+def _underscored(argument: str) -> str:
+    """`--from-huggingface X` and `--from_huggingface X` are the same option."""
+    if not argument.startswith("--"):
+        return argument
+    name, equals, value = argument.partition("=")
+    return "--" + name[2:].replace("-", "_") + equals + value
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run `dna-bigbird`; exits with 0, or with 2 and one line on standard error."""
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(overview(), end="")
+        return
+    if argv[0] in ("-V", "--version"):
+        print(f"dna-bigbird {__version__}")
+        return
+    command, *rest = argv
+    if command not in COMMANDS:
+        _fail(f"unknown command {command!r}. See: dna-bigbird --help")
+    warnings.filterwarnings("ignore", category=DeprecationWarning)
+    try:
+        parser, function = build_parser(command)
+        options = parser.parse_args([_underscored(a) for a in rest])
+        try:
+            settings = parser.instantiate(options)
+        except ValueError as error:  # a settings dataclass refused a contradiction
+            raise InputError(str(error)) from error
+        function(**{key: value for key, value in settings.items() if key != "config"})
+        sys.stdout.flush()
+    except InputError as error:
+        if os.environ.get("DNA_BIGBIRD_TRACEBACK"):
+            raise
+        _fail(str(error))
+    except BrokenPipeError:
+        # The reader (head, less) has gone; Python would complain again while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(141) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Reading compressed text and writing files that are either whole or absent."""
+
+import contextlib
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from dna_bigbird.errors import InputError
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def sha256_of(path: Path) -> str:
+    """Return the hexadecimal SHA-256 of a file."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def partial_path(path: Path) -> Path:
+    """Return the name under which `path` is written until it is complete."""
+    return path.with_name(f".{path.name}.partial")
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path that becomes `path` if the block succeeds.
+
+    On any error the temporary file is removed and `path` stays as it was. A killed
+    process leaves at most the hidden partial file, which the next run overwrites.
+    One process writes one path at a time.
+
+    Raises:
+        InputError: If the disk is full or the folder cannot be written to.
+    """
+    path = Path(path)
+    temporary = partial_path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)
+        yield temporary
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise readable_write_error(path, error) from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def atomic_directory(path: Path) -> Iterator[Path]:
+    """Yield an empty temporary folder that replaces `path` if the block succeeds.
+
+    Raises:
+        InputError: If the disk is full or the folder cannot be written to.
+    """
+    path = Path(path)
+    temporary = partial_path(path)
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        yield temporary
+        shutil.rmtree(path, ignore_errors=True)
+        temporary.replace(path)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise readable_write_error(path, error) from error
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def readable_write_error(path: Path, error: OSError) -> Exception:
+    """Turn a failed write into the line a user reads; other failures stay as they are."""
+    if error.filename is not None and not str(error.filename).startswith(str(path.parent)):
+        return error  # something else than the output failed, for example a missing input
+    reason = error.strerror or str(error)  # h5py raises OSError with a text and no errno
+    return InputError(
+        f"{path}: cannot write it: {reason}; nothing was left behind. "
+        f"Is the disk full, or the folder read-only? See: df -h {path.parent}"
+    )
+
+
+def is_gzip(path: Path) -> bool:
+    """Tell whether a file starts like gzip (bgzip too), whatever its name."""
+    with open(path, "rb") as stream:
+        return stream.read(2) == GZIP_MAGIC
+
+
+def open_binary_or_stdin(path: Path | str):
+    """Open a file, or standard input for '-'.
+
+    Raises:
+        InputError: If there is no such file, or it is a folder.
+    """
+    if str(path) == "-":
+        return sys.stdin.buffer
+    if Path(path).is_dir():
+        raise InputError(f"{path}: this is a folder; expected a file")
+    try:
+        return open(path, "rb")  # noqa: SIM115 - the caller closes it
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except PermissionError:
+        raise InputError(f"{path}: no permission to read it") from None
+
+
+@contextlib.contextmanager
+def open_text(path: Path | str) -> Iterator[TextIO]:
+    """Open plain, gzip or bgzip text, or standard input for '-'; compression is seen from the bytes.
+
+    Lines end in LF, CRLF or CR, all given as LF.
+
+    Raises:
+        InputError: If the file is missing, is not text, or its compression is cut off or damaged.
+    """
+    raw = open_binary_or_stdin(path)
+    buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    name = "standard input" if str(path) == "-" else str(path)
+    binary = gzip.GzipFile(fileobj=buffered) if buffered.peek(2)[:2] == GZIP_MAGIC else buffered
+    try:
+        with io.TextIOWrapper(binary, encoding="utf-8", newline=None) as text:
+            yield text
+    except EOFError as error:
+        raise InputError(
+            f"{name}: the gzip stream ends in the middle; the file is truncated. Copy it again"
+        ) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{name}: damaged gzip data ({error}). Copy it again") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: this is not text (byte {error.start}: {error.reason})") from error
+    finally:
+        if raw is not sys.stdin.buffer:
+            raw.close()

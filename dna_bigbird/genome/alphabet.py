@@ -1,0 +1,41 @@
+"""The letters of DNA: A, C, G, T and N."""
+
+BASES = "ACGTN"
+IUPAC_AMBIGUOUS = "RYSWKMBDHV"
+"""Codes for more than one possible base; all of them become N."""
+
+_TO_BASES = str.maketrans(
+    BASES + BASES.lower() + IUPAC_AMBIGUOUS + IUPAC_AMBIGUOUS.lower() + "Uu",
+    BASES + BASES + "N" * (2 * len(IUPAC_AMBIGUOUS)) + "TT",
+)
+_COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+_ALLOWED = frozenset(BASES)
+
+
+def normalise(sequence: str) -> str:
+    """Return the sequence in upper case over A, C, G, T, N.
+
+    Lower case (soft masking) is kept as sequence, IUPAC codes become N, U becomes T.
+
+    Raises:
+        ValueError: Naming the first other character and its position, counted from 1.
+
+    Example:
+        >>> normalise("acgtRyNu")
+        'ACGTNNNT'
+    """
+    result = sequence.translate(_TO_BASES)
+    if not _ALLOWED.issuperset(result):
+        position, letter = next((i, c) for i, c in enumerate(result) if c not in _ALLOWED)
+        raise ValueError(f"{letter!r} at position {position + 1} is no DNA letter")
+    return result
+
+
+def reverse_complement(sequence: str) -> str:
+    """Return the other strand, read in its own direction, of a normalised sequence.
+
+    Example:
+        >>> reverse_complement("AACGN")
+        'NCGTT'
+    """
+    return sequence.translate(_COMPLEMENT)[::-1]

@@ -1,0 +1,58 @@
+"""A piece of a genome."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Interval:
+    """A 0-based, half-open interval; `strand` is '+', '-' or '.' where it has no meaning."""
+
+    chrom: str
+    start: int
+    end: int
+    strand: str = "+"
+
+    @property
+    def length(self) -> int:
+        """Length in base pairs."""
+        return self.end - self.start
+
+    def overlap(self, other: "Interval") -> int:
+        """Return how many base pairs both intervals share, whatever their strands.
+
+        Example:
+            >>> Interval("chr1", 0, 10).overlap(Interval("chr1", 8, 20))
+            2
+        """
+        if self.chrom != other.chrom:
+            return 0
+        return max(0, min(self.end, other.end) - max(self.start, other.start))
+
+    def centred(self, length_bp: int) -> "Interval":
+        """Return the window of `length_bp` with the same centre; it may run past the chromosome.
+
+        Example:
+            >>> Interval("chr1", 1000, 1200).centred(1000)
+            Interval(chrom='chr1', start=600, end=1600, strand='+')
+        """
+        start = (self.start + self.end) // 2 - length_bp // 2
+        return Interval(self.chrom, start, start + length_bp, self.strand)
+
+
+def parse_region(text: str) -> Interval:
+    """Read a region as samtools writes it: `chr1:1,001-2,000`, 1-based with both ends included.
+
+    Raises:
+        ValueError: If the text has another form or the range is empty.
+
+    Example:
+        >>> parse_region("chr22:20,000,001-21,000,000")
+        Interval(chrom='chr22', start=20000000, end=21000000, strand='+')
+    """
+    chrom, colon, span = text.rpartition(":")
+    first, dash, last = span.replace(",", "").partition("-")
+    if not (chrom and colon and dash and first.isdigit() and last.isdigit()):
+        raise ValueError(f"{text!r} is no region; write it as chr22:20,000,001-21,000,000")
+    if not 1 <= int(first) <= int(last):
+        raise ValueError(f"region {text!r} is empty or starts below 1 (regions count from 1)")
+    return Interval(chrom, int(first) - 1, int(last))
