@@ -107,7 +107,7 @@ def open_binary_or_stdin(path: Path | str):
     if Path(path).is_dir():
         raise InputError(f"{path}: this is a folder; expected a file")
     try:
-        return open(path, "rb")  # noqa: SIM115 - the caller closes it
+        return open(path, "rb")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except PermissionError:

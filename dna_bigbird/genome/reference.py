@@ -1,0 +1,75 @@
+"""Making the reference: several FASTA files in, one checked plain FASTA out."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_path
+from dna_bigbird.genome.fasta_stream import dna_of, read_fasta
+
+LINE_BP = 60
+
+
+def join_fasta(
+    inputs: list[Path], output: Path, check: Callable[[dict[str, int]], None]
+) -> dict[str, int]:
+    """Write the records of all inputs into one FASTA file and return their lengths in bp.
+
+    Args:
+        check: Called with the lengths before the file gets its final name; it may refuse them.
+
+    Raises:
+        InputError: If a file is malformed, no DNA, or two records have the same name.
+    """
+    lengths: dict[str, int] = {}
+    origin: dict[str, Path] = {}
+    with atomic_path(output) as partial:
+        with open(partial, "w") as stream:
+            for path in inputs:
+                for record in read_fasta(path):
+                    if record.name in origin:
+                        raise InputError(
+                            f"{path}:{record.line}: {record.name!r} also stands in "
+                            f"{origin[record.name]}; every chromosome may come once"
+                        )
+                    dna_of(record, path)
+                    origin[record.name], lengths[record.name] = path, len(record.letters)
+                    stream.write(f">{record.name}\n")
+                    for start in range(0, len(record.letters), LINE_BP):
+                        stream.write(record.letters[start : start + LINE_BP] + "\n")
+        check(lengths)
+    output.with_name(output.name + ".fai").unlink(missing_ok=True)
+    return lengths
+
+
+def check_assembly(
+    lengths: Mapping[str, int],
+    *,
+    assembly: str,
+    expected: Mapping[str, int],
+    guess: str | None,
+    pieces: bool,
+) -> None:
+    """Hold chromosome lengths against the assembly they are said to be.
+
+    Args:
+        expected: Length in bp by chromosome name (`chr1`); empty for an assembly without a table.
+        guess: The assembly whose table the lengths fit, if any.
+        pieces: Shorter chromosomes are pieces, not errors.
+
+    Raises:
+        InputError: Naming the first chromosome whose length is wrong.
+    """
+    other = guess if guess and guess != assembly else None
+    for name, length in lengths.items():
+        usual = name if name.startswith("chr") else f"chr{name}"
+        usual = "chrM" if usual == "chrMT" else usual
+        right = expected.get(usual)
+        if right is None or length == right or (pieces and length < right and not other):
+            continue
+        hint = (
+            f"The lengths fit {other}: is the FASTA {other}?"
+            if other
+            else "If it holds only the first bases of chromosomes, say so: --pieces true"
+        )
+        raise InputError(f"{name} is {length:,} bp long, in {assembly} it has {right:,} bp. {hint}")

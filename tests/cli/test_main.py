@@ -1,0 +1,63 @@
+"""The command line as a whole: help, versions, one-line errors, exit status."""
+
+import subprocess
+import sys
+
+import pytest
+
+from dna_bigbird import __version__
+from dna_bigbird.cli.main import COMMANDS, build_parser, main, overview
+
+
+def test_overview_names_every_command():
+    assert all(f"  {name} " in overview() for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_for_every_option(command):
+    parser, _ = build_parser(command)
+    text = parser.format_help()
+    assert len(text) > 200
+    for action in parser._actions:
+        assert action.help, f"{command} {action.dest} has no help text"
+
+
+def test_unknown_command_is_one_line_and_status_2(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["predikt"])
+    assert capsys.readouterr().err == (
+        "dna-bigbird: error: unknown command 'predikt'. See: dna-bigbird --help\n"
+    )
+
+
+def test_unknown_option_is_one_line_and_status_2(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["predict", "--fastq", "x"])
+    error = capsys.readouterr().err
+    assert "fastq" in error or "fasta" in error
+    assert error.count("\n") == 1
+    assert error.endswith("See: dna-bigbird predict --help\n")
+
+
+def test_dashes_and_underscores_are_the_same_option(capsys, tmp_path):
+    for option in ("--batch-size", "--batch_size"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["predict", "--fasta", "x", "--model", str(tmp_path / "none"), option, "0"])
+        assert "--batch_size 0: expected at least 1" in capsys.readouterr().err
+
+
+def test_module_and_script_agree():
+    text = subprocess.run(
+        [sys.executable, "-m", "dna_bigbird", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert text == f"dna-bigbird {__version__}\n"
+
+
+def test_help_is_quick_to_load():
+    """Listing the commands must not import torch."""
+    code = "import sys; from dna_bigbird.cli.main import overview; overview(); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,83 @@
+"""A folder of the package imports only what its row on the README's map names."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "dna_bigbird"
+ALLOWED = {
+    "genome": set(),
+    "demo": {"genome"},
+    "inputs": set(),
+    "attention": set(),
+    "evaluation": set(),
+    "corpus": {"genome"},
+    "models": {"attention"},
+    "baselines": set(),
+    "datasets": {"genome", "corpus"},
+    "tasks": {"models", "baselines", "datasets", "evaluation"},
+    "inference": {"models", "genome", "corpus", "datasets"},
+    "report": {"evaluation"},
+}
+EVERYWHERE = {"errors", "files", "__version__"}
+LIBRARIES = {
+    "pytorch_lightning": {"tasks", "datasets", "cli"},
+    "transformers": {"interop"},
+    "pybedtools": {"genome"},
+    "pyfaidx": {"genome"},
+    "h5py": {"datasets", "inference"},
+}
+
+
+def imports_of(path: Path) -> list[tuple[int, str]]:
+    """Every imported module of a file, with its line, wherever in the file it stands."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: write imports in full"
+            base = node.module or ""
+            full = [f"{base}.{alias.name}" for alias in node.names]
+            found += [(node.lineno, name) for name in full]
+    return found
+
+
+def violations(path: Path, folder: str) -> list[str]:
+    wrong = []
+    for line, module in imports_of(path):
+        parts = module.split(".")
+        if parts[0] == "dna_bigbird" and len(parts) > 1 and folder != "cli":
+            target = parts[1]
+            if target not in ALLOWED[folder] | EVERYWHERE | {folder}:
+                wrong.append(f"{path.name}:{line}: {folder}/ may not import {target}/")
+        homes = LIBRARIES.get(parts[0])
+        if homes is not None and folder not in homes:
+            wrong.append(f"{path.name}:{line}: {parts[0]} belongs in {sorted(homes)}")
+    return wrong
+
+
+def folders() -> list[str]:
+    return sorted(p.name for p in PACKAGE.iterdir() if p.is_dir() and (p / "__init__.py").exists())
+
+
+@pytest.mark.parametrize("folder", folders())
+def test_folder_imports_what_its_row_allows(folder):
+    assert folder in ALLOWED or folder == "cli", f"{folder}/ has no row on the map"
+    wrong = [
+        v for path in sorted((PACKAGE / folder).rglob("*.py")) for v in violations(path, folder)
+    ]
+    assert wrong == []
+
+
+def test_a_wrong_import_would_be_seen(tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text("def f():\n    from dna_bigbird.cli import main\n    import pyfaidx\n")
+    assert len(violations(bad, "attention")) == 2
+
+
+def test_config_modules_load_without_torch():
+    """Help texts and the workflow read settings; they must not wait for torch."""
+    for path in PACKAGE.rglob("config.py"):
+        assert not any(m.split(".")[0] == "torch" for _, m in imports_of(path)), path
