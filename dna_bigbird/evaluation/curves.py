@@ -1,0 +1,192 @@
+"""ROC and precision-recall curves as thin tables, for drawing.
+
+A curve of a million rows is drawn from at most 200 of its points; scores such as the AUROC are
+computed from all rows elsewhere (`evaluation/binary.py`), never from these points.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.metrics import precision_recall_curve, roc_curve
+
+COLUMNS = ("label", "source", "curve", "x", "y")
+MICRO = "micro-average"
+MACRO = "macro-average"
+CHANCE = "chance"
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One point: ROC is false against true positive rate, PR is recall against precision."""
+
+    label: str
+    source: str
+    curve: str
+    x: float
+    y: float
+
+
+def curve_rows(
+    labels: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+    names: Sequence[str],
+    *,
+    max_points: int = 200,
+    labels_up_to: int = 30,
+) -> list[CurvePoint]:
+    """Return thinned ROC and PR curves of every label, their averages, and the chance lines.
+
+    Args:
+        labels: (rows, labels) of 0 and 1.
+        scores: For each source, such as "model" and "kmer", (rows, labels); larger is more positive.
+            Rows where any source of a label is not finite are left out of that label for all sources.
+        names: Name of each label; a name that comes again gets its number: `p300 (2)`.
+        max_points: Largest number of points of one curve.
+        labels_up_to: With more labels than this only the averages are returned.
+
+    Returns:
+        For each label with a positive and a negative row: `roc` and `pr` points for every source and
+        for `chance` (the diagonal; the share of positives). With two or more such labels also
+        `macro-average` (mean over labels of the curves, at equal x) and `micro-average` (all cells of
+        all labels pooled). A label without positives or negatives has no curve and no part in an average.
+
+    Raises:
+        ValueError: If the shapes do not belong together.
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 2 or labels.shape[1] != len(names):
+        raise ValueError(f"labels are {labels.shape}, expected (rows, {len(names)})")
+    scores = {source: np.asarray(values, dtype=float) for source, values in scores.items()}
+    for source, values in scores.items():
+        if values.shape != labels.shape:
+            raise ValueError(f"scores of {source!r} are {values.shape}, labels {labels.shape}")
+    usable = np.ones(labels.shape, dtype=bool)
+    for values in scores.values():
+        usable &= np.isfinite(values)
+    positives = ((labels == 1) & usable).sum(axis=0)
+    defined = [i for i in range(len(names)) if 0 < positives[i] < usable[:, i].sum()]
+
+    points: list[CurvePoint] = []
+    if len(names) <= labels_up_to:
+        unique = _numbered(names)
+        for i in defined:
+            keep = usable[:, i]
+            truth = labels[keep, i]
+            for source, values in scores.items():
+                points += _both(unique[i], source, truth, values[keep, i], max_points)
+            points += _chance(unique[i], float(truth.mean()))
+    if len(defined) < 2:
+        return points
+    for source, values in scores.items():
+        points += _macro(labels, values, usable, defined, source, max_points)
+        cells = usable[:, defined]
+        points += _both(
+            MICRO, source, labels[:, defined][cells], values[:, defined][cells], max_points
+        )
+    prevalence = positives[defined] / usable[:, defined].sum(axis=0)
+    points += _chance(MACRO, float(prevalence.mean()))
+    points += _chance(MICRO, float(positives[defined].sum() / usable[:, defined].sum()))
+    return points
+
+
+def write_curves(points: Iterable[CurvePoint]) -> str:
+    """Return `curves.tsv`: one point a row, six digits, with a header."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for p in points:
+        writer.writerow([p.label, p.source, p.curve, f"{p.x:.6g}", f"{p.y:.6g}"])
+    return text.getvalue()
+
+
+def roc_points(labels: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the false and true positive rate at every threshold, from (0, 0) to (1, 1)."""
+    false_rate, true_rate, _ = roc_curve(labels, scores, drop_intermediate=True)
+    return false_rate, true_rate
+
+
+def pr_points(labels: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return recall and precision at every threshold, recall rising.
+
+    The point that scikit-learn adds at recall 0 is replaced by the precision of the highest
+    threshold, so that no perfect precision is drawn which was not measured.
+    """
+    precision, recall, _ = precision_recall_curve(labels, scores)
+    recall, precision = recall[::-1], precision[::-1]
+    return recall, np.concatenate([precision[1:2], precision[1:]])
+
+
+def thin(x: np.ndarray, y: np.ndarray, max_points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Keep at most `max_points` of a curve, evenly along its drawn length, both ends included.
+
+    Example:
+        >>> x, y = thin(np.arange(5.0), np.zeros(5), 3)
+        >>> x.tolist()
+        [0.0, 2.0, 4.0]
+    """
+    if max_points < 2:
+        raise ValueError(f"max_points is {max_points}, a curve needs at least 2")
+    if len(x) <= max_points:
+        return x, y
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    wanted = np.linspace(0.0, along[-1], max_points)
+    keep = np.unique(np.searchsorted(along, wanted, side="left").clip(0, len(x) - 1))
+    keep[-1] = len(x) - 1
+    return x[keep], y[keep]
+
+
+def _both(
+    label: str, source: str, truth: np.ndarray, values: np.ndarray, max_points: int
+) -> list[CurvePoint]:
+    rows = _points(label, source, "roc", *thin(*roc_points(truth, values), max_points))
+    return rows + _points(label, source, "pr", *thin(*pr_points(truth, values), max_points))
+
+
+def _macro(
+    labels: np.ndarray,
+    values: np.ndarray,
+    usable: np.ndarray,
+    defined: list[int],
+    source: str,
+    max_points: int,
+) -> list[CurvePoint]:
+    """Average the curves at equal x; the area under each is then the mean of the labels' areas."""
+    grid = np.linspace(0.0, 1.0, min(max_points - 1, 101))
+    roc = np.zeros(len(grid))
+    pr = np.zeros(len(grid))
+    for i in defined:
+        keep = usable[:, i]
+        false_rate, true_rate = roc_points(labels[keep, i], values[keep, i])
+        roc += np.interp(grid, false_rate, true_rate)
+        recall, precision = pr_points(labels[keep, i], values[keep, i])
+        # Precision at the first threshold that reaches this recall: average precision is a step sum.
+        reached = np.searchsorted(recall, grid, side="left").clip(0, len(recall) - 1)
+        pr += precision[reached]
+    roc_x = np.concatenate([[0.0], grid])  # a curve may rise at false positive rate 0
+    roc_y = np.concatenate([[0.0], roc / len(defined)])
+    return _points(MACRO, source, "roc", roc_x, roc_y) + _points(
+        MACRO, source, "pr", grid, pr / len(defined)
+    )
+
+
+def _chance(label: str, prevalence: float) -> list[CurvePoint]:
+    ends = np.array([0.0, 1.0])
+    return _points(label, CHANCE, "roc", ends, ends) + _points(
+        label, CHANCE, "pr", ends, np.full(2, prevalence)
+    )
+
+
+def _points(label: str, source: str, curve: str, x: np.ndarray, y: np.ndarray) -> list[CurvePoint]:
+    return [CurvePoint(label, source, curve, float(a), float(b)) for a, b in zip(x, y, strict=True)]
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return result
