@@ -1,0 +1,89 @@
+"""A bundle comes back as it was saved, or says in one line why it cannot."""
+
+import json
+import shutil
+
+import pytest
+import torch
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.inference import load_bundle
+from dna_bigbird.inference.bundle import FILES, build_model, save_bundle
+
+
+@pytest.fixture
+def copy(bundle_folder, tmp_path):
+    return shutil.copytree(bundle_folder, tmp_path / "copy")
+
+
+def test_weights_and_settings_come_back(bundle_folder, tmp_path):
+    first = load_bundle(bundle_folder)
+    save_bundle(
+        tmp_path / "again",
+        model=first.model,
+        config=first.config,
+        tokenizer_bytes=first.tokenizer.model_bytes,
+        metrics=first.metrics,
+        card="# tiny\n",
+    )
+    for name in FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (bundle_folder / name).read_bytes(), name
+    assert not first.model.training
+
+
+def test_tied_weights_are_stored_once_and_stay_tied(bundle_folder, tmp_path):
+    bundle = load_bundle(bundle_folder)
+    config = {"task": "pretraining", "encoder": bundle.config["encoder"]}
+    model = build_model(config)
+    save_bundle(
+        tmp_path / "lm",
+        model=model,
+        config=config,
+        tokenizer_bytes=bundle.tokenizer.model_bytes,
+        metrics={},
+        card="",
+    )
+    loaded = load_bundle(tmp_path / "lm").model
+    for (name, a), b in zip(model.state_dict().items(), loaded.state_dict().values(), strict=True):
+        assert torch.equal(a, b), name
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_named(copy, name):
+    (copy / name).unlink()
+    with pytest.raises(InputError, match=f"copy: the bundle has no {name}"):
+        load_bundle(copy)
+
+
+def test_no_folder():
+    with pytest.raises(InputError, match="no such model bundle"):
+        load_bundle("nowhere")
+
+
+def test_damaged_weights(copy):
+    path = copy / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"model\.safetensors: damaged weights"):
+        load_bundle(copy)
+
+
+def test_weights_of_another_architecture(copy):
+    config = json.loads((copy / "config.json").read_text())
+    config["encoder"]["hidden_size"] = 48
+    config["encoder"]["num_heads"] = 3
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match="different bundles"):
+        load_bundle(copy)
+
+
+def test_newer_format(copy):
+    (copy / "config.json").write_text('{"format_version": 99}')
+    with pytest.raises(InputError, match="format_version is 99"):
+        load_bundle(copy)
+
+
+def test_a_pickle_is_never_loaded(copy):
+    """A torch pickle under the name of the weights is refused, not run."""
+    torch.save({"x": torch.ones(1)}, copy / "model.safetensors")
+    with pytest.raises(InputError, match="damaged weights"):
+        load_bundle(copy)
