@@ -1,0 +1,213 @@
+"""BED files: reading, checking against a genome, start sites.
+
+BED counts from 0 and leaves the end out, as everything inside this package does.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import open_text
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.interval import Interval
+
+EPD_SPAN_BP = 60
+"""EPD draws a promoter as -49..+10 around its start site; columns 7 and 8 span the site and what follows."""
+
+
+@dataclass(frozen=True)
+class BedRow:
+    """One line: interval (strand '.' if not given), columns 4 and 5 as text, all later columns."""
+
+    interval: Interval
+    name: str
+    score: str
+    line_number: int
+    extra: tuple[str, ...] = ()
+
+
+def read_bed(path: Path | str) -> list[BedRow]:
+    """Read a whole BED file; see `iter_bed`."""
+    return list(iter_bed(path))
+
+
+def iter_bed(path: Path | str) -> Iterator[BedRow]:
+    """Yield the rows of a BED file with three columns or more, plain, gzip or bgzip.
+
+    Columns stand between tabs, or between any blanks on a line without a tab. Blank lines,
+    comments (`#`) and lines that start with `track` or `browser` are skipped; line ends may
+    be LF or CRLF. narrowPeak and broadPeak are BED files too.
+
+    Raises:
+        InputError: With file and line, if a row has fewer than three columns, a start or an
+            end that is no whole number, a negative start, an end that is not beyond the start,
+            or a strand other than '+', '-', '.'.
+    """
+    with open_text(path) as text:
+        for number, raw in enumerate(text, start=1):
+            line = raw.strip()
+            if not line or line.startswith("#") or line.split(None, 1)[0] in ("track", "browser"):
+                continue
+            yield _parse(line, f"{path}:{number}", number)
+
+
+def _parse(line: str, where: str, number: int) -> BedRow:
+    fields = [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+    if len(fields) < 3:
+        raise InputError(
+            f"{where}: {len(fields)} column{'s' * (len(fields) != 1)}, expected at least 3 "
+            "(chromosome, start, end) between tabs or blanks. Is this a BED file?"
+        )
+    start, end = (_whole(fields[i], what, where) for i, what in ((1, "start"), (2, "end")))
+    if start < 0:
+        raise InputError(f"{where}: start {start} is negative; the first base of a BED file is 0")
+    if start == end:
+        raise InputError(
+            f"{where}: start and end are both {start}, an empty row. BED starts count from 0 and "
+            "ends are left out; if this file counts from 1, subtract 1 from every start"
+        )
+    if start > end:
+        raise InputError(f"{where}: start {start} is beyond end {end}; expected start < end")
+    strand = fields[5] if len(fields) > 5 else "."
+    if strand not in ("+", "-", "."):
+        raise InputError(f"{where}: strand (column 6) is {strand!r}, expected '+', '-' or '.'")
+    name, score = (fields[i] if len(fields) > i else "." for i in (3, 4))
+    return BedRow(Interval(fields[0], start, end, strand), name, score, number, tuple(fields[6:]))
+
+
+def _whole(text: str, what: str, where: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(
+            f"{where}: {what} is {text!r}, expected a whole number. "
+            "Is this a header? Put '#' in front of it"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Rows on a genome, named as it names its chromosomes, and how many were left out."""
+
+    rows: list[BedRow]
+    absent: int
+    """Rows on chromosomes that the genome does not have."""
+    beyond: int
+    """Rows past the end of a chromosome of which the genome has only a piece."""
+
+
+def place(
+    rows: Iterable[BedRow], genome: Genome, path: Path | str, *, pieces: bool = False
+) -> Placed:
+    """Put BED rows on a genome.
+
+    Rows on chromosomes that the genome does not have are left out and counted. With `pieces`
+    (the FASTA holds only the first part of a chromosome) the same goes for rows past its end.
+
+    Raises:
+        InputError: Naming file and line, if a row ends beyond its chromosome (unless `pieces`),
+            or if none of the rows is on the genome.
+    """
+    names: dict[str, str | None] = {}
+    kept: list[BedRow] = []
+    absent = beyond = 0
+    for row in rows:
+        chrom = row.interval.chrom
+        if chrom not in names:
+            names[chrom] = _resolved(genome, chrom)
+        name = names[chrom]
+        if name is None:
+            absent += 1
+        elif row.interval.end > genome.lengths[name]:
+            if not pieces:
+                raise _beyond_error(row, genome, name, path)
+            beyond += 1
+        else:
+            here = row.interval
+            kept.append(
+                BedRow(
+                    Interval(name, here.start, here.end, here.strand),
+                    row.name,
+                    row.score,
+                    row.line_number,
+                    row.extra,
+                )
+            )
+    if not kept:
+        raise InputError(_nothing_placed(path, genome, names, beyond))
+    return Placed(kept, absent, beyond)
+
+
+def check_inside(rows: Iterable[BedRow], genome: Genome, path: Path | str) -> None:
+    """Refuse the first row that is not wholly on the genome.
+
+    Raises:
+        InputError: Naming file and line, for an unknown chromosome or an end beyond its end.
+    """
+    for row in rows:
+        try:
+            name = genome.resolve(row.interval.chrom)
+        except InputError as error:
+            raise InputError(f"{path}:{row.line_number}: {error}") from None
+        if row.interval.end > genome.lengths[name]:
+            raise _beyond_error(row, genome, name, path)
+
+
+def _resolved(genome: Genome, chrom: str) -> str | None:
+    try:
+        return genome.resolve(chrom)
+    except InputError:
+        return None
+
+
+def _beyond_error(row: BedRow, genome: Genome, name: str, path: Path | str) -> InputError:
+    return InputError(
+        f"{path}:{row.line_number}: end {row.interval.end:,} is beyond the end of {name} "
+        f"({genome.lengths[name]:,} bp in {genome.path.name}). Is the BED on another assembly? "
+        "If the FASTA holds only the first part of the chromosome, say so: --pieces true"
+    )
+
+
+def _nothing_placed(
+    path: Path | str, genome: Genome, names: dict[str, str | None], beyond: int
+) -> str:
+    if not names:
+        return f"{path}: no row in it; expected a BED file with at least one"
+    if beyond:
+        return f"{path}: none of its rows is inside {genome.path.name}"
+    found, there = (", ".join(list(x)[:5]) for x in (names, genome.lengths))
+    return (
+        f"{path}: none of its chromosomes ({found}) is in {genome.path.name} (it has {there}). "
+        "Is this the right genome?"
+    )
+
+
+def start_site(row: BedRow, path: Path | str) -> Interval:
+    """Return the 1-bp interval of the start site that a row describes, with its strand.
+
+    A row of 1 bp is the site itself. A row of 60 bp with columns 7 and 8 is in EPD's own
+    geometry (UCSC's track has the same): the site is column 7 on '+', column 8 minus 1 on '-'.
+
+    Raises:
+        InputError: Naming file and line, for another width or a row without a strand.
+    """
+    here, where = row.interval, f"{path}:{row.line_number}"
+    if here.strand == ".":
+        raise InputError(f"{where}: no strand (column 6); a start site needs '+' or '-'")
+    if here.length == 1:
+        return here
+    if here.length != EPD_SPAN_BP or len(row.extra) < 2:
+        raise InputError(
+            f"{where}: the row is {here.length} bp wide; expected the start site alone (1 bp), "
+            f"or EPD's {EPD_SPAN_BP}-bp rows with the site in columns 7 and 8"
+        )
+    thick_start = _whole(row.extra[0], "column 7", where)
+    thick_end = _whole(row.extra[1], "column 8", where)
+    site = thick_start if here.strand == "+" else thick_end - 1
+    if not here.start <= site < here.end:
+        raise InputError(
+            f"{where}: the start site {site} (columns 7 and 8) lies outside the row "
+            f"({here.start}-{here.end})"
+        )
+    return Interval(here.chrom, site, site + 1, here.strand)

@@ -1,0 +1,120 @@
+"""Moving single bases (start sites) to another assembly with a UCSC chain file."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyliftover
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import open_text
+from dna_bigbird.genome.bed import BedRow, start_site
+from dna_bigbird.genome.interval import Interval
+
+
+@dataclass(frozen=True)
+class LiftedSite:
+    """A start site on the new assembly, and where it was."""
+
+    site: Interval
+    name: str
+    origin: Interval
+
+    @property
+    def strand_changed(self) -> bool:
+        """Whether the new assembly holds this piece the other way round."""
+        return self.site.strand != self.origin.strand
+
+
+@dataclass(frozen=True)
+class UnliftedSite:
+    """A start site with no single place on the new assembly, and the reason."""
+
+    name: str
+    origin: Interval
+    reason: str
+
+
+def read_chain(path: Path) -> pyliftover.LiftOver:
+    """Read a chain file, plain or gzip.
+
+    Raises:
+        InputError: If it is missing, damaged, or no chain file.
+    """
+    with open_text(path) as text:
+        content = text.read()
+    first = next((x for x in content.splitlines() if x.strip() and not x.startswith("#")), "")
+    if not first.startswith("chain "):
+        raise InputError(
+            f"{path}: the first line is {first[:30]!r}, expected a UCSC chain file, "
+            "whose first line starts with 'chain'"
+        )
+    try:
+        return pyliftover.LiftOver(io.BytesIO(content.encode()))
+    except Exception as error:  # pyliftover raises bare Exception for whatever it finds wrong
+        raise InputError(f"{path}: cannot read this chain file: {error}") from error
+
+
+def lift_sites(
+    rows: list[BedRow], chain: pyliftover.LiftOver, path: Path | str
+) -> tuple[list[LiftedSite], list[UnliftedSite]]:
+    """Lift the start site of every row, one base at a time.
+
+    Lifted sites come sorted by chromosome name, position, strand and name; lost ones in the
+    order of the file. A site is lost if its base was deleted, its chromosome is not in the
+    chain, it has several targets, or its target lies on another chromosome.
+
+    Args:
+        path: The file the rows come from, for messages.
+
+    Raises:
+        InputError: If a row is no start site (see `start_site`).
+    """
+    lifted: list[LiftedSite] = []
+    lost: list[UnliftedSite] = []
+    for row in rows:
+        origin = start_site(row, path)
+        targets = chain.convert_coordinate(origin.chrom, origin.start, origin.strand)
+        reason = _reason_for_loss(origin.chrom, targets)
+        if reason:
+            lost.append(UnliftedSite(row.name, origin, reason))
+        else:
+            chrom, position, strand, _ = targets[0]
+            site = Interval(chrom, position, position + 1, strand)
+            lifted.append(LiftedSite(site, row.name, origin))
+    lifted.sort(key=lambda x: (x.site, x.name))
+    return lifted, lost
+
+
+def _reason_for_loss(chrom: str, targets: list[tuple] | None) -> str:
+    if targets is None:
+        return "chromosome not in the chain"
+    if not targets:
+        return "deleted"
+    if len(targets) > 1:
+        places = ", ".join(f"{name}:{position}" for name, position, *_ in targets)
+        return f"several targets ({places})"
+    if targets[0][0] != chrom:
+        return f"to another chromosome ({targets[0][0]})"
+    return ""
+
+
+def write_lifted(path: Path, lifted: list[LiftedSite]) -> None:
+    """Write BED6: column 5 holds the old `chromosome:start:strand`, its start counted from 0."""
+    with open(path, "w", encoding="utf-8") as stream:
+        for x in lifted:
+            old = f"{x.origin.chrom}:{x.origin.start}:{x.origin.strand}"
+            row = (x.site.chrom, x.site.start, x.site.end, x.name, old, x.site.strand)
+            print(*row, sep="\t", file=stream)
+
+
+def write_unlifted(path: Path, lifted: list[LiftedSite], lost: list[UnliftedSite]) -> None:
+    """Write the lost sites with their old coordinates (from 0), below three lines of counts."""
+    with open(path, "w", encoding="utf-8") as stream:
+        print(f"# lifted: {len(lifted)}", file=stream)
+        print(f"# lost: {len(lost)}", file=stream)
+        print(f"# strand changed: {sum(x.strand_changed for x in lifted)}", file=stream)
+        print("name", "chrom", "start", "end", "strand", "reason", sep="\t", file=stream)
+        for x in lost:
+            old = (x.origin.chrom, x.origin.start, x.origin.end, x.origin.strand)
+            print(x.name, *old, x.reason, sep="\t", file=stream)

@@ -1,0 +1,150 @@
+"""Lift-over: a chain small enough to follow by hand, and the real one."""
+
+import gzip
+import shutil
+
+import pytest
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.bed import place, read_bed
+from dna_bigbird.genome.liftover import lift_sites, read_chain
+
+# chrA 0-10 -> chrA 5-15; 10-12 deleted; 12-20 -> 15-23.  chrA 30-40 turns round: new size 50,
+# reverse strand 10-20 is forward 30-40, so 30 -> 39.  chrB 0-10 -> chrC.  chrA 50-60 -> two places.
+CHAIN = """\
+chain 100 chrA 100 + 0 20 chrA 50 + 5 23 1
+10 2 0
+8
+
+chain 90 chrA 100 + 30 40 chrA 50 - 10 20 2
+10
+
+chain 80 chrB 10 + 0 10 chrC 10 + 0 10 3
+10
+
+chain 70 chrA 100 + 50 60 chrA 50 + 40 50 4
+10
+
+chain 60 chrA 100 + 50 60 chrA 50 + 24 34 5
+10
+"""
+SITES = """\
+chrA\t0\t1\tfirst\t0\t+
+chrA\t11\t12\tgap\t0\t+
+chrA\t12\t13\tafter_gap\t0\t-
+chrA\t30\t31\tturned\t0\t+
+chrA\t31\t32\tturned_too\t0\t-
+chrB\t3\t4\tmoved\t0\t+
+chrA\t55\t56\ttwice\t0\t+
+chrZ\t1\t2\tunknown\t0\t+
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    chain, sites = tmp_path / "a.chain", tmp_path / "sites.bed"
+    chain.write_text(CHAIN)
+    sites.write_text(SITES)
+    return chain, sites
+
+
+def test_by_hand(files):
+    chain, sites = files
+    lifted, lost = lift_sites(read_bed(sites), read_chain(chain), sites)
+    assert [(x.name, x.site, x.strand_changed) for x in lifted] == [
+        ("first", Interval("chrA", 5, 6, "+"), False),
+        ("after_gap", Interval("chrA", 15, 16, "-"), False),
+        ("turned_too", Interval("chrA", 38, 39, "+"), True),
+        ("turned", Interval("chrA", 39, 40, "-"), True),
+    ]
+    assert [(x.name, x.reason) for x in lost] == [
+        ("gap", "deleted"),
+        ("moved", "to another chromosome (chrC)"),
+        ("twice", "several targets (chrA:45, chrA:29)"),
+        ("unknown", "chromosome not in the chain"),
+    ]
+
+
+def test_command_line(files, tmp_path, capsys):
+    chain, sites = files
+    out, lost = tmp_path / "new" / "out.bed", tmp_path / "new" / "lost.tsv"
+    main(
+        [
+            "lift-over",
+            f"--input={sites}",
+            f"--chain={chain}",
+            f"--output={out}",
+            f"--unlifted={lost}",
+        ]
+    )
+    assert capsys.readouterr().err == "4 lifted, 4 lost, 2 changed strand\n"
+    assert out.read_text().splitlines()[0] == "chrA\t5\t6\tfirst\tchrA:0:+\t+"
+    assert lost.read_text().splitlines()[:5] == [
+        "# lifted: 4",
+        "# lost: 4",
+        "# strand changed: 2",
+        "name\tchrom\tstart\tend\tstrand\treason",
+        "gap\tchrA\t11\t12\t+\tdeleted",
+    ]
+
+
+def test_what_is_no_chain_file(tmp_path, files):
+    with pytest.raises(InputError, match=r"missing\.chain: no such file"):
+        read_chain(tmp_path / "missing.chain")
+    with pytest.raises(
+        InputError, match=r"sites\.bed: the first line is 'chrA.*expected a UCSC chain"
+    ):
+        read_chain(files[1])
+    broken = tmp_path / "broken.chain"
+    broken.write_text(CHAIN.replace("10 2 0", "10 2"))
+    with pytest.raises(InputError, match=r"broken\.chain: cannot read this chain file"):
+        read_chain(broken)
+    cut = tmp_path / "cut.chain.gz"
+    cut.write_bytes(gzip.compress(CHAIN.encode())[:-20])
+    with pytest.raises(InputError, match=r"cut\.chain\.gz: .*truncated"):
+        read_chain(cut)
+
+
+def test_real_promoters_lift_to_the_expected_file(real_data, tmp_path, capsys):
+    """24,733 of 24,736 lift, 3 are lost, 40 change strand; chr17 and chr22 agree byte for byte."""
+    promoters, out = real_data / "promoters", tmp_path / "hg19.bed"
+    main(
+        [
+            "lift-over",
+            f"--input={promoters / 'epdnew_human_hg38_without_chr1_chr2.bed.gz'}",
+            f"--chain={real_data / 'chain' / 'hg38ToHg19.over.chain.gz'}",
+            f"--output={out}",
+            f"--unlifted={tmp_path / 'lost.tsv'}",
+        ]
+    )
+    assert capsys.readouterr().err == "24733 lifted, 3 lost, 40 changed strand\n"
+    ours = [x for x in out.read_text().splitlines() if x.split("\t")[0] in ("chr17", "chr22")]
+    with gzip.open(promoters / "epdnew_human_hg19_lifted_chr17_chr22.bed.gz", "rt") as stream:
+        assert ours == stream.read().splitlines()
+
+
+def test_initiator_stands_at_the_lifted_sites(real_data, tmp_path):
+    """Pyrimidine at -1 and purine at +1 on either strand: a shift by one base would lose it."""
+    with open(tmp_path / "pieces.fa", "w") as joined:
+        for path in sorted((real_data / "genome").glob("*.fa.gz")):
+            with gzip.open(path, "rt") as stream:
+                shutil.copyfileobj(stream, joined)
+    genome = Genome(tmp_path / "pieces.fa")
+    bed = real_data / "promoters" / "epdnew_human_hg19_lifted_chr17_chr22.bed.gz"
+    sites = [row.interval for row in place(read_bed(bed), genome, bed, pieces=True).rows]
+
+    def share_of_yr(strand, shift):
+        pairs = []
+        for s in sites:
+            if s.strand == strand:
+                step = shift if strand == "+" else -shift
+                lo, hi = (s.start - 1, s.end) if strand == "+" else (s.start, s.end + 1)
+                pairs.append(genome.fetch(Interval(s.chrom, lo + step, hi + step, strand)))
+        assert len(pairs) >= 50
+        return sum(p[0] in "CT" and p[1] in "AG" for p in pairs) / len(pairs)
+
+    for strand in "+-":
+        assert share_of_yr(strand, 0) > 0.5
+        assert max(share_of_yr(strand, shift) for shift in (-3, -2, -1, 1, 2, 3)) < 0.3
