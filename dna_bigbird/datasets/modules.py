@@ -1,0 +1,316 @@
+"""Batches for training: every example is a function of its number, and nothing else.
+
+A run is a stream of micro-batches numbered 0, 1, 2, …; process r of W, in accumulation pass a of
+optimizer step s, trains on number (s * accumulate + a) * W + r. So the stream is the same for any
+number of data workers, for one process that accumulates or several that do not, and after a
+restart, which only has to know the step.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from dna_bigbird.datasets.tokenized import TokenizedRows
+
+# B batch, T tokens, P predicted positions of the whole batch, L labels
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+PAD_ID = 0
+
+
+class PretrainingBatch(NamedTuple):
+    """Sentence pairs with masked tokens; padding stands on the right."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    positions_P: Tensor
+    """Places of the predicted tokens in the flattened (B * T)."""
+    labels_P: Tensor
+    """Their original ids."""
+    is_random_next_B: Tensor
+    """0: the second part follows the first; 1: it comes from anywhere."""
+    predicted_B: Tensor
+    """How many of the P belong to each example."""
+    examples_B: Tensor
+    """Numbers of the examples."""
+
+
+class LabelledBatch(NamedTuple):
+    """Windows with their labels; padding stands on the right."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    labels_BL: Tensor
+    """float32, 0 or 1."""
+    examples_B: Tensor
+    """Rows of the labelled set."""
+
+
+def pad_right(rows: Sequence[np.ndarray], fill: int) -> Tensor:
+    """Stack rows of ids as int64 (B, T), filled up on the right."""
+    padded = np.full((len(rows), max(map(len, rows))), fill, dtype=np.int64)
+    for i, row in enumerate(rows):
+        padded[i, : len(row)] = row
+    return torch.from_numpy(padded)
+
+
+def padding_of(rows: Sequence[np.ndarray]) -> Tensor:
+    """Return bool (B, T), True where `pad_right` fills up."""
+    lengths = torch.tensor([len(row) for row in rows])
+    return torch.arange(int(lengths.max()))[None, :] >= lengths[:, None]
+
+
+def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatch:
+    """Join numbered examples of datasets.pretraining.PretrainExamples."""
+    rows = [example["token_ids"] for _, example in examples]
+    token_ids_BT = pad_right(rows, PAD_ID)
+    width = token_ids_BT.shape[1]
+    positions = [i * width + np.asarray(e["positions"]) for i, (_, e) in enumerate(examples)]
+    labels = [np.asarray(e["labels"]) for _, e in examples]
+    return PretrainingBatch(
+        token_ids_BT=token_ids_BT,
+        is_padding_BT=padding_of(rows),
+        segment_ids_BT=pad_right([e["segment_ids"] for _, e in examples], 0),
+        positions_P=torch.from_numpy(np.concatenate(positions).astype(np.int64)),
+        labels_P=torch.from_numpy(np.concatenate(labels).astype(np.int64)),
+        is_random_next_B=torch.tensor([int(e["is_next"]) for _, e in examples]),
+        predicted_B=torch.tensor([len(part) for part in labels]),
+        examples_B=torch.tensor([index for index, _ in examples]),
+    )
+
+
+class MicroBatches(Sampler[list[int]]):
+    """The micro-batches `first`, `first + stride`, … without end, or up to `stop`."""
+
+    def __init__(
+        self,
+        numbers_of: Callable[[int], list[int]],
+        *,
+        first: int,
+        stride: int,
+        stop: int | None = None,
+    ) -> None:
+        self.numbers_of = numbers_of
+        self.first = first
+        self.stride = stride
+        self.stop = stop
+
+    def __iter__(self) -> Iterator[list[int]]:
+        number = self.first
+        while self.stop is None or number < self.stop:
+            yield self.numbers_of(number)
+            number += self.stride
+
+
+class _Numbered(Dataset):
+    """Examples with their numbers, through any object with `__getitem__`."""
+
+    def __init__(self, examples: Any) -> None:
+        self.examples = examples
+
+    def __getitem__(self, index: int) -> tuple[int, dict]:
+        return index, self.examples[index]
+
+
+class _Rows(Dataset):
+    """Tokenized rows by number, a reverse complement by the bitwise complement (~) of the number."""
+
+    def __init__(self, rows: TokenizedRows) -> None:
+        self.rows = rows
+
+    def __getitem__(self, number: int) -> tuple[int, np.ndarray, np.ndarray]:
+        place = number if number >= 0 else ~number
+        ids = self.rows.ids(place, strand="+" if number >= 0 else "-")
+        return int(self.rows.rows[place]), ids, self.rows.labels[place]
+
+
+def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> LabelledBatch:
+    """Join tokenized windows."""
+    ids = [row[1] for row in rows]
+    return LabelledBatch(
+        token_ids_BT=pad_right(ids, PAD_ID),
+        is_padding_BT=padding_of(ids),
+        labels_BL=torch.from_numpy(np.stack([row[2] for row in rows]).astype(np.float32)),
+        examples_B=torch.tensor([row[0] for row in rows]),
+    )
+
+
+class StreamData(pl.LightningDataModule):
+    """A training stream that starts at the trainer's step, and a fixed validation set.
+
+    Args:
+        train, validation: Datasets for `collate`.
+        train_numbers: Example numbers of a micro-batch of the training stream.
+        validation_batches: Example numbers of every validation batch.
+    """
+
+    def __init__(
+        self,
+        *,
+        train: Dataset,
+        train_numbers: Callable[[int], list[int]],
+        validation: Dataset,
+        validation_batches: list[list[int]],
+        collate: Callable,
+        accumulate: int,
+        workers: int,
+    ) -> None:
+        super().__init__()
+        self.train = train
+        self.train_numbers = train_numbers
+        self.validation = validation
+        self.validation_batches = validation_batches
+        self.collate = collate
+        self.accumulate = accumulate
+        self.workers = workers
+
+    def train_dataloader(self) -> DataLoader:
+        """Return the stream from the trainer's step on, this process's share of it."""
+        trainer = self.trainer
+        done = trainer.global_step * self.accumulate
+        world, rank = trainer.world_size, trainer.global_rank
+        sampler = MicroBatches(self.train_numbers, first=done * world + rank, stride=world)
+        return self._loader(self.train, sampler, self.workers)
+
+    def val_dataloader(self) -> DataLoader:
+        """Return this process's share of the validation batches; no example comes twice."""
+        sampler = MicroBatches(
+            self.validation_batches.__getitem__,
+            first=self.trainer.global_rank,
+            stride=self.trainer.world_size,
+            stop=len(self.validation_batches),
+        )
+        return self._loader(self.validation, sampler, workers=0)
+
+    def _loader(self, dataset: Dataset, sampler: MicroBatches, workers: int) -> DataLoader:
+        return DataLoader(
+            dataset,
+            batch_sampler=sampler,
+            collate_fn=self.collate,
+            num_workers=workers,
+            pin_memory=torch.cuda.is_available(),
+        )
+
+
+def pretraining_data(
+    train: Any,
+    validation: Any,
+    *,
+    batch_size: int,
+    validation_examples: int,
+    accumulate: int = 1,
+    workers: int = 0,
+) -> StreamData:
+    """Micro-batch m of pretraining is examples m * batch_size … (m + 1) * batch_size - 1."""
+
+    def numbers(batch: int) -> list[int]:
+        return list(range(batch * batch_size, (batch + 1) * batch_size))
+
+    return StreamData(
+        train=_Numbered(train),
+        train_numbers=numbers,
+        validation=_Numbered(validation),
+        validation_batches=chunks(list(range(validation_examples)), batch_size),
+        collate=collate_pretraining,
+        accumulate=accumulate,
+        workers=workers,
+    )
+
+
+def labelled_data(
+    train: TokenizedRows,
+    validation: TokenizedRows,
+    *,
+    seed: int,
+    batch_size: int,
+    block_size: int,
+    both_strands: bool,
+    accumulate: int = 1,
+    workers: int = 0,
+) -> StreamData:
+    """Micro-batches of a labelled set, in the order of `LabelledOrder`."""
+    order = LabelledOrder(
+        train.lengths_by_strand,
+        seed=seed,
+        batch_size=batch_size,
+        block_size=block_size,
+        both_strands=both_strands,
+    )
+    by_length = sorted(range(len(validation)), key=lambda place: len(validation.ids(place)))
+    return StreamData(
+        train=_Rows(train),
+        train_numbers=order.micro_batch,
+        validation=_Rows(validation),
+        validation_batches=chunks(by_length, batch_size),
+        collate=collate_labelled,
+        accumulate=accumulate,
+        workers=workers,
+    )
+
+
+class LabelledOrder:
+    """Which rows, on which strand, make each micro-batch of a labelled set.
+
+    Example e of the stream is row `permutation(seed, epoch)[e % n]` with epoch e // n, reverse
+    complemented if the (seed, epoch) coin says so. Examples are taken in pools of `POOL_BATCHES`
+    micro-batches; within a pool they are put together by their number of attention blocks, so
+    that most batches hold one length class, and the batches are shuffled again.
+
+    Args:
+        lengths_by_strand: Tokens of every row, shape (2, n): as it is, reverse complemented.
+    """
+
+    POOL_BATCHES = 8
+
+    def __init__(
+        self,
+        lengths_by_strand: np.ndarray,
+        *,
+        seed: int,
+        batch_size: int,
+        block_size: int,
+        both_strands: bool,
+    ) -> None:
+        self.blocks_by_strand = -(-np.asarray(lengths_by_strand) // block_size)
+        self.seed = seed
+        self.batch_size = batch_size
+        self.both_strands = both_strands
+        self._epoch: tuple[int, np.ndarray] | None = None
+        self._pool: tuple[int, list[list[int]]] | None = None
+
+    def micro_batch(self, number: int) -> list[int]:
+        """Return row places; a reverse complement is the bitwise complement (~) of its place."""
+        pool, slot = divmod(number, self.POOL_BATCHES)
+        if self._pool is None or self._pool[0] != pool:
+            self._pool = (pool, self._build_pool(pool))
+        return self._pool[1][slot]
+
+    def _build_pool(self, pool: int) -> list[list[int]]:
+        size = self.POOL_BATCHES * self.batch_size
+        numbers = np.array([self._example(e) for e in range(pool * size, (pool + 1) * size)])
+        place, reverse = np.where(numbers < 0, ~numbers, numbers), (numbers < 0).astype(int)
+        numbers = numbers[np.argsort(self.blocks_by_strand[reverse, place], kind="stable")]
+        batches = numbers.reshape(self.POOL_BATCHES, self.batch_size)
+        shuffled = np.random.default_rng([self.seed, 1, pool]).permutation(self.POOL_BATCHES)
+        return [batches[i].tolist() for i in shuffled]
+
+    def _example(self, example: int) -> int:
+        count = self.blocks_by_strand.shape[1]
+        epoch, position = divmod(example, count)
+        if self._epoch is None or self._epoch[0] != epoch:
+            rng = np.random.default_rng([self.seed, 0, epoch])
+            places = rng.permutation(count)
+            coins = rng.random(count) < 0.5
+            self._epoch = (epoch, np.where(coins & self.both_strands, ~places, places))
+        return int(self._epoch[1][position])
+
+
+def chunks(values: list, size: int) -> list[list]:
+    """Cut a list into pieces of `size`; the last may be shorter."""
+    return [values[i : i + size] for i in range(0, len(values), size)]

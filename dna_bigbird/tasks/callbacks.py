@@ -1,0 +1,237 @@
+"""What happens around training steps: random numbers, history, checkpoints."""
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
+from tqdm import tqdm
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_path
+from dna_bigbird.tasks.objective import Objective, Sums, add_sums, ratios
+from dna_bigbird.tasks.run_folder import best_path, note, prune, step_path
+
+
+class AtomicCheckpointIO(TorchCheckpointIO):
+    """Writes a checkpoint beside its place and renames it; reads without running code.
+
+    Lightning's own writer goes through the system's temporary folder, which may be another disk,
+    so that a killed run can leave half a file under the final name.
+    """
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None
+    ) -> None:
+        """Write the whole checkpoint or none."""
+        with atomic_path(Path(path)) as partial:
+            torch.save(checkpoint, partial)
+
+    def load_checkpoint(
+        self, path: Any, map_location: Any = None, weights_only: bool | None = None
+    ) -> dict[str, Any]:
+        """Read tensors and plain values only, whatever is asked."""
+        return torch.load(path, map_location=map_location, weights_only=True)
+
+
+def is_step_end(trainer: pl.Trainer, batch_idx: int) -> bool:
+    """Tell whether this micro-batch ended an optimizer step (and not only an accumulation)."""
+    return (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+
+
+class SeededBatches(pl.Callback):
+    """Makes dropout a function of (seed, micro-batch number).
+
+    torch draws dropout from its global generator, so that generator is set before every
+    micro-batch. Nothing then depends on what was drawn before: not on a restart, not on how often
+    was validated, not on the number of processes.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        """Set the generator."""
+        number = batch_idx * trainer.world_size + trainer.global_rank
+        state = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)[0]
+        torch.manual_seed(int(state >> np.uint64(1)))
+
+
+class History(pl.Callback):
+    """Rows of (step, split, name, value), kept in the checkpoints; progress; a stop at NaN.
+
+    Training figures are sums over `log_every` steps, divided once. On a terminal there is a
+    progress bar; elsewhere one line a validation.
+    """
+
+    def __init__(self, log_every: int) -> None:
+        self.log_every = log_every
+        self.rows: list[list] = []
+        self.window: Sums = {}
+        self.bar: tqdm | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a restart needs."""
+        return {"rows": self.rows, "window": {k: v.cpu() for k, v in self.window.items()}}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue the history of a checkpoint."""
+        self.rows, self.window = state_dict["rows"], state_dict["window"]
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Open the progress bar."""
+        self.window = {k: v.to(pl_module.device) for k, v in self.window.items()}
+        self.bar = tqdm(
+            desc="training",
+            unit=" steps",
+            total=trainer.max_steps,
+            initial=trainer.global_step,
+            disable=None if trainer.is_global_zero else True,
+        )
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Add up the step's figures."""
+        add_sums(self.window, outputs["sums"])
+        ends_step = is_step_end(trainer, batch_idx)
+        ends_window = ends_step and trainer.global_step % self.log_every == 0
+        if pl_module.device.type == "cpu" or ends_window:  # a look costs a GPU its lead
+            self._stop_at_nan(trainer, pl_module, outputs, batch)
+        if ends_step and self.bar is not None:
+            self.bar.update()
+        if ends_window:
+            sums = {
+                name: trainer.strategy.reduce(value, reduce_op="sum")
+                for name, value in self.window.items()
+            }
+            self.window = {}
+            rate = trainer.optimizers[0].param_groups[0]["lr"]
+            self._record(trainer, "train", ratios(sums) | {"next_learning_rate": rate})
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Write down the validation."""
+        self._record(trainer, "validation", pl_module.validation_metrics)
+        if trainer.is_global_zero and self.bar is not None and self.bar.disable:
+            figures = pl_module.validation_metrics.items()
+            text = ", ".join(f"{name} {value:.4g}" for name, value in figures)
+            print(
+                f"step {trainer.global_step}/{trainer.max_steps}: validation {text}",
+                file=sys.stderr,
+            )
+
+    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Close the progress bar."""
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+    def table(self) -> str:
+        """Return history.tsv."""
+        lines = [f"{step}\t{split}\t{name}\t{value:.6g}" for step, split, name, value in self.rows]
+        return "\n".join(["step\tsplit\tname\tvalue", *lines]) + "\n"
+
+    def _record(self, trainer: pl.Trainer, split: str, figures: dict[str, float]) -> None:
+        self.rows += [[trainer.global_step, split, name, value] for name, value in figures.items()]
+        for logger in trainer.loggers:
+            named = {f"{split}/{name}": value for name, value in figures.items()}
+            logger.log_metrics(named, step=trainer.global_step)
+
+    def _stop_at_nan(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any
+    ) -> None:
+        if all(bool(torch.isfinite(value).all()) for value in self.window.values()):
+            return
+        here = math.isfinite(float(outputs["loss"]))
+        since = f" (or up to {self.log_every} steps before)" if here else ""
+        examples = batch.examples_B.tolist()
+        shown = ", ".join(map(str, examples[:16])) + (", …" if len(examples) > 16 else "")
+        raise InputError(
+            f"training diverged: the loss is not a number at step {trainer.global_step}{since}, "
+            f"on process {trainer.global_rank}, in the batch of examples {shown}. Try a smaller "
+            "--training.learning_rate, more --training.warmup_steps or --training.gradient_clip 1"
+        )
+
+
+class Checkpoints(pl.Callback):
+    """Saves the training state, remembers the best validation, stops when patience ends.
+
+    Comes after `History` in the list of callbacks, so that its rows are in the state.
+    """
+
+    def __init__(self, folder: Path, *, every: int, validate_every: int, patience: int) -> None:
+        self.folder = folder
+        self.every = every
+        self.validate_every = validate_every
+        self.patience = patience
+        self.best_step: int | None = None
+        self.best_metrics: dict[str, float] = {}
+        self.validations_since_best = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a restart needs."""
+        return {
+            "best_step": self.best_step,
+            "best_metrics": self.best_metrics,
+            "validations_since_best": self.validations_since_best,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        for name, value in state_dict.items():
+            setattr(self, name, value)
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Say where training continues; a run that had lost its patience does not go on."""
+        if trainer.global_step and trainer.is_global_zero:
+            note(f"{self.folder}: continuing after step {trainer.global_step}")
+        self._stop_if_out_of_patience(trainer)
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Save between validations, if asked to."""
+        step = trainer.global_step
+        due = is_step_end(trainer, batch_idx) and self.every and step % self.every == 0
+        if due and step % self.validate_every:  # a validation saves anyway, once it is over
+            self._save(trainer)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: Objective) -> None:
+        """Keep the weights if they are the best so far, and save."""
+        metrics = pl_module.validation_metrics
+        value = metrics[pl_module.monitor]
+        sign = -1 if pl_module.mode == "min" else 1
+        best = self.best_metrics.get(pl_module.monitor, math.nan)
+        if self.best_step is None or (math.isfinite(value) and not sign * value <= sign * best):
+            self.best_step, self.best_metrics = trainer.global_step, dict(metrics)
+            self.validations_since_best = 0
+            trainer.save_checkpoint(best_path(self.folder, self.best_step), weights_only=True)
+        else:
+            self.validations_since_best += 1
+        self._save(trainer)
+        self._stop_if_out_of_patience(trainer)
+
+    def _save(self, trainer: pl.Trainer) -> None:
+        trainer.save_checkpoint(step_path(self.folder, trainer.global_step))
+        if trainer.is_global_zero:
+            prune(self.folder)
+
+    def _stop_if_out_of_patience(self, trainer: pl.Trainer) -> None:
+        if self.patience and self.validations_since_best >= self.patience:
+            trainer.should_stop = True

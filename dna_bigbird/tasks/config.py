@@ -1,0 +1,82 @@
+"""Settings of one training run."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a model is trained; what it is and what it reads are settings of their own."""
+
+    max_steps: int = 1000
+    """Optimizer steps of the whole run."""
+    batch_size: int = 32
+    """Examples in one forward pass of one process."""
+    accumulate: int = 1
+    """Forward passes added up before an optimizer step (per process)."""
+    learning_rate: float = 1e-4
+    """Largest learning rate, reached at the end of the warm-up."""
+    warmup_steps: int = 0
+    """Steps over which the learning rate rises from 0; afterwards it falls to 0 at `max_steps`."""
+    weight_decay: float = 0.01
+    """Decoupled weight decay; biases and LayerNorms are spared."""
+    gradient_clip: float = 0.0
+    """Largest norm of the whole gradient; 0 leaves it alone, as the paper's code does."""
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    """Arithmetic: float32, or bfloat16 autocast over float32 weights."""
+    validate_every: int = 100
+    """Optimizer steps between two validations; divides `max_steps`, so the last step is validated."""
+    validation_examples: int = 0
+    """Examples of one validation, the same ones every time; 0 takes the whole validation split
+    (pretraining draws examples without end and needs a number: 0 means 256 there)."""
+    checkpoint_every_steps: int = 0
+    """Steps between two checkpoints, besides the one after every validation; 0: only those."""
+    log_every: int = 20
+    """Steps whose mean makes one row of training figures in history.tsv."""
+    patience: int = 0
+    """Validations without improvement after which training stops; 0 never stops early."""
+    positive_weight: float = 1.0
+    """Weight of a positive label in the loss of a labelled set (8 for chromatin in the paper)."""
+    both_strands: bool = True
+    """Show a labelled window as its reverse complement every second time, by chance."""
+    devices: int = 1
+    """Processes (one per GPU, if there are any) on one node."""
+    nodes: int = 1
+    """Nodes of the cluster that train together."""
+    workers: int = 0
+    """Processes that prepare data for each training process; the examples do not depend on it."""
+    tensorboard: bool = False
+    """Write TensorBoard files to the folder of the checkpoints."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_steps", "batch_size", "accumulate", "validate_every", "log_every"):
+            _at_least(1, name, getattr(self, name))
+        for name in ("devices", "nodes"):
+            _at_least(1, name, getattr(self, name))
+        for name in ("workers", "patience", "warmup_steps", "checkpoint_every_steps"):
+            _at_least(0, name, getattr(self, name))
+        for name in ("validation_examples", "weight_decay", "gradient_clip"):
+            _at_least(0, name, getattr(self, name))
+        for name in ("learning_rate", "positive_weight"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"--{name} is {getattr(self, name)}; expected more than 0")
+        if self.warmup_steps >= self.max_steps:
+            raise ValueError(
+                f"--warmup_steps {self.warmup_steps} is not below --max_steps {self.max_steps}: "
+                "the learning rate would never reach its height; 10 % of the steps is usual"
+            )
+        if self.max_steps % self.validate_every:
+            raise ValueError(
+                f"--max_steps {self.max_steps} is not a multiple of --validate_every "
+                f"{self.validate_every}: the last steps would never be validated"
+            )
+
+    @property
+    def processes(self) -> int:
+        """Training processes over all nodes."""
+        return self.devices * self.nodes
+
+
+def _at_least(least: int, name: str, value: float) -> None:
+    if value < least:
+        raise ValueError(f"--{name} is {value}; expected at least {least}")

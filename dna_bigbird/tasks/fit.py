@@ -1,0 +1,176 @@
+"""Training a task to the end, from the beginning or from where it was killed."""
+
+import contextlib
+import logging
+import os
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pytorch_lightning as pl
+from lightning_fabric.utilities.rank_zero import rank_zero_only
+from pytorch_lightning.plugins.environments import LightningEnvironment
+
+from dna_bigbird.tasks.callbacks import AtomicCheckpointIO, Checkpoints, History, SeededBatches
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.objective import Objective
+from dna_bigbird.tasks.run_folder import best_path, locked, open_run, read_checkpoint
+
+# What a run computes does not depend on these settings.
+FREE_SETTINGS = ("workers", "tensorboard", "devices", "nodes", "accumulate")
+
+SILENCED = (
+    ".*does not have many workers.*",
+    ".*dataloader is not resumable.*",  # the stream starts at the trainer's step
+    ".*Checkpoint directory .* exists and is not empty.*",
+    ".*treespec, LeafSpec.*",
+    ".*is smaller than the logging interval.*",
+    ".*Found .* module.s. in eval mode.*",
+    ".*srun. command is available on your system.*",
+    ".*lr_scheduler.step.*before.*optimizer.step.*",
+    ".*The length of .* is 0.*",
+    ".*You're resuming from a checkpoint that ended before.*",
+)
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """What training came to; the model itself now holds the best weights."""
+
+    best_step: int
+    best_metrics: dict[str, float]
+    history: str
+    """Text of history.tsv."""
+    is_writer: bool
+    """True on the one process that writes files."""
+
+
+def training_settings(config: TrainConfig) -> dict:
+    """Return the settings that decide the result: micro-batches a step, but not who computes them."""
+    settings = {k: v for k, v in asdict(config).items() if k not in FREE_SETTINGS}
+    return settings | {"micro_batches_per_step": config.accumulate * config.processes}
+
+
+def fit(
+    task: Objective,
+    data: pl.LightningDataModule,
+    config: TrainConfig,
+    *,
+    checkpoints: Path,
+    seed: int,
+    settings: dict,
+    callbacks: tuple[pl.Callback, ...] = (),
+) -> FitResult:
+    """Train; the same call after a kill goes on exactly where the newest checkpoint stands.
+
+    On one machine and one thread count the weights at the end are those of an undisturbed run, bit
+    for bit.
+
+    Args:
+        checkpoints: Folder for the state of the run; see tasks.run_folder.
+        seed: Seeds dropout; the data has seeds of its own and the model is already initialised.
+        settings: Whatever else decides the result (architecture, input checksums); with other
+            settings the run starts over.
+        callbacks: More Lightning callbacks, called first.
+
+    Raises:
+        InputError: If the loss stops being a number, or another process trains in the folder.
+    """
+    is_writer = rank_zero_only.rank in (None, 0)
+    whole = {"seed": seed, "training": training_settings(config), **settings}
+    history = History(config.log_every)
+    keeper = Checkpoints(
+        checkpoints,
+        every=config.checkpoint_every_steps,
+        validate_every=config.validate_every,
+        patience=config.patience,
+    )
+    with warnings.catch_warnings(), quiet_lightning(), maybe_locked(checkpoints, is_writer):
+        for message in SILENCED:
+            warnings.filterwarnings("ignore", message)
+        resume_from = open_run(checkpoints, whole, is_writer)
+        trainer = build_trainer(
+            config, checkpoints, [*callbacks, SeededBatches(seed), history, keeper]
+        )
+        trainer.fit(task, datamodule=data, ckpt_path=resume_from)
+        trainer.strategy.barrier()
+        best = read_checkpoint(best_path(checkpoints, keeper.best_step))
+    assert best is not None
+    task.cpu().load_state_dict(best["state_dict"])
+    return FitResult(
+        best_step=keeper.best_step,
+        best_metrics=keeper.best_metrics,
+        history=history.table(),
+        is_writer=trainer.is_global_zero,
+    )
+
+
+def build_trainer(
+    config: TrainConfig, checkpoints: Path, callbacks: list[pl.Callback]
+) -> pl.Trainer:
+    """Return a Lightning trainer that counts steps, not epochs, and says little."""
+    logger = False
+    if config.tensorboard:
+        from pytorch_lightning.loggers import TensorBoardLogger
+
+        logger = TensorBoardLogger(checkpoints, name="tensorboard", version="")
+    return pl.Trainer(
+        max_steps=config.max_steps,
+        max_epochs=-1,
+        accumulate_grad_batches=config.accumulate,
+        val_check_interval=config.validate_every * config.accumulate,
+        check_val_every_n_epoch=None,
+        num_sanity_val_steps=0,
+        gradient_clip_val=config.gradient_clip or None,
+        precision=config.precision,
+        devices=config.devices,
+        num_nodes=config.nodes,
+        strategy="ddp" if config.processes > 1 else "auto",
+        plugins=[AtomicCheckpointIO(), *cluster_plugins(config)],
+        use_distributed_sampler=False,
+        deterministic="warn",
+        logger=logger,
+        callbacks=callbacks,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=checkpoints,
+    )
+
+
+def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment]:
+    """Take SLURM at its word only if it started several tasks.
+
+    In a job of one task Lightning would otherwise believe SLURM's task count and train on one
+    process, whatever `devices` says.
+    """
+    tasks = os.environ.get("SLURM_NTASKS", "1")
+    if config.processes > 1 and tasks.isdigit() and int(tasks) > 1:
+        return []
+    return [LightningEnvironment()]
+
+
+@contextlib.contextmanager
+def maybe_locked(folder: Path, is_writer: bool):
+    """Lock the folder on the writing process only."""
+    with locked(folder) if is_writer else contextlib.nullcontext():
+        yield
+
+
+@contextlib.contextmanager
+def quiet_lightning():
+    """Leave out Lightning's greetings and tips; warnings stay."""
+    loggers = [
+        logging.getLogger(name)
+        for name in ("pytorch_lightning", "lightning_fabric", "lightning.pytorch")
+    ]
+    names = ["pytorch_lightning.utilities.rank_zero", "lightning_fabric.utilities.rank_zero"]
+    loggers += [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

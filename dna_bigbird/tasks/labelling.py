@@ -1,0 +1,88 @@
+"""Labels of DNA windows: promoters (one label), chromatin (many)."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.datasets.modules import LabelledBatch
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.objective import Objective, Sums, pair
+
+# B batch, T tokens, L labels
+
+
+class LabellingTask(Objective):
+    """Binary cross-entropy over independent labels, positives weighted by `positive_weight`.
+
+    Validation chooses the step by `macro_auroc`, the mean AUROC over the labels that have both
+    kinds of row in the validation examples (forward strand only, to be cheap).
+
+    Args:
+        model: Called as models.classifier.SequenceClassifier.
+    """
+
+    monitor = "macro_auroc"
+    mode = "max"
+
+    def __init__(self, model: nn.Module, config: TrainConfig) -> None:
+        super().__init__(model, config)
+        self._seen: list[tuple[Tensor, Tensor]] = []
+
+    def logits_and_loss(self, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
+        """Return logits (B, L) in float32 and the mean loss over rows and labels."""
+        logits_BL = self.model(batch.token_ids_BT, batch.is_padding_BT).float()
+        weight = logits_BL.new_tensor(self.config.positive_weight)
+        loss = nn.functional.binary_cross_entropy_with_logits(
+            logits_BL, batch.labels_BL, pos_weight=weight
+        )
+        return logits_BL, loss
+
+    def loss_and_sums(self, batch: LabelledBatch) -> tuple[Tensor, Sums]:
+        """Return the loss and its sum over rows."""
+        logits_BL, loss = self.logits_and_loss(batch)
+        if not self.training:
+            self._seen.append((logits_BL.detach(), batch.labels_BL))
+        rows = len(logits_BL)
+        return loss, {"loss": pair(loss * rows, rows)}
+
+    def on_validation_epoch_start(self) -> None:
+        """Forget the rows of the validation before."""
+        super().on_validation_epoch_start()
+        self._seen = []
+
+    def on_validation_epoch_end(self) -> None:
+        """Add the AUROC over all rows of all processes."""
+        super().on_validation_epoch_end()
+        logits = torch.cat([logits for logits, _ in self._seen]).cpu().numpy()
+        labels = torch.cat([labels for _, labels in self._seen]).cpu().numpy()
+        if self.trainer.world_size > 1:
+            parts: list = [None] * self.trainer.world_size
+            torch.distributed.all_gather_object(parts, (logits, labels))
+            logits = np.concatenate([part[0] for part in parts])
+            labels = np.concatenate([part[1] for part in parts])
+        self.validation_metrics["macro_auroc"] = macro_auroc(labels, logits)
+        self._seen = []
+
+
+def macro_auroc(labels_NL: np.ndarray, scores_NL: np.ndarray) -> float:
+    """Return the mean AUROC over labels with positives and negatives; NaN if there is none.
+
+    The AUROC is the chance that a positive scores above a negative, ties counting half
+    (rank-sum form).
+
+    Example:
+        >>> import numpy as np
+        >>> macro_auroc(np.array([[0], [1], [1]]), np.array([[0.1], [0.1], [0.9]]))
+        0.75
+    """
+    from scipy.stats import rankdata
+
+    positive = np.asarray(labels_NL) > 0
+    positives, negatives = positive.sum(axis=0), (~positive).sum(axis=0)
+    both = (positives > 0) & (negatives > 0)
+    if not both.any():
+        return float("nan")
+    ranks = rankdata(np.asarray(scores_NL)[:, both], axis=0)
+    rank_sums = (ranks * positive[:, both]).sum(axis=0)
+    u = rank_sums - positives[both] * (positives[both] + 1) / 2
+    return float(np.mean(u / (positives[both] * negatives[both])))

@@ -1,0 +1,92 @@
+"""What every training task shares: the optimizer, and figures that are ratios of sums.
+
+A figure is kept as (numerator, denominator) and divided once at the end, so that it does not
+depend on how examples fall into batches or onto processes.
+"""
+
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.optimisation import build_optimizer
+
+Sums = dict[str, Tensor]
+"""Figure name to a float64 tensor (numerator, denominator)."""
+
+
+def pair(numerator: Tensor, denominator: Tensor | float) -> Tensor:
+    """Return a figure's (numerator, denominator), detached, in float64."""
+    numerator = numerator.detach().double()
+    return torch.stack(
+        [numerator, torch.as_tensor(denominator, dtype=torch.float64, device=numerator.device)]
+    )
+
+
+def add_sums(total: Sums, more: Sums) -> None:
+    """Add `more` to `total` in place."""
+    for name, value in more.items():
+        total[name] = total[name] + value if name in total else value
+
+
+def ratios(sums: Sums) -> dict[str, float]:
+    """Divide every figure; 0/0 is NaN."""
+    return {
+        name: (value[0] / value[1]).item() if value[1] != 0 else float("nan")
+        for name, value in ((name, value.cpu()) for name, value in sums.items())
+    }
+
+
+class Objective(pl.LightningModule):
+    """A LightningModule that is given its model.
+
+    Subclasses compute `loss_and_sums(batch)`. After every validation `validation_metrics` holds
+    its figures; `monitor` names the one that chooses the best step, `mode` is 'min' or 'max'.
+    """
+
+    monitor: str
+    mode: str
+
+    def __init__(self, model: nn.Module, config: TrainConfig) -> None:
+        super().__init__()
+        self.model = model
+        self.config = config
+        self.validation_metrics: dict[str, float] = {}
+        self._validation_sums: Sums = {}
+
+    def loss_and_sums(self, batch: Any) -> tuple[Tensor, Sums]:
+        """Return the loss to minimise and the figures of one batch."""
+        raise NotImplementedError
+
+    def training_step(self, batch: Any, batch_idx: int) -> dict:
+        """Return the loss; `sums` is picked up by the history callback."""
+        loss, sums = self.loss_and_sums(batch)
+        return {"loss": loss, "sums": sums}
+
+    def on_validation_epoch_start(self) -> None:
+        """Forget the figures of the validation before."""
+        self._validation_sums = {}
+
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """Add up the figures of one batch."""
+        _, sums = self.loss_and_sums(batch)
+        add_sums(self._validation_sums, sums)
+
+    def on_validation_epoch_end(self) -> None:
+        """Divide the figures once all batches of all processes are in."""
+        self.validation_metrics = ratios(
+            {
+                name: self.trainer.strategy.reduce(value, reduce_op="sum")
+                for name, value in self._validation_sums.items()
+            }
+        )
+
+    def configure_optimizers(self) -> dict:
+        """Adam and a schedule that is stepped after every optimizer step."""
+        optimizer, schedule = build_optimizer(self.model, self.config)
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": schedule, "interval": "step"},
+        }

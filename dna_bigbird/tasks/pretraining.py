@@ -1,0 +1,62 @@
+"""Masked tokens and next-sentence prediction (specification §1.6, §7)."""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.datasets.modules import PretrainingBatch
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.objective import Objective, Sums, pair
+
+# B batch, T tokens, P predicted positions of the whole batch, V vocabulary
+
+
+class PretrainingTask(Objective):
+    """Predict masked tokens and whether the second part follows the first.
+
+    The loss is the mean over predicted tokens plus the mean over examples, unweighted. Figures:
+
+    * `bits_per_base_masked`: sum of the predicted tokens' negative log-likelihood over (ln 2 times
+      the base pairs those tokens cover);
+    * `mlm_accuracy`, `nsp_accuracy`: shares of exact predictions.
+
+    Args:
+        model: Called as models.pretraining.PretrainingModel.
+        piece_bp: Base pairs of every token id, shape (V,).
+    """
+
+    monitor = "bits_per_base_masked"
+    mode = "min"
+
+    def __init__(self, model: nn.Module, config: TrainConfig, piece_bp: np.ndarray) -> None:
+        super().__init__(model, config)
+        bp = torch.as_tensor(np.asarray(piece_bp), dtype=torch.float64)
+        self.register_buffer("piece_bp", bp, persistent=False)
+
+    def predict_batch(self, batch: PretrainingBatch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return negative log-likelihoods (P,) in nats, MLM logits (P, V) and NSP logits (B, 2)."""
+        mlm_logits_PV, nsp_logits_B2 = self.model(
+            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.positions_P
+        )
+        nll_P = nn.functional.cross_entropy(mlm_logits_PV.float(), batch.labels_P, reduction="none")
+        return nll_P, mlm_logits_PV, nsp_logits_B2
+
+    def loss_and_sums(self, batch: PretrainingBatch) -> tuple[Tensor, Sums]:
+        """Return MLM + NSP loss and the figures above."""
+        nll_P, mlm_logits_PV, nsp_logits_B2 = self.predict_batch(batch)
+        predicted, examples = len(nll_P), len(batch.is_random_next_B)
+        mlm_loss = nll_P.sum() / max(predicted, 1)
+        nsp_loss = nn.functional.cross_entropy(nsp_logits_B2.float(), batch.is_random_next_B)
+        right_P = mlm_logits_PV.argmax(-1) == batch.labels_P
+        right_B = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
+        loss = mlm_loss + nsp_loss
+        return loss, {
+            "loss": pair(loss * examples, examples),
+            "bits_per_base_masked": pair(
+                nll_P.double().sum() / math.log(2), self.piece_bp[batch.labels_P].sum()
+            ),
+            "mlm_accuracy": pair(right_P.sum(), predicted),
+            "nsp_accuracy": pair(right_B.sum(), examples),
+        }

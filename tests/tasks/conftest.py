@@ -1,0 +1,84 @@
+"""Tiny stand-ins, so that the training machinery is tested apart from attention."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from dna_bigbird.datasets.modules import pretraining_data
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.pretraining import PretrainingTask
+
+VOCAB = 12
+PIECE_BP = np.array([0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4])
+
+
+class TinyModel(nn.Module):
+    """Dropout and a sum over the sequence: enough to be trained, and to lose exactness."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.tokens = nn.Embedding(VOCAB, 8)
+        self.norm = nn.LayerNorm(8)
+        self.dropout = nn.Dropout(0.3)
+        self.vocabulary = nn.Linear(8, VOCAB)
+        self.next = nn.Linear(8, 2)
+
+    def forward(self, token_ids, is_padding, segment_ids, positions):
+        hidden = self.dropout(self.norm(self.tokens(token_ids) + segment_ids[..., None] * 0.1))
+        whole = (hidden * ~is_padding[..., None]).mean(dim=1, keepdim=True)
+        logits = self.vocabulary(hidden + whole).flatten(0, 1)[positions]
+        return logits, self.next(whole[:, 0])
+
+
+class TinyExamples:
+    """Numbered examples, each a function of (seed, number)."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def __getitem__(self, index):
+        rng = np.random.default_rng([self.seed, index])
+        length = int(rng.integers(8, 16))
+        ids = rng.integers(5, VOCAB, size=length)
+        positions = np.sort(rng.choice(np.arange(1, length), size=3, replace=False))
+        labels = ids[positions].copy()
+        ids[positions] = 4
+        return {
+            "token_ids": ids,
+            "segment_ids": (np.arange(length) > length // 2).astype(np.int64),
+            "positions": positions,
+            "labels": labels,
+            "is_next": int(rng.integers(2)),
+        }
+
+
+@pytest.fixture
+def tiny_run():
+    """Function (**TrainConfig settings) -> (task, data, config), all fresh."""
+
+    def make(**settings):
+        values = {"max_steps": 12, "batch_size": 4, "learning_rate": 1e-2, "validate_every": 4}
+        config = TrainConfig(**(values | {"log_every": 3, "warmup_steps": 2} | settings))
+        data = pretraining_data(
+            TinyExamples(1),
+            TinyExamples(2),
+            batch_size=config.batch_size,
+            validation_examples=10,
+            accumulate=config.accumulate,
+            workers=config.workers,
+        )
+        return PretrainingTask(TinyModel(), config, PIECE_BP), data, config
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def leave_torch_alone():
+    """Training asks torch for deterministic algorithms; other tests must not notice."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(False)

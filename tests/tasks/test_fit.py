@@ -1,0 +1,227 @@
+"""A run is the same, bit for bit, whether it was disturbed or not."""
+
+import pytest
+import pytorch_lightning as pl
+import torch
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.tasks.fit import fit
+from dna_bigbird.tasks.run_folder import list_checkpoints, locked
+
+
+class Killed(Exception):
+    pass
+
+
+class KillAt(pl.Callback):
+    """Ends the run in the middle: when a step begins, ends, or just after a validation."""
+
+    def __init__(self, step: int, when: str) -> None:
+        self.step, self.when = step, when
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        if self.when == "start" and trainer.global_step == self.step:
+            raise Killed
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        if self.when == "end" and trainer.global_step == self.step:
+            raise Killed
+
+    def on_validation_start(self, trainer, pl_module):
+        if self.when == "validation" and trainer.global_step == self.step:
+            raise Killed
+
+
+def run(tiny_run, folder, callbacks=(), **settings):
+    task, data, config = tiny_run(**settings)
+    result = fit(
+        task, data, config, checkpoints=folder, seed=3, settings={"x": 1}, callbacks=callbacks
+    )
+    return task.model.state_dict(), result
+
+
+def newest_state(folder):
+    return torch.load(list_checkpoints(folder, "step")[-1], weights_only=True)
+
+
+def assert_same_run(folder_a, folder_b, a, b):
+    """Same exported weights and history; same weights and optimizer after the last step."""
+    for name, value in a[0].items():
+        assert torch.equal(value, b[0][name]), name
+    assert a[1] == b[1]
+    last_a, last_b = newest_state(folder_a), newest_state(folder_b)
+    for name, value in last_a["state_dict"].items():
+        assert torch.equal(value, last_b["state_dict"][name]), name
+    moments_a = last_a["optimizer_states"][0]["state"]
+    moments_b = last_b["optimizer_states"][0]["state"]
+    for i, state in moments_a.items():
+        assert all(torch.equal(v, moments_b[i][k]) for k, v in state.items()), i
+    assert last_a["global_step"] == last_b["global_step"]
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return {"accumulate": 2, "checkpoint_every_steps": 3, "gradient_clip": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("step", "when"),
+    [
+        (0, "start"),
+        (2, "end"),
+        (3, "end"),
+        (4, "validation"),
+        (4, "start"),
+        (5, "start"),
+        (8, "start"),
+        (9, "start"),
+        (12, "validation"),
+        (12, "end"),
+    ],
+)
+def test_a_killed_run_ends_like_an_undisturbed_one(tiny_run, tmp_path, settings, step, when):
+    undisturbed = run(tiny_run, tmp_path / "a", **settings)
+    with pytest.raises(Killed):
+        run(tiny_run, tmp_path / "b", callbacks=(KillAt(step, when),), **settings)
+    continued = run(tiny_run, tmp_path / "b", **settings)
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
+def test_killed_again_and_again(tiny_run, tmp_path, settings):
+    undisturbed = run(tiny_run, tmp_path / "a", **settings)
+    for step in (1, 4, 7, 10, 11):
+        with pytest.raises(Killed):
+            run(tiny_run, tmp_path / "b", callbacks=(KillAt(step, "start"),), **settings)
+    continued = run(tiny_run, tmp_path / "b", **settings)
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
+def test_data_workers_change_nothing(tiny_run, tmp_path, settings):
+    alone = run(tiny_run, tmp_path / "a", **settings)
+    helped = run(tiny_run, tmp_path / "b", workers=2, **settings)
+    assert_same_run(tmp_path / "a", tmp_path / "b", alone, helped)
+
+
+def test_a_finished_run_has_nothing_left_to_do(tiny_run, tmp_path):
+    first = run(tiny_run, tmp_path)
+    again = run(tiny_run, tmp_path, callbacks=(KillAt(12, "start"),))
+    assert_same_run(tmp_path, tmp_path, first, again)
+
+
+def test_history_has_every_window_and_validation_once(tiny_run, tmp_path):
+    _, result = run(tiny_run, tmp_path)
+    rows = [line.split("\t") for line in result.history.splitlines()]
+    assert rows[0] == ["step", "split", "name", "value"]
+    steps = {
+        split: [r[0] for r in rows if r[1] == split and r[2] == "loss"]
+        for split in ("train", "validation")
+    }
+    assert steps == {"train": ["3", "6", "9", "12"], "validation": ["4", "8", "12"]}
+    bits = [
+        (float(r[3]), int(r[0])) for r in rows if r[1:3] == ["validation", "bits_per_base_masked"]
+    ]
+    assert result.best_step == min(bits)[1]
+
+
+def test_the_best_step_is_exported_not_the_last(tiny_run, tmp_path):
+    weights, result = run(tiny_run, tmp_path, learning_rate=3.0)
+    best = torch.load(tmp_path / f"best_{result.best_step:09d}.ckpt", weights_only=True)
+    assert all(torch.equal(v, best["state_dict"][f"model.{k}"]) for k, v in weights.items())
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "no best"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(
+    tiny_run, tmp_path, settings, capsys, damage
+):
+    undisturbed = run(tiny_run, tmp_path / "a", **settings)
+    with pytest.raises(Killed):
+        run(tiny_run, tmp_path / "b", callbacks=(KillAt(9, "start"),), **settings)
+    newest = list_checkpoints(tmp_path / "b", "step")[-1]
+    content = newest.read_bytes()
+    if damage == "cut":
+        newest.write_bytes(content[: len(content) // 2])
+    elif damage == "empty":
+        newest.write_bytes(b"")
+    elif damage == "flipped":
+        middle = len(content) // 2
+        newest.write_bytes(content[:middle] + bytes(64) + content[middle + 64 :])
+    else:
+        for path in list_checkpoints(tmp_path / "b", "best"):
+            path.unlink()
+    capsys.readouterr()
+    continued = run(tiny_run, tmp_path / "b", **settings)
+    assert "damaged or without its best weights" in capsys.readouterr().err
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
+def test_checkpoints_run_no_code(tiny_run, tmp_path):
+    """A pickle that would call something is not read: training starts over."""
+
+    class Evil:
+        def __reduce__(self):
+            return (pytest.fail, ("code from a checkpoint was run",))
+
+    undisturbed = run(tiny_run, tmp_path / "a")
+    with pytest.raises(Killed):
+        run(tiny_run, tmp_path / "b", callbacks=(KillAt(5, "start"),))
+    for path in list_checkpoints(tmp_path / "b", "step"):
+        torch.save({"callbacks": Evil()}, path)
+    continued = run(tiny_run, tmp_path / "b")
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
+def test_other_settings_start_over_and_say_so(tiny_run, tmp_path, capsys):
+    run(tiny_run, tmp_path / "b", learning_rate=5e-3)
+    changed = run(tiny_run, tmp_path / "b")
+    assert "training.learning_rate: 0.005 -> 0.01); training starts over" in capsys.readouterr().err
+    fresh = run(tiny_run, tmp_path / "a")
+    assert_same_run(tmp_path / "a", tmp_path / "b", fresh, changed)
+
+
+def test_the_number_of_processes_is_no_setting(tiny_run, tmp_path, capsys):
+    """Four micro-batches a step are four, whoever computes them."""
+    from dna_bigbird.tasks.config import TrainConfig
+    from dna_bigbird.tasks.fit import training_settings
+
+    assert training_settings(TrainConfig(accumulate=4)) == training_settings(
+        TrainConfig(accumulate=1, devices=2, nodes=2, workers=3)
+    )
+    assert training_settings(TrainConfig(accumulate=4)) != training_settings(TrainConfig())
+
+
+def test_patience_stops_and_stays_stopped(tiny_run, tmp_path):
+    settings = {"learning_rate": 3.0, "validate_every": 1, "patience": 2}
+    first = run(tiny_run, tmp_path, **settings)
+    stopped_after = newest_state(tmp_path)["global_step"]
+    assert stopped_after == first[1].best_step + 2 < 12
+    again = run(tiny_run, tmp_path, callbacks=(KillAt(stopped_after, "start"),), **settings)
+    assert newest_state(tmp_path)["global_step"] == stopped_after
+    assert_same_run(tmp_path, tmp_path, first, again)
+
+
+def test_divergence_names_step_and_examples(tiny_run, tmp_path):
+    task, data, config = tiny_run()
+    with torch.no_grad():
+        task.model.vocabulary.bias[7] = float("nan")
+    with pytest.raises(
+        InputError, match=r"not a number at step 1, on process 0, .*examples 0, 1, 2, 3\."
+    ):
+        fit(task, data, config, checkpoints=tmp_path, seed=0, settings={})
+    assert list_checkpoints(tmp_path, "step") == []
+
+
+def test_a_folder_in_use_is_refused(tiny_run, tmp_path):
+    with locked(tmp_path), pytest.raises(InputError, match="another process trains in this folder"):
+        run(tiny_run, tmp_path)
+
+
+def test_only_few_files_stay(tiny_run, tmp_path):
+    (tmp_path / ".step_000000001.ckpt.partial").write_bytes(b"left by a killed run")
+    run(tiny_run, tmp_path, max_steps=12, validate_every=1)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert [n for n in names if n.startswith("step")] == [
+        "step_000000011.ckpt",
+        "step_000000012.ckpt",
+    ]
+    assert len([n for n in names if n.startswith("best")]) <= 2
+    assert [n for n in names if n.startswith(".")] == [".lock"]

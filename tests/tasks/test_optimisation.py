@@ -1,0 +1,65 @@
+"""Schedule and decay groups of the optimizer."""
+
+import pytest
+import torch
+from torch import nn
+
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.optimisation import build_optimizer, learning_rate_factor, parameter_groups
+
+
+@pytest.mark.parametrize(("step", "factor"), [(0, 0.0), (100, 1.0), (200, 8 / 9), (1000, 0.0)])
+def test_schedule_at_its_corners(step, factor):
+    """W = 100 of 1000: at 2W the fall has used 100 of its 900 steps."""
+    assert learning_rate_factor(step, warmup_steps=100, max_steps=1000) == pytest.approx(factor)
+
+
+def test_schedule_without_warm_up_starts_at_its_height():
+    assert learning_rate_factor(0, warmup_steps=0, max_steps=10) == 1.0
+
+
+def test_optimizer_follows_the_schedule():
+    model = nn.Linear(2, 2)
+    config = TrainConfig(max_steps=4, warmup_steps=2, learning_rate=0.1, validate_every=1)
+    optimizer, schedule = build_optimizer(model, config)
+    used = []
+    for _ in range(4):
+        used.append(optimizer.param_groups[0]["lr"])
+        model(torch.ones(2)).sum().backward()
+        optimizer.step()
+        schedule.step()
+    assert used == pytest.approx([0.0, 0.05, 0.1, 0.05])
+    assert schedule.get_last_lr() == [0.0, 0.0]
+
+
+def test_biases_and_norms_do_not_decay():
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 4), nn.LayerNorm(4))
+    decaying, spared = parameter_groups(model, 0.01)
+    assert {id(p) for p in decaying["params"]} == {id(model[0].weight), id(model[1].weight)}
+    assert {id(p) for p in spared["params"]} == {
+        id(model[1].bias),
+        id(model[2].weight),
+        id(model[2].bias),
+    }
+    assert (decaying["weight_decay"], spared["weight_decay"]) == (0.01, 0.0)
+
+
+def test_published_constants():
+    optimizer, _ = build_optimizer(nn.Linear(2, 2), TrainConfig())
+    assert optimizer.defaults["betas"] == (0.9, 0.999)
+    assert optimizer.defaults["eps"] == 1e-6
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"warmup_steps": 10, "max_steps": 10, "validate_every": 5}, "never reach its height"),
+        ({"max_steps": 10, "validate_every": 3}, "not a multiple of --validate_every 3"),
+        ({"batch_size": 0}, "--batch_size is 0; expected at least 1"),
+        ({"learning_rate": 0.0}, "--learning_rate is 0.0; expected more than 0"),
+        ({"workers": -1}, "--workers is -1"),
+    ],
+)
+def test_contradictions_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        TrainConfig(**settings)
