@@ -9,7 +9,7 @@ from dna_bigbird.tasks.fit import fit
 from dna_bigbird.tasks.run_folder import list_checkpoints, locked
 
 
-class Killed(Exception):
+class KilledError(Exception):
     pass
 
 
@@ -21,15 +21,15 @@ class KillAt(pl.Callback):
 
     def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
         if self.when == "start" and trainer.global_step == self.step:
-            raise Killed
+            raise KilledError
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         if self.when == "end" and trainer.global_step == self.step:
-            raise Killed
+            raise KilledError
 
     def on_validation_start(self, trainer, pl_module):
         if self.when == "validation" and trainer.global_step == self.step:
-            raise Killed
+            raise KilledError
 
 
 def run(tiny_run, folder, callbacks=(), **settings):
@@ -81,7 +81,7 @@ def settings():
 )
 def test_a_killed_run_ends_like_an_undisturbed_one(tiny_run, tmp_path, settings, step, when):
     undisturbed = run(tiny_run, tmp_path / "a", **settings)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         run(tiny_run, tmp_path / "b", callbacks=(KillAt(step, when),), **settings)
     continued = run(tiny_run, tmp_path / "b", **settings)
     assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
@@ -90,7 +90,7 @@ def test_a_killed_run_ends_like_an_undisturbed_one(tiny_run, tmp_path, settings,
 def test_killed_again_and_again(tiny_run, tmp_path, settings):
     undisturbed = run(tiny_run, tmp_path / "a", **settings)
     for step in (1, 4, 7, 10, 11):
-        with pytest.raises(Killed):
+        with pytest.raises(KilledError):
             run(tiny_run, tmp_path / "b", callbacks=(KillAt(step, "start"),), **settings)
     continued = run(tiny_run, tmp_path / "b", **settings)
     assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
@@ -134,7 +134,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(
     tiny_run, tmp_path, settings, capsys, damage
 ):
     undisturbed = run(tiny_run, tmp_path / "a", **settings)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         run(tiny_run, tmp_path / "b", callbacks=(KillAt(9, "start"),), **settings)
     newest = list_checkpoints(tmp_path / "b", "step")[-1]
     content = newest.read_bytes()
@@ -162,7 +162,7 @@ def test_checkpoints_run_no_code(tiny_run, tmp_path):
             return (pytest.fail, ("code from a checkpoint was run",))
 
     undisturbed = run(tiny_run, tmp_path / "a")
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         run(tiny_run, tmp_path / "b", callbacks=(KillAt(5, "start"),))
     for path in list_checkpoints(tmp_path / "b", "step"):
         torch.save({"callbacks": Evil()}, path)

@@ -1,0 +1,78 @@
+"""Loss and figures of pretraining against a computation by hand."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from dna_bigbird.datasets.modules import PretrainingBatch
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.objective import add_sums, ratios
+from dna_bigbird.tasks.pretraining import PretrainingTask
+
+
+class Fixed(nn.Module):
+    """Gives the same logits whatever it reads."""
+
+    def __init__(self, mlm, nsp):
+        super().__init__()
+        self.mlm, self.nsp = torch.tensor(mlm).log(), torch.tensor(nsp).log()
+
+    def forward(self, token_ids, is_padding, segment_ids, positions):
+        return self.mlm, self.nsp
+
+
+def batch(labels, is_random_next):
+    count = len(is_random_next)
+    return PretrainingBatch(
+        token_ids_BT=torch.zeros(count, 4, dtype=torch.long),
+        is_padding_BT=torch.zeros(count, 4, dtype=torch.bool),
+        segment_ids_BT=torch.zeros(count, 4, dtype=torch.long),
+        positions_P=torch.arange(len(labels)),
+        labels_P=torch.tensor(labels),
+        is_random_next_B=torch.tensor(is_random_next),
+        predicted_B=torch.tensor([len(labels)]),
+        examples_B=torch.arange(count),
+    )
+
+
+PIECE_BP = np.array([0, 3, 5])
+FIRST = (
+    Fixed([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]], [[0.9, 0.1]]),
+    batch([1, 2], [0]),
+)
+SECOND = (
+    Fixed([[0.2, 0.45, 0.35]], [[0.75, 0.25], [0.5, 0.5]]),
+    batch([2], [1, 0]),
+)
+
+
+def figures(model, examples):
+    task = PretrainingTask(model, TrainConfig(), PIECE_BP)
+    return task.loss_and_sums(examples)
+
+
+def test_loss_is_mean_over_tokens_plus_mean_over_examples():
+    loss, _ = figures(*FIRST)
+    expected = -(math.log(0.25) + math.log(0.8)) / 2 - math.log(0.9)
+    assert loss.item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_bits_per_base_over_two_batches():
+    """Sum of the nats over ln 2 times the 3 + 5 + 5 base pairs predicted; not a mean of means."""
+    total = {}
+    for model, examples in (FIRST, SECOND):
+        add_sums(total, figures(model, examples)[1])
+    values = ratios(total)
+    nats = -(math.log(0.25) + math.log(0.8) + math.log(0.35))
+    assert values["bits_per_base_masked"] == pytest.approx(nats / (math.log(2) * 13), rel=1e-6)
+    assert values["mlm_accuracy"] == pytest.approx(1 / 3)  # argmax: 0, 2, 1 against 1, 2, 2
+    assert values["nsp_accuracy"] == pytest.approx(2 / 3)
+
+
+def test_uniform_guess_over_bases_is_two_bits():
+    task = PretrainingTask(Fixed([[0.25] * 4], [[0.5, 0.5]]), TrainConfig(), np.ones(4))
+    _, sums = task.loss_and_sums(batch([3], [0]))
+    assert ratios(sums)["bits_per_base_masked"] == pytest.approx(2)
