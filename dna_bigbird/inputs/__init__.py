@@ -1,0 +1,1 @@
+"""What every input is: descriptions in `data_specs/`, downloading and verifying, assembly tables."""
