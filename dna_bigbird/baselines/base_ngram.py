@@ -1,0 +1,126 @@
+"""Count-based causal language model over single bases."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from dna_bigbird.baselines.ngram import (
+    HOLD_OUT_EVERY,
+    Score,
+    Store,
+    best_factor,
+    covering_documents,
+    smooth,
+)
+
+_CODES = np.full(256, 4, dtype=np.int8)
+_CODES[np.frombuffer(b"ACGT", dtype=np.uint8)] = range(4)
+
+
+class Decoder(Protocol):
+    """Turns token ids back into bases; a `DnaTokenizer` does."""
+
+    def decode(self, ids: np.ndarray) -> str: ...
+
+
+MOST_HELD_OUT = 40
+"""Documents set aside at most to choose the smoothing; bounds the memory."""
+
+
+class BaseNgramCausal:
+    """Base n-gram with interpolated Witten-Bell smoothing (see `baselines.ngram.smooth`).
+
+    Each of A C G T is predicted from up to `order - 1` bases before it. N is unknown sequence: it
+    is neither predicted nor counted, and context starts anew behind it, as at a document's start.
+    The factor of each order is chosen as in `TokenNgramCausal`; without it, long contexts seen
+    once or twice look certain and order 12 does worse than order 8.
+
+    Args:
+        order: Bases in the longest n-gram; memory of the counts is 5.3 × 4**order bytes (order
+            12: 90 MB), whatever the length of the text.
+        factors: One an order, to fix them.
+    """
+
+    def __init__(self, order: int = 12, factors: Sequence[float] | None = None) -> None:
+        if not 1 <= order <= 14:
+            raise ValueError(f"order {order} must be 1 to 14")
+        self.order = order
+        self._fixed = factors
+        self.factors = list(factors or [1.0] * order)
+
+    def fit(
+        self, store: Store, decoder: Decoder, max_documents: int | None = None
+    ) -> "BaseNgramCausal":
+        """Count the bases of a store's `covering_documents`."""
+        chosen = covering_documents(store, max_documents)
+        return self.fit_sequences(decoder.decode(store.document(d)) for d in chosen)
+
+    def fit_sequences(self, sequences: Iterable[str]) -> "BaseNgramCausal":
+        """Count the n-grams of some normalised sequences, read once."""
+        self._counts = [np.zeros(4**n, dtype=np.uint32) for n in range(1, self.order + 1)]
+        held_out: list[str] = []
+        for i, sequence in enumerate(sequences):
+            if i % HOLD_OUT_EVERY == 1 and len(held_out) < MOST_HELD_OUT:
+                held_out.append(sequence)
+            else:
+                self._count(sequence)
+        if self._fixed is None and held_out:
+            self._choose(held_out)
+        for sequence in held_out:
+            self._count(sequence)
+        return self
+
+    def _count(self, sequence: str) -> None:
+        for counts, (_, grams) in zip(self._counts, _grams(sequence, self.order), strict=True):
+            found, times = np.unique(grams, return_counts=True)
+            counts[found] += times.astype(np.uint32)
+
+    def _choose(self, held_out: Sequence[str]) -> None:
+        text = "N".join(held_out)  # context starts anew behind N
+        p = np.full(len(text), 0.25)
+        for i, (ends, grams) in enumerate(_grams(text, self.order)):
+            statistics = self._look_up(i, grams)
+            self.factors[i] = best_factor(*statistics, p[ends])
+            p[ends] = smooth(*statistics, p[ends], self.factors[i])
+
+    def _look_up(self, i: int, grams: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return c(h w), c(h) and t(h) of n-grams of i + 1 bases."""
+        after = self._counts[i].reshape(-1, 4)[grams // 4]
+        return self._counts[i][grams], after.sum(axis=1), (after > 0).sum(axis=1)
+
+    def nll(self, sequence: str) -> np.ndarray:
+        """Return the nats of each base given those before it; NaN at N. Shape (bases,)."""
+        p = np.full(len(sequence), 0.25)
+        for i, (ends, grams) in enumerate(_grams(sequence, self.order)):
+            p[ends] = smooth(*self._look_up(i, grams), p[ends], self.factors[i])
+        p[_codes(sequence) == 4] = np.nan
+        return -np.log(p)
+
+    def score(self, store: Store, decoder: Decoder, max_documents: int | None = None) -> Score:
+        """Score every base but N of the `covering_documents` of a held-out store."""
+        nats, count = 0.0, 0
+        for document in covering_documents(store, max_documents):
+            nll = self.nll(decoder.decode(store.document(document)))
+            nats += float(np.nansum(nll))
+            count += int(np.isfinite(nll).sum())
+        return Score(nats, count, count)
+
+
+def _grams(sequence: str, order: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield for each order the index of the last base of every n-gram and its number."""
+    codes = _codes(sequence).astype(np.int64)
+    ends = np.flatnonzero(codes < 4)
+    grams = codes[ends]
+    yield ends, grams
+    for _ in range(1, order):
+        # An n-gram grows to the left: the (n-1)-gram that ends one base earlier must exist.
+        previous = np.full(len(codes), -1, dtype=np.int64)
+        previous[ends] = grams
+        ends = ends[(ends > 0) & (previous[ends - 1] >= 0)]
+        grams = previous[ends - 1] * 4 + codes[ends]
+        yield ends, grams
+
+
+def _codes(sequence: str) -> np.ndarray:
+    return _CODES[np.frombuffer(sequence.encode("ascii"), dtype=np.uint8)]

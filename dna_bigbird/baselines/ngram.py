@@ -1,0 +1,285 @@
+"""Count-based language models over tokens: what a pretrained model has to beat.
+
+A causal model predicts each token from those before it; a masked one predicts hidden tokens from
+both sides (`baselines.masked_ngram`; over bases: `baselines.base_ngram`). Their scores answer
+different questions and are named apart. All of them count every base of the genome once
+(`covering_documents`), though a corpus of ten passes holds it ten times: repeats would make rare
+contexts look certain.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+
+class Store(Protocol):
+    """What the baselines read of a `TokenStore`."""
+
+    vocab_size: int
+
+    @property
+    def num_documents(self) -> int: ...
+    def document_interval(self, document: int): ...
+    def document(self, document: int) -> np.ndarray: ...
+
+
+class Score(NamedTuple):
+    """Summed negative log-likelihood in nats, base pairs and number of the predictions."""
+
+    nll_nats: float
+    base_pairs: int
+    predictions: int
+
+    @property
+    def bits_per_base(self) -> float:
+        """The definition of `evaluation.language.bits_per_base`."""
+        return self.nll_nats / (math.log(2) * self.base_pairs)
+
+
+def covering_documents(store: Store, max_documents: int | None = None) -> list[int]:
+    """Choose documents that do not overlap, from each chromosome's start to its end.
+
+    The next document is the first one that starts where the last one ended or later; within one
+    pass documents follow each other without holes, so nearly every base is covered once.
+
+    Args:
+        max_documents: If there are more, that many of them, evenly spaced.
+    """
+    places = [store.document_interval(d) for d in range(store.num_documents)]
+    order = sorted(range(len(places)), key=lambda d: (places[d].chrom, places[d].start, d))
+    chosen: list[int] = []
+    for document in order:
+        place = places[document]
+        last = places[chosen[-1]] if chosen else None
+        if last is None or last.chrom != place.chrom or place.start >= last.end:
+            chosen.append(document)
+    if max_documents is not None and len(chosen) > max_documents:
+        spaced = np.linspace(0, len(chosen) - 1, max_documents).round().astype(int)
+        chosen = [chosen[i] for i in spaced]
+    return chosen
+
+
+def covering_tokens(store: Store, max_documents: int | None = None) -> list[np.ndarray]:
+    """Return the token ids of `covering_documents`, one array a document."""
+    return [store.document(d) for d in covering_documents(store, max_documents)]
+
+
+class TokenUnigram:
+    """Token frequencies with `add` pseudo-counts on every ordinary token; ignores all context.
+
+    Usable on masked and on causal predictions alike. Special ids have probability 0.
+
+    Attributes:
+        probability: Shape (vocab_size,).
+    """
+
+    def __init__(self, add: float = 1.0, first_piece_id: int = 5) -> None:
+        self.add = add
+        self.first_piece_id = first_piece_id
+
+    def fit(self, store: Store, max_documents: int | None = None) -> "TokenUnigram":
+        """Count the tokens of a store; memory is that of the chosen documents."""
+        return self.fit_sequences(covering_tokens(store, max_documents), store.vocab_size)
+
+    def fit_sequences(self, sequences: Iterable[np.ndarray], vocab_size: int) -> "TokenUnigram":
+        """Count the tokens of some sequences of ids."""
+        counts = np.zeros(vocab_size)
+        for sequence in sequences:
+            counts += np.bincount(sequence, minlength=vocab_size)
+        counts[self.first_piece_id :] += self.add
+        counts[: self.first_piece_id] = 0
+        self.probability = counts / counts.sum()
+        return self
+
+    def nll(self, labels: np.ndarray) -> np.ndarray:
+        """Return the negative log-likelihood in nats of each label, shape as `labels`."""
+        return -np.log(self.probability[labels])
+
+    def score(self, labels: np.ndarray, piece_bp: np.ndarray) -> Score:
+        """Score masked or causal labels; `piece_bp` is the tokenizer's."""
+        return Score(float(self.nll(labels).sum()), int(piece_bp[labels].sum()), len(labels))
+
+
+def posterior_nll(
+    labels: np.ndarray,
+    seen: np.ndarray,
+    p_label: np.ndarray,
+    p_seen: np.ndarray,
+    *,
+    mask_id: int,
+    num_pieces: int,
+    mask_share: float,
+    random_share: float,
+) -> np.ndarray:
+    """Return the nats of masked labels if the predictor also knows how tokens were hidden.
+
+    A model is asked about a position that does not show [MASK]: there the token shown is the true
+    one or a random one. Bayes' rule with the two shares says how much to trust it. Without this a
+    baseline ignores what every masked model can read off its input.
+
+    Args:
+        labels, seen: True ids and ids the model sees at the predicted positions, shape (M,).
+        p_label, p_seen: The predictor's probability of those ids from context, shape (M,).
+        num_pieces: Ordinary tokens a random replacement is drawn from.
+
+    Raises:
+        ValueError: If a token is shown although the shares say that all show [MASK].
+    """
+    hidden = seen == mask_id
+    keep_share = max(0.0, 1.0 - mask_share - random_share)
+    kept = keep_share * p_seen
+    at_random = random_share / num_pieces
+    if (~hidden & (kept + at_random <= 0)).any():
+        raise ValueError("a token is shown where the shares of masking say that all are hidden")
+    shown = (kept * (labels == seen) + at_random * p_label) / np.where(
+        hidden, 1.0, kept + at_random
+    )
+    with np.errstate(divide="ignore"):
+        return -np.log(np.where(hidden, p_label, shown))
+
+
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0)
+"""Factors tried on the number of types in Witten-Bell smoothing."""
+HOLD_OUT_EVERY = 10
+"""Documents 2, 12, 22 … choose the factors, before they are counted like the others."""
+
+
+def smooth(
+    seen: np.ndarray, total: np.ndarray, types: np.ndarray, shorter: np.ndarray, factor: float
+) -> np.ndarray:
+    """Return interpolated Witten-Bell probabilities, with a factor on the number of types.
+
+    P(w | h) = (c(h w) + f t(h) P(w | shorter h)) / (c(h) + f t(h)), where t(h) is the number of
+    different continuations of h; f = 1 is the published formula. A context h never seen falls
+    through to the shorter one.
+
+    Args:
+        seen, total, types: c(h w), c(h) and t(h) of each prediction, shape (M,).
+        shorter: P(w | shorter h), shape (M,).
+    """
+    weight = factor * types
+    mixed = (seen + weight * shorter) / np.where(total > 0, total + weight, 1.0)
+    return np.where(total > 0, mixed, shorter)
+
+
+def best_factor(
+    seen: np.ndarray, total: np.ndarray, types: np.ndarray, shorter: np.ndarray
+) -> float:
+    """Return the one of `FACTORS` that predicts held-out text best."""
+    costs = [-np.log(smooth(seen, total, types, shorter, factor)).sum() for factor in FACTORS]
+    return FACTORS[int(np.argmin(costs))]
+
+
+class TokenNgramCausal:
+    """Token n-gram with interpolated Witten-Bell smoothing (see `smooth`).
+
+    Below the single token lies a uniform guess among ordinary tokens. Context crosses sentences,
+    not documents. The factor of each order is chosen, from the lowest up, on every tenth training
+    document (see `HOLD_OUT_EVERY`); with a single document it is 1.
+
+    Args:
+        order: Tokens in the longest n-gram; 1 is a unigram, at most 4 (keys are 64 bits).
+        factors: One an order, to fix them.
+    """
+
+    def __init__(
+        self, order: int = 3, first_piece_id: int = 5, factors: Sequence[float] | None = None
+    ) -> None:
+        if not 1 <= order <= 4:
+            raise ValueError(f"order {order} must be 1 to 4")
+        self.order = order
+        self.first_piece_id = first_piece_id
+        self._fixed = factors
+        self.factors = list(factors or [1.0] * order)
+
+    def fit(self, store: Store, max_documents: int | None = None) -> "TokenNgramCausal":
+        """Count the tokens of a store; memory is about 50 bytes a token and order."""
+        return self.fit_sequences(covering_tokens(store, max_documents), store.vocab_size)
+
+    def fit_sequences(self, sequences: Sequence[np.ndarray], vocab_size: int) -> "TokenNgramCausal":
+        """Count the n-grams of some sequences of ordinary token ids."""
+        self.vocab_size = vocab_size
+        held_out = sequences[1::HOLD_OUT_EVERY]
+        if self._fixed is None and held_out:
+            self._count([s for i, s in enumerate(sequences) if i % HOLD_OUT_EVERY != 1])
+            self._choose(held_out)
+        self._count(sequences)
+        return self
+
+    def _count(self, sequences: Sequence[np.ndarray]) -> None:
+        self._counts: list[_Table] = []
+        self._contexts: list[tuple[_Table, _Table]] = []
+        for order in range(1, self.order + 1):
+            keys = [_keys(sequence, order, self.vocab_size) for sequence in sequences]
+            table = _Table.count(np.concatenate(keys) if keys else np.zeros(0, np.int64))
+            heads = table.keys // self.vocab_size
+            self._counts.append(table)
+            self._contexts.append((_Table.count(heads, table.values), _Table.count(heads)))
+
+    def _choose(self, held_out: Sequence[np.ndarray]) -> None:
+        shorter = [self._uniform(sequence) for sequence in held_out]
+        for order in range(1, self.order + 1):
+            found = [self._look_up(sequence, order) for sequence in held_out]
+            columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+            tails = np.concatenate([p[order - 1 :] for p in shorter])
+            self.factors[order - 1] = best_factor(*columns, tails)
+            for p, statistics in zip(shorter, found, strict=True):
+                p[order - 1 :] = smooth(*statistics, p[order - 1 :], self.factors[order - 1])
+
+    def _uniform(self, sequence: np.ndarray) -> np.ndarray:
+        return np.full(len(sequence), 1.0 / (self.vocab_size - self.first_piece_id))
+
+    def _look_up(
+        self, sequence: np.ndarray, order: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return c(h w), c(h) and t(h) of every n-gram of a sequence."""
+        keys = _keys(sequence, order, self.vocab_size)
+        totals, types = self._contexts[order - 1]
+        heads = keys // self.vocab_size
+        return self._counts[order - 1].get(keys), totals.get(heads), types.get(heads)
+
+    def nll(self, sequence: np.ndarray) -> np.ndarray:
+        """Return the nats of each token of one sequence given those before it, shape (T,)."""
+        p = self._uniform(sequence)
+        for order, factor in enumerate(self.factors, start=1):
+            p[order - 1 :] = smooth(*self._look_up(sequence, order), p[order - 1 :], factor)
+        return -np.log(p)
+
+    def score(self, store: Store, piece_bp: np.ndarray, max_documents: int | None = None) -> Score:
+        """Score every token of the `covering_documents` of a held-out store."""
+        nats, bp, count = 0.0, 0, 0
+        for document in covering_documents(store, max_documents):
+            ids = store.document(document)
+            nats += float(self.nll(ids).sum())
+            bp += int(piece_bp[ids].sum())
+            count += len(ids)
+        return Score(nats, bp, count)
+
+
+def _keys(sequence: np.ndarray, order: int, vocab_size: int) -> np.ndarray:
+    """Number every n-gram of a sequence; its context is the key // vocab_size."""
+    length = max(0, len(sequence) - order + 1)
+    keys = np.zeros(length, dtype=np.int64)
+    for i in range(order):
+        keys = keys * vocab_size + sequence[i : i + length]
+    return keys
+
+
+class _Table(NamedTuple):
+    """Counts by sorted key; a key that is not there counts 0."""
+
+    keys: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def count(cls, keys: np.ndarray, weights: np.ndarray | None = None) -> "_Table":
+        unique, inverse = np.unique(keys, return_inverse=True)
+        return cls(unique, np.bincount(inverse, weights, minlength=len(unique)).astype(np.int64))
+
+    def get(self, keys: np.ndarray) -> np.ndarray:
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.values[at], 0)

@@ -1,0 +1,50 @@
+"""`dna-bigbird tokenize`."""
+
+from pathlib import Path
+
+
+def tokenize(
+    genome: Path,
+    documents: Path,
+    tokenizer: Path,
+    output: Path,
+    workers: int = 1,
+    assembly: str = "",
+) -> None:
+    """Turn documents into a token store (HDF5), the same bytes for any number of workers.
+
+    Args:
+        genome: Plain FASTA file.
+        documents: BED12 file of `dna-bigbird documents`.
+        tokenizer: SentencePiece model of `dna-bigbird train-tokenizer`.
+        output: HDF5 file to write.
+        workers: Processes that tokenize.
+        assembly: Name of the genome to keep in the file, such as GRCh37.
+    """
+    from tqdm import tqdm
+
+    from dna_bigbird.corpus.documents import iter_document_file
+    from dna_bigbird.corpus.tokenizer import DnaTokenizer
+    from dna_bigbird.datasets.token_store import write_token_store
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.files import sha256_of
+    from dna_bigbird.genome import Genome
+
+    if workers < 0:
+        raise InputError(f"--workers {workers} must not be negative")
+    bpe = DnaTokenizer.from_file(tokenizer)
+    reference = Genome(genome)
+    shown = tqdm(iter_document_file(documents), desc="tokenize", unit="doc", disable=None)
+    write_token_store(
+        output,
+        shown,
+        reference,
+        bpe,
+        workers=workers,
+        assembly=assembly,
+        attributes={
+            "genome_sha256": sha256_of(genome),
+            "documents_sha256": sha256_of(documents),
+            "command": "dna-bigbird tokenize",
+        },
+    )

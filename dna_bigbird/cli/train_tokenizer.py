@@ -1,0 +1,48 @@
+"""`dna-bigbird train-tokenizer`."""
+
+from pathlib import Path
+
+from dna_bigbird.corpus.tokenizer import TokenizerConfig
+
+
+def train_tokenizer(
+    genome: Path,
+    documents: Path,
+    output: Path,
+    metrics: Path,
+    seed: int = 0,
+    tokenizer: TokenizerConfig = TokenizerConfig(),  # noqa: B008
+) -> None:
+    """Learn a DNA BPE vocabulary from documents.
+
+    Args:
+        genome: Plain FASTA file.
+        documents: Training documents, as `dna-bigbird documents` writes them.
+        output: SentencePiece model to write.
+        metrics: JSON file to write: base pairs per token and what else describes the vocabulary,
+            measured on the sample it was learnt from.
+        seed: Seed of the sample.
+        tokenizer: Size of the vocabulary and of the sample.
+    """
+    import json
+
+    from tqdm import tqdm
+
+    from dna_bigbird.corpus import sample
+    from dna_bigbird.corpus import tokenizer as bpe
+    from dna_bigbird.files import atomic_path
+    from dna_bigbird.genome import Genome
+
+    reference = Genome(genome)
+    chosen = sample.sample_documents(documents, tokenizer.sample_bp, seed)
+    shown = tqdm(chosen, desc="learn", unit="doc", disable=None)
+    texts = sample.limited_texts(shown, reference, tokenizer.sample_bp)
+    model = bpe.train_tokenizer((text for sentences in texts for text in sentences), tokenizer)
+    trained = bpe.DnaTokenizer.from_bytes(model)
+    shown = tqdm(chosen, desc="measure", unit="doc", disable=None)
+    texts = sample.limited_texts(shown, reference, tokenizer.sample_bp)
+    figures = sample.describe(trained, texts) | {"seed": seed, "split": "train"}
+    with atomic_path(output) as path:
+        path.write_bytes(model)
+    with atomic_path(metrics) as path:
+        path.write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n")

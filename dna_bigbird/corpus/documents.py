@@ -1,0 +1,268 @@
+"""Documents: pieces of the genome that stand for a text, cut into sentences (paper, appendix F.1).
+
+A pass over a contiguous stretch starts at a random offset and lays sentences of random length end
+to end; 50 to 100 of them make a document. Only coordinates are drawn, no sequence is copied. What
+the paper leaves open (gaps, ends of stretches, held-out regions, strands) is in docs/corpus.md.
+"""
+
+import gzip
+import itertools
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dna_bigbird.corpus.regions import contiguous_stretches, select
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_path, open_text
+from dna_bigbird.genome import Genome, Interval
+
+
+@dataclass(frozen=True)
+class DocumentConfig:
+    """How documents are drawn; the defaults are the paper's."""
+
+    passes: int = 10
+    """How many times the genome is cut into documents, each time from another start."""
+    max_start_bp: int = 5000
+    """The first document of a pass starts uniformly in 0 … this many bases into its stretch."""
+    min_sentences: int = 50
+    """Fewest sentences in a document; the last one of a stretch may have fewer."""
+    max_sentences: int = 100
+    """Most sentences in a document."""
+    min_sentence_bp: int = 500
+    """Shortest sentence in base pairs."""
+    max_sentence_bp: int = 1000
+    """Longest sentence in base pairs."""
+    max_n_run_bp: int = 10
+    """A run of N longer than this is an assembly gap, which no document crosses; shorter runs stay."""
+    both_strands: bool = False
+    """Read each document from either strand with equal chance (paper: forward only)."""
+
+    def __post_init__(self) -> None:
+        if self.passes < 1:
+            raise ValueError(f"--documents.passes {self.passes} must be at least 1")
+        if self.max_start_bp < 0 or self.max_n_run_bp < 0:
+            raise ValueError("--documents.max_start_bp and max_n_run_bp must not be negative")
+        for low, high in (
+            ("min_sentences", "max_sentences"),
+            ("min_sentence_bp", "max_sentence_bp"),
+        ):
+            if not 1 <= getattr(self, low) <= getattr(self, high):
+                raise ValueError(
+                    f"--documents.{low} {getattr(self, low)} must be at least 1 and no more than "
+                    f"--documents.{high} {getattr(self, high)}"
+                )
+
+
+@dataclass(frozen=True)
+class Document:
+    """An interval cut into sentences that tile it.
+
+    `sentence_ends` are offsets from `interval.start` in the order of the forward strand; the last
+    one is the length of the interval. On '-' the reading begins at the interval's end.
+    """
+
+    interval: Interval
+    sentence_ends: tuple[int, ...]
+
+    def sentences(self) -> list[Interval]:
+        """Return the sentences as genomic intervals in reading order, with the document's strand."""
+        start = self.interval.start
+        edges = [start, *(start + end for end in self.sentence_ends)]
+        chrom, strand = self.interval.chrom, self.interval.strand
+        found = [Interval(chrom, *pair, strand) for pair in itertools.pairwise(edges)]
+        return found[::-1] if strand == "-" else found
+
+    def texts(self, genome: Genome) -> list[str]:
+        """Return the normalised sequence of every sentence in reading order."""
+        whole = genome.fetch(self.interval)
+        lengths = np.diff([0, *self.sentence_ends])
+        ends = np.cumsum(lengths[::-1] if self.interval.strand == "-" else lengths).tolist()
+        return [whole[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def iter_documents(
+    genome: Genome,
+    regions: Sequence[str | int],
+    exclude: Sequence[str | int],
+    config: DocumentConfig,
+    seed: int,
+) -> Iterator[Document]:
+    """Draw the documents of all passes, stretch by stretch, sorted by start within a stretch.
+
+    The draw of a pass depends only on the seed, the chromosome's name (`chr1` and `1` alike), the
+    stretch and the number of the pass, so other regions may come or go without moving it.
+
+    Raises:
+        InputError: If a region is not in the genome or lies behind a chromosome's end.
+    """
+    for interval in select(genome, regions, exclude):
+        for stretch in contiguous_stretches(genome, interval, config.max_n_run_bp):
+            chrom = zlib.crc32(stretch.chrom.removeprefix("chr").encode())
+            drawn: list[Document] = []
+            for number in range(config.passes):
+                rng = np.random.default_rng([seed, chrom, stretch.start, number])
+                drawn.extend(_draw_pass(stretch, config, rng))
+            yield from sorted(drawn, key=lambda d: (d.interval.start, d.interval.end))
+
+
+def build_documents(
+    genome: Genome,
+    regions: Sequence[str | int],
+    exclude: Sequence[str | int],
+    config: DocumentConfig,
+    seed: int,
+) -> list[Document]:
+    """Return all documents of `iter_documents` (for a whole genome, iterate instead).
+
+    Raises:
+        InputError: Also if no stretch is long enough for a single sentence.
+    """
+    documents = list(iter_documents(genome, regions, exclude, config, seed))
+    if not documents:
+        raise InputError(no_documents_message(regions, config))
+    return documents
+
+
+def no_documents_message(regions: Sequence[str | int], config: DocumentConfig) -> str:
+    """Say why there is no document at all."""
+    return (
+        f"no document in regions {list(regions) or 'of the whole genome'}: between runs of more "
+        f"than {config.max_n_run_bp} N there is no stretch of {config.min_sentence_bp} bases. "
+        "Choose larger regions or a smaller --documents.min_sentence_bp"
+    )
+
+
+def _draw_pass(
+    stretch: Interval, config: DocumentConfig, rng: np.random.Generator
+) -> list[Document]:
+    """Cut one stretch once.
+
+    Sentences follow each other to the end of the stretch. The sentence that would run over the end
+    is cut there if `min_sentence_bp` remain, else those bases are left out. The last document
+    takes the sentences that are left, even if it is a single one.
+    """
+    spare_bp = stretch.length - config.min_sentence_bp
+    if spare_bp < 0:
+        return []
+    first = stretch.start + int(rng.integers(0, min(config.max_start_bp, spare_bp) + 1))
+    left_bp = stretch.end - first
+    most = left_bp // config.min_sentence_bp + 1
+    ends = np.cumsum(rng.integers(config.min_sentence_bp, config.max_sentence_bp + 1, size=most))
+    whole = int(np.searchsorted(ends, left_bp, side="right"))
+    rest_bp = left_bp - (int(ends[whole - 1]) if whole else 0)
+    ends = ends[:whole]
+    if rest_bp >= config.min_sentence_bp:
+        ends = np.append(ends, left_bp)
+    counts = rng.integers(
+        config.min_sentences, config.max_sentences + 1, size=len(ends) // config.min_sentences + 1
+    )
+    reverse = rng.integers(0, 2, size=len(counts)) if config.both_strands else np.zeros(len(counts))
+    documents, done, done_bp = [], 0, 0
+    for count, is_reverse in zip(counts.tolist(), reverse.tolist(), strict=True):
+        own = ends[done : done + count]
+        if not len(own):
+            break
+        interval = Interval(
+            stretch.chrom, first + done_bp, first + int(own[-1]), "-" if is_reverse else "+"
+        )
+        documents.append(Document(interval, tuple((own - done_bp).tolist())))
+        done, done_bp = done + count, int(own[-1])
+    return documents
+
+
+def expected_documents(stretch_bp: Iterable[int], config: DocumentConfig) -> float:
+    """Predict the number of documents from the lengths of the contiguous stretches.
+
+    A pass leaves out the mean random start; a document starts wherever at least `min_sentence_bp`
+    remain. Over `x` bases, documents of mean length m and variance v, the renewal theorem gives
+    x / m + (v + m²) / (2 m²) starts. Stretches shorter than a document are only approximate.
+    """
+    n_mean = (config.min_sentences + config.max_sentences) / 2
+    n_var = ((config.max_sentences - config.min_sentences + 1) ** 2 - 1) / 12
+    bp_mean = (config.min_sentence_bp + config.max_sentence_bp) / 2
+    bp_var = ((config.max_sentence_bp - config.min_sentence_bp + 1) ** 2 - 1) / 12
+    mean = n_mean * bp_mean
+    variance = n_mean * bp_var + n_var * bp_mean**2
+    partial = (variance + mean**2) / (2 * mean**2)
+    total = 0.0
+    for length in stretch_bp:
+        spare_bp = length - config.min_sentence_bp
+        if spare_bp >= 0:
+            usable_bp = spare_bp - min(config.max_start_bp, spare_bp) / 2
+            total += config.passes * max(1.0, usable_bp / mean + partial)
+    return total
+
+
+def write_documents(path: Path, documents: Iterable[Document]) -> int:
+    """Write BED12 (gzip, no time stamp), one line a document, its blocks the sentences.
+
+    Blocks stand in genomic order on either strand, as BED wants. Returns the number of lines.
+    """
+    number = 0
+    with (
+        atomic_path(path) as temporary,
+        open(temporary, "wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream,
+    ):
+        for number, document in enumerate(documents, start=1):
+            stream.write(_bed12(document, number).encode("ascii"))
+    return number
+
+
+def _bed12(document: Document, number: int) -> str:
+    place, ends = document.interval, document.sentence_ends
+    starts = (0, *ends[:-1])
+    sizes = ",".join(str(end - start) for start, end in zip(starts, ends, strict=True))
+    return (
+        f"{place.chrom}\t{place.start}\t{place.end}\tdocument{number}\t0\t{place.strand}\t"
+        f"{place.start}\t{place.end}\t0\t{len(ends)}\t{sizes}\t{','.join(map(str, starts))}\n"
+    )
+
+
+def iter_document_file(path: Path) -> Iterator[Document]:
+    """Read what `write_documents` wrote, line by line.
+
+    Raises:
+        InputError: Naming file and line, if a line is not BED12 or its blocks do not tile it.
+    """
+    with open_text(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if line.strip() and not line.startswith(("#", "track", "browser")):
+                yield _parse_bed12(line, f"{path}:{number}")
+
+
+def read_documents(path: Path) -> list[Document]:
+    """Return all documents of a file (see `iter_document_file`).
+
+    Raises:
+        InputError: Also if the file has none.
+    """
+    documents = list(iter_document_file(path))
+    if not documents:
+        raise InputError(f"{path}: no document in it; make one with: dna-bigbird documents --help")
+    return documents
+
+
+def _parse_bed12(line: str, where: str) -> Document:
+    fields = line.split()
+    if len(fields) != 12:
+        raise InputError(
+            f"{where}: {len(fields)} columns; documents are BED12, as dna-bigbird documents writes"
+        )
+    try:
+        start, end = int(fields[1]), int(fields[2])
+        sizes = np.array(fields[10].rstrip(",").split(","), dtype=np.int64)
+        starts = np.array(fields[11].rstrip(",").split(","), dtype=np.int64)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}; expected whole numbers in BED12 columns") from error
+    ends = np.cumsum(sizes)
+    tiles = len(starts) == len(sizes) and (ends - sizes == starts).all() and (sizes > 0).all()
+    if not (tiles and ends[-1] == end - start and str(len(sizes)) == fields[9]):
+        raise InputError(f"{where}: the sentences (blocks) do not tile {start}-{end} without holes")
+    if fields[5] not in ("+", "-"):
+        raise InputError(f"{where}: strand is {fields[5]!r}; expected '+' or '-'")
+    return Document(Interval(fields[0], start, end, fields[5]), tuple(ends.tolist()))

@@ -1,0 +1,160 @@
+"""Which stretches of the genome documents may come from.
+
+Regions are given as text (`chr1`, `chr22:1-20,000,000`), merged, freed of what is excluded and
+cut at assembly gaps. Everything inside is 0-based and half-open.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.interval import parse_region
+
+SCAN_BP = 4_000_000
+"""Bases held in memory at a time while looking for gaps."""
+
+
+def read_region(text: str | int, genome: Genome) -> Interval:
+    """Read `chr1`, `1` or `chr1:1,001-2,000` (1-based, both ends included) against a genome.
+
+    Raises:
+        InputError: If the chromosome is missing, the text is no region, or it ends behind the
+            chromosome.
+
+    The name is the genome's own, so `22:1-1000` gives `chr22` where the genome says so.
+    """
+    text = str(text).strip()
+    try:
+        if ":" not in text:
+            chrom = genome.resolve(text)
+            return Interval(chrom, 0, genome.lengths[chrom])
+        region = parse_region(text)
+        chrom = genome.resolve(region.chrom)
+    except ValueError as error:
+        raise InputError(f"{error}{_comma_hint(text)}") from error
+    except InputError as error:
+        raise InputError(f"region {text!r}: {error}{_comma_hint(text)}") from error
+    if region.end > genome.lengths[chrom]:
+        raise InputError(
+            f"region {text!r} ends behind {chrom}, which has {genome.lengths[chrom]:,} bases in "
+            f"{genome.path.name}. Is the region from another assembly?"
+        )
+    return Interval(chrom, region.start, region.end)
+
+
+def _comma_hint(text: str) -> str:
+    if not text.isdigit() or len(text) > 3:
+        return ""
+    return (
+        ". If it is the rest of a number with thousands commas: inside [...] leave the commas "
+        "out or put the region in double quotes"
+    )
+
+
+def select(
+    genome: Genome, regions: Sequence[str | int], exclude: Sequence[str | int] = ()
+) -> list[Interval]:
+    """Return the regions less the excluded ones, in the genome's order, merged and disjoint.
+
+    Args:
+        regions: Texts for `read_region`; empty means every sequence of the genome.
+        exclude: Regions of which no base is left in the result.
+
+    Raises:
+        InputError: As `read_region` does, or if nothing is left.
+    """
+    wanted = [read_region(text, genome) for text in (regions or genome.lengths)]
+    excluded = [read_region(text, genome) for text in exclude]
+    left = subtract(merge(wanted, list(genome.lengths)), merge(excluded, list(genome.lengths)))
+    if not left:
+        raise InputError(
+            f"the excluded regions {list(exclude)} leave nothing of the regions {list(regions)}"
+        )
+    return left
+
+
+def merge(intervals: Iterable[Interval], order: Sequence[str]) -> list[Interval]:
+    """Join intervals that overlap or touch; chromosomes come in the given order.
+
+    Example:
+        >>> merge([Interval("b", 5, 9), Interval("a", 3, 6), Interval("a", 0, 3)], ["b", "a"])
+        [Interval(chrom='b', start=5, end=9, strand='+'), Interval(chrom='a', start=0, end=6, strand='+')]
+    """
+    rank = {chrom: i for i, chrom in enumerate(order)}
+    merged: list[Interval] = []
+    for interval in sorted(intervals, key=lambda i: (rank[i.chrom], i.start, i.end)):
+        last = merged[-1] if merged else None
+        if last and last.chrom == interval.chrom and interval.start <= last.end:
+            merged[-1] = Interval(last.chrom, last.start, max(last.end, interval.end))
+        else:
+            merged.append(Interval(interval.chrom, interval.start, interval.end))
+    return merged
+
+
+def subtract(intervals: Iterable[Interval], excluded: Sequence[Interval]) -> list[Interval]:
+    """Cut the excluded intervals (merged, sorted within a chromosome) out of the others.
+
+    Example:
+        >>> subtract([Interval("a", 0, 10)], [Interval("a", 2, 4)])
+        [Interval(chrom='a', start=0, end=2, strand='+'), Interval(chrom='a', start=4, end=10, strand='+')]
+    """
+    left = []
+    for interval in intervals:
+        start = interval.start
+        for hole in excluded:
+            if hole.overlap(interval) == 0:
+                continue
+            if hole.start > start:
+                left.append(Interval(interval.chrom, start, hole.start))
+            start = max(start, hole.end)
+        if start < interval.end:
+            left.append(Interval(interval.chrom, start, interval.end))
+    return left
+
+
+def contiguous_stretches(genome: Genome, interval: Interval, max_n_run_bp: int) -> list[Interval]:
+    """Cut an interval at assembly gaps: runs of N longer than `max_n_run_bp`.
+
+    A gap of N is unknown sequence, not a repeat: no token may span it. Shorter runs (a base the
+    assembly could not call) stay inside the stretch. A gap is measured on the chromosome, so a
+    long gap of which only its first bases reach into the interval is still a gap.
+    """
+    chrom_bp = genome.lengths[genome.resolve(interval.chrom)]
+    reach = max_n_run_bp + 1
+    seen = Interval(
+        interval.chrom, max(0, interval.start - reach), min(chrom_bp, interval.end + reach)
+    )
+    gaps = [
+        Interval(interval.chrom, start, end)
+        for start, end in _runs_of_n(genome, seen)
+        if end - start > max_n_run_bp
+    ]
+    return subtract([Interval(interval.chrom, interval.start, interval.end)], gaps)
+
+
+def _runs_of_n(genome: Genome, interval: Interval) -> Iterator[tuple[int, int]]:
+    """Yield start and end of every run of N, reading `SCAN_BP` at a time."""
+    open_start = None
+    for start in range(interval.start, interval.end, SCAN_BP):
+        end = min(start + SCAN_BP, interval.end)
+        sequence = genome.fetch(Interval(interval.chrom, start, end))
+        is_n = np.frombuffer(sequence.encode("ascii"), dtype=np.uint8) == ord("N")
+        padded = np.concatenate(([False], is_n, [False])).astype(np.int8)
+        edges = np.flatnonzero(np.diff(padded)) + start
+        for run_start, run_end in edges.reshape(-1, 2).tolist():
+            if open_start is not None and run_start == start:
+                run_start = open_start
+            elif open_start is not None:
+                yield open_start, start
+            open_start = None
+            if run_end == end:
+                open_start = run_start
+            else:
+                yield run_start, run_end
+        if not len(edges) and open_start is not None:
+            yield open_start, start
+            open_start = None
+    if open_start is not None:
+        yield open_start, interval.end

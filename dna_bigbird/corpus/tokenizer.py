@@ -1,0 +1,203 @@
+"""DNA byte-pair encoding with SentencePiece (paper, appendix F.1: 32K pieces over A C G T N).
+
+The text is what `genome.normalise` gives. Nothing is normalised again, no character stands for a
+space, and pieces are joined back to exactly the same text, so every token knows its bases.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome.alphabet import BASES
+
+PAD_ID, UNK_ID, CLS_ID, SEP_ID, MASK_ID = range(5)
+SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+FIRST_PIECE_ID = len(SPECIAL_PIECES)
+_MAX_LINE_BP = 4096
+"""SentencePiece counts positions in 16 bits; longer training sequences are cut."""
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """Size of the vocabulary and of the sample it is learnt from."""
+
+    vocab_size: int = 32000
+    """Entries of the vocabulary, the five special ones included (paper: 32K)."""
+    max_piece_bp: int = 16
+    """Longest piece in base pairs; keeps satellites and poly-A from filling the vocabulary."""
+    sample_bp: int = 20_000_000
+    """Learn from at most this many base pairs of documents, drawn at random; bounds the memory."""
+
+    def __post_init__(self) -> None:
+        smallest = FIRST_PIECE_ID + len(BASES)
+        if not smallest <= self.vocab_size <= 65536:
+            raise ValueError(
+                f"--tokenizer.vocab_size {self.vocab_size} must be {smallest} (five special "
+                "entries and A C G T N) to 65536 (token stores hold 16 bits)"
+            )
+        if self.max_piece_bp < 1:
+            raise ValueError(f"--tokenizer.max_piece_bp {self.max_piece_bp} must be at least 1")
+        if self.sample_bp < 1:
+            raise ValueError(f"--tokenizer.sample_bp {self.sample_bp} must be at least 1")
+
+
+def train_tokenizer(
+    sequences: Iterable[str], config: TokenizerConfig, *, num_threads: int = 1
+) -> bytes:
+    """Learn a vocabulary and return the SentencePiece model.
+
+    Args:
+        sequences: Normalised DNA. No piece crosses from one to the next.
+        num_threads: Changes no piece, but SentencePiece notes it in the model's bytes.
+
+    Raises:
+        InputError: If the sequences are too few for the vocabulary; the message has the largest
+            size they allow.
+    """
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_lines(sequences),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=config.vocab_size,
+            max_sentencepiece_length=config.max_piece_bp,
+            normalization_rule_name="identity",
+            add_dummy_prefix=False,
+            remove_extra_whitespaces=False,
+            split_by_whitespace=False,
+            split_by_unicode_script=False,
+            split_by_number=False,
+            character_coverage=1.0,
+            required_chars=BASES,
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=-1,
+            eos_id=-1,
+            pad_piece=SPECIAL_PIECES[PAD_ID],
+            unk_piece=SPECIAL_PIECES[UNK_ID],
+            control_symbols=list(SPECIAL_PIECES[CLS_ID:]),
+            max_sentence_length=2 * _MAX_LINE_BP,
+            shuffle_input_sentence=False,
+            num_threads=num_threads,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        largest = re.search(r"set it to a value <= (\d+)", str(error))
+        if largest is None:
+            raise
+        raise InputError(
+            f"--tokenizer.vocab_size {config.vocab_size} is too large for the training sequences; "
+            f"they allow at most {largest[1]}. Give more sequence or a smaller vocabulary"
+        ) from error
+    return model.getvalue()
+
+
+def _lines(sequences: Iterable[str]) -> Iterator[str]:
+    yield from BASES  # SentencePiece only takes letters that occur, and a sample may have no N
+    for sequence in sequences:
+        for start in range(0, len(sequence), _MAX_LINE_BP):
+            yield sequence[start : start + _MAX_LINE_BP]
+
+
+class DnaTokenizer:
+    """A trained vocabulary: normalised DNA to token ids and back, without loss.
+
+    Attributes:
+        piece_bp: Base pairs of every id, shape (vocab_size,), int64; 0 for special ids.
+        pieces: Text of every id; the special ones have their names in brackets.
+
+    Raises:
+        InputError: If the bytes are no SentencePiece model, or not one of this package.
+    """
+
+    pad_id, unk_id, cls_id, sep_id, mask_id = PAD_ID, UNK_ID, CLS_ID, SEP_ID, MASK_ID
+    first_piece_id = FIRST_PIECE_ID
+
+    def __init__(self, model_bytes: bytes, name: str = "tokenizer") -> None:
+        self.model_bytes = model_bytes
+        self._name = name
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.load_from_serialized_proto(model_bytes)
+            size = self._processor.get_piece_size() if model_bytes else 0
+        except RuntimeError as error:
+            raise InputError(f"{name}: this is no SentencePiece model") from error
+        self.pieces = [self._processor.id_to_piece(i) for i in range(size)]
+        if tuple(self.pieces[:FIRST_PIECE_ID]) != SPECIAL_PIECES or not set(BASES) <= set(
+            self.pieces
+        ):
+            raise InputError(
+                f"{name}: not a tokenizer of dna-bigbird; its first entries should be "
+                f"{' '.join(SPECIAL_PIECES)} and it should have the letters A C G T N"
+            )
+        self.piece_bp = np.array([len(piece) for piece in self.pieces], dtype=np.int64)
+        self.piece_bp[:FIRST_PIECE_ID] = 0
+
+    @classmethod
+    def from_bytes(cls, model_bytes: bytes) -> "DnaTokenizer":
+        """Load a model from the bytes `train_tokenizer` returns."""
+        return cls(model_bytes)
+
+    @classmethod
+    def from_file(cls, path: Path | str) -> "DnaTokenizer":
+        """Load a `.model` file.
+
+        Raises:
+            InputError: If it is missing or is no tokenizer of this package.
+        """
+        if not Path(path).is_file():
+            raise InputError(f"{path}: no such tokenizer file")
+        return cls(Path(path).read_bytes(), str(path))
+
+    def __getstate__(self) -> dict:
+        return {"model_bytes": self.model_bytes, "name": self._name}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__(state["model_bytes"], state["name"])
+
+    @property
+    def vocab_size(self) -> int:
+        """Entries of the vocabulary, special ones included."""
+        return len(self.pieces)
+
+    def encode(self, sequence: str) -> np.ndarray:
+        """Return the token ids, shape (T,), int64, of normalised DNA; no special ids are added.
+
+        Raises:
+            ValueError: If a letter is not A, C, G, T or N (see `genome.normalise`).
+        """
+        return self.encode_all([sequence])[0]
+
+    def encode_all(self, sequences: Sequence[str]) -> list[np.ndarray]:
+        """Return the token ids of each sequence, encoded alone; as `encode`, but faster."""
+        encoded = self._processor.encode(list(sequences), num_threads=1)
+        arrays = [np.array(ids, dtype=np.int64) for ids in encoded]
+        for sequence, ids in zip(sequences, arrays, strict=True):
+            if (ids < FIRST_PIECE_ID).any():
+                letters = "".join(sorted(set(sequence) - set(BASES)))
+                raise ValueError(
+                    f"letters {letters!r} are not A C G T N; pass the sequence through normalise()"
+                )
+        return arrays
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the bases the tokens stand for; special ids stand for none."""
+        pieces = self.pieces
+        return "".join(
+            [pieces[i] for i in np.asarray(ids, dtype=np.int64).tolist() if i >= FIRST_PIECE_ID]
+        )
+
+    def spans(self, ids: np.ndarray) -> np.ndarray:
+        """Return 0-based, half-open base offsets of each token, shape (T, 2), int64.
+
+        They count from the first base of the tokenised text; a special id has an empty span.
+        """
+        ends = np.cumsum(self.piece_bp[np.asarray(ids, dtype=np.int64)])
+        return np.stack([np.concatenate(([0], ends[:-1])), ends], axis=1).reshape(-1, 2)

@@ -1,0 +1,178 @@
+"""Pretraining examples made on the fly: sentence pairs with masked tokens (paper, appendix F.1).
+
+Every example is a function of the seed and its number alone, so any process may make any of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dna_bigbird.corpus.masking import MaskingConfig, TokenIds, mask_tokens
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Interval
+
+_TRIES = 8
+"""How often a random second part is drawn anew because it overlaps the first on the genome."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Whole sentences `first` up to but not including `last` of a document, read one after another.
+
+    `start` and `end` are token offsets into the store; they cover fewer tokens than the sentences
+    have only where a sentence alone is too long.
+    """
+
+    document: int
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two parts; `is_next` is 0 if the second truly follows the first, 1 if it is random."""
+
+    a: Part
+    b: Part
+    is_next: int
+
+
+class PretrainExamples:
+    """Example number `index` of an endless, reproducible stream: `[CLS] A [SEP] B [SEP]`.
+
+    A document is drawn with a chance proportional to its number of sentence pairs, and A starts at
+    a sentence drawn uniformly among those behind which the document still fills the example (its
+    first sentence if it is too short for that). A takes whole sentences up to half the room; B
+    takes the sentences that follow, or with chance 1/2 sentences of another document of the whole
+    store, up to the same length. A sentence longer than its room is cut at the end that is far
+    from the seam between A and B. A random B that overlaps A or its true continuation on the genome
+    (documents of different passes do) is drawn again, at most 8 times. In a store of a single
+    document every B is the true one.
+
+    Args:
+        vocabulary: A `DnaTokenizer`, or anything with its special ids and `vocab_size`.
+        max_tokens: Longest example, special tokens included.
+
+    Raises:
+        InputError: If no document of the store has two sentences, or the store was made with
+            another vocabulary size.
+    """
+
+    def __init__(
+        self,
+        store: TokenStore,
+        vocabulary: TokenIds,
+        max_tokens: int,
+        masking: MaskingConfig,
+        seed: int,
+    ) -> None:
+        if max_tokens < 8:
+            raise ValueError(
+                f"max_tokens {max_tokens} leaves no room for two sentences; at least 8"
+            )
+        if store.vocab_size != vocabulary.vocab_size:
+            raise InputError(
+                f"{store.path}: made with a vocabulary of {store.vocab_size} entries, the "
+                f"tokenizer has {vocabulary.vocab_size}; tokenize again with this tokenizer"
+            )
+        self.store = store
+        self.vocabulary = vocabulary
+        self.max_tokens = max_tokens
+        self.masking = masking
+        self.seed = seed
+        sentences = np.diff(store.document_sentence_offsets)
+        self._pair_ends = np.cumsum(np.maximum(sentences - 1, 0))
+        if not len(sentences) or self._pair_ends[-1] == 0:
+            raise InputError(f"{store.path}: no document has two sentences, so there are no pairs")
+
+    def __getitem__(self, index: int) -> dict[str, np.ndarray | int]:
+        """Return one example.
+
+        Returns:
+            `token_ids` (T,), `segment_ids` (T,) (0 for [CLS] A [SEP], 1 for B [SEP]), `positions`
+            (M,) of the tokens to predict, ascending, `labels` (M,) their true ids, all int64, and
+            `is_next`, 0 for the true continuation, 1 for a random one. T <= max_tokens. The base
+            pairs predicted are `tokenizer.piece_bp[labels].sum()`.
+        """
+        pair, rng = self._draw(index)
+        ids = self.vocabulary
+        a = self.store.tokens(pair.a.start, pair.a.end)
+        b = self.store.tokens(pair.b.start, pair.b.end)
+        token_ids = np.concatenate(([ids.cls_id], a, [ids.sep_id], b, [ids.sep_id]))
+        segment_ids = np.zeros(len(token_ids), dtype=np.int64)
+        segment_ids[len(a) + 2 :] = 1
+        maskable = np.ones(len(token_ids), dtype=bool)
+        maskable[[0, len(a) + 1, -1]] = False
+        seen, positions, labels = mask_tokens(token_ids, maskable, rng, self.masking, ids)
+        return {
+            "token_ids": seen,
+            "segment_ids": segment_ids,
+            "positions": positions,
+            "labels": labels,
+            "is_next": pair.is_next,
+        }
+
+    def pair(self, index: int) -> Pair:
+        """Return which sentences example `index` is made of."""
+        return self._draw(index)[0]
+
+    def _draw(self, index: int) -> tuple[Pair, np.random.Generator]:
+        rng = np.random.default_rng([self.seed, index])
+        is_random = bool(rng.random() < 0.5) and self.store.num_documents > 1
+        document = int(
+            np.searchsorted(self._pair_ends, rng.integers(self._pair_ends[-1]), side="right")
+        )
+        offsets = self.store.token_offsets(document)
+        budget = self.max_tokens - 3
+        first = _draw_start(offsets[:-1], int(offsets[-1]), budget, rng)
+        room = min(budget, int(offsets[-1] - offsets[first]))
+        a = _fill(document, offsets[:-1], first, room // 2, cut_start=True)
+        room -= a.end - a.start
+        b = _fill(document, offsets, a.last, room)
+        if is_random:
+            b = self._random_part(a, b, room, rng)
+        return Pair(a, b, int(is_random)), rng
+
+    def _random_part(self, a: Part, following: Part, room: int, rng: np.random.Generator) -> Part:
+        taken = self.store.sentence_interval(a.document, a.first, following.last)
+        ends = self.store.document_sentence_offsets
+        own_first, own_last = ends[a.document : a.document + 2].tolist()
+        for _ in range(_TRIES):
+            # Uniform over the sentences of all other documents.
+            number = int(rng.integers(ends[-1] - (own_last - own_first)))
+            number += (own_last - own_first) if number >= own_first else 0
+            document = int(np.searchsorted(ends, number, side="right")) - 1
+            offsets = self.store.token_offsets(document)
+            first = _draw_start(offsets, int(offsets[-1]), room, rng)
+            part = _fill(document, offsets, first, room)
+            if not _overlap(taken, self.store.sentence_interval(document, part.first, part.last)):
+                break
+        return part
+
+
+def _overlap(a: Interval, b: Interval) -> bool:
+    return a.overlap(b) > 0
+
+
+def _draw_start(offsets: np.ndarray, end: int, room: int, rng: np.random.Generator) -> int:
+    """Draw a first sentence uniformly among those with at least `room` tokens up to `end`.
+
+    The last entry of `offsets` is no start. If all are too late, the first sentence it is.
+    """
+    early_enough = int(np.searchsorted(offsets[:-1], end - room, side="right"))
+    return int(rng.integers(max(1, early_enough)))
+
+
+def _fill(
+    document: int, offsets: np.ndarray, first: int, room: int, *, cut_start: bool = False
+) -> Part:
+    """Take whole sentences from `first` on while they fit into `room` tokens; at least one, cut."""
+    begin = int(offsets[first])
+    last = max(first + 1, int(np.searchsorted(offsets, begin + room, side="right")) - 1)
+    end = int(offsets[last])
+    if end - begin > room:
+        begin, end = (end - room, end) if cut_start else (begin, begin + room)
+    return Part(document, first, last, begin, end)
