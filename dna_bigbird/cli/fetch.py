@@ -1,0 +1,36 @@
+"""`dna-bigbird fetch`."""
+
+from pathlib import Path
+
+
+def fetch(spec: Path, output: Path, local: Path | None = None) -> None:
+    """Download one input named in data_specs/, or take a local copy, and verify it.
+
+    An interrupted download goes on where it stopped.
+
+    Args:
+        spec: Description of the input, for example data_specs/hg38_to_hg19_chain.yaml.
+        output: File to write. For a table of peak files: the sample sheet; they lie beside it.
+        local: Copy on this machine to take instead (no network): a file; for a table of peak
+            files the folder that holds them.
+    """
+    import contextlib
+    import sys
+
+    from tqdm import tqdm
+
+    from dna_bigbird.inputs.fetch import fetch_spec
+    from dna_bigbird.inputs.specs import read_spec
+
+    @contextlib.contextmanager
+    def meter(name: str):
+        with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as bar:
+
+            def show(present: int, total: int | None) -> None:
+                bar.total = total
+                bar.update(present - bar.n)
+
+            yield show
+
+    for note in fetch_spec(read_spec(spec), output, local, meter):
+        print(f"dna-bigbird: note: {note}", file=sys.stderr)

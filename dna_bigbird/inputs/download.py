@@ -1,0 +1,220 @@
+"""Downloading one file: resumed, verified, retried, and never half under its final name."""
+
+import contextlib
+import http.client
+import os
+import shutil
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_path, partial_path, readable_write_error, sha256_of
+from dna_bigbird.inputs.specs import RemoteFile
+
+CHUNK = 1 << 18
+Progress = Callable[[int, int | None], None]
+"""Called with bytes present and bytes in all (None if the server does not say)."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When to give up."""
+
+    stall_s: float = 60.0
+    """Seconds without a byte after which a connection is dropped and tried again."""
+    tries: int = 6
+    """Connections in a row that bring nothing new."""
+    first_wait_s: float = 1.0
+    """Wait before the second try; it doubles each time."""
+
+
+class _ConnectionLostError(Exception):
+    """The connection failed in a way that another try may mend."""
+
+
+def download(
+    file: RemoteFile,
+    output: Path,
+    *,
+    patience: Patience = Patience(),
+    sleep: Callable[[float], None] = time.sleep,
+    progress: Progress = lambda present, total: None,
+) -> str:
+    """Download to `output` and return the SHA-256; bytes of an interrupted run are kept and used.
+
+    They wait in a hidden file beside the output, with what the server said about their version:
+    if the file has changed since, it is read from the start. A server that ignores the
+    request for the rest (status 200 instead of 206) likewise.
+
+    Raises:
+        InputError: If the server refuses, every try failed, or the checksum is wrong; nothing is
+            left under the final name, and after a wrong checksum nothing at all.
+    """
+    partial = partial_path(output)
+    failures = 0
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            before = _size(partial)
+            try:
+                _continue(file, partial, patience.stall_s, progress)
+                break
+            except _ConnectionLostError as error:
+                failures = 1 if _size(partial) > before else failures + 1
+                if failures >= patience.tries:
+                    raise InputError(
+                        f"{file.url}: gave up after {failures} tries without a new byte ({error}); "
+                        f"{_size(partial):,} bytes are kept and the next run goes on from there. "
+                        "Without network, give a local copy: --local PATH"
+                    ) from None
+                sleep(patience.first_wait_s * 2 ** (failures - 1))
+        found = sha256_of(partial)
+        if file.sha256 and found != file.sha256:
+            size = _size(partial)
+            _discard(partial)
+            raise InputError(wrong_checksum(file.url, found, file.sha256, size))
+        with open(partial, "rb") as written:
+            os.fsync(written.fileno())
+        partial.replace(output)
+        _validator_path(partial).unlink(missing_ok=True)
+    except OSError as error:
+        _discard(partial)
+        raise readable_write_error(output, error) from error
+    return found
+
+
+def take_local(file: RemoteFile, local: Path, output: Path) -> str:
+    """Copy a local file, verify it like a downloaded one, and return its SHA-256.
+
+    Raises:
+        InputError: If it is missing or its checksum is not the one of the description.
+    """
+    if not local.is_file():
+        raise InputError(f"{local}: no such file; expected a local copy of {file.url}")
+    found = sha256_of(local)
+    if file.sha256 and found != file.sha256:
+        raise InputError(wrong_checksum(str(local), found, file.sha256, local.stat().st_size))
+    with atomic_path(output) as temporary:
+        shutil.copyfile(local, temporary)
+    return found
+
+
+def wrong_checksum(what: str, found: str, expected: str, size: int) -> str:
+    """Return the line for a file that is not the described one."""
+    return (
+        f"{what}: wrong checksum: sha256 {found} ({size:,} bytes), expected {expected}. The file is "
+        "damaged or another version; nothing was kept"
+    )
+
+
+def _continue(file: RemoteFile, partial: Path, stall_s: float, progress: Progress) -> None:
+    """Fetch what is missing of the partial file; returns when it is complete."""
+    request = urllib.request.Request(file.url, headers={"Accept-Encoding": "identity"})
+    present, validator = _size(partial), _read_validator(partial)
+    if present and not (validator or file.sha256):
+        present = 0  # without a way to tell that it is the same file, the rest might not fit
+    if present:
+        request.add_header("Range", f"bytes={present}-")
+        if validator:
+            request.add_header("If-Range", validator)
+    try:
+        with urllib.request.urlopen(request, timeout=stall_s) as response:
+            if response.status == 206:
+                start, total = _content_range(response.headers.get("Content-Range", ""))
+                if start != present:
+                    _discard(partial)
+                    raise _ConnectionLostError(
+                        f"the server sent the bytes from {start}, not {present}"
+                    )
+            else:
+                present, total = 0, _integer(response.headers.get("Content-Length"))
+                _write_validator(partial, response.headers)
+            _append(response, partial, present, total, progress)
+    except urllib.error.HTTPError as error:
+        with error:
+            _refused(file, partial, error)
+    except (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
+        raise _ConnectionLostError(_reason(error, stall_s)) from None
+    except urllib.error.URLError as error:
+        raise _ConnectionLostError(_reason(error.reason, stall_s)) from None
+
+
+def _append(
+    response: http.client.HTTPResponse,
+    partial: Path,
+    present: int,
+    total: int | None,
+    progress: Progress,
+) -> None:
+    with open(partial, "r+b" if present else "wb") as stream:
+        stream.seek(present)
+        progress(present, total)
+        while chunk := response.read1(CHUNK):
+            stream.write(chunk)
+            present += len(chunk)
+            progress(present, total)
+    if total is not None and present < total:
+        raise _ConnectionLostError(f"the connection ended at byte {present:,} of {total:,}")
+
+
+def _refused(file: RemoteFile, partial: Path, error: urllib.error.HTTPError) -> None:
+    """Decide on an error status: complete already, try again, or tell the user."""
+    if error.code == 416:  # nothing behind the bytes we have
+        _, total = _content_range(error.headers.get("Content-Range", ""))
+        if total == _size(partial):
+            return
+        _discard(partial)
+        raise _ConnectionLostError("the kept bytes are not part of the file on the server")
+    if error.code in (408, 425, 429) or error.code >= 500:
+        raise _ConnectionLostError(f"HTTP status {error.code} {error.reason}")
+    raise InputError(
+        f"{file.url}: HTTP status {error.code} {error.reason}; the file is not there (any more) or "
+        "needs a login. Correct the address in data_specs/, or give a local copy: --local PATH"
+    )
+
+
+def _content_range(header: str) -> tuple[int | None, int | None]:
+    """Read `bytes 5-9/10` or `bytes */10` as first byte and total size."""
+    span, _, total = header.removeprefix("bytes ").partition("/")
+    return _integer(span.partition("-")[0]), _integer(total)
+
+
+def _integer(text: str | None) -> int | None:
+    return int(text) if text and text.isdigit() else None
+
+
+def _reason(error: object, stall_s: float) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no byte for {stall_s:g} s"
+    return str(error) or type(error).__name__
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _validator_path(partial: Path) -> Path:
+    return partial.with_name(partial.name + ".version")
+
+
+def _read_validator(partial: Path) -> str | None:
+    with contextlib.suppress(FileNotFoundError):
+        return _validator_path(partial).read_text() or None
+    return None
+
+
+def _write_validator(partial: Path, headers) -> None:
+    """Keep the strong ETag, or else the date, that names this version of the file."""
+    tag = headers.get("ETag", "")
+    strong = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
+    _validator_path(partial).write_text(strong)
+
+
+def _discard(partial: Path) -> None:
+    for path in (partial, _validator_path(partial)):
+        path.unlink(missing_ok=True)

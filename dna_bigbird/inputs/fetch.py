@@ -1,0 +1,63 @@
+"""Fetching an input as its description says: one file, or a table of peak files."""
+
+import csv
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_path
+from dna_bigbird.inputs.download import Progress, download, take_local
+from dna_bigbird.inputs.specs import SAMPLE_COLUMNS, DataSpec, RemoteFile
+
+Meter = Callable[[str], AbstractContextManager[Progress]]
+"""Called with a file name; gives the progress of its download."""
+
+
+def fetch_spec(spec: DataSpec, output: Path, local: Path | None, meter: Meter) -> list[str]:
+    """Fetch everything a description names and return notes for the user.
+
+    Args:
+        output: The file; for a table of files the sample sheet, and the files lie beside it.
+        local: A copy on this machine; for a table of files the folder that holds them.
+
+    Raises:
+        InputError: As `download` and `take_local` do.
+    """
+    if not spec.is_sheet:
+        found = _fetch_one(spec.files[0], output, local, meter)
+        return [] if spec.files[0].sha256 else [_unverified(spec, output, found)]
+    if local is not None and not local.is_dir():
+        raise InputError(f"{local}: expected the folder with the {len(spec.files)} files")
+    for file in spec.files:
+        target = output.parent / file.filename
+        if not target.exists():  # a file under its final name is whole
+            _fetch_one(file, target, local / file.filename if local else None, meter)
+    write_samples(spec, output)
+    unverified = sum(file.sha256 is None for file in spec.files)
+    if not unverified:
+        return []
+    return [f"{output}: {unverified} of {len(spec.files)} files have no checksum in {spec.path}"]
+
+
+def write_samples(spec: DataSpec, output: Path) -> None:
+    """Write the sample sheet that `dna-bigbird chromatin-set` reads; paths are beside it."""
+    with atomic_path(output) as partial, open(partial, "w", newline="") as stream:
+        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+        writer.writerow(SAMPLE_COLUMNS)
+        for file in spec.files:
+            writer.writerow((*(file.labels or ("", "", "")), file.filename))
+
+
+def _fetch_one(file: RemoteFile, output: Path, local: Path | None, meter: Meter) -> str:
+    if local is not None:
+        return take_local(file, local, output)
+    with meter(file.filename) as progress:
+        return download(file, output, progress=progress)
+
+
+def _unverified(spec: DataSpec, output: Path, found: str) -> str:
+    return (
+        f"{output}: {spec.path} has no checksum to compare with; this file has sha256 {found}. "
+        "Write it there once you have reason to trust it"
+    )

@@ -1,0 +1,169 @@
+"""Reading `data_specs/`: one YAML file says where an input comes from and how to know it.
+
+An input is one file (`url`) or a table of files (`files`, a TSV beside the YAML with the columns of
+`SHEET_COLUMNS`), which becomes a sample sheet. A checksum that nobody here could verify is marked
+`verified: false`; one that is not known is null, never invented.
+"""
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+from dna_bigbird.errors import InputError
+
+SHEET_COLUMNS = ("label", "group", "cell", "url", "sha256")
+SAMPLE_COLUMNS = ("label", "group", "cell", "path")
+REQUIRED = {"name", "title", "assembly", "format", "licence", "citation", "verified"}
+OPTIONAL = {"url", "files", "filename", "sha256", "size_bytes", "notes"}
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file to download."""
+
+    url: str
+    filename: str
+    sha256: str | None = None
+    size_bytes: int | None = None
+    labels: tuple[str, str, str] | None = None
+    """label, group and cell type of a peak file."""
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """What one input is."""
+
+    path: Path
+    name: str
+    title: str
+    assembly: str
+    format: str
+    licence: str
+    citation: str
+    verified: bool
+    files: tuple[RemoteFile, ...]
+    is_sheet: bool
+    notes: str = ""
+
+    @property
+    def output_name(self) -> str:
+        """Path of the fetched input below the folder of inputs."""
+        return f"{self.name}/samples.tsv" if self.is_sheet else self.files[0].filename
+
+
+def read_spec(path: Path) -> DataSpec:
+    """Read and check one description.
+
+    Raises:
+        InputError: Naming the key that is missing, unknown or wrong.
+    """
+    values = _read_yaml(path)
+    _check_keys(path, values)
+    if values["verified"] is not True and values["verified"] is not False:
+        raise InputError(f"{path}: verified is {values['verified']!r}; expected true or false")
+    is_sheet = "files" in values
+    if is_sheet:
+        files = _read_sheet(path.parent / values["files"])
+    else:
+        url = _checked_url(str(path), values["url"])
+        filename = values.get("filename") or Path(urlsplit(url).path).name
+        files = (
+            RemoteFile(
+                url, filename, _checked_sha(str(path), values["sha256"]), values.get("size_bytes")
+            ),
+        )
+    if values["verified"] and any(file.sha256 is None for file in files):
+        raise InputError(
+            f"{path}: verified is true, but there is no sha256; expected the checksum or "
+            "`verified: false`"
+        )
+    texts = {key: str(values[key]).strip() for key in REQUIRED - {"verified"}}
+    return DataSpec(
+        path=path,
+        verified=values["verified"],
+        files=files,
+        is_sheet=is_sheet,
+        notes=str(values.get("notes", "")).strip(),
+        **texts,
+    )
+
+
+def _read_yaml(path: Path) -> dict:
+    try:
+        values = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: no such file; data_specs/ has one description an input"
+        ) from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: expected keys and values, found {type(values).__name__}")
+    return values
+
+
+def _check_keys(path: Path, values: dict) -> None:
+    missing = sorted(REQUIRED - set(values))
+    if missing:
+        raise InputError(f"{path}: key {missing[0]!r} is missing")
+    unknown = sorted(set(values) - REQUIRED - OPTIONAL)
+    if unknown:
+        known = ", ".join(sorted(REQUIRED | OPTIONAL))
+        raise InputError(f"{path}: unknown key {unknown[0]!r}; the keys are {known}")
+    if ("url" in values) == ("files" in values):
+        raise InputError(f"{path}: expected either 'url' or 'files' (a table beside the YAML file)")
+    if "url" in values and "sha256" not in values:
+        raise InputError(f"{path}: key 'sha256' is missing; write null if it is not known")
+    if values["name"] != path.stem:
+        raise InputError(f"{path}: name is {values['name']!r}; expected {path.stem!r}, as the file")
+
+
+def _checked_url(where: str, url: object) -> str:
+    parts = urlsplit(str(url))
+    if parts.scheme not in ("http", "https") or not parts.netloc or not Path(parts.path).name:
+        raise InputError(f"{where}: url is {url!r}; expected http(s)://host/…/file")
+    return str(url)
+
+
+def _checked_sha(where: str, sha256: object) -> str | None:
+    if sha256 in (None, "-", ""):
+        return None
+    if not re.fullmatch(r"[0-9a-f]{64}", str(sha256)):
+        raise InputError(f"{where}: sha256 is {sha256!r}; expected 64 hexadecimal digits or null")
+    return str(sha256)
+
+
+def _read_sheet(path: Path) -> tuple[RemoteFile, ...]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    found: list[RemoteFile] = []
+    with open(path, newline="") as stream:
+        rows = csv.reader(stream, delimiter="\t")
+        header = tuple(next(rows, ()))
+        if header != SHEET_COLUMNS:
+            raise InputError(f"{path}:1: columns are {header}; expected {SHEET_COLUMNS}")
+        for number, row in enumerate(rows, start=2):
+            where = f"{path}:{number}"
+            if len(row) != len(SHEET_COLUMNS):
+                raise InputError(f"{where}: {len(row)} columns; expected {len(SHEET_COLUMNS)}")
+            label, group, cell, url, sha256 = row
+            url = _checked_url(where, url)
+            found.append(
+                RemoteFile(
+                    url,
+                    Path(urlsplit(url).path).name,
+                    _checked_sha(where, sha256),
+                    labels=(label, group, cell),
+                )
+            )
+    by_name: dict[str, str] = {}
+    for file in found:
+        if by_name.setdefault(file.filename, file.url) != file.url:
+            raise InputError(f"{path}: two addresses end in {file.filename!r}")
+    if not found:
+        raise InputError(f"{path}: the table has no rows")
+    return tuple(found)

@@ -1,0 +1,141 @@
+"""Descriptions of inputs: every one in the repository is sound, and a wrong one is named."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import sha256_of
+from dna_bigbird.inputs.assemblies import expected_lengths, guess_assembly
+from dna_bigbird.inputs.fetch import write_samples
+from dna_bigbird.inputs.specs import read_spec
+
+SPECS = Path(__file__).parents[2] / "data_specs"
+GOOD = {
+    "name": "thing",
+    "title": "A thing",
+    "url": "https://example.org/thing.gz",
+    "sha256": None,
+    "verified": False,
+    "assembly": "GRCh37",
+    "format": "BED",
+    "licence": "none",
+    "citation": "nobody",
+}
+
+
+@pytest.mark.parametrize("path", sorted(SPECS.glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_description_reads(path):
+    spec = read_spec(path)
+    assert spec.licence
+    assert spec.citation
+
+
+def test_sources_of_the_paper_are_described():
+    names = {path.stem for path in SPECS.glob("*.yaml")}
+    assert names >= {
+        "grch37_genome",
+        "epdnew_human_006_hg38",
+        "hg38_to_hg19_chain",
+        "deepsea_train_bundle",
+        "deepsea_919_peaks",
+    }
+
+
+def test_919_labels_in_three_groups():
+    files = read_spec(SPECS / "deepsea_919_peaks.yaml").files
+    groups = [file.labels[1] for file in files]
+    assert groups == ["DHS"] * 125 + ["TF"] * 690 + ["HM"] * 104
+    assert len({file.url for file in files}) == 919
+
+
+def test_labels_are_the_published_ones(real_data):
+    names = (real_data / "chromatin" / "deepsea_919_labels.txt").read_text().split("\n")[:919]
+    files = read_spec(SPECS / "deepsea_919_peaks.yaml").files
+    assert [file.labels[0] for file in files] == [name.strip() for name in names]
+    assert files[576].labels[0] == "NA_NA_NA"
+
+
+def test_chain_checksum_is_that_of_the_real_file(real_data):
+    spec = read_spec(SPECS / "hg38_to_hg19_chain.yaml")
+    chain = real_data / "chain" / "hg38ToHg19.over.chain.gz"
+    assert spec.files[0].sha256 == sha256_of(chain)
+    assert spec.files[0].size_bytes == chain.stat().st_size
+
+
+def written(folder: Path, **changes) -> Path:
+    path = folder / "thing.yaml"
+    values = {key: value for key, value in (GOOD | changes).items() if value != "absent"}
+    path.write_text(yaml.safe_dump(values))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"licence": "absent"}, "thing.yaml: key 'licence' is missing"),
+        ({"license": "MIT"}, "thing.yaml: unknown key 'license'; the keys are assembly"),
+        ({"sha256": "absent"}, "key 'sha256' is missing; write null"),
+        ({"sha256": "abc"}, "sha256 is 'abc'; expected 64 hexadecimal digits"),
+        ({"verified": True}, "verified is true, but there is no sha256"),
+        ({"verified": "maybe"}, "verified is 'maybe'; expected true or false"),
+        ({"url": "/data/x.gz"}, r"url is '/data/x.gz'; expected http\(s\)"),
+        ({"url": "absent"}, "expected either 'url' or 'files'"),
+        ({"name": "other"}, "name is 'other'; expected 'thing'"),
+        ({"url": "absent", "sha256": "absent", "files": "gone.tsv"}, "gone.tsv: no such file"),
+    ],
+)
+def test_wrong_descriptions_are_named(tmp_path, changes, message):
+    with pytest.raises(InputError, match=message):
+        read_spec(written(tmp_path, **changes))
+
+
+def test_missing_description(tmp_path):
+    with pytest.raises(InputError, match=r"gone.yaml: no such file"):
+        read_spec(tmp_path / "gone.yaml")
+
+
+def test_wrong_table_is_named_by_line(tmp_path):
+    path = written(tmp_path, url="absent", sha256="absent", files="t.tsv")
+    table = tmp_path / "t.tsv"
+    table.write_text("label\tgroup\tcell\turl\tsha256\nA\tTF\tK562\tftp://x/y\t-\n")
+    with pytest.raises(InputError, match=r"t.tsv:2: url is 'ftp://x/y'"):
+        read_spec(path)
+    table.write_text("label\tgroup\n")
+    with pytest.raises(InputError, match=r"t.tsv:1: columns are"):
+        read_spec(path)
+
+
+def test_sample_sheet_has_one_row_a_label(tmp_path):
+    path = written(tmp_path, url="absent", sha256="absent", files="t.tsv")
+    rows = ["label\tgroup\tcell\turl\tsha256", "A\tTF\tK562\thttps://x/a.bed.gz\t-"]
+    (tmp_path / "t.tsv").write_text("\n".join(rows) + "\n")
+    spec = read_spec(path)
+    write_samples(spec, tmp_path / "samples.tsv")
+    assert spec.output_name == "thing/samples.tsv"
+    assert (tmp_path / "samples.tsv").read_text() == (
+        "label\tgroup\tcell\tpath\nA\tTF\tK562\ta.bed.gz\n"
+    )
+
+
+def test_assemblies_are_told_apart():
+    assert expected_lengths("none") == {}
+    assert guess_assembly(expected_lengths("GRCh37")) == "GRCh37"
+    assert guess_assembly(expected_lengths("GRCh38")) == "GRCh38"
+    assert guess_assembly({"chr1": 249250621, "chr2": 242193529}) is None, "a mixture is neither"
+    assert guess_assembly({"chrM": 16569, "MT": 16569}) == "GRCh38"
+    assert guess_assembly({}) is None
+
+
+def test_assembly_lengths_are_those_of_the_chain(real_data):
+    """The chain's own header lines are the source; an independent reading must agree."""
+    import gzip
+
+    with gzip.open(real_data / "chain" / "hg38ToHg19.over.chain.gz", "rt") as stream:
+        chains = [line.split() for line in stream if line.startswith("chain")]
+    for assembly, name, size in (("GRCh38", 2, 3), ("GRCh37", 7, 8)):
+        found = {fields[name]: int(fields[size]) for fields in chains}
+        table = expected_lengths(assembly)
+        assert len(table) >= 24
+        assert {chrom: found[chrom] for chrom in table} == table
