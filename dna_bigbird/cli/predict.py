@@ -94,7 +94,7 @@ def _windows(fasta: str, bed: Path | None, window_bp: int, stride_bp: int) -> It
 
     genome = Genome(fasta)
     rows = read_bed(bed)
-    check_inside(rows, genome.lengths)
+    check_inside(rows, genome, bed)
     for row in rows:
         interval = row.interval
         bases = genome.fetch(type(interval)(interval.chrom, interval.start, interval.end, "+"))

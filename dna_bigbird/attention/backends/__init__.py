@@ -1,0 +1,1 @@
+"""How a pattern is computed: the same result, other costs."""

@@ -1,0 +1,45 @@
+"""The oracle: the whole score matrix."""
+
+# B batch, H heads, Q query tokens, K key tokens, D head dimension
+
+import math
+
+import torch
+from torch import Tensor
+
+from dna_bigbird.attention.patterns import BlockPattern
+
+
+def dense_attention(
+    q_BHQD: Tensor, k_BHKD: Tensor, v_BHKD: Tensor, times_BHQK: Tensor, dropout_p: float = 0.0
+) -> Tensor:
+    """Attend over the whole score matrix; every other backend is tested against this one.
+
+    Time and memory are O(Q * K): for tests and short sequences.
+
+    Args:
+        times_BHQK: How often each query counts each key, broadcastable. 0 hides the key.
+
+    A query that counts no key at all gives zero.
+    """
+    scores_BHQK = q_BHQD @ k_BHKD.mT / math.sqrt(q_BHQD.shape[-1])
+    log_times = times_BHQK.to(scores_BHQK.dtype).log().clamp(min=-1e30)
+    weights_BHQK = (scores_BHQK + log_times).softmax(dim=-1) * (times_BHQK > 0)
+    if dropout_p:
+        weights_BHQK = torch.dropout(weights_BHQK, dropout_p, train=True)
+    return weights_BHQK.to(v_BHKD.dtype) @ v_BHKD
+
+
+def token_times(pattern: BlockPattern, length: int, device: torch.device) -> Tensor:
+    """Return how often each query token counts each key token: (heads, length, length)."""
+    times = torch.from_numpy(pattern.times()).to(device)
+    b = pattern.block_size
+    return times.repeat_interleave(b, 1).repeat_interleave(b, 2)[:, :length, :length]
+
+
+def dense(q, k, v, pattern: BlockPattern, key_padding_mask: Tensor | None, dropout_p: float):
+    """Backend `dense`."""
+    times = token_times(pattern, q.shape[2], q.device)[None]
+    if key_padding_mask is not None:
+        times = times * ~key_padding_mask[:, None, None, :]
+    return dense_attention(q, k, v, times, dropout_p)

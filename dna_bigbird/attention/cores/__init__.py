@@ -1,0 +1,5 @@
+"""Modules that own a pattern and the projections."""
+
+from dna_bigbird.attention.cores.itc import BigBirdItc
+
+__all__ = ["BigBirdItc"]

@@ -1,0 +1,24 @@
+"""A label head on the encoder."""
+
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.encoder import Encoder, initialise
+from dna_bigbird.models.heads import LabelHead
+
+
+class SequenceClassifier(nn.Module):
+    """Tokens to one logit a label: promoters (one label), chromatin (many)."""
+
+    def __init__(
+        self, config: EncoderConfig, num_labels: int, head: HeadConfig | None = None, seed: int = 0
+    ) -> None:
+        super().__init__()
+        self.encoder = Encoder(config)
+        self.head = LabelHead(config.hidden_size, num_labels, head or HeadConfig())
+        initialise(self, torch.Generator().manual_seed(seed))
+
+    def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return logits (batch, labels)."""
+        return self.head(self.encoder(token_ids_BT, is_padding_BT), is_padding_BT)
