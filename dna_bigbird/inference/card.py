@@ -1,0 +1,176 @@
+"""The model card (README.md of a bundle), and the final bundle with a model's test scores."""
+
+import os
+import shutil
+from pathlib import Path
+
+from dna_bigbird.files import atomic_directory
+from dna_bigbird.inference.bundle import FILES, PRETRAINING, to_json
+
+SEMI_SYNTHETIC = (
+    "> **Semi-synthetic.** Real hg19 background with planted sequence features and labels derived "
+    "from them. The scores show that the pipeline works; they say nothing about biology."
+)
+PRETRAINING_LIMITS = (
+    "It predicts masked pieces of DNA and serves as the start of fine-tuning; by itself it labels nothing.",
+    "Bits per base of masked tokens (both sides seen) and of causal n-grams (left side only) answer "
+    "different questions; they stand side by side, not in one ranking.",
+)
+LABEL_LIMITS = (
+    "Research use only; not a medical device.",
+    "Scores hold for windows made like those of its test set; other assemblies, species, window "
+    "sizes or ways to choose negatives were not tested.",
+)
+HEADLINES = {"promoter": ("auroc", "auprc", "f1", "mcc", "precision", "recall")}
+LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
+PRETRAINING_HEADLINES = ("bits_per_base_masked", "mlm_accuracy", "nsp_accuracy")
+LOWER_IS_BETTER = "bits_per_base"
+
+
+def is_semi_synthetic(assembly: str) -> bool:
+    """Tell whether data on this assembly come from the demo."""
+    return assembly.startswith("demo")
+
+
+def model_card(config: dict, metrics: dict) -> str:
+    """Return the card of a bundle: what it is, data, settings, scores beside baselines, limits.
+
+    Args:
+        config: As given to `save_bundle` (plain values or settings dataclasses).
+        metrics: As written to metrics.json.
+    """
+    task = config["task"]
+    lines = [f"# BigBird for DNA: {task}", ""]
+    if config.get("semi_synthetic"):
+        lines += [SEMI_SYNTHETIC, ""]
+    lines += [_what(config), "", "## Data and settings", ""]
+    lines += [f"- {name}: {value}" for name, value in _facts(config)]
+    lines += ["", "## Scores", "", *_scores(config, metrics), "", "## Limits", ""]
+    limits = PRETRAINING_LIMITS if task == PRETRAINING else LABEL_LIMITS
+    lines += [f"- {limit}" for limit in limits]
+    return "\n".join(lines) + "\n"
+
+
+def write_scored_bundle(trained: Path, output: Path, metrics: dict, card: str) -> None:
+    """Write a bundle with the weights, config and tokenizer of another one and new scores.
+
+    Weights are hard-linked where the file system allows, else copied.
+    """
+    with atomic_directory(output) as partial:
+        for name in FILES:
+            if name == "metrics.json":
+                (partial / name).write_text(to_json(metrics))
+            elif name == "README.md":
+                (partial / name).write_text(card)
+            else:
+                _link_or_copy(Path(trained) / name, partial / name)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _what(config: dict) -> str:
+    encoder = _plain(config["encoder"])
+    size = (
+        f"{encoder['num_layers']} layers of {encoder['num_heads']} heads, hidden size "
+        f"{encoder['hidden_size']}, block-sparse attention (blocks of {encoder['block_size']} tokens; "
+        f"window of three, first and last block global, {encoder['num_random']} random) over at "
+        f"most {encoder['max_tokens']} tokens"
+    )
+    if config["task"] == PRETRAINING:
+        return (
+            "A BigBird encoder for DNA, trained to fill masked tokens and to tell whether one "
+            f"stretch of sequence follows another: {size}."
+        )
+    labels = config["label_names"]
+    named = ", ".join(labels[:12]) + (f" and {len(labels) - 12} more" if len(labels) > 12 else "")
+    return (
+        f"Gives a window of {config['window_bp']:,} bp of DNA the probability of {len(labels)} "
+        f"label{'s' if len(labels) > 1 else ''} ({named}): {size}."
+    )
+
+
+def _facts(config: dict) -> list[tuple[str, object]]:
+    training = _plain(config.get("training", {}))
+    rows = [
+        ("assembly", config.get("assembly") or "unknown"),
+        ("negatives", config.get("negatives")),
+        ("weights at the start", config.get("initial_weights")),
+        ("optimizer steps", training.get("max_steps")),
+        ("step chosen on validation", config.get("chosen_step")),
+        ("examples a step", config.get("examples_per_step")),
+        ("largest learning rate", training.get("learning_rate")),
+        ("warm-up steps", training.get("warmup_steps")),
+        ("weight of positives", training.get("positive_weight")),
+        ("dropout", _plain(config["encoder"]).get("dropout")),
+        ("vocabulary", _plain(config["encoder"]).get("vocab_size")),
+        ("base pairs per token of the training text", config.get("bp_per_token")),
+        ("seed", config.get("seed")),
+    ]
+    return [(name, value) for name, value in rows if value not in (None, "")]
+
+
+def _scores(config: dict, metrics: dict) -> list[str]:
+    """Return a table with one column for the model and one for each baseline."""
+    wanted = PRETRAINING_HEADLINES if config["task"] == PRETRAINING else LABEL_HEADLINES
+    wanted = HEADLINES.get(config["task"], wanted)
+    medians = [k for k in metrics if k.startswith("median_auroc")]
+    baselines = metrics.get("baselines", {})
+    kinds = [f"{LOWER_IS_BETTER}_causal"] if config["task"] == PRETRAINING else []
+    names = [n for n in [*wanted, *kinds, *medians] if n in metrics or n in kinds]
+    names = [n for n in names if n in metrics or any(n in b for b in baselines.values())]
+    columns = [("model", metrics), *baselines.items()]
+    lines = [_counts(metrics), ""]
+    lines += ["| score | " + " | ".join(name for name, _ in columns) + " |"]
+    lines += ["|---" * (len(columns) + 1) + "|"]
+    for name in names:
+        cells = [_cell(table, name) for _, table in columns]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    if any(f"{n}_low" in metrics for n in names):
+        lines += ["", "In brackets: 95 % bootstrap interval."]
+    return lines + _verdicts(names, metrics, baselines)
+
+
+def _counts(metrics: dict) -> str:
+    n = metrics.get("n", metrics.get("n_examples"))
+    parts = [f"split: {metrics.get('split')}", f"n = {n}"]
+    for key in ("n_positive", "n_labels", "n_masked_tokens", "n_masked_bp", "threshold"):
+        if key in metrics:
+            parts.append(f"{key} = {metrics[key]}")
+    return "; ".join([*parts, f"seed {metrics.get('seed')}"])
+
+
+def _cell(table: dict, name: str) -> str:
+    value = table.get(name)
+    if value is None:
+        return "–"
+    low, high = table.get(f"{name}_low"), table.get(f"{name}_high")
+    interval = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
+    return f"{value:.3f}{interval}"
+
+
+def _verdicts(names: list[str], metrics: dict, baselines: dict) -> list[str]:
+    """Say for the first score of the table whether a baseline wins."""
+    if not names or names[0] not in metrics or metrics[names[0]] is None:
+        return []
+    key, lower = names[0], names[0].startswith(LOWER_IS_BETTER)
+    lines = []
+    for baseline, table in baselines.items():
+        if table.get(key) is None:
+            continue
+        difference = table[key] - metrics[key]
+        ahead = difference < 0 if lower else difference > 0
+        lines.append(
+            f"**The baseline {baseline} wins by {key}.** On these data the network is not shown to be worth its cost."
+            if ahead
+            else f"By {key} the model is {'level with' if difference == 0 else 'ahead of'} the baseline {baseline}."
+        )
+    return ["", *lines] if lines else []
+
+
+def _plain(settings: object) -> dict:
+    return settings if isinstance(settings, dict) else vars(settings)
