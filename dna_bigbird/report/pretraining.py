@@ -1,0 +1,110 @@
+"""The section on masked-token pretraining."""
+
+from dna_bigbird.report.figures import history_figure
+from dna_bigbird.report.gallery import Gallery
+from dna_bigbird.report.glossary import term
+from dna_bigbird.report.markup import Html, is_number, join, not_run, paragraph, table
+from dna_bigbird.report.parts import chosen_step, interval_of, share
+from dna_bigbird.report.results import ModelResult, Results
+from dna_bigbird.report.words import (
+    MASKED_BITS,
+    baseline_title,
+    bits_of,
+    language_verdict,
+    score_of,
+)
+
+
+def pretraining(results: Results, gallery: Gallery) -> Html:
+    """Return the section on masked-token pretraining."""
+    result = results.pretrained
+    return join(
+        [
+            paragraph(
+                Html(
+                    f"The model learns from unlabelled sequence: some {term('token', 'tokens')} are "
+                ),
+                "hidden and it names them from both sides, and it tells whether one stretch of DNA "
+                "follows another.",
+                Html(f"The measure is {term('bits-per-base')}."),
+                language_verdict(result.metrics),
+            ),
+            _figures(result, gallery),
+            _scores(results),
+        ]
+    )
+
+
+def _figures(result: ModelResult, gallery: Gallery) -> Html:
+    if not result.history:
+        return not_run("loss and bits per base over training", "the rule pretrain (history.tsv)")
+    step = chosen_step(result)
+    baselines = result.metrics.get("baselines", {})
+    lines = [(baseline_title(n), bits_of(b).value) for n, b in baselines.items()]
+    lines = [(n, v) for n, v in lines if is_number(v)]
+    kept = f"Step {step:,} had the fewest bits per base on validation and was kept." if step else ""
+    return join(
+        [
+            Html('<div class="panels">'),
+            gallery.show(
+                "pretraining_bits_per_base",
+                history_figure(
+                    result.history,
+                    MASKED_BITS,
+                    title="Bits per base, masked",
+                    ylabel="bits per base (lower is better)",
+                    chosen_step=step,
+                    lines=lines,
+                    tag=gallery.tag,
+                ),
+                alt="Bits per base of masked tokens over the training steps. "
+                + "; ".join(f"{n} {v:.3f}" for n, v in lines),
+                caption=f"Bits per base while training. {kept} The lines across are baselines on "
+                "the test split; causal ones see only the left side.",
+            ),
+            gallery.show(
+                "pretraining_loss",
+                history_figure(
+                    result.history,
+                    "loss",
+                    title="Training loss",
+                    ylabel="loss (nats: masked tokens + next sentence)",
+                    chosen_step=step,
+                    tag=gallery.tag,
+                ),
+                alt="Loss over the training steps, training and validation.",
+                caption="Loss that training minimises. Validation above training means that the "
+                "model has begun to learn its training regions by heart.",
+            ),
+            Html("</div>"),
+        ]
+    )
+
+
+def _scores(results: Results) -> Html:
+    metrics = results.pretrained.metrics
+    described = results.language.get("baselines", {})
+    rows = [
+        (
+            "BigBird",
+            "masked",
+            interval_of(score_of(metrics, MASKED_BITS)),
+            Html(
+                f"names {share(metrics, 'mlm_accuracy')} of hidden tokens exactly "
+                f"({term('mlm', 'MLM')}); next sentence right in {share(metrics, 'nsp_accuracy')} "
+                f"({term('nsp', 'NSP')})"
+            ),
+        )
+    ]
+    for name, entry in metrics.get("baselines", {}).items():
+        kind = "causal" if "causal" in name else "masked" if "masked" in name else "–"
+        found = described.get(name)
+        text = found.get("description", "") if isinstance(found, dict) else ""
+        title = baseline_title(name).removesuffix(f" ({kind})")
+        rows.append((title, kind, interval_of(bits_of(entry)), text))
+    return table(
+        ["what predicts", "seen", "bits per base [95 %]", "how"],
+        rows,
+        caption="Bits per base on the test split. Compare masked with masked, causal with causal",
+        numeric=[2],
+    )

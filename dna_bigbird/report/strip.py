@@ -1,0 +1,94 @@
+"""The genome-browser-like picture: predicted tracks over the true ones, aligned."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from dna_bigbird.report.figures import DARK, GREEN, GREY, KMER, MODEL, PURPLE, new_figure, style
+from dna_bigbird.report.tracks import PROMOTER, Region, Strip, Track
+
+TRUTH_SHARE = 0.26
+"""Part of a row's height that the truth takes, below the predicted curve."""
+
+
+def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
+    """Draw one row a label: the predicted probability above, the true intervals below it.
+
+    Each row has its own scale, from 0 to the number written at its right, because a rare label
+    never gets near 1. Start sites are arrows that point in the direction of transcription.
+    """
+    rows = len(strip.tracks)
+    groups = [g for g in dict.fromkeys(t.group for t in strip.tracks) if g != PROMOTER]
+    colours = dict(zip(groups, [MODEL, PURPLE, GREEN, GREY] * len(groups), strict=False))
+    colours[PROMOTER] = KMER
+    with style():
+        fig = new_figure(9.0, 1.1 + 0.56 * rows, tag)
+        axes = fig.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+        fig.get_layout_engine().set(h_pad=0.01, hspace=0.0)
+        for ax, track in zip(axes, strip.tracks, strict=True):
+            _row(ax, track, colours[track.group], strip)
+        axes[0].set_title(title)
+        last = axes[-1]
+        last.set_xlim(strip.region.start, strip.region.end)
+        last.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:,.0f}"))
+        last.set_xlabel(f"position on {strip.region.chrom} (kb)")
+        last.spines["bottom"].set_visible(True)
+        last.tick_params(axis="x", length=3)
+    return fig
+
+
+def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
+    top = float(np.nanmax(track.scores)) if np.isfinite(track.scores).any() else 0.0
+    top = top if top > 0 else 1.0
+    below = -TRUTH_SHARE / (1 - TRUTH_SHARE)
+    if len(track.scores):
+        x = np.column_stack([track.starts, track.ends]).ravel()
+        y = np.repeat(np.nan_to_num(track.scores) / top, 2)
+        ax.fill_between(x, 0, y, color=colour, alpha=0.30, lw=0)
+        ax.plot(x, y, color=colour, lw=1.0, solid_joinstyle="miter")
+    ax.axhline(0, color="#8a9096", lw=0.7)
+    if track.group == PROMOTER:
+        _arrows(ax, track, strip.region, below)
+    else:
+        least = (strip.region.end - strip.region.start) / 500  # a peak stays visible
+        spans = [(f.start, max(f.end - f.start, least)) for f in track.truth]
+        ax.broken_barh(spans, (below * 0.8, -below * 0.6), color=DARK, lw=0)
+    ax.set_ylim(below, 1.12)
+    ax.set_yticks([])
+    ax.grid(axis="y", visible=False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(axis="x", length=0)
+    name = track.label if len(track.label) <= 22 else track.label[:21] + "…"
+    ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8.5, labelpad=6)
+    scale = f"0–{top:.2f}" if len(track.scores) else "no score"
+    ax.text(1.005, 0.62, scale, transform=ax.transAxes, fontsize=7.5, color=colour, va="center")
+    if not track.truth and strip.has_truth:
+        ax.text(
+            1.005,
+            0.2,
+            "no truth here",
+            transform=ax.transAxes,
+            fontsize=6.5,
+            color=GREY,
+            va="center",
+        )
+
+
+def _arrows(ax: Axes, track: Track, region: Region, below: float) -> None:
+    """Draw a start site as a stem with an arrow in the direction of transcription."""
+    length = (region.end - region.start) / 70
+    for feature in track.truth:
+        forward = feature.strand != "-"
+        site = feature.start if forward else feature.end
+        tip = site + (length if forward else -length)
+        middle = below * 0.45
+        ax.plot([site, site], [below * 0.95, 0], color=DARK, lw=1.2)
+        ax.annotate(
+            "",
+            xy=(tip, middle),
+            xytext=(site, middle),
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-|>", "color": DARK, "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
+        )

@@ -1,0 +1,81 @@
+"""The first section: three cards, the sentences that say who wins, one table."""
+
+from dna_bigbird.report.glossary import term
+from dna_bigbird.report.markup import Html, join, shown, table
+from dna_bigbird.report.parts import TITLES, counts, head_scores, head_verdict, interval_of
+from dna_bigbird.report.results import Results
+from dna_bigbird.report.words import (
+    MASKED_BITS,
+    UNIGRAM,
+    Score,
+    against_chance,
+    badge,
+    bits_of,
+    language_verdict,
+    score_of,
+)
+
+
+def summary(results: Results) -> Html:
+    """Return the cards, the table of all three parts and the sentences that say who wins."""
+    metrics = results.pretrained.metrics
+    bits = score_of(metrics, MASKED_BITS)
+    unigram = bits_of(metrics.get("baselines", {}).get(UNIGRAM))
+    cards = [_card("Pretraining", "bits per base, masked", bits, unigram, "unigram", False)]
+    rows = [
+        (
+            "Pretraining",
+            Html(f"{term('bits-per-base')}, masked; lower is better"),
+            interval_of(bits),
+            Html(f"{interval_of(unigram)} <small>unigram, same positions</small>"),
+            badge(bits, unigram, higher_is_better=False),
+            counts(metrics),
+        )
+    ]
+    verdicts = [("Pretraining.", language_verdict(metrics))]
+    for head, result in results.heads.items():
+        title = TITLES[head]
+        if result is None:
+            rows.append((title, "not run", "–", "–", "–", "–"))
+            verdicts.append((f"{title}.", "Not run."))
+            continue
+        model, kmer = head_scores(result)
+        what = "AUROC" if head == "promoter" else "AUROC, mean over labels"
+        cards.append(_card(title, what, model, kmer, "k-mer", True))
+        rows.append(
+            (
+                title,
+                Html(
+                    f"{term('auroc')}{'' if head == 'promoter' else ', ' + term('macro', 'macro')}"
+                    "; higher is better"
+                ),
+                interval_of(model),
+                Html(f"{interval_of(kmer)} <small>k-mer</small>"),
+                badge(model, kmer),
+                counts(result.metrics),
+            )
+        )
+        verdicts.append((f"{title}.", f"{head_verdict(result)} {against_chance(model)}"))
+    said = "".join(f"<li><b>{name}</b> {join([text])}</li>" for name, text in verdicts)
+    return join(
+        [
+            Html(f'<div class="cards">{"".join(cards)}</div>'),
+            Html(f'<ul class="verdicts">{said}</ul>'),
+            table(
+                ["part", "score", "BigBird [95 %]", "baseline [95 %]", "who wins", "test rows"],
+                rows,
+                caption="Scores on the test split, which neither training nor model choice has seen",
+            ),
+        ]
+    )
+
+
+def _card(title: str, what: str, model: Score, base: Score, base_name: str, higher: bool) -> str:
+    won = badge(model, base, higher_is_better=higher)
+    interval = f"[{shown(model.low)}, {shown(model.high)}]" if model.has_interval else "no interval"
+    look = "model" if won.startswith("model") else "baseline" if won.startswith("base") else "even"
+    return (
+        f'<div class="card {look}"><b>{title}</b><span class="big">{shown(model.value)}</span>'
+        f"<span>{what}</span><span class='interval'>{interval}</span>"
+        f"<span>{base_name}: {shown(base.value)}</span><span class='won'>{won}</span></div>"
+    )
