@@ -1,0 +1,75 @@
+"""`dna-bigbird chromatin-set`."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from dna_bigbird.datasets.splits import SplitConfig
+
+
+def chromatin_set(
+    genome: Path,
+    peaks: Path,
+    output: Path,
+    assembly: str,
+    split: SplitConfig,
+    window: int = 8000,
+    bin: int = 200,
+    require_group: str = "TF",
+    max_n_fraction: float = 0.1,
+    min_positive: int = 0,
+    allow_empty_labels: bool = False,
+    pieces: bool = False,
+) -> None:
+    """Build bins with one label per peak file, with their windows and splits.
+
+    A label is on where its merged peaks cover more than half of the bin.
+
+    Args:
+        genome: Plain FASTA of the reference.
+        peaks: Tab-separated sheet with the columns label, group, cell, path (from the sheet's
+            folder) and perhaps prefix; the label `*` makes one label of each name in column 4.
+        output: The labelled set, HDF5.
+        assembly: Name of the assembly, kept with the set and with every model made from it.
+        split: Regions held out for validation and test.
+        window: Bases the model reads, centred on the bin.
+        bin: Bases of a bin; bins start at multiples of this, counted from 0.
+        require_group: Keep bins with at least one label of this group; `none` - with any label.
+        max_n_fraction: Windows with a larger share of N are left out.
+        min_positive: Labels with fewer bins than this, over all splits, are left out.
+        allow_empty_labels: Keep labels without a positive in the training split, with a warning.
+        pieces: The FASTA holds only the first part of its chromosomes; leave out peaks beyond it.
+    """
+    from dna_bigbird.datasets.chromatin import ChromatinConfig, build_chromatin
+    from dna_bigbird.datasets.labelled import write_labelled_set
+    from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
+    from dna_bigbird.files import sha256_of
+    from dna_bigbird.genome import Genome
+
+    config = ChromatinConfig(
+        window, bin, require_group, max_n_fraction, min_positive, allow_empty_labels
+    )
+    reference = Genome(genome)
+    split.check_chromosomes(reference)
+    sheet = read_sheet(peaks)
+    labels, counts = read_peaks(sheet, reference, pieces=pieces)
+    data = build_chromatin(reference, labels, config, split, counts=counts)
+    inputs = {f"peaks line {row.line_number}": sha256_of(row.path) for row in sheet}
+    write_labelled_set(
+        output,
+        data,
+        reference,
+        assembly=assembly,
+        command=(
+            f"chromatin-set --assembly {shlex.quote(assembly)} --window {window} --bin {bin} "
+            f"--require_group {require_group} --max_n_fraction {max_n_fraction} "
+            f"--min_positive {min_positive} --allow_empty_labels {str(allow_empty_labels).lower()} "
+            f"--pieces {str(pieces).lower()} {split.as_options()}"
+        ),
+        inputs={"genome": sha256_of(genome), **inputs},
+    )
+    print(
+        f"{len(data.label_names)} labels: "
+        + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
+        file=sys.stderr,
+    )

@@ -1,0 +1,95 @@
+"""Scores of a model or baseline for rows of a labelled set, in one small HDF5 file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_path
+
+FORMAT = "dna-bigbird scores"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of n rows for L labels; a higher score means more likely positive."""
+
+    name: str
+    """Short name, the key under `baselines` in metrics.json."""
+    description: str
+    """One sentence for the report."""
+    label_names: list[str]
+    rows: NDArray[np.int64]
+    """(n,), row numbers in the labelled set, rising."""
+    values: NDArray[np.float32]
+    """(n, L), probabilities."""
+    set_sha256: str
+    """Checksum of the labelled set they belong to."""
+
+    def of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the scores of some rows, in their order.
+
+        Raises:
+            InputError: If one of them was not scored.
+        """
+        places = np.searchsorted(self.rows, rows).clip(max=max(0, len(self.rows) - 1))
+        if len(rows) and (not len(self.rows) or (self.rows[places] != rows).any()):
+            raise InputError(
+                f"the {self.name} scores lack rows of the labelled set; compute them again"
+            )
+        return self.values[places]
+
+
+def write_scores(path: Path, scores: Scores) -> None:
+    """Write scores; equal scores give equal bytes.
+
+    Raises:
+        InputError: If the disk is full.
+    """
+    names = [name.encode() for name in scores.label_names]
+    with atomic_path(path) as partial, h5py.File(partial, "w", libver=("v110", "v110")) as file:
+        file.attrs.update(
+            {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "name": scores.name,
+                "description": scores.description,
+                "set_sha256": scores.set_sha256,
+            }
+        )
+        width = max(map(len, names), default=0) or 1
+        file.create_dataset("label_names", data=np.array(names, dtype=f"S{width}"))
+        file.create_dataset("rows", data=scores.rows.astype(np.int64))
+        file.create_dataset("scores", data=scores.values.astype(np.float32))
+
+
+def read_scores(path: Path) -> Scores:
+    """Read scores.
+
+    Raises:
+        InputError: If the file is missing or holds something else.
+    """
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file of scores")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise InputError(f"{path}: not an HDF5 file, or one cut short; make it again") from error
+    with file:
+        if file.attrs.get("format") != FORMAT or file.attrs["format_version"] != FORMAT_VERSION:
+            raise InputError(
+                f"{path}: not a file of scores that this program reads; "
+                "make one with: dna-bigbird baseline"
+            )
+        return Scores(
+            name=str(file.attrs["name"]),
+            description=str(file.attrs["description"]),
+            label_names=[value.decode() for value in file["label_names"][:].tolist()],
+            rows=file["rows"][:],
+            values=file["scores"][:],
+            set_sha256=str(file.attrs["set_sha256"]),
+        )

@@ -1,0 +1,252 @@
+"""Chromatin sets: the bin rule against base counting and the real file, rows, refusals."""
+
+import csv
+import gzip
+
+import numpy as np
+import pytest
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.datasets.chromatin import ChromatinConfig, build_bins
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
+from dna_bigbird.genome import Genome, Interval
+
+ALLOWED = ["--allow_empty_labels=true"]
+HEADER = "label\tgroup\tcell\tpath\tprefix\n"
+
+
+def write(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def build(tmp_path, toy, sheet, output="set.h5", extra=()):
+    path = write(tmp_path, "sheet.tsv", sheet)
+    main(
+        [
+            "chromatin-set",
+            f"--genome={toy.path}",
+            f"--peaks={path}",
+            f"--output={tmp_path / output}",
+            "--assembly=toy",
+            "--window=1000",
+            "--split.validation=[chr1:10001-14000]",
+            "--split.test=[chr2]",
+            *extra,
+        ]
+    )
+    return LabelledSet(tmp_path / output, toy)
+
+
+@pytest.fixture
+def three(tmp_path):
+    """Peaks: A covers bin 10 of chr1 by 101 bases in two pieces, bin 60 and chr2's bin 20; B covers
+    bin 10 by half only and bin 11 wholly; mark H covers bins 30 and 60 of chr1."""
+    write(
+        tmp_path,
+        "a.bed",
+        "chr1\t2000\t2060\nchr1\t2050\t2101\nchr1\t12000\t12200\nchr2\t4000\t4200\nchrUn\t1\t9\n",
+    )
+    write(tmp_path, "b.bed", "track name=b\r\n1 2100 2400\r\nchr2 4000 4150\r\n")
+    write(tmp_path, "h.bed", "chr1\t6000\t6200\nchr1\t12000\t12200\n")
+    return HEADER + "A\tTF\tX\ta.bed\nB\tTF\tX\tb.bed\nH\tHM\tX\th.bed\n"
+
+
+def test_rows_by_hand(tmp_path, toy, three):
+    made = build(tmp_path, toy, three, extra=ALLOWED)
+    assert (made.label_names, made.label_groups) == (["A", "B", "H"], ["TF", "TF", "HM"])
+    found = [
+        (made.interval(i).chrom, int(made.bin_starts[i]), made.labels[i].tolist(), made.split[i])
+        for i in range(len(made))
+    ]
+    assert found == [
+        ("chr1", 2000, [1, 0, 0], 0),  # 101 of 200 bases of A; B has exactly half
+        ("chr1", 2200, [0, 1, 0], 0),
+        ("chr1", 12000, [1, 0, 1], 1),
+        ("chr2", 4000, [1, 1, 0], 2),
+    ]
+
+
+def test_window_is_centred_and_comes_from_the_forward_strand(tmp_path, toy, three):
+    made = build(tmp_path, toy, three, extra=ALLOWED)
+    for i in range(len(made)):
+        window = made.interval(i)
+        assert (window.length, window.strand) == (1000, "+")
+        assert made.bin_starts[i] - window.start == window.end - made.bin_starts[i] - 200 == 400
+        assert made.sequence(i) == toy.fetch(window)
+
+
+def test_required_group(tmp_path, toy, three, capsys):
+    assert len(build(tmp_path, toy, three, extra=[*ALLOWED, "--require_group=none"])) == 5
+    made = build(tmp_path, toy, three, extra=[*ALLOWED, "--require_group=HM"])
+    assert made.bin_starts.tolist() == [6000, 12000]
+    capsys.readouterr()
+    message = refused(capsys, lambda: build(tmp_path, toy, three, extra=["--require_group=TFs"]))
+    assert "--require_group TFs: no label is of this group; the groups are HM, TF" in message
+
+
+def test_what_is_left_out_is_counted(tmp_path, toy):
+    """First bin: its window starts at -400. Bin 22: window 4000..5000 fits; 45: N; 49: across."""
+    peaks = [0, 4400, 8800, 9800, 11000, 19800]
+    write(tmp_path, "a.bed", "".join(f"chr1\t{s}\t{s + 200}\n" for s in peaks) + "chrS\t0\t150\n")
+    made = build(tmp_path, toy, HEADER + "A\tTF\tX\ta.bed\n", extra=["--max_n_fraction=0.09"])
+    assert made.bin_starts.tolist() == [4400, 11000]
+    assert {k: v for k, v in made.counts.items() if v} == {
+        "peaks_read": 7,
+        "labels_read": 1,
+        "bins_with_a_label": 6,
+        "left_out_window_past_the_end": 2,
+        "left_out_window_with_n": 1,
+        "left_out_window_across_splits": 1,
+        "rows_train": 1,
+        "rows_validation": 1,
+    }
+
+
+def test_one_label_of_each_name(tmp_path, toy):
+    write(
+        tmp_path,
+        "many.bed",
+        "chr1\t1000\t1200\tCTCF\nchr1\t3000\t3200\tAR\nchr1\t3000\t3200\tCTCF\n",
+    )
+    made = build(tmp_path, toy, HEADER + "*\tTF\t\tmany.bed\tTFBS_\n")
+    assert made.label_names == ["TFBS_AR", "TFBS_CTCF"]
+    assert made.labels.tolist() == [[0, 1], [1, 1]]
+
+
+def test_rare_labels_go_before_the_rows_are_chosen(tmp_path, toy):
+    write(tmp_path, "r.bed", "chr1\t1000\t1200\tA\nchr1\t3000\t3200\tA\nchr1\t7000\t7200\tB\n")
+    made = build(tmp_path, toy, HEADER + "*\tTF\t\tr.bed\n", extra=["--min_positive=2"])
+    assert (made.label_names, made.bin_starts.tolist()) == (["A"], [1000, 3000])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bins_against_counting_bases(tmp_path, toy, seed):
+    rng = np.random.default_rng(seed)
+    sheet, covered = HEADER, {}
+    for label in "PQR":
+        rows = []
+        for _ in range(40):
+            chrom = str(rng.choice(["chr1", "chr2", "chrS"]))
+            start = int(rng.integers(0, toy.lengths[chrom] - 1))
+            end = min(toy.lengths[chrom], start + int(rng.integers(1, 500)))
+            rows.append(f"{chrom}\t{start}\t{end}\n")
+            painted = covered.setdefault((label, chrom), np.zeros(toy.lengths[chrom], bool))
+            painted[start:end] = True
+        write(tmp_path, f"{label}.bed", "".join(rows))
+        sheet += f"{label}\tTF\tX\t{label}.bed\n"
+    labels, _ = read_peaks(read_sheet(write(tmp_path, "s.tsv", sheet)), toy)
+    bins = build_bins(toy, labels, 200)
+
+    expected = []
+    for rank, (chrom, length) in enumerate(toy.lengths.items()):
+        for i in range(length // 200):
+            on = [
+                (label, chrom) in covered
+                and covered[label, chrom][200 * i : 200 * i + 200].sum() > 100
+                for label in "PQR"
+            ]
+            if any(on):
+                expected.append([rank, i, *map(int, on)])
+    ours = np.column_stack([bins.chrom, bins.number, bins.labels.astype(int)])
+    assert ours.tolist() == expected
+
+
+def test_equal_inputs_give_equal_bytes(tmp_path, toy, three):
+    for name in ("a.h5", "b.h5"):
+        build(tmp_path, toy, three, name, ALLOWED)
+    first = (tmp_path / "a.h5").read_bytes()
+    assert first == (tmp_path / "b.h5").read_bytes()
+    assert str(tmp_path).encode() not in first
+
+
+def refused(capsys, call):
+    with pytest.raises(SystemExit) as stop:
+        call()
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_label_without_positive(tmp_path, toy, three, capsys):
+    write(tmp_path, "h.bed", "chr1\t6000\t6100\n")  # half of a bin, and no more anywhere
+    message = refused(capsys, lambda: build(tmp_path, toy, three))
+    assert "h.bed: label 'H' has no positive: no 200-bp bin is covered by more than half" in message
+    write(tmp_path, "h.bed", "chr1\t12000\t12200\n")
+    message = refused(capsys, lambda: build(tmp_path, toy, three))
+    assert "h.bed: label 'H' has no positive: no row of the training split has it" in message
+    assert "--allow_empty_labels true" in message
+    build(tmp_path, toy, three, extra=ALLOWED)
+    assert "warning: no positive in the training split: H\n" in capsys.readouterr().err
+    write(tmp_path, "h.bed", "# nothing\n")
+    message = refused(capsys, lambda: build(tmp_path, toy, three))
+    assert "h.bed: no peak in it, so label 'H' has no positive" in message
+
+
+@pytest.mark.parametrize(
+    ("sheet", "message"),
+    [
+        ("label\tgroup\tpath\nA\tTF\ta.bed\n", "sheet.tsv:1: the header lacks cell"),
+        ("label group cell path\n", "sheet.tsv:1: the header lacks label, group, cell, path"),
+        (HEADER, "sheet.tsv: no peak file in it"),
+        (HEADER + "A\tTF\tX\tgone.bed\n", "sheet.tsv:2: there is no peak file"),
+        (HEADER + "A TF X a.bed\n", "sheet.tsv:2: nothing in the column group. Are there tabs"),
+        (
+            HEADER + 2 * "A\tTF\tX\ta.bed\n",
+            "sheet.tsv:3: label 'A' from a.bed already stands in line 2",
+        ),
+        (HEADER + "*\tTF\tX\ta.bed\n", "a.bed:1: no name in column 4"),
+        (HEADER + "A\tTF\tX\tbeyond.bed\n", "beyond.bed:1: end 30,000 is beyond the end of chr1"),
+    ],
+)
+def test_bad_sheets(tmp_path, toy, three, capsys, sheet, message):
+    write(tmp_path, "beyond.bed", "chr1\t100\t30000\n")
+    assert message in refused(capsys, lambda: build(tmp_path, toy, sheet))
+    assert not (tmp_path / "set.h5").exists()
+
+
+def test_peaks_beyond_a_piece_may_be_left_out(tmp_path, toy):
+    write(tmp_path, "a.bed", "chr1\t1000\t1200\nchr1\t20000\t20200\n")
+    made = build(tmp_path, toy, HEADER + "A\tTF\tX\ta.bed\n", extra=["--pieces=true"])
+    assert (len(made), made.counts["left_out_beyond_the_piece"]) == (1, 1)
+
+
+def test_contradictory_settings():
+    with pytest.raises(ValueError, match="--window 100 is shorter than --bin 200"):
+        ChromatinConfig(window=100)
+    with pytest.raises(ValueError, match="--window 1001 cannot be centred on --bin 200"):
+        ChromatinConfig(window=1001)
+
+
+def test_real_bins_equal_the_independently_built_table(real_data, tmp_path):
+    """All 5,611 bins with all their labels, from the three peak files."""
+    folder = real_data / "chromatin"
+    # A genome of the right length without bases is enough: bins depend on peaks only.
+    (tmp_path / "chr22.fa").write_text(
+        ">chr22\n" + "N" * 21_000_000 + "\n>chr17\n" + "N" * 1_000_000
+    )
+    sheet = write(
+        tmp_path,
+        "sheet.tsv",
+        HEADER
+        + f"*\tTF\t\t{folder / 'encode_tfbs_clustered_hg19_chr22_1-21000000.bed.gz'}\tTFBS_\n"
+        + f"*\tTF\t\t{folder / 'encode_ctcf_rad21_hg19_chr17_chr22.bed.gz'}\n"
+        + "HeLa-S3_H3K4me3_None\tHM\tHeLa-S3\t"
+        + f"{folder / 'encode_h3k4me3_hela_hg19_chr22_1-21000000.broadPeak.gz'}\n",
+    )
+    genome = Genome(tmp_path / "chr22.fa")
+    labels, _ = read_peaks(read_sheet(sheet), genome)
+    bins = build_bins(genome, labels, 200)
+    names = np.array([x.name for x in labels])
+    on_22 = bins.chrom == 0
+    ours = {
+        (int(number) * 200, frozenset(names[row.astype(bool)]))
+        for number, row in zip(bins.number[on_22], bins.labels[on_22], strict=True)
+    }
+    table = folder / "multilabel_200bp_bins_hg19_chr22_16050000-21000000.tsv.gz"
+    with gzip.open(table, "rt") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert len(rows) == 5611
+    assert ours == {(int(r["start"]), frozenset(r["labels"].split(","))) for r in rows}
+    assert (bins.labels.sum(axis=0) >= 50).sum() == 124
+    assert Interval("chr22", 16102400, 16102600).length == 200

@@ -1,0 +1,126 @@
+"""Reading labelled sets and scores: contents, pickling, forks, refusals."""
+
+import multiprocessing
+import pickle
+
+import h5py
+import numpy as np
+import pytest
+
+from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome, Interval, reverse_complement
+
+
+def write(path, genome, assembly="toy"):
+    stored = np.frombuffer(b"ACGTACGTAC" * 2, np.uint8).reshape(2, 10)
+    data = LabelledData(
+        task="promoter",
+        window_bp=10,
+        label_names=["ä", "b"],
+        label_groups=["TF", "HM"],
+        intervals=[
+            Interval("chr1", 100, 110, "-"),
+            Interval("chr1", 100, 110, "-"),
+            Interval("chr2", 7, 17, "+"),
+            Interval("chr2", 7, 17, "+"),
+        ],
+        names=["GENE_1", "GENE_1", "", "x"],
+        labels=np.array([[1, 0], [0, 0], [1, 1], [0, 1]], np.uint8),
+        split=np.array([0, 0, 2, 1], np.uint8),
+        sequences=stored,
+        stored=np.array([-1, 1, -1, 0]),
+        counts={"read": 4},
+    )
+    write_labelled_set(path, data, genome, assembly=assembly, command="x", inputs={"genome": "0"})
+    return path
+
+
+def test_what_is_written_comes_back(tmp_path, toy):
+    made = LabelledSet(write(tmp_path / "s.h5", toy), toy)
+    assert len(made) == 4
+    assert (made.label_names, made.label_groups) == (["ä", "b"], ["TF", "HM"])
+    assert made.rows("train").tolist() == [0, 1]
+    assert (made.rows("validation").tolist(), made.rows(2).tolist()) == ([3], [2])
+    assert made.interval(0) == Interval("chr1", 100, 110, "-")
+    assert made.sequence(0) == reverse_complement(toy.fetch(Interval("chr1", 100, 110)))
+    assert made.sequence(3) == "ACGTACGTAC"
+    assert (made.name(0), made.name(2)) == ("GENE_1", "")
+    assert made.pairs.tolist() == [0, 0, 1, 1]
+    assert made.counts == {"read": 4}
+    assert made.bin_starts is None
+    assert not made.is_semi_synthetic
+    assert LabelledSet(write(tmp_path / "d.h5", toy, "demo22 (x)"), toy).is_semi_synthetic
+
+
+def test_without_a_genome_only_stored_bases_are_there(tmp_path, toy):
+    made = LabelledSet(write(tmp_path / "s.h5", toy))
+    assert made.labels.sum() == 4
+    assert made.sequence(1) == "ACGTACGTAC"
+    with pytest.raises(ValueError, match="the bases of row 0 need the genome"):
+        made.sequence(0)
+
+
+def _sequences(made):
+    return [made.sequence(i) for i in range(4)]
+
+
+def test_pickled_and_forked_readers_agree(tmp_path, toy):
+    made = LabelledSet(write(tmp_path / "s.h5", toy), toy)
+    expected = _sequences(made)  # opens the file before it is handed on
+    assert _sequences(pickle.loads(pickle.dumps(made))) == expected
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(_sequences, [made] * 4) == [expected] * 4
+
+
+def test_another_genome_is_refused(tmp_path, toy):
+    path = write(tmp_path / "s.h5", toy)
+    text = toy.path.read_text()
+    longer, changed = tmp_path / "longer.fa", tmp_path / "changed.fa"
+    longer.write_text(text.replace("\n>chr2", "A\n>chr2"))
+    with pytest.raises(InputError, match=r"chr1 has 20,000 bp, but it has 20,001 bp in longer\.fa"):
+        LabelledSet(path, Genome(longer))
+    start = text.index("\n") + 1 + 104
+    other = "A" if text[start] != "A" else "C"
+    changed.write_text(text[:start] + other + text[start + 1 :])
+    with pytest.raises(InputError, match=r"changed\.fa has other bases in its windows"):
+        LabelledSet(path, Genome(changed))
+
+
+def test_files_that_are_no_labelled_set(tmp_path, toy):
+    with pytest.raises(InputError, match=r"gone\.h5: no such labelled set"):
+        LabelledSet(tmp_path / "gone.h5")
+    (tmp_path / "text.h5").write_text("no")
+    with pytest.raises(InputError, match=r"text\.h5: not an HDF5 file, or one cut short"):
+        LabelledSet(tmp_path / "text.h5")
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["x"] = 1
+    with pytest.raises(InputError, match=r"other\.h5: this HDF5 file is no labelled set"):
+        LabelledSet(tmp_path / "other.h5")
+    path = write(tmp_path / "s.h5", toy)
+    with h5py.File(path, "a") as file:
+        file.attrs["format_version"] = 99
+    with pytest.raises(InputError, match=r"s\.h5: format version 99, this program reads 1"):
+        LabelledSet(path)
+
+
+def test_scores(tmp_path):
+    values = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], np.float32)
+    scores = Scores("kmer", "about it", ["a", "b"], np.array([2, 5, 9]), values, "abc")
+    for name in ("s.h5", "t.h5"):
+        write_scores(tmp_path / name, scores)
+    assert (tmp_path / "s.h5").read_bytes() == (tmp_path / "t.h5").read_bytes()
+    back = read_scores(tmp_path / "s.h5")
+    assert (back.name, back.description, back.label_names) == ("kmer", "about it", ["a", "b"])
+    assert back.set_sha256 == "abc"
+    assert (back.of(np.array([9, 2])) == values[[2, 0]]).all()
+    for missing in ([3], [10], [0]):
+        with pytest.raises(InputError, match="the kmer scores lack rows of the labelled set"):
+            back.of(np.array(missing))
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["x"] = 1
+    with pytest.raises(InputError, match=r"other\.h5: not a file of scores"):
+        read_scores(tmp_path / "other.h5")
+    with pytest.raises(InputError, match=r"gone\.h5: no such file of scores"):
+        read_scores(tmp_path / "gone.h5")

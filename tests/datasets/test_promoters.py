@@ -1,0 +1,221 @@
+"""Promoter sets: orientation, negatives, splits, refusals."""
+
+import gzip
+import itertools
+
+import numpy as np
+import pytest
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.negatives import make_negative, part_borders
+from dna_bigbird.datasets.promoters import PromoterConfig
+from dna_bigbird.genome import Genome, Interval, reverse_complement
+
+UP, DOWN = 300, 130  # 430 bp: parts of 21, the last of 31
+
+
+def sites_file(tmp_path, sites):
+    path = tmp_path / "sites.bed"
+    rows = (f"{c}\t{s}\t{s + 1}\t{name}\t0\t{strand}\n" for c, s, strand, name in sites)
+    path.write_text("".join(rows))
+    return path
+
+
+def build(tmp_path, toy, sites, output="set.h5", extra=()):
+    main(
+        [
+            "promoter-set",
+            f"--genome={toy.path}",
+            f"--sites={sites_file(tmp_path, sites)}",
+            f"--output={tmp_path / output}",
+            "--assembly=toy",
+            f"--upstream={UP}",
+            f"--downstream={DOWN}",
+            "--split.validation=[chr1:10001-14000]",
+            "--split.test=[chr2]",
+            *extra,
+        ]
+    )
+    return LabelledSet(tmp_path / output, toy)
+
+
+SITES = [
+    ("chr2", 4000, "-", "T_1"),
+    ("chr1", 1000, "+", "A_1"),
+    ("chr1", 1000, "-", "A_2"),
+    ("chr1", 12000, "+", "V_1"),
+]
+
+
+def test_windows_are_oriented_with_the_gene(tmp_path, toy):
+    """On either strand the first transcribed base is base UP of the window, counted from 0."""
+    made = build(tmp_path, toy, SITES)
+    raw = toy.fetch(Interval("chr1", 0, 20_000))
+    assert [made.name(i) for i in range(0, len(made), 2)] == ["A_1", "A_2", "V_1", "T_1"]
+    plus, minus = made.sequence(0), made.sequence(2)
+    assert made.interval(0) == Interval("chr1", 700, 1130, "+")
+    assert made.interval(2) == Interval("chr1", 871, 1301, "-")
+    assert plus == raw[700:1130]
+    assert plus[UP] == raw[1000]
+    assert minus[UP] == reverse_complement(raw[1000])
+    assert minus == reverse_complement(raw[871:1301])
+
+
+def test_each_positive_has_one_negative_in_its_split(tmp_path, toy):
+    made = build(tmp_path, toy, SITES)
+    assert made.labels[:, 0].tolist() == [1, 0] * 4
+    assert made.split.tolist() == [0, 0, 0, 0, 1, 1, 2, 2]
+    assert [made.interval(i) for i in range(0, 8, 2)] == [made.interval(i) for i in range(1, 8, 2)]
+    assert len(set(made.pairs.tolist())) == 4
+    assert (made.pairs[::2] == made.pairs[1::2]).all()
+    assert (made.task, made.negatives, made.window_bp) == ("promoter", "random_base", UP + DOWN)
+
+
+@pytest.mark.parametrize("length", [20, 47, 300, 430, 8000])
+@pytest.mark.parametrize("kind", ["random_base", "permuted"])
+def test_eight_parts_are_kept_in_place(length, kind):
+    rng = np.random.default_rng(length)
+    # Every base of the positive is different, so a moved one is recognised.
+    positive = np.arange(length, dtype=np.int64)
+    negative = make_negative(positive, kind, rng)
+    assert len(negative) == length
+    borders = part_borders(length)
+    assert (np.diff(borders)[:-1] == length // 20).all()
+    parts = [slice(a, b) for a, b in itertools.pairwise(borders)]
+    same = [bool((negative[p] == positive[p]).all()) for p in parts]
+    if kind == "random_base":  # ASCII letters, so a redrawn part is never the same as numbers
+        redrawn = ~np.isin(negative, positive) | np.isin(negative, list(b"ACGT"))
+        kept = [not redrawn[p].all() for p in parts]
+        assert sum(kept) == 8
+        assert all(same[i] for i in range(20) if kept[i])
+    else:
+        assert 8 <= sum(same) <= 19
+        assert sorted(negative) == sorted(positive)
+        tail = length - 20 * (length // 20)
+        assert tail == 0 or (negative[-tail:] == positive[-tail:]).all()
+
+
+def test_redrawn_bases_are_uniform_and_permuted_ones_keep_composition():
+    rng = np.random.default_rng(1)
+    positive = np.full(40_000, ord("N"), dtype=np.uint8)
+    negative = make_negative(positive, "random_base", rng)
+    counts = [(negative == base).sum() for base in b"ACGT"]
+    assert sum(counts) == 24_000
+    assert max(counts) - min(counts) < 600  # about 9 standard deviations of one count
+
+
+def test_a_negative_does_not_depend_on_the_other_sites(tmp_path, toy):
+    all_sites = build(tmp_path, toy, SITES)
+    fewer = build(tmp_path, toy, SITES[1:2], "fewer.h5")
+    assert fewer.sequence(1) == all_sites.sequence(1) != all_sites.sequence(0)
+    other_seed = build(tmp_path, toy, SITES, "other.h5", ["--seed=1"])
+    assert other_seed.sequence(0) == all_sites.sequence(0)
+    assert other_seed.sequence(1) != all_sites.sequence(1)
+
+
+def test_what_is_left_out_is_counted(tmp_path, toy):
+    made = build(
+        tmp_path,
+        toy,
+        [
+            *SITES,
+            ("chr1", 1000, "+", "A_again"),
+            ("chrUn", 5, "+", "absent"),
+            ("chr1", 100, "+", "past_the_start"),
+            ("chr1", 129, "-", "fits"),
+            ("chr1", 19_990, "+", "past_the_end"),
+            ("chrS", 50, "+", "short_chromosome"),
+            ("chr1", 9050, "+", "in_the_gap"),
+            ("chr1", 10_000, "+", "across"),
+        ],
+    )
+    assert {k: v for k, v in made.counts.items() if v} == {
+        "sites_read": 12,
+        "left_out_chromosome_absent": 1,
+        "left_out_same_site_again": 1,
+        "left_out_window_past_the_end": 3,
+        "left_out_window_with_n": 1,
+        "left_out_window_across_splits": 1,
+        "positives_train": 3,
+        "positives_validation": 1,
+        "positives_test": 1,
+    }
+
+
+def test_no_window_of_one_split_overlaps_another(tmp_path, toy):
+    rng = np.random.default_rng(3)
+    sites = [
+        ("chr1", int(s), "+-"[i % 2], f"g{i}") for i, s in enumerate(rng.integers(0, 20_000, 200))
+    ]
+    made = build(tmp_path, toy, sites)
+    train, validation = made.rows("train"), made.rows("validation")
+    assert len(train) > 50
+    assert len(validation) > 20
+    for i in train:
+        assert all(made.interval(i).overlap(made.interval(j)) == 0 for j in validation)
+
+
+@pytest.mark.parametrize("kind", ["random_base", "permuted"])
+def test_equal_inputs_give_equal_bytes(tmp_path, toy, kind):
+    for name in ("a.h5", "b.h5"):
+        build(tmp_path, toy, SITES, name, [f"--negatives={kind}"])
+    first = (tmp_path / "a.h5").read_bytes()
+    assert first == (tmp_path / "b.h5").read_bytes()
+    assert str(tmp_path).encode() not in first
+
+
+def refused(capsys, call):
+    with pytest.raises(SystemExit) as stop:
+        call()
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_refusals(tmp_path, toy, capsys):
+    beyond = [*SITES, ("chr2", 12_000, "+", "off")]
+    message = refused(capsys, lambda: build(tmp_path, toy, beyond))
+    assert "sites.bed:5: end 12,001 is beyond the end of chr2 (12,000 bp in toy.fa)" in message
+    assert not (tmp_path / "set.h5").exists()
+    assert (
+        build(tmp_path, toy, beyond, extra=["--pieces=true"]).counts["left_out_beyond_the_piece"]
+        == 1
+    )
+
+    capsys.readouterr()
+    message = refused(capsys, lambda: build(tmp_path, toy, [("chr9", 5, "+", "x")]))
+    assert "none of its chromosomes (chr9) is in toy.fa (it has chr1, chr2, chrS)" in message
+    message = refused(capsys, lambda: build(tmp_path, toy, SITES[:1]))
+    assert "no promoter window of 430 bp is left for training" in message
+    message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=["--negatives=genomic"]))
+    assert "'random_base', 'permuted'" in message
+    with pytest.raises(
+        ValueError, match="'genomic' does not exist; choose one of: random_base, perm"
+    ):
+        PromoterConfig(negatives="genomic")
+    with pytest.raises(ValueError, match="a window of 19 bp cannot be cut into 20 parts"):
+        PromoterConfig(upstream=9, downstream=10)
+
+
+def test_real_promoters_with_whole_windows(real_data, tmp_path, capsys):
+    """The data's description counts 88 sites on chr22 and 16 on chr17."""
+    with open(tmp_path / "pieces.fa", "w") as joined:
+        for path in sorted((real_data / "genome").glob("*.fa.gz")):
+            with gzip.open(path, "rt") as stream:
+                joined.write(stream.read())
+    main(
+        [
+            "promoter-set",
+            f"--genome={tmp_path / 'pieces.fa'}",
+            f"--sites={real_data / 'promoters' / 'epdnew_human_hg19_lifted_chr17_chr22.bed.gz'}",
+            f"--output={tmp_path / 'set.h5'}",
+            "--assembly=GRCh37",
+            "--pieces=true",
+            "--split.test=[chr22:19500001-21000000]",
+        ]
+    )
+    assert "104 promoters of 2537 sites" in capsys.readouterr().err
+    made = LabelledSet(tmp_path / "set.h5", Genome(tmp_path / "pieces.fa"))
+    chroms = [made.interval(i).chrom for i in range(0, len(made), 2)]
+    assert (chroms.count("chr22"), chroms.count("chr17")) == (88, 16)
+    assert all("N" not in made.sequence(i) for i in range(len(made)))
