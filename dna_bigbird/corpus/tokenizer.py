@@ -199,5 +199,6 @@ class DnaTokenizer:
 
         They count from the first base of the tokenised text; a special id has an empty span.
         """
-        ends = np.cumsum(self.piece_bp[np.asarray(ids, dtype=np.int64)])
-        return np.stack([np.concatenate(([0], ends[:-1])), ends], axis=1).reshape(-1, 2)
+        lengths = self.piece_bp[np.asarray(ids, dtype=np.int64)]
+        ends = np.cumsum(lengths)
+        return np.stack([ends - lengths, ends], axis=1)

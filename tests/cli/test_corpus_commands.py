@@ -1,0 +1,112 @@
+"""documents, train-tokenizer and tokenize, as the workflow calls them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.corpus.documents import read_documents
+from dna_bigbird.datasets.token_store import TokenStore
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    letters = np.random.default_rng(0).choice(list("ACGTacgt"), 60_000)
+    letters[30_000:31_000] = "N"
+    (tmp_path / "toy.fa").write_text(f">chr1\n{''.join(letters)}\n>chr2\n{'ACGT' * 300}\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(line: str) -> None:
+    main(line.split())
+
+
+def make(name: str, workers: int = 1) -> None:
+    sizes = "--documents.passes 2 --documents.min-sentences 3 --documents.max-sentences 9"
+    run(
+        f"documents --genome toy.fa --regions [chr1,2:1-1000] --exclude [1:50001-60000] "
+        f"--output {name}/d.bed.gz --seed 7 {sizes}"
+    )
+    run(
+        f"train-tokenizer --genome toy.fa --documents {name}/d.bed.gz --output {name}/dna_bpe.model "
+        f"--metrics {name}/metrics.json --seed 7 --tokenizer.vocab_size 200 --tokenizer.sample_bp 50000"
+    )
+    run(
+        f"tokenize --genome toy.fa --documents {name}/d.bed.gz --tokenizer {name}/dna_bpe.model "
+        f"--output {name}/d.h5 --workers {workers} --assembly toy"
+    )
+
+
+def test_two_runs_give_equal_bytes_and_silence(folder, capfd):
+    make("a")
+    make("b", workers=2)
+    files = sorted(path.name for path in (folder / "a").iterdir())
+    assert files == ["d.bed.gz", "d.h5", "dna_bpe.model", "metrics.json"]
+    for file in files:
+        assert (folder / "a" / file).read_bytes() == (folder / "b" / file).read_bytes(), file
+    documents = read_documents(folder / "a" / "d.bed.gz")
+    assert {d.interval.chrom for d in documents} == {"chr1", "chr2"}
+    assert 49_500 < max(d.interval.end for d in documents) <= 50_000
+    metrics = json.loads((folder / "a" / "metrics.json").read_text())
+    assert metrics["vocab_size"] == 200
+    assert metrics["sample_bp"] == 50_000
+    assert metrics["unknown_tokens"] == 0
+    assert metrics["seed"] == 7
+    assert metrics["split"] == "train"
+    store = TokenStore(folder / "a" / "d.h5")
+    store.verify()
+    assert store.assembly == "toy"
+    assert str(folder).encode() not in (folder / "a" / "d.h5").read_bytes()
+    captured = capfd.readouterr()
+    assert captured.out == captured.err == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "documents --genome toy.fa --regions [chr3] --output o",
+            "chromosome 'chr3' is not in toy.fa",
+        ),
+        ("documents --genome toy.fa --regions [chr1:1-70000] --output o", "ends behind chr1"),
+        ("documents --genome toy.fa --regions [chr1:1-60,000] --output o", "double quotes"),
+        (
+            "documents --genome toy.fa --regions [chr1:30001-31000] --output o",
+            "no document in regions",
+        ),
+        ("documents --genome toy.fa --output o --documents.passes 0", "--documents.passes 0"),
+        (
+            "tokenize --genome toy.fa --documents no.bed --tokenizer no.model --output o",
+            "no.model: no such",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(folder, capsys, line, message):
+    with pytest.raises(SystemExit) as stop:
+        run(line)
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (folder / "o").exists()
+
+
+def test_a_vocabulary_too_large_for_the_corpus(folder, capsys):
+    run("documents --genome toy.fa --regions [chr2] --output d.bed.gz")
+    with pytest.raises(SystemExit):
+        run(
+            "train-tokenizer --genome toy.fa --documents d.bed.gz --output t.model --metrics m.json"
+        )
+    assert "they allow at most" in capsys.readouterr().err
+    assert not (folder / "t.model").exists()
+
+
+@pytest.mark.parametrize("command", ["documents", "train-tokenizer", "tokenize"])
+def test_help_names_every_option(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    text = capsys.readouterr().out
+    assert "--genome" in text
+    assert "--output" in text

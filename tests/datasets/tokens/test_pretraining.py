@@ -1,0 +1,203 @@
+"""Sentence pairs: half of them truly adjacent on the genome, all of them reproducible."""
+
+import numpy as np
+import pytest
+
+from dna_bigbird.corpus.documents import Document
+from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.datasets.pretraining import PretrainExamples
+from dna_bigbird.datasets.token_store import TokenStore, write_token_store
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Interval
+
+CLS, SEP, MASK = 2, 3, 4
+
+
+def examples_of(corpus, store=None, max_tokens=128, seed=0) -> PretrainExamples:
+    store = store or corpus.store
+    return PretrainExamples(store, corpus.tokenizer, max_tokens, MaskingConfig(), seed)
+
+
+def store_of(corpus, tmp_path, documents) -> TokenStore:
+    write_token_store(tmp_path / "s.h5", documents, corpus.genome, corpus.tokenizer)
+    return TokenStore(tmp_path / "s.h5")
+
+
+def unmasked(example: dict) -> np.ndarray:
+    ids = example["token_ids"].copy()
+    ids[example["positions"]] = example["labels"]
+    return ids
+
+
+def parts(example: dict) -> tuple[np.ndarray, np.ndarray]:
+    ids = unmasked(example)
+    first, second = np.flatnonzero(ids == SEP)
+    return ids[1:first], ids[first + 1 : second]
+
+
+def test_shape_of_an_example(toy_corpus):
+    examples = examples_of(toy_corpus)
+    for index in range(100):
+        example = examples[index]
+        ids, segments = unmasked(example), example["segment_ids"]
+        seams = np.flatnonzero(ids == SEP)
+        assert len(ids) == len(segments) <= 128
+        assert ids[0] == CLS
+        assert len(seams) == 2
+        assert seams[1] == len(ids) - 1
+        assert segments.tolist() == [0] * (seams[0] + 1) + [1] * (len(ids) - seams[0] - 1)
+        assert ((ids >= 5).sum()) == len(ids) - 3
+        assert example["is_next"] in (0, 1)
+        for key in ("token_ids", "segment_ids", "positions", "labels"):
+            assert example[key].dtype == np.int64
+
+
+def test_special_tokens_are_never_masked_and_15_percent_of_the_others_are(toy_corpus):
+    examples = examples_of(toy_corpus)
+    for index in range(100):
+        example = examples[index]
+        assert (example["labels"] >= 5).all()
+        assert len(example["positions"]) == round(0.15 * (len(example["token_ids"]) - 3))
+    seen = np.concatenate(
+        [e["token_ids"][e["positions"]] for e in map(examples.__getitem__, range(400))]
+    )
+    labels = np.concatenate([examples[i]["labels"] for i in range(400)])
+    n = len(labels)
+    for count, p in (((seen == MASK).sum(), 0.8), ((seen == labels).sum(), 0.1 + 0.1 / 295)):
+        assert abs(count - n * p) < 4.5 * np.sqrt(n * p * (1 - p))
+
+
+def test_true_continuations_are_adjacent_and_others_are_elsewhere(toy_corpus):
+    store, examples = toy_corpus.store, examples_of(toy_corpus)
+    kinds = []
+    for index in range(300):
+        example, pair = examples[index], examples.pair(index)
+        a, b = parts(example)
+        place_a = store.sentence_interval(pair.a.document, pair.a.first, pair.a.last)
+        place_b = store.sentence_interval(pair.b.document, pair.b.first, pair.b.last)
+        # The tokens are those of whole sentences, had again from the genome.
+        assert toy_corpus.tokenizer.decode(a) == toy_corpus.genome.fetch(place_a)
+        assert toy_corpus.tokenizer.decode(b) == toy_corpus.genome.fetch(place_b)
+        assert example["is_next"] == pair.is_next
+        kinds.append(pair.is_next)
+        if pair.is_next == 0:
+            assert place_a.strand == place_b.strand
+            seam = (
+                (place_a.end, place_b.start)
+                if place_a.strand == "+"
+                else (place_b.end, place_a.start)
+            )
+            assert place_a.chrom == place_b.chrom
+            assert seam[0] == seam[1]
+        else:
+            assert pair.a.document != pair.b.document
+            assert place_a.overlap(place_b) == 0
+    assert abs(sum(kinds) - 150) < 4.5 * np.sqrt(75)
+
+
+def test_documents_are_drawn_by_size_from_the_full_set(toy_corpus):
+    """A by sentence pairs, a random B by sentences."""
+    examples, store = examples_of(toy_corpus), toy_corpus.store
+    pairs = [examples.pair(i) for i in range(6000)]
+    sentences = np.diff(store.document_sentence_offsets)
+    for documents, weights in (
+        ([p.a.document for p in pairs], sentences - 1),
+        ([p.b.document for p in pairs if p.is_next], sentences),
+    ):
+        drawn = np.bincount(documents, minlength=store.num_documents)
+        expected = len(documents) * weights / weights.sum()
+        assert (abs(drawn - expected) < 5 * np.sqrt(expected) + 1).all()
+
+
+def test_parts_fill_the_example(toy_corpus):
+    """Where a document is long enough, no further whole sentence would fit."""
+    store, examples = toy_corpus.store, examples_of(toy_corpus)
+    longest = max(np.diff(store.token_offsets(d)).max() for d in range(store.num_documents))
+    for index in range(200):
+        pair = examples.pair(index)
+        if len(store.document(pair.a.document)) < 125 or len(store.document(pair.b.document)) < 125:
+            continue
+        a, b = pair.a.end - pair.a.start, pair.b.end - pair.b.start
+        assert 62 - longest < a <= 62
+        assert 125 - a - longest < b <= 125 - a
+
+
+def test_starts_are_uniform_over_those_that_fill_the_example(toy_corpus, tmp_path):
+    ends = tuple(range(100, 4100, 100))
+    store = store_of(toy_corpus, tmp_path, [Document(Interval("chr2", 0, 4000), ends)])
+    examples = examples_of(toy_corpus, store)
+    offsets = store.token_offsets(0)
+    eligible = [i for i in range(39) if offsets[-1] - offsets[i] >= 125]
+    starts = np.bincount([examples.pair(i).a.first for i in range(3000)], minlength=40)
+    assert np.flatnonzero(starts).tolist() == eligible
+    expected = 3000 / len(eligible)
+    assert (abs(starts[eligible] - expected) < 5 * np.sqrt(expected)).all()
+
+
+def test_a_function_of_seed_and_index(toy_corpus):
+    one, two = examples_of(toy_corpus), examples_of(toy_corpus)
+    for index in (5, 0, 123_456_789_012):
+        for key, value in one[index].items():
+            assert np.array_equal(value, two[index][key])
+    other = examples_of(toy_corpus, seed=1)
+    assert not all(np.array_equal(one[i]["token_ids"], other[i]["token_ids"]) for i in range(3))
+
+
+def test_long_sentences_are_cut_far_from_the_seam(toy_corpus, tmp_path):
+    documents = [Document(Interval("chr2", s, s + 2000), (1000, 2000)) for s in (0, 5000)]
+    store = store_of(toy_corpus, tmp_path, documents)
+    examples = examples_of(toy_corpus, store, max_tokens=43)
+    seen = set()
+    for index in range(40):
+        pair = examples.pair(index)
+        a, b = parts(examples[index])
+        assert np.array_equal(a, store.sentence(pair.a.document, pair.a.first)[-20:])
+        assert np.array_equal(b, store.sentence(pair.b.document, pair.b.first)[:20])
+        seen.add(pair.is_next)
+    assert seen == {0, 1}
+
+
+def test_a_single_document_gives_true_continuations(toy_corpus, tmp_path):
+    store = store_of(toy_corpus, tmp_path, [Document(Interval("chr2", 0, 300), (100, 200, 300))])
+    assert {examples_of(toy_corpus, store)[i]["is_next"] for i in range(30)} == {0}
+
+
+def test_short_documents_give_short_examples(toy_corpus, tmp_path):
+    documents = [Document(Interval("chr2", s, s + 120), (60, 120)) for s in (0, 500, 900)]
+    store = store_of(toy_corpus, tmp_path, documents)
+    examples = examples_of(toy_corpus, store, max_tokens=4096)
+    for index in range(30):
+        example = examples[index]
+        assert 5 < len(example["token_ids"]) < 100
+        assert len(example["positions"]) >= 1
+
+
+def test_a_document_of_one_sentence_is_only_ever_a_random_part(toy_corpus, tmp_path):
+    documents = [
+        Document(Interval("chr2", 0, 300), (100, 200, 300)),
+        Document(Interval("chr2", 900, 990), (90,)),
+    ]
+    examples = examples_of(toy_corpus, store_of(toy_corpus, tmp_path, documents))
+    for index in range(50):
+        pair = examples.pair(index)
+        assert pair.a.document == 0
+        assert pair.b.document == pair.is_next
+
+
+def test_no_pairs_at_all(toy_corpus, tmp_path):
+    documents = [Document(Interval("chr2", s, s + 90), (90,)) for s in (0, 500)]
+    with pytest.raises(InputError, match=r"s\.h5: no document has two sentences"):
+        examples_of(toy_corpus, store_of(toy_corpus, tmp_path, documents))
+
+
+def test_another_tokenizer_is_refused(toy_corpus):
+    class Other:
+        vocab_size = 301
+
+    with pytest.raises(InputError, match="vocabulary of 300 entries, the tokenizer has 301"):
+        PretrainExamples(toy_corpus.store, Other(), 128, MaskingConfig(), 0)
+
+
+def test_too_short_for_a_pair(toy_corpus):
+    with pytest.raises(ValueError, match="max_tokens 7"):
+        examples_of(toy_corpus, max_tokens=7)
