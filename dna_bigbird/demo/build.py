@@ -1,0 +1,88 @@
+"""Planting the whole demo into the real background."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dna_bigbird.demo import background, grammar
+from dna_bigbird.demo.distal import plant_distal
+from dna_bigbird.demo.elements import Canvas, Element
+from dna_bigbird.demo.labels import Peak, derive_peaks
+from dna_bigbird.demo.motifs import load_motifs
+from dna_bigbird.demo.promoters import plant_promoter, start_sites
+from dna_bigbird.demo.variants import Variant, draw_variants
+
+EDGE_BP = 1000
+"""Nothing is planted this close to an end of the sequence or to the gap."""
+MIN_SPACING_BP = 1600
+"""Least mean distance between start sites, so that promoters never overlap."""
+
+
+@dataclass(frozen=True)
+class DemoConfig:
+    """What to plant."""
+
+    seed: int = 0
+    promoters: int = 300
+    """Start sites, spread evenly over the sequence without its gap."""
+    variants: int = 300
+    """Neutral variants, and at most as many that break sites; decoys give those that create."""
+
+    def __post_init__(self) -> None:
+        most = sum(end - start for start, end in segments()) // MIN_SPACING_BP
+        if not 2 <= self.promoters <= most:
+            raise ValueError(f"promoters is {self.promoters}, expected 2 to {most}")
+        if self.variants < 1:
+            raise ValueError(f"variants is {self.variants}, expected at least 1")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}, expected 0 or more")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The planted genome and everything known about it; all intervals 0-based, half-open."""
+
+    config: DemoConfig
+    sequence: str
+    elements: list[Element]
+    peaks: dict[str, list[Peak]]
+    variants: list[Variant]
+
+
+def segments() -> list[tuple[int, int]]:
+    """Return the parts of the sequence that may be planted into."""
+    left, right = background.GAP
+    return [(EDGE_BP, left - EDGE_BP), (right + EDGE_BP, background.LENGTH - EDGE_BP)]
+
+
+def build_demo(config: DemoConfig) -> Demo:
+    """Plant promoters, fill the space between them, derive labels, draw variants."""
+    motifs = load_motifs()
+    canvas = Canvas(background.load_background())
+    rng = np.random.default_rng([config.seed, 1])
+    promoters = [
+        plant_promoter(f"P{index:04d}", tss, strand, canvas, motifs, rng)
+        for index, (tss, strand) in enumerate(start_sites(segments(), config.promoters, rng), 1)
+    ]
+    distal_rng = np.random.default_rng([config.seed, 2])
+    elements = promoters + plant_distal(_free(promoters), canvas, motifs, distal_rng)
+    peaks = derive_peaks(elements, len(canvas), config.seed)
+    variant_rng = np.random.default_rng([config.seed, 4])
+    variants = draw_variants(str(canvas), elements, peaks, motifs, config.variants, variant_rng)
+    return Demo(config, str(canvas), elements, peaks, variants)
+
+
+def _free(promoters: list[Element]) -> list[tuple[int, int]]:
+    """Return the intervals between the zones of promoters."""
+    zones = sorted(
+        p.span(-grammar.PROMOTER_UPSTREAM_BP, grammar.PROMOTER_DOWNSTREAM_BP) for p in promoters
+    )
+    free = []
+    for start, end in segments():
+        cursor = start
+        for left, right in zones:
+            if start <= left < end:
+                free.append((cursor, left))
+                cursor = right
+        free.append((cursor, end))
+    return [(start, end) for start, end in free if end > start]

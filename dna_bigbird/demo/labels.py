@@ -1,0 +1,210 @@
+"""From planted sites to peaks: the rules of `grammar.LABELS`, applied to what was planted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dna_bigbird.demo import grammar
+from dna_bigbird.demo.elements import Element, Site
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A peak of one label; 0-based, half-open; `members` are the elements that caused it."""
+
+    label: str
+    start: int
+    end: int
+    members: tuple[str, ...]
+
+
+class Rules:
+    """The labels of a set of planted elements.
+
+    Distances are between the centres of sites, or from a start site to the centre of a site;
+    both ends of a range count as inside. Decoys count for nothing.
+    """
+
+    def __init__(self, elements: list[Element]) -> None:
+        self.elements = {element.name: element for element in elements}
+        self.promoters = [element for element in elements if element.tss is not None]
+        self._sites: dict[str, list[Site]] = {}
+        for element in elements:
+            for site in element.sites:
+                if not site.is_decoy:
+                    self._sites.setdefault(site.factor, []).append(site)
+
+    def sites(self, *factors: str) -> list[Site]:
+        """Return the intact sites of some factors, from left to right."""
+        found = [site for factor in factors for site in self._sites.get(factor, [])]
+        return sorted(found, key=lambda site: site.start)
+
+    def with_partner(self, factor: str, partner: str, distance: tuple[int, int]) -> list[Site]:
+        """Return the sites of `factor` that have a site of `partner` within a distance range."""
+        centres = np.array([site.centre for site in self.sites(partner)])
+        return [s for s in self.sites(factor) if _any_within(centres, s.centre, distance)]
+
+    def bound(self, label: str) -> list[Site]:
+        """Return the sites at which a TF label has its peaks (none for POLR2A)."""
+        if label in ("STAT1", "GATA1"):
+            partner = {"STAT1": "IRF1", "GATA1": "RUNX1"}[label]
+            return self.with_partner(label, partner, grammar.SHORT_PAIR_BP)
+        if label in ("FOXA1", "MEF2A"):
+            partner = {"FOXA1": "HNF4A", "MEF2A": "TEAD1"}[label]
+            return self.with_partner(label, partner, grammar.MID_PAIR_BP)
+        if label == "EP300":
+            trio = ("JUN", "CEBPB", "TEAD1")
+            pairs = [(a, b) for a in trio for b in trio if a != b]
+            found = {s for a, b in pairs for s in self.with_partner(a, b, grammar.MID_PAIR_BP)}
+            return sorted(found, key=lambda site: site.start)
+        if label == "RAD21":
+            return self._convergent_ctcf()
+        return self.sites(label)
+
+    def _convergent_ctcf(self) -> list[Site]:
+        low, high = grammar.LONG_PAIR_BP
+        sites = self.sites("CTCF")
+        found = {
+            site
+            for left in sites
+            for right in sites
+            if left.strand == "+" and right.strand == "-"
+            if low <= right.centre - left.centre <= high
+            for site in (left, right)
+        }
+        return sorted(found, key=lambda site: site.start)
+
+    def active(self) -> list[Element]:
+        """Return the promoters with a FOS::JUN site 1 to 3 kb away (POLR2A)."""
+        centres = np.array([site.centre for site in self.sites("JUN")])
+        return [p for p in self.promoters if _any_within(centres, p.tss, grammar.LONG_PAIR_BP)]
+
+    def open_promoters(self) -> list[Element]:
+        """Return the promoters with at least two kinds of proximal factor."""
+        return [
+            promoter
+            for promoter in self.promoters
+            if sum(promoter.copies(factor) > 0 for factor in grammar.PROXIMAL_COPIES) >= 2
+        ]
+
+    def polycomb(self) -> list[tuple[Element, list[str]]]:
+        """Return the promoters without POLR2A near REST sites, and the elements of these sites."""
+        active = {promoter.name for promoter in self.active()}
+        low, high = grammar.LONG_PAIR_BP
+        found = []
+        for promoter in self.promoters:
+            near = {
+                s.element for s in self.sites("REST") if low <= abs(s.centre - promoter.tss) <= high
+            }
+            if near and promoter.name not in active:
+                found.append((promoter, sorted(near)))
+        return found
+
+
+def derive_peaks(elements: list[Element], length: int, seed: int) -> dict[str, list[Peak]]:
+    """Return the peaks of every label, sorted, overlapping ones of a label merged.
+
+    Args:
+        length: Length of the genome; peaks are cut to it.
+        seed: Decides the width of TF peaks; everything else follows from the sites.
+    """
+    rules = Rules(elements)
+    special: dict[str, Callable[[Rules], list[Peak]]] = {
+        "POLR2A": _polr2a,
+        "DNase_common": _dnase_common,
+        "DNase_enhancer": _dnase_enhancer,
+        "H3K4me3": _h3k4me3,
+        "H3K27ac": _h3k27ac,
+        "H3K27me3": _h3k27me3,
+        "H3K36me3": _h3k36me3,
+    }
+    peaks = {}
+    for index, label in enumerate(grammar.LABELS):
+        rng = np.random.default_rng([seed, 3, index])
+        raw = special[label.name](rules) if label.name in special else _tf(label.name, rules, rng)
+        peaks[label.name] = _merged(raw, length)
+    return peaks
+
+
+def _any_within(positions: np.ndarray, centre: int, distance: tuple[int, int]) -> bool:
+    apart = np.abs(positions - centre)
+    return bool(((apart >= distance[0]) & (apart <= distance[1])).any())
+
+
+def _tf(label: str, rules: Rules, rng: np.random.Generator) -> list[Peak]:
+    """One peak an element with bound sites, centred on them, wider than they are."""
+    groups: dict[str, list[Site]] = {}
+    for site in rules.bound(label):
+        groups.setdefault(site.element, []).append(site)
+    peaks = []
+    for name, sites in groups.items():
+        start, end = min(s.start for s in sites), max(s.end for s in sites)
+        width = max(int(rng.integers(*grammar.TF_PEAK_BP, endpoint=True)), end - start + 80)
+        left = (start + end) // 2 - width // 2
+        peaks.append(Peak(label, left, left + width, (name,)))
+    return peaks
+
+
+def _at_promoters(label: str, promoters: list[Element], first: int, last: int) -> list[Peak]:
+    return [Peak(label, *promoter.span(first, last), (promoter.name,)) for promoter in promoters]
+
+
+def _around(label: str, names: set[str], rules: Rules, reach: int) -> list[Peak]:
+    """Peaks that reach so many bases to either side of the middle of some elements."""
+    peaks = []
+    for name in sorted(names):
+        element = rules.elements[name]
+        middle = (element.start + element.end) // 2
+        peaks.append(Peak(label, middle - reach, middle + reach, (name,)))
+    return peaks
+
+
+def _polr2a(rules: Rules) -> list[Peak]:
+    return _at_promoters("POLR2A", rules.active(), -100, 220)
+
+
+def _dnase_common(rules: Rules) -> list[Peak]:
+    insulators = {site.element for site in rules.sites("CTCF")}
+    promoters = _at_promoters("DNase_common", rules.open_promoters(), -230, 100)
+    return promoters + _around("DNase_common", insulators, rules, 130)
+
+
+def _dnase_enhancer(rules: Rules) -> list[Peak]:
+    labels = ("STAT1", "GATA1", "FOXA1", "MEF2A", "EP300")
+    names = {site.element for label in labels for site in rules.bound(label)}
+    return _around("DNase_enhancer", names, rules, 160)
+
+
+def _h3k4me3(rules: Rules) -> list[Peak]:
+    return _at_promoters("H3K4me3", rules.open_promoters(), -300, 900)
+
+
+def _h3k27ac(rules: Rules) -> list[Peak]:
+    enhancers = {site.element for site in rules.bound("EP300")}
+    promoters = _at_promoters("H3K27ac", rules.active(), -600, 600)
+    return promoters + _around("H3K27ac", enhancers, rules, 500)
+
+
+def _h3k27me3(rules: Rules) -> list[Peak]:
+    pairs = rules.polycomb()
+    silencers = {name for _, names in pairs for name in names}
+    promoters = _at_promoters("H3K27me3", [promoter for promoter, _ in pairs], -700, 700)
+    return promoters + _around("H3K27me3", silencers, rules, 400)
+
+
+def _h3k36me3(rules: Rules) -> list[Peak]:
+    return _at_promoters("H3K36me3", rules.active(), 200, 1500)
+
+
+def _merged(peaks: list[Peak], length: int) -> list[Peak]:
+    merged: list[Peak] = []
+    for peak in sorted(peaks, key=lambda p: (p.start, p.end, p.members)):
+        start, end = max(0, peak.start), min(length, peak.end)
+        if merged and start < merged[-1].end:
+            last = merged.pop()
+            members = last.members + tuple(m for m in peak.members if m not in last.members)
+            merged.append(Peak(peak.label, last.start, max(last.end, end), members))
+        else:
+            merged.append(Peak(peak.label, start, end, peak.members))
+    return merged

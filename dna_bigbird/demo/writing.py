@@ -1,0 +1,149 @@
+"""Writing the demo's files; equal configs give equal bytes."""
+
+from pathlib import Path
+
+from dna_bigbird.demo import background, grammar
+from dna_bigbird.demo.build import Demo
+from dna_bigbird.demo.motifs import load_motifs
+from dna_bigbird.files import atomic_directory
+
+LINE_BP = 100
+TRUTH_COLUMNS = ("kind", "name", "start", "end", "strand", "belongs_to", "note")
+VCF_HEADER = f"""\
+##fileformat=VCFv4.2
+##source=dna-bigbird demo-data (semi-synthetic)
+##reference=demo.fa
+##contig=<ID={background.CHROM},length={background.LENGTH}>
+##INFO=<ID=EFFECT,Number=1,Type=String,Description="break: lowers a planted site; create: repairs a planted decoy; none: neutral">
+##INFO=<ID=LABEL,Number=.,Type=String,Description="Labels that depend on the site; for EFFECT=none, labels of the element around it">
+##INFO=<ID=FACTOR,Number=1,Type=String,Description="Factor whose site is changed">
+##INFO=<ID=ELEMENT,Number=1,Type=String,Description="Element in truth.tsv">
+##INFO=<ID=COPIES,Number=1,Type=Integer,Description="Intact sites of the factor in the element, without the variant">
+##INFO=<ID=DELTA_BITS,Number=1,Type=Float,Description="Matrix score of the site with ALT minus with REF, in bits">
+#CHROM	POS	ID	REF	ALT	QUAL	FILTER	INFO
+"""
+
+
+def write_demo(demo: Demo, folder: Path) -> None:
+    """Write a demo into a folder, which is replaced as a whole.
+
+    The files are described in `docs/demo-data.md`. Intervals in them are 0-based and half-open,
+    except in `variants.vcf`.
+    """
+    with atomic_directory(Path(folder)) as out:
+        sequence = demo.sequence
+        lines = [sequence[i : i + LINE_BP] for i in range(0, len(sequence), LINE_BP)]
+        _write(out / "demo.fa", f">{background.CHROM}\n" + "\n".join(lines) + "\n")
+        _write(out / "promoters.bed", promoters_bed(demo))
+        (out / "peaks").mkdir()
+        for label, text in peak_beds(demo).items():
+            _write(out / "peaks" / f"{label}.bed", text)
+        sheet = [("label", "group", "cell", "path")]
+        sheet += [(x.name, x.group, "demo", f"peaks/{x.name}.bed") for x in grammar.LABELS]
+        _write(out / "peaks.tsv", _table(sheet))
+        _write(out / "variants.vcf", variants_vcf(demo))
+        _write(out / "truth.tsv", _table([TRUTH_COLUMNS, *truth_rows(demo)]))
+        _write(out / "README.md", readme(demo))
+
+
+def promoters_bed(demo: Demo) -> str:
+    """Return the start sites as BED6, one base each."""
+    promoters = [element for element in demo.elements if element.tss is not None]
+    rows = [
+        (background.CHROM, p.tss, p.tss + 1, p.name, 0, p.strand)
+        for p in sorted(promoters, key=lambda p: p.tss)
+    ]
+    return _table(rows)
+
+
+def peak_beds(demo: Demo) -> dict[str, str]:
+    """Return a BED4 text a label; the name lists the elements behind a peak."""
+    return {
+        label: _table([(background.CHROM, p.start, p.end, ",".join(p.members)) for p in peaks])
+        for label, peaks in demo.peaks.items()
+    }
+
+
+def variants_vcf(demo: Demo) -> str:
+    """Return the variants as VCF 4.2: positions from 1, sorted."""
+    rows = []
+    for number, variant in enumerate(demo.variants, 1):
+        info = [f"EFFECT={variant.effect}"]
+        info += [f"LABEL={','.join(variant.labels)}"] if variant.labels else []
+        info += [f"FACTOR={variant.factor}"] if variant.factor else []
+        info += [f"ELEMENT={variant.element}"] if variant.element else []
+        if variant.factor:
+            info += [f"COPIES={variant.copies}", f"DELTA_BITS={variant.delta_bits:.3f}"]
+        position = variant.position + 1
+        name = f"V{number:04d}"
+        row = (background.CHROM, position, name, variant.ref, variant.alt, ".", ".", ";".join(info))
+        rows.append(row)
+    return VCF_HEADER + _table(rows)
+
+
+def truth_rows(demo: Demo) -> list[tuple]:
+    """Return every planted thing: promoters, flanks, distal elements, sites, decoys."""
+    motifs = load_motifs()
+    rows = []
+    for element in demo.elements:
+        if element.tss is not None:
+            note = f"class={element.promoter_class}"
+            rows.append(
+                ("promoter", element.name, element.tss, element.tss + 1, element.strand, ".", note)
+            )
+            rows.append(("flank", "CpG", *element.flank, element.strand, element.name, "."))
+        else:
+            row = ("element", element.name, element.start, element.end, ".", ".")
+            rows.append((*row, f"unit={element.kind}"))
+        for site in sorted(element.sites, key=lambda site: site.start):
+            kind = "decoy" if site.is_decoy else "site"
+            note = f"matrix={motifs[site.factor].matrix_id};bits={site.score:.3f}"
+            note += f";intact={site.intact}" if site.is_decoy else ""
+            row = (kind, site.factor, site.start, site.end, site.strand, element.name, note)
+            rows.append(row)
+    return sorted(rows, key=lambda row: (row[2], row[3], row[0], row[1]))
+
+
+def readme(demo: Demo) -> str:
+    """Return the README that travels with the files."""
+    rules = "\n".join(f"| {x.name} | {x.group} | {x.rule} |" for x in grammar.LABELS)
+    command = f"dna-bigbird demo-data --output DIR --seed {demo.config.seed}"
+    command += f" --promoters {demo.config.promoters} --variants {demo.config.variants}"
+    return f"""\
+# Demo data: semi-synthetic
+
+**Nothing here is a measurement.** The background is the real human sequence hg19
+chr22:20,000,001-21,000,000; promoters and binding sites were planted into it by a program, and
+the labels follow from what was planted. Scores reached on these data say that a pipeline works,
+not that a model understands a genome.
+
+Made by `{command}`.
+
+| file | content |
+|---|---|
+| `demo.fa` | the genome: one record, `{background.CHROM}`, {background.LENGTH:,} bp; planted bases replace real ones, so position p here is hg19 chr22 position p + 20,000,000 |
+| `promoters.bed` | planted start sites, BED6, one base each |
+| `peaks/LABEL.bed` | peaks of a label, BED4; the name lists the elements behind a peak |
+| `peaks.tsv` | sample sheet: label, group, cell, path relative to this file |
+| `variants.vcf` | substitutions that break a planted site, repair a decoy, or do neither (INFO EFFECT) |
+| `truth.tsv` | every planted thing: kind, name, start, end, strand, belongs_to, note |
+
+Intervals are 0-based and half-open; the VCF counts from 1. Bases outside the `flank`, `site` and
+`decoy` rows of `truth.tsv` are the real ones. The {background.GAP[1] - background.GAP[0]:,} bp
+from {background.GAP[0]:,} to {background.GAP[1]:,} are N, as in hg19.
+
+| label | group | rule |
+|---|---|---|
+{rules}
+
+Matrices: JASPAR 2024 (Rauluseviciute et al. 2024) and JASPAR 2020 (Fornes et al. 2020), CC BY 4.0.
+The grammar is explained in `docs/demo-data.md` of dna-bigbird.
+"""
+
+
+def _table(rows: list[tuple]) -> str:
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
