@@ -1,0 +1,206 @@
+# Names, functions and settings that the rules share; no rule stands here.
+import csv
+import json
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import yaml
+from snakemake.exceptions import WorkflowError
+
+from dna_bigbird import __version__
+from dna_bigbird.cli import watchdog
+from dna_bigbird.errors import InputError
+from dna_bigbird.inputs.specs import read_spec
+
+# Who runs the workflow: for `dna-bigbird clear-lock`, and for jobs to end with it if it is killed.
+watchdog.announce(is_job=workflow.subprocess_exec, is_cluster_job=workflow.remote_exec)
+
+# Part of every rule's params: a new version of the package makes its results anew.
+VERSION = __version__
+
+NAME = config["name"]
+RES = config.get("results", "").rstrip("/") or (
+    "results" if NAME == "demo" else f"results/{NAME}"
+)
+LOGS = f"logs/{NAME}"
+GENOME = f"{RES}/genome/genome.fa"
+TOKENIZER = f"{RES}/tokenizer/dna_bpe.model"
+TASKS = [task for task in ("promoter", "chromatin") if task in config]
+PREDICTED = TASKS if "predictions" in config else []
+CHECKOUT = Path(str(workflow.current_basedir.join("../.."))).resolve()
+
+# The Python that runs Snakemake, or the one of a conda environment or container (--sdm).
+DNA_BIGBIRD = (
+    f"env PYTHONPATH={shlex.quote(str(CHECKOUT))} python -m dna_bigbird"
+    if workflow.deployment_settings.deployment_method
+    else f"{shlex.quote(sys.executable)} -m dna_bigbird"
+)
+
+
+def option(name, value):
+    """Write one option as the command line takes it: lists as JSON, booleans in lower case."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"--{name} {shlex.quote(text)}"
+
+
+def options(section, group="", keys=None):
+    """Write a section of the config as options `--group.key value`; without group `--key value`.
+
+    Nested sections (settings of another command) are left out, and so is what `keys` lacks.
+    """
+    prefix = f"{group}." if group else ""
+    return " ".join(
+        option(prefix + key, value)
+        for key, value in section.items()
+        if not isinstance(value, dict) and (keys is None or key in keys)
+    )
+
+
+def split_options():
+    """The held-out regions as options of the commands that build labelled sets."""
+    return options(config["splits"], "split")
+
+
+def assembly_options():
+    """What the genome is, for the commands that check it or keep its name."""
+    return (
+        f"{option('assembly', config['assembly'])} {option('pieces', config['pieces'])}"
+    )
+
+
+def document_regions(wildcards):
+    """Training documents come from everywhere but the held-out regions, the others from those."""
+    if wildcards.split == "train":
+        held_out = config["splits"]["validation"] + config["splits"]["test"]
+        return f"{option('regions', config['regions'])} {option('exclude', held_out)}"
+    return option("regions", config["splits"][wildcards.split])
+
+
+def task_options(section, group):
+    """Return the params function for a subsection of a task's section in the config."""
+    return lambda wildcards: options(config[wildcards.task].get(section, {}), group)
+
+
+def prediction_rows():
+    """The regions of the config (from 1, both ends included) as BED rows."""
+    rows = []
+    for region in config.get("predictions", {}).get("regions", []):
+        chrom, _, span = region.rpartition(":")
+        start, end = (int(text.replace(",", "")) for text in span.split("-"))
+        rows.append(f"{chrom}\t{start - 1}\t{end}")
+    return rows
+
+
+def prediction_stride(wildcards):
+    """The step between windows as an option, if the config gives one."""
+    stride = config["predictions"].get("stride", {}).get(wildcards.task)
+    return option("stride", stride) if stride else ""
+
+
+# --- how a command starts: params that depend on resources, so that another Python or another
+# --- profile is no reason to make a result anew
+
+
+def command(wildcards, resources):
+    """The dna-bigbird command."""
+    return DNA_BIGBIRD
+
+
+def training_command(wildcards, resources, threads):
+    """The dna-bigbird command, once for each GPU where a profile asks for it.
+
+    The SLURM profile gives the resources mpi, nodes and tasks_per_node; without them (one
+    process, or no cluster) there is no launcher. Snakemake strips the job's SLURM variables:
+    every option must be written out.
+    """
+    if not resources.get("mpi"):
+        return DNA_BIGBIRD
+    task = getattr(wildcards, "task", None)
+    training = config[task]["training"] if task else config["pretraining"]
+    wanted = training.get("nodes", 1), training.get("devices", 1)
+    given = resources.get("nodes", 1), resources.get("tasks_per_node", 1)
+    if given != wanted:
+        raise WorkflowError(
+            f"the config trains on {wanted[0]} node(s) x {wanted[1]} device(s), the profile asks "
+            f"for {given[0]} x {given[1]}: make `nodes` and `devices` of the config and `nodes` "
+            "and `tasks_per_node` of the profile equal"
+        )
+    return (
+        f"{resources.mpi} --nodes={given[0]} --ntasks-per-node={given[1]} "
+        f"--cpus-per-task={threads} {DNA_BIGBIRD}"
+    )
+
+
+# --- inputs: a path starts with ./ ../ / or ~; anything else is the name of a file in data_specs/
+
+
+def is_path(source):
+    """Tell whether a source in the config is a local path."""
+    return source.startswith(("./", "../", "~")) or os.path.isabs(source)
+
+
+def spec_path(name):
+    """Find the description of an input, in the working folder first."""
+    folders = [Path("data_specs"), CHECKOUT / "data_specs"]
+    for folder in folders:
+        if (folder / f"{name}.yaml").is_file():
+            return folder / f"{name}.yaml"
+    known = sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+    raise WorkflowError(
+        f"config, inputs: {name!r} is no description in data_specs/ (there are: "
+        f"{', '.join(known)}). If it is a file, begin with ./ ../ / or ~"
+    )
+
+
+FETCHED = {}
+
+
+def source(name):
+    """Return the file of a source named in the config, and note what must be fetched."""
+    if is_path(name):
+        return os.path.expanduser(name)
+    path = spec_path(name)
+    try:
+        spec = read_spec(path)
+    except InputError as error:
+        raise WorkflowError(str(error)) from None
+    FETCHED[spec.output_name] = str(path)
+    return f"{RES}/inputs/{spec.output_name}"
+
+
+def peak_files(sheet):
+    """The files a local sample sheet names, so that a changed one is noticed."""
+    if not is_path(INPUTS.get("peaks", "")) or not os.path.exists(sheet):
+        return []
+    with open(sheet, newline="") as stream:
+        rows = csv.DictReader(
+            (line for line in stream if line[:1] != "#"), delimiter="\t"
+        )
+        paths = sorted({row["path"] for row in rows if row.get("path")})
+    return [
+        os.path.normpath(os.path.join(os.path.dirname(sheet), path)) for path in paths
+    ]
+
+
+INPUTS = config["inputs"]
+DEMO = f"{RES}/inputs/demo"
+if "demo" in INPUTS:
+    GENOME_SOURCES = [f"{DEMO}/genome.fa"]
+    PROMOTERS, PEAKS, CHAIN = f"{DEMO}/promoters.bed", f"{DEMO}/peaks.tsv", None
+else:
+    GENOME_SOURCES = [source(name) for name in INPUTS["genome"]]
+    PROMOTERS, PEAKS, CHAIN = (
+        source(INPUTS[key]) if key in INPUTS else None
+        for key in ("promoters", "peaks", "chain")
+    )
+for task, key, found in (
+    ("promoter", "promoters", PROMOTERS),
+    ("chromatin", "peaks", PEAKS),
+):
+    if task in config and not found:
+        raise WorkflowError(f"config: section {task!r} needs inputs: {key}")
+SITES = f"{RES}/promoter/sites.bed" if CHAIN else PROMOTERS
+FETCHED_PATTERN = "|".join(map(re.escape, FETCHED)) or "(?!)"

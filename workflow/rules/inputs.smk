@@ -1,0 +1,73 @@
+# What goes in: the demo's data or downloaded and local files, and the reference made of them.
+
+
+wildcard_constraints:
+    fetched=FETCHED_PATTERN,
+    split="train|validation|test",
+    task="promoter|chromatin",
+
+
+rule demo_data:
+    output:
+        genome=f"{DEMO}/genome.fa",
+        promoters=f"{DEMO}/promoters.bed",
+        peaks=f"{DEMO}/peaks.tsv",
+    log:
+        f"{LOGS}/demo_data.log",
+    benchmark:
+        f"{RES}/benchmarks/demo_data.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        run=command,
+        version=VERSION,
+        folder=lambda wildcards, output: os.path.dirname(output.genome),
+        options=options(INPUTS.get("demo", {})),
+    shell:
+        "{params.run} demo-data --output {params.folder} {params.options} > {log} 2>&1"
+
+
+rule fetch:
+    output:
+        f"{RES}/inputs/{{fetched}}",
+    log:
+        f"{LOGS}/fetch/{{fetched}}.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=500,
+        runtime=1440,
+    params:
+        run=command,
+        version=VERSION,
+        spec=lambda wildcards: FETCHED[wildcards.fetched],
+    shell:
+        "{params.run} fetch --spec {params.spec:q} --output {output:q} > {log} 2>&1"
+
+
+rule genome:
+    input:
+        GENOME_SOURCES,
+    output:
+        fasta=GENOME,
+        index=f"{GENOME}.fai",
+    log:
+        f"{LOGS}/genome.log",
+    benchmark:
+        f"{RES}/benchmarks/genome.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        run=command,
+        version=VERSION,
+        inputs=option("inputs", GENOME_SOURCES),
+        options=assembly_options(),
+    shell:
+        "{params.run} genome {params.inputs} --output {output.fasta} {params.options} > {log} 2>&1"

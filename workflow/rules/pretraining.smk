@@ -1,0 +1,62 @@
+# Token store -> pretrained model, and its score on held-out documents beside n-grams.
+
+
+rule pretrain:
+    input:
+        train=f"{RES}/corpus/train.h5",
+        validation=f"{RES}/corpus/validation.h5",
+        tokenizer=TOKENIZER,
+    output:
+        directory(f"{RES}/trained/pretrained"),
+    log:
+        f"{LOGS}/pretrain.log",
+    benchmark:
+        f"{RES}/benchmarks/pretrain.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=1440,
+    params:
+        run=training_command,
+        version=VERSION,
+        seed=config["seed"],
+        checkpoints=f"{RES}/checkpoints/pretrained",
+        model=options(config["model"], "model"),
+        masking=options(config["masking"], "masking"),
+        training=options(config["pretraining"], "training"),
+    shell:
+        "{params.run} pretrain --train {input.train}"
+        " --validation {input.validation} --tokenizer {input.tokenizer} --output {output}"
+        " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
+        " {params.model} {params.masking} {params.training} > {log} 2>&1"
+
+
+rule evaluate_lm:
+    input:
+        model=f"{RES}/trained/pretrained",
+        train=f"{RES}/corpus/train.h5",
+        test=f"{RES}/corpus/test.h5",
+    output:
+        model=directory(f"{RES}/models/pretrained"),
+        report=f"{RES}/evaluation/pretrained/lm.json",
+    log:
+        f"{LOGS}/evaluate_lm.log",
+    benchmark:
+        f"{RES}/benchmarks/evaluate_lm.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=480,
+    params:
+        run=command,
+        version=VERSION,
+        seed=config["seed"],
+        options=options(config["evaluation"]),
+    shell:
+        "{params.run} evaluate-lm --model {input.model} --train {input.train} --test {input.test}"
+        " --output {output.model} --report {output.report} --seed {params.seed}"
+        " --threads {threads} {params.options} > {log} 2>&1"

@@ -1,0 +1,54 @@
+# Start sites -> the labelled set of promoters, lifted to the genome's assembly where needed.
+
+
+rule lift_over:
+    input:
+        sites=PROMOTERS or [],
+        chain=CHAIN or [],
+    output:
+        sites=f"{RES}/promoter/sites.bed",
+        unlifted=f"{RES}/promoter/unlifted.tsv",
+    log:
+        f"{LOGS}/lift_over.log",
+    benchmark:
+        f"{RES}/benchmarks/lift_over.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+    shell:
+        "{params.run} lift-over --input {input.sites:q} --chain {input.chain:q}"
+        " --output {output.sites} --unlifted {output.unlifted} > {log} 2>&1"
+
+
+rule promoter_set:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        sites=SITES or [],
+    output:
+        f"{RES}/promoter/set.h5",
+    log:
+        f"{LOGS}/promoter_set.log",
+    benchmark:
+        f"{RES}/benchmarks/promoter_set.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        run=command,
+        version=VERSION,
+        seed=config["seed"],
+        genome=assembly_options(),
+        split=split_options(),
+        options=options(config.get("promoter", {})),
+    shell:
+        "{params.run} promoter-set --genome {input.genome} --sites {input.sites:q}"
+        " --output {output} --seed {params.seed} {params.genome} {params.split}"
+        " {params.options} > {log} 2>&1"

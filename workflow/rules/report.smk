@@ -1,0 +1,58 @@
+# Everything -> one HTML file.
+
+
+rule write_config:
+    output:
+        f"{RES}/config.yaml",
+    log:
+        f"{LOGS}/write_config.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        text=yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False),
+    shell:
+        "printf '%s' {params.text:q} > {output} 2> {log}"
+
+
+rule report:
+    input:
+        config=f"{RES}/config.yaml",
+        documents=expand(
+            "{res}/corpus/{split}.bed.gz",
+            res=RES,
+            split=["train", "validation", "test"],
+        ),
+        tokenizer=f"{RES}/tokenizer/metrics.json",
+        language=f"{RES}/evaluation/pretrained/lm.json",
+        models=expand("{res}/models/{name}", res=RES, name=["pretrained", *TASKS]),
+        scores=expand("{res}/evaluation/{task}", res=RES, task=TASKS),
+        predictions=expand("{res}/predictions/{task}.tsv", res=RES, task=PREDICTED),
+        promoters=SITES if "promoter" in TASKS else [],
+        peaks=PEAKS if "chromatin" in TASKS else [],
+    output:
+        report=f"{RES}/report.html",
+        figures=directory(f"{RES}/figures"),
+    log:
+        f"{LOGS}/report.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        results=lambda wildcards, output: os.path.dirname(output.report),
+        truth=lambda wildcards, input: " ".join(
+            option(name, str(path))
+            for name, path in (
+                ("truth_promoters", input.promoters),
+                ("truth_peaks", input.peaks),
+            )
+            if path
+        ),
+    shell:
+        "{params.run} report --results {params.results} --config_file {input.config}"
+        " --output {output.report} --figure_folder {output.figures} {params.truth} > {log} 2>&1"
