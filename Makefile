@@ -1,0 +1,81 @@
+# Everything stays in this folder: the environment in .venv/, caches in .cache/, results in results/.
+# The one exception: without bedtools on a Debian where you are root, it is installed with apt-get.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+CORES ?= all
+CONFIG ?=
+PYTEST_ARGS ?=
+
+HOST_PATH := $(PATH)
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export XDG_CACHE_HOME := $(CURDIR)/.cache
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+# A second call has nothing to do unless the requirements, or the place of the checkout, changed.
+KEY := $(shell { cat pyproject.toml constraints.txt; echo "$(CURDIR)"; } | cksum | cut -d' ' -f1)
+STAMP := .venv/.installed-$(KEY)
+
+.PHONY: help setup bedtools demo test test-slow lint clean distclean
+
+help: ## what there is to make
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup: $(STAMP) bedtools ## the environment, in .venv/
+
+demo: setup ## the whole workflow on the embedded demo: results/report.html
+	@dna-bigbird clear-lock
+	snakemake --cores $(CORES) all $(if $(CONFIG),--configfile $(CONFIG))
+
+test: setup ## the tests
+	python -m pytest $(PYTEST_ARGS)
+
+test-slow: setup ## kill points, full disks, stalled downloads: long
+	python -m pytest -m slow $(PYTEST_ARGS)
+
+lint: setup ## style of Python and Snakemake files
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile workflow
+	snakemake --lint
+
+clean: ## remove results, logs and Snakemake's notes
+	rm -rf results logs .snakemake
+
+distclean: clean ## remove the environment and caches too
+	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis dna_bigbird.egg-info
+
+# The environment is made anew if the checkout was moved: its programs hold the path.
+$(STAMP):
+	@PATH="$(HOST_PATH)" $(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
+	    f"$(PYTHON) is Python {v.major}.{v.minor}; needed is 3.11 or newer: make PYTHON=python3.12 ...")'
+	@if ! .venv/bin/python -c 'import pip' 2> /dev/null || \
+	    [ "$$(cat .venv/.folder 2> /dev/null || echo "$(CURDIR)")" != "$(CURDIR)" ]; then \
+	    PATH="$(HOST_PATH)" $(PYTHON) -c 'import ensurepip' 2> /dev/null || $(call debian_package,python3-venv); \
+	    echo "$(PYTHON) -m venv --clear .venv"; \
+	    PATH="$(HOST_PATH)" $(PYTHON) -m venv --clear .venv; \
+	fi
+	@echo "$(CURDIR)" > .venv/.folder
+	.venv/bin/python -m pip install --constraint constraints.txt --editable '.[dev,slurm]'
+	@rm -f .venv/.installed-*
+	@touch $@
+
+bedtools:
+	@command -v bedtools > /dev/null || $(call debian_package,bedtools)
+
+# $(call debian_package,NAME): install it where that is allowed, else say what to type.
+define debian_package
+{ if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(1); \
+	  else \
+	    echo "make: $(1) is missing. Debian, Ubuntu: sudo apt-get install $(1); conda: see environment.yml" >&2; \
+	    exit 1; \
+	  fi; }
+endef
