@@ -8,6 +8,7 @@ import warnings
 import jsonargparse
 
 from dna_bigbird import __version__
+from dna_bigbird.cli import watchdog
 from dna_bigbird.errors import InputError
 
 COMMANDS = {
@@ -95,6 +96,7 @@ def main(argv: list[str] | None = None) -> None:
     if command not in COMMANDS:
         _fail(f"unknown command {command!r}. See: dna-bigbird --help")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
+    watchdog.start()
     try:
         parser, function = build_parser(command)
         options = parser.parse_args([_underscored(a) for a in rest])
