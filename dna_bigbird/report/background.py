@@ -22,7 +22,7 @@ from dna_bigbird.report.markup import (
 )
 from dna_bigbird.report.results import Results, Stage
 from dna_bigbird.report.strip import strip_figure
-from dna_bigbird.report.tracks import Strip
+from dna_bigbird.report.tracks import Strip, lies_inside
 
 PACKAGES = (
     "torch",
@@ -103,7 +103,9 @@ def data(results: Results) -> Html:
             )
         )
     else:
-        parts.append(not_run("tokenizer figures", "the rule tokenizer (tokenizer/metrics.json)"))
+        parts.append(
+            not_run("tokenizer figures", "the rule train_tokenizer (tokenizer/metrics.json)")
+        )
     if results.lift:
         lost, kept = results.lift["unlifted"], results.lift.get("lifted")
         moved = f"{shown(kept)} were moved to this assembly, " if is_number(kept) else ""
@@ -121,10 +123,11 @@ def data(results: Results) -> Html:
     return join([intro, Html('<div class="tables">'), *parts, Html("</div>")])
 
 
-def tracks(strip: Strip | None, truth_files: Sequence[str], gallery: Gallery) -> Html:
+def tracks(strip: Strip | None, config: dict, truth_files: Sequence[str], gallery: Gallery) -> Html:
     """Return the genome strip.
 
     Args:
+        config: Configuration of the run, for its held-out regions.
         truth_files: Options of the truth that was not given, to name in a note.
     """
     if strip is None:
@@ -148,10 +151,20 @@ def tracks(strip: Strip | None, truth_files: Sequence[str], gallery: Gallery) ->
         "genome_strip",
         strip_figure(strip, title=f"{strip.region}: predicted over true", tag=gallery.tag),
         alt=f"Genome browser view of {strip.region} with predicted and true tracks of {rows}.",
-        caption=Html(f"{as_html(legend)} {term('coordinates')}."),
+        caption=Html(f"{as_html(legend)} On counting: {term('coordinates')}."),
         wide=True,
     )
-    return join([paragraph(chosen), picture, *notes])
+    return join([paragraph(_held_out(strip, config), chosen), picture, *notes])
+
+
+def _held_out(strip: Strip, config: dict) -> str:
+    """Say whether the models had seen the region while they learnt."""
+    splits = config.get("splits")
+    for split in ("test", "validation"):
+        regions = splits.get(split, []) if isinstance(splits, dict) else []
+        if any(lies_inside(strip.region, str(region)) for region in regions):
+            return f"The region lies in the {split} split: no model learnt from it."
+    return "Part of this region may have been learnt from: it is not within one held-out region."
 
 
 def stages(found: tuple[Stage, ...], gallery: Gallery) -> Html:
@@ -199,9 +212,9 @@ def stages(found: tuple[Stage, ...], gallery: Gallery) -> Html:
 
 
 def _place(rule: str) -> int:
-    """Place a rule in the order of the workflow by the words in its name."""
-    found = [i for i, word in enumerate(PIPELINE) if word in rule.lower()]
-    return max(found) if found else len(PIPELINE)
+    """Place a rule in the order of the workflow by the longest known word in its name."""
+    found = [word for word in PIPELINE if word in rule.lower()]
+    return PIPELINE.index(max(found, key=len)) if found else len(PIPELINE)
 
 
 def repeat(results: Results) -> Html:

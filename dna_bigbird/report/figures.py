@@ -70,24 +70,27 @@ def save(fig: Figure, kind: str, dpi: int = 160) -> bytes:
     """Return a figure as bytes of `svg` or `png`, the same for equal figures."""
     data = io.BytesIO()
     with style():
+        if fig.get_layout_engine() is not None:
+            fig.draw_without_rendering()
+            fig.set_layout_engine("none")  # laying out again would move things by a little
         metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         fig.savefig(data, format=kind, dpi=dpi, metadata=metadata)
     return data.getvalue()
 
 
 def new_figure(width: float, height: float, tag: str = "") -> Figure:
-    """Return an empty figure in inches; `tag` (such as "semi-synthetic") is written at its foot."""
+    """Return an empty figure in inches; `tag` (such as "semi-synthetic") is written at its head."""
     fig = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(fig)
     if tag:
-        fig.supxlabel(tag, x=0.995, ha="right", fontsize=7, color=GREY, style="italic")
+        fig.suptitle(tag, x=0.99, ha="right", fontsize=7, color=GREY, style="italic")
     return fig
 
 
 def curve_figure(curves: Sequence[Curve], kind: str, *, title: str, tag: str = "") -> Figure:
     """Draw ROC (`kind` "roc") or precision-recall ("pr") of all sources in the same axes."""
     with style():
-        fig = new_figure(4.2, 4.0, tag)
+        fig = new_figure(4.6, 4.3, tag)
         ax = fig.add_subplot()
         order = list(SOURCES)
         known = [c for c in curves if c.kind == kind]
@@ -138,7 +141,7 @@ def history_figure(
         lines: Baselines as (name, value), drawn across.
     """
     with style():
-        fig = new_figure(4.9, 3.9 if lines else 3.4, tag)
+        fig = new_figure(4.6, 3.5 + 0.19 * len(lines), tag)
         ax = fig.add_subplot()
         for split, colour, dots, width in (
             ("train", SKY, "", 1.3),
@@ -161,15 +164,17 @@ def history_figure(
             (GREY, (0, (6, 2))),
             (DARK, (0, (1, 2))),
         ]
-        for (text, value), (colour, line) in zip(lines, looks, strict=False):
+        across = [
             ax.axhline(value, color=colour, ls=line, lw=1.5, label=f"{text}: {value:.3f}")
+            for (text, value), (colour, line) in zip(lines, looks * len(lines), strict=False)
+        ]
         ax.set(xlabel="optimizer step", ylabel=ylabel, title=title)
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         ax.margins(x=0.02, y=0.08)
         ax.locator_params(axis="x", nbins=6)
-        fig.legend(
-            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, columnspacing=1.2
-        )
+        ax.legend(handles=[h for h in ax.get_legend_handles_labels()[0] if h not in across])
+        if across:
+            fig.legend(handles=across, loc="outside lower left")
     return fig
 
 
@@ -184,7 +189,7 @@ def _label_rows(labels: Sequence[LabelScore], tag: str) -> Figure:
     groups = list(dict.fromkeys(x.group for x in labels))
     rows = [sorted((x for x in labels if x.group == g), key=lambda x: -x.auroc) for g in groups]
     with style():
-        fig = new_figure(6.2, 1.1 + 0.22 * len(labels) + 0.25 * len(groups), tag)
+        fig = new_figure(9.6, 1.0 + 0.2 * len(labels) + 0.3 * len(groups), tag)
         axes = fig.subplots(
             max(1, len(groups)), 1, sharex=True, squeeze=False,
             height_ratios=[max(1, len(r)) for r in rows] or [1],
@@ -195,28 +200,29 @@ def _label_rows(labels: Sequence[LabelScore], tag: str) -> Figure:
                 np.array([getattr(x, k) for x in found]) for k in ("auroc", "kmer_auroc")
             )
             ax.hlines(y, np.fmin(model, kmer), np.fmax(model, kmer), color="#b9bfc5", lw=1.6)
-            ax.axvline(0.5, color=GREY, ls=(0, (1, 1.5)), lw=1.2)
+            ax.axvline(0.5, color=GREY, ls=(0, (2, 2)), lw=1.2)
             ax.plot(
                 kmer, y, ls="", marker="D", ms=5.5, mfc="white", mec=KMER, mew=1.4, label="k-mer"
             )
             ax.plot(model, y, ls="", marker="o", ms=6.5, color=MODEL, label="BigBird")
-            ax.set_yticks(y, [f"{_short(x.label, 26)}  ({x.n_positive})" for x in found])
+            ax.set_yticks(y, [f"{_short(x.label, 40)}  ({x.n_positive})" for x in found])
             ax.set_ylim(len(found) - 0.4, -0.6)
             ax.set_title(group)
             ax.grid(axis="y", visible=False)
             ax.tick_params(axis="y", length=0)
         scores = [v for x in labels for v in (x.auroc, x.kmer_auroc) if np.isfinite(v)]
         axes[-1].set_xlim(min([0.45, *(s - 0.03 for s in scores)]), 1.01)
-        axes[-1].set_xlabel("AUROC (dotted: chance); in brackets the positives among the test rows")
+        axes[-1].set_xlabel("AUROC (dashed line: chance)")
         handles, names = axes[0].get_legend_handles_labels()
-        fig.legend(handles[::-1], names[::-1], loc="outside upper right", ncols=2)
+        corner = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.2}
+        axes[0].legend(handles[::-1], names[::-1], ncols=2, **corner)
     return fig
 
 
 def _label_scatter(labels: Sequence[LabelScore], tag: str) -> Figure:
     groups = list(dict.fromkeys(x.group for x in labels))
     with style():
-        fig = new_figure(4.9, 4.8, tag)
+        fig = new_figure(5.4, 5.2, tag)
         ax = fig.add_subplot()
         looks = zip([MODEL, KMER, GREEN, PURPLE, SKY, GREY], "osD^vP", strict=True)
         for group, (colour, mark) in zip(groups, looks, strict=False):
@@ -238,7 +244,7 @@ def _label_scatter(labels: Sequence[LabelScore], tag: str) -> Figure:
 def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
     """Draw run time and peak memory of every stage as bars beside each other."""
     with style():
-        fig = new_figure(7.6, 1.0 + 0.23 * len(stages), tag)
+        fig = new_figure(9.6, 1.0 + 0.21 * len(stages), tag)
         left, right = fig.subplots(1, 2, sharey=True)
         y = np.arange(len(stages))
         seconds = np.array([s.seconds for s in stages])

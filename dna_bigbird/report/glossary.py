@@ -23,7 +23,9 @@ TERMS = {
     "ngram": (
         "unigram, n-gram",
         "Baselines without a network. A unigram knows only how frequent each token is; an n-gram "
-        "predicts the next token or base from the few before it, by counting.",
+        "predicts a token or base from its neighbours by counting. Of the tokens to be named, a few "
+        "are shown unchanged or swapped instead of hidden; an informed baseline makes use of what "
+        "is shown there, as the model can.",
     ),
     "mlm": (
         "masked-token accuracy (MLM)",

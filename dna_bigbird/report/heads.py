@@ -2,7 +2,7 @@
 
 import math
 
-from dna_bigbird.report.figures import curve_figure, history_figure, label_figure
+from dna_bigbird.report.figures import MOST_LABEL_ROWS, curve_figure, history_figure, label_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
 from dna_bigbird.report.markup import (
@@ -19,7 +19,6 @@ from dna_bigbird.report.parts import chosen_step, counts, head_scores, head_verd
 from dna_bigbird.report.results import Curve, LabelScore, ModelResult, Results
 from dna_bigbird.report.words import against_chance, score_of
 
-FOLDED_ROWS = 40
 NEGATIVES = {
     "random_base": Html(
         "Negatives are the paper's: each promoter cut into 20 parts, 12 of them replaced by random "
@@ -33,7 +32,7 @@ def head(results: Results, name: str, gallery: Gallery) -> Html:
     """Return the section on a fine-tuned head: `promoter` or `chromatin`."""
     result = results.heads[name]
     if result is None:
-        return not_run(f"the {name} model", f"the rules finetune_{name} and evaluate_{name}")
+        return not_run(f"the {name} model", f"the rules finetune and evaluate (task {name})")
     model, _ = head_scores(result)
     return join(
         [
@@ -204,12 +203,12 @@ def _label_part(result: ModelResult, gallery: Gallery) -> Html:
                 label_figure(result.labels, tag=gallery.tag),
                 alt=f"AUROC of each label: BigBird above the k-mer baseline on {better} of {both}.",
                 caption=f"AUROC of each label by group: BigBird is above the k-mer baseline on "
-                f"{better} of {both} labels.",
-                wide=True,
+                f"{better} of {both} labels. In brackets: positives among the test rows.",
+                wide=len(result.labels) <= MOST_LABEL_ROWS,
             )
         )
     listing = _label_table(result.labels)
-    if len(result.labels) > FOLDED_ROWS:
+    if len(result.labels) > MOST_LABEL_ROWS:
         text = f"Table of all {len(result.labels)} labels"
         listing = Html(f"<details><summary>{text}</summary>{listing}</details>")
     return join([*parts, listing])

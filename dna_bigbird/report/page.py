@@ -63,7 +63,7 @@ def build_report(
         (
             "tracks",
             "Predicted and true, along the genome",
-            lambda: background.tracks(strip, missing, gallery),
+            lambda: background.tracks(strip, results.config, missing, gallery),
         ),
         ("time", "Time and memory", lambda: background.stages(results.stages, gallery)),
         ("repeat", "How to repeat it", lambda: background.repeat(results)),

@@ -10,7 +10,6 @@ from dna_bigbird.report.words import (
     MASKED_BITS,
     baseline_title,
     bits_of,
-    language_verdict,
     score_of,
 )
 
@@ -27,7 +26,8 @@ def pretraining(results: Results, gallery: Gallery) -> Html:
                 "hidden and it names them from both sides, and it tells whether one stretch of DNA "
                 "follows another.",
                 Html(f"The measure is {term('bits-per-base')}."),
-                language_verdict(result.metrics),
+                Html(f"The baselines, {term('ngram', 'n-grams')}, count and do not learn."),
+                Html('Who wins is said <a href="#summary">above</a>.'),
             ),
             _figures(result, gallery),
             _scores(results),
@@ -68,12 +68,12 @@ def _figures(result: ModelResult, gallery: Gallery) -> Html:
                     result.history,
                     "loss",
                     title="Training loss",
-                    ylabel="loss (nats: masked tokens + next sentence)",
+                    ylabel="loss (nats)",
                     chosen_step=step,
                     tag=gallery.tag,
                 ),
                 alt="Loss over the training steps, training and validation.",
-                caption="Loss that training minimises. Validation above training means that the "
+                caption="Loss that training minimises: masked tokens plus next sentence. Validation above training means that the "
                 "model has begun to learn its training regions by heart.",
             ),
             Html("</div>"),
@@ -103,7 +103,7 @@ def _scores(results: Results) -> Html:
         title = baseline_title(name).removesuffix(f" ({kind})")
         rows.append((title, kind, interval_of(bits_of(entry)), text))
     return table(
-        ["what predicts", "seen", "bits per base [95 %]", "how"],
+        ["what predicts", "seen", "bits per base [95\u00a0%]", "how"],
         rows,
         caption="Bits per base on the test split. Compare masked with masked, causal with causal",
         numeric=[2],

@@ -140,7 +140,7 @@ def read_results(folder: Path, config_file: Path) -> Results:
 
 def _model(folder: Path, name: str) -> ModelResult:
     head = name in HEADS
-    rule = f"the rule evaluate_{name}" if head else "the rule evaluate_lm"
+    rule = f"the rule evaluate (task {name})" if head else "the rule evaluate_lm"
     bundle, evaluation = folder / "models" / name, folder / "evaluation" / name
     return ModelResult(
         name=name,
@@ -198,15 +198,19 @@ def _float(text: str, path: Path, line: int) -> float:
         raise InputError(f"{path}:{line}: {text!r} is not a number") from None
 
 
+def _int(text: str, path: Path, line: int) -> int:
+    if not text.isdigit():
+        raise InputError(f"{path}:{line}: {text!r} is not a whole number")
+    return int(text)
+
+
 def read_history(path: Path) -> tuple[HistoryRow, ...]:
     """Read `history.tsv` (step, split, name, value); empty if there is none."""
     if not path.is_file():
         return ()
     rows = _table(path, ("step", "split", "name", "value"), "the training rule")
     return tuple(
-        HistoryRow(
-            int(_float(r["step"], path, i)), r["split"], r["name"], _float(r["value"], path, i)
-        )
+        HistoryRow(_int(r["step"], path, i), r["split"], r["name"], _float(r["value"], path, i))
         for i, r in enumerate(rows, start=2)
     )
 
@@ -219,7 +223,7 @@ def read_labels(path: Path, rule: str) -> tuple[LabelScore, ...]:
         LabelScore(
             r["label"],
             r["group"] or "labels",
-            int(_float(r["n_positive"], path, i)),
+            _int(r["n_positive"], path, i),
             *(_float(r.get(s) or "nan", path, i) for s in scores),
         )
         for i, r in enumerate(rows, start=2)

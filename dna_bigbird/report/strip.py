@@ -23,7 +23,7 @@ def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
     colours = dict(zip(groups, [MODEL, PURPLE, GREEN, GREY] * len(groups), strict=False))
     colours[PROMOTER] = KMER
     with style():
-        fig = new_figure(9.0, 1.1 + 0.56 * rows, tag)
+        fig = new_figure(9.6, 1.1 + 0.55 * rows, tag)
         axes = fig.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
         fig.get_layout_engine().set(h_pad=0.01, hspace=0.0)
         for ax, track in zip(axes, strip.tracks, strict=True):
@@ -63,17 +63,12 @@ def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
     name = track.label if len(track.label) <= 22 else track.label[:21] + "…"
     ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8.5, labelpad=6)
     scale = f"0–{top:.2f}" if len(track.scores) else "no score"
-    ax.text(1.005, 0.62, scale, transform=ax.transAxes, fontsize=7.5, color=colour, va="center")
-    if not track.truth and strip.has_truth:
-        ax.text(
-            1.005,
-            0.2,
-            "no truth here",
-            transform=ax.transAxes,
-            fontsize=6.5,
-            color=GREY,
-            va="center",
-        )
+    group = "" if track.group == PROMOTER else track.group[:14]
+    none = "no truth here" if strip.has_truth and not track.truth else ""
+    beside = {"transform": ax.transAxes, "va": "center"}
+    ax.text(1.005, 0.74, scale, fontsize=7.5, color=colour, **beside)
+    under = "\n".join(text for text in (group, none) if text)
+    ax.text(1.005, 0.36, under, fontsize=6.5, color=GREY, **beside)
 
 
 def _arrows(ax: Axes, track: Track, region: Region, below: float) -> None:

@@ -256,6 +256,26 @@ def read_scores(path: Path, region: Region, labels: list[str]) -> dict[str, tupl
     return {x: (middle - half, middle + half, score[:, i]) for i, x in enumerate(labels)}
 
 
+def lies_inside(region: Region, text: str) -> bool:
+    """Tell whether a region lies in one written as in the configuration (from 1, ends included).
+
+    Example:
+        >>> lies_inside(Region("chr22", 100, 200), "chr22:101-1,000")
+        True
+        >>> lies_inside(Region("chr22", 99, 200), "chr22:101-1,000")
+        False
+        >>> lies_inside(Region("chr22", 99, 200), "chr22")
+        True
+    """
+    chrom, colon, span = text.strip().rpartition(":")
+    if not colon:
+        return region.chrom == text.strip()
+    start, _, end = span.replace(",", "").partition("-")
+    if not (start.isdigit() and end.isdigit()):
+        return False
+    return region.chrom == chrom and int(start) - 1 <= region.start and region.end <= int(end)
+
+
 def build_strip(
     predictions: dict[str, Path],
     promoters: list[Feature] | None,

@@ -87,6 +87,7 @@ def verdict(
     tail = {None: "", True: unclear, False: clear}[overlapping]
     if won == "model":
         return f"The model {'is ahead' if overlapping else 'wins'}: {pair}{tail}."
+    pair = f"{what} {shown(baseline.value)} of {baseline_name} against the model's {shown(model.value)}"
     return (
         f"The baseline {'is ahead' if overlapping else 'wins'}: {pair}{tail}. "
         "On these data the network is not shown to be worth its cost."
@@ -128,8 +129,18 @@ def baseline_title(name: str) -> str:
     """
     words = name.split("_")
     kind = next((w for w in ("masked", "causal") if w in words), "")
-    text = " ".join(w for w in words if w != kind).replace("ngram", "n-gram")
+    informed = ["informed"] if "informed" in words else []
+    text = " ".join(informed + [w for w in words if w not in (kind, "informed")])
+    text = text.replace("ngram", "n-gram")
     return f"{text} ({kind})" if kind else text
+
+
+def strongest_masked(metrics: dict) -> tuple[str, Score]:
+    """Return the name and score of the masked baseline with the fewest bits per base, or ""."""
+    found = {n: bits_of(b) for n, b in metrics.get("baselines", {}).items() if "causal" not in n}
+    found = {n: score for n, score in found.items() if is_number(score.value)}
+    best = min(found, key=lambda n: found[n].value, default="")
+    return best, found.get(best, Score(None))
 
 
 def language_verdict(metrics: dict) -> str:
@@ -139,16 +150,17 @@ def language_verdict(metrics: dict) -> str:
         return "The bits per base of the model are not defined."
     found = {name: bits_of(entry) for name, entry in metrics.get("baselines", {}).items()}
     found = {name: score for name, score in found.items() if is_number(score.value)}
-    masked = sorted((n for n in found if "causal" not in n), key=lambda n: found[n].value)
     causal = sorted((n for n in found if "causal" in n), key=lambda n: found[n].value)
     sentences = []
-    for name in dict.fromkeys([n for n in (UNIGRAM,) if n in masked] + masked[:1]):
+    for name in dict.fromkeys([UNIGRAM, strongest_masked(metrics)[0]]):
+        if name not in found:
+            continue
         strongest = "the strongest masked baseline, the " if name != UNIGRAM else "the "
         sentences.append(
             verdict(
                 model,
                 found[name],
-                what="bits per base (lower is better)",
+                what="bits per base",
                 baseline_name=f"{strongest}{baseline_title(name)}, on the same positions",
                 higher_is_better=False,
             )

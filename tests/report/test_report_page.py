@@ -1,0 +1,217 @@
+"""The whole page: self-contained, valid, true to its files, honest about what is missing."""
+
+import json
+import re
+
+import pytest
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.report.markup import shown
+from dna_bigbird.report.page import build_report
+
+
+def report_of(folder, results=None):
+    return build_report(
+        results or folder / "results",
+        folder / "config.yaml",
+        folder / "promoters.bed",
+        folder / "peaks.tsv",
+    )
+
+
+def test_the_page_parses_and_loads_nothing(run, read_page):
+    page = read_page(run.page)
+    for tag, attributes in page.tags:
+        assert tag not in {"script", "link", "iframe", "object", "embed", "base"}
+        assert not any(name.startswith("on") for name in attributes)
+        if "src" in attributes:
+            assert attributes["src"].startswith("data:image/")
+        if "href" in attributes:
+            assert attributes["href"].startswith("#")
+    style = re.search(r"<style>(.*?)</style>", run.page, re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "//" not in style
+    assert len(run.page.encode()) < 3_000_000
+
+
+def test_links_lead_somewhere_and_pictures_have_words(run, read_page):
+    page = read_page(run.page)
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in page.tags:
+        if tag == "a":
+            assert attributes["href"][1:] in ids
+        if tag == "img":
+            assert len(attributes["alt"]) > 20
+    assert sum(tag == "img" for tag, _ in page.tags) == len(run.gallery.figures) == 15
+
+
+def numbers_of(value):
+    if isinstance(value, dict):
+        return [x for v in value.values() for x in numbers_of(v)]
+    return [value] if isinstance(value, float) else []
+
+
+def test_numbers_are_those_of_the_files(run, read_page):
+    page = read_page(run.page)
+    for name in ("pretrained", "promoter", "chromatin"):
+        metrics = json.loads((run.results / "models" / name / "metrics.json").read_text())
+        for value in numbers_of(metrics):
+            assert repr(value) in page.numbers, (name, value)
+            assert shown(value) in run.page or f"{value:.1%}" in run.page
+    rows = (run.results / "evaluation" / "chromatin" / "per_label.tsv").read_text().splitlines()[1:]
+    for row in rows:
+        for cell in row.split("\t")[3:]:
+            assert cell == "nan" or repr(float(cell)) in page.numbers
+
+
+def test_two_reports_of_the_same_files_are_equal(run):
+    again, gallery = report_of(run.folder)
+    assert again == run.page
+    assert list(gallery.figures) == list(run.gallery.figures)
+
+
+def test_names_and_settings_are_escaped(run, read_page):
+    assert "p300<&>" not in run.page
+    assert "<b>not markup</b>" not in run.page
+    words = read_page(run.page).words
+    assert "p300<&>" in words
+    assert "note: '<b>not markup</b> & so on'" in words
+
+
+def test_a_semi_synthetic_run_says_so_and_a_real_one_does_not(run, tmp_path, write_example):
+    assert "Semi-synthetic demo." in run.page
+    assert run.gallery.tag.startswith("semi-synthetic")
+    write_example(tmp_path, semi_synthetic=False)
+    page, gallery = report_of(tmp_path)
+    assert "semi-synthetic" not in page.lower()
+    assert gallery.tag == ""
+    assert "Small run, read the scores accordingly." in page
+
+
+def test_the_scale_of_the_run_is_said(run, read_page):
+    words = read_page(run.page).words
+    assert "1.2 million parameters" in words
+    assert "pretrained for 400 steps of 32 sequences" in words
+    assert "The paper: 110 million parameters, 1,000,000 steps" in words
+
+
+def test_the_winner_flips_with_the_numbers(run, read_page, tmp_path, write_example):
+    words = read_page(run.page).words
+    assert "Promoters. The model wins: AUROC" in words
+    assert "Chromatin labels. The model wins: macro AUROC" in words
+    write_example(tmp_path, strength=0.5, kmer=1.6)
+    words = read_page(report_of(tmp_path)[0]).words
+    assert "Promoters. The baseline wins: AUROC" in words
+    assert "Chromatin labels. The baseline wins: macro AUROC" in words
+    assert "not shown to be worth its cost" in words
+    assert "The model wins: AUROC" not in words
+
+
+def test_pretraining_names_every_kind_of_baseline(run, read_page):
+    words = read_page(run.page).words
+    assert (
+        "The model wins: bits per base 1.921 against 1.951 of the token unigram (masked)" in words
+    )
+    assert (
+        "The baseline wins: bits per base 1.893 of the strongest masked baseline, the informed token "
+        "bigram (masked), on the same positions against the model's 1.921" in words
+    )
+    assert "The best causal baseline, the base n-gram (causal), needs 1.918" in words
+
+
+def test_a_label_without_positives_is_not_defined(run, read_page):
+    assert (
+        "REST 0 not defined (no positives) not defined (no positives)" in read_page(run.page).words
+    )
+    assert "nan" not in re.sub(r'src="[^"]*"', "", run.page).lower().split()
+
+
+def test_undefined_headline_scores(tmp_path, write_example, read_page):
+    results = write_example(tmp_path)
+    path = results / "models" / "chromatin" / "metrics.json"
+    metrics = json.loads(path.read_text())
+    metrics |= {"macro_auroc": None, "macro_auroc_low": None, "macro_auroc_high": float("nan")}
+    path.write_text(json.dumps(metrics))
+    words = read_page(report_of(tmp_path)[0]).words
+    assert "The macro AUROC of the model is not defined on this test set" in words
+
+
+def test_the_strip_stays_away_from_poor_regions_and_names_its_split(run, read_page):
+    words = read_page(run.page).words
+    assert "The region lies in the test split: no model learnt from it." in words
+    title = run.gallery.figures["genome_strip"].axes[0].get_title(loc="left")
+    chrom, start, end = re.match(r"(\w+):([\d,]+)-([\d,]+):", title).groups()
+    assert chrom == "demo22"
+    assert int(end.replace(",", "")) - int(start.replace(",", "")) + 1 == 40_000
+    assert 845_000 < int(start.replace(",", "")) < 862_000
+
+
+OPTIONAL = {
+    "trained/pretrained/history.tsv": "loss and bits per base over training",
+    "tokenizer/metrics.json": "tokenizer figures",
+    "corpus": "documents.",
+    "benchmarks": "time and memory",
+    "predictions": "predicted tracks",
+    "models/promoter": "the promoter model",
+    "models/chromatin": "the chromatin model",
+}
+
+
+def remove(path):
+    if path.is_dir():
+        for child in path.iterdir():
+            remove(child)
+        path.rmdir()
+    else:
+        path.unlink()
+
+
+def test_missing_optional_files_are_named_and_do_not_stop_the_report(
+    tmp_path, write_example, read_page
+):
+    results = write_example(tmp_path)
+    for name in (*OPTIONAL, "evaluation/pretrained", "trained", "promoter"):
+        if (results / name).exists():
+            remove(results / name)
+    page, _ = build_report(results, tmp_path / "config.yaml")
+    words = read_page(page).words
+    for note in OPTIONAL.values():
+        assert f"Not run: {note}" in words
+    assert words.count("Not run") >= len(OPTIONAL)
+
+
+def test_without_truth_the_strip_says_which_option_gives_it(run, read_page):
+    page, _ = build_report(run.results, run.folder / "config.yaml")
+    words = read_page(page).words
+    assert "It is made by the option --truth_promoters" in words
+    assert "It is made by the option --truth_peaks" in words
+    assert "No truth was given" in words
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("models/pretrained/metrics.json", r"metrics\.json: no such file; the rule evaluate_lm"),
+        ("models/pretrained/config.json", r"config\.json: no such file; the rule evaluate_lm"),
+        ("models/promoter/metrics.json", r"no such file; the rule evaluate \(task promoter\)"),
+        ("evaluation/chromatin/curves.tsv", r"curves\.tsv: no such file; .* \(task chromatin\)"),
+        ("evaluation/chromatin/per_label.tsv", r"per_label\.tsv: no such file"),
+    ],
+)
+def test_missing_required_files_name_the_rule(tmp_path, write_example, name, message):
+    results = write_example(tmp_path)
+    (results / name).unlink()
+    with pytest.raises(InputError, match=message):
+        report_of(tmp_path)
+
+
+def test_missing_folder_and_configuration(tmp_path, run):
+    with pytest.raises(InputError, match=r"nothing: no such results folder.*snakemake"):
+        build_report(tmp_path / "nothing", run.folder / "config.yaml")
+    with pytest.raises(InputError, match=r"x\.yaml: no such file; it is the workflow's config"):
+        build_report(run.results, tmp_path / "x.yaml")
+    (tmp_path / "bad.yaml").write_text("a: [1\n")
+    with pytest.raises(InputError, match=r"bad\.yaml: not valid YAML"):
+        build_report(run.results, tmp_path / "bad.yaml")

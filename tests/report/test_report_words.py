@@ -1,0 +1,97 @@
+"""The sentences follow the numbers in every case."""
+
+import pytest
+
+from dna_bigbird.report.words import (
+    Score,
+    against_chance,
+    badge,
+    baseline_title,
+    language_verdict,
+    scale,
+    verdict,
+    winner,
+)
+
+HIGH, LOW = Score(0.9, 0.88, 0.92), Score(0.7, 0.66, 0.74)
+NEAR = Score(0.91, 0.87, 0.93)
+
+
+@pytest.mark.parametrize(
+    ("model", "baseline", "expected"),
+    [
+        (HIGH, LOW, "The model wins: AUROC 0.900 against 0.700 of the k-mer baseline, and their"),
+        (
+            LOW,
+            HIGH,
+            "The baseline wins: AUROC 0.900 of the k-mer baseline against the model's 0.700",
+        ),
+        (NEAR, HIGH, "The model is ahead: AUROC 0.910 against 0.900"),
+        (HIGH, NEAR, "The baseline is ahead: AUROC 0.910 of the k-mer baseline"),
+        (HIGH, Score(0.90004), "Neither wins: AUROC 0.900 against 0.900"),
+        (
+            Score(0.9),
+            Score(0.8),
+            "The model wins: AUROC 0.900 against 0.800 of the k-mer baseline.",
+        ),
+        (Score(None), HIGH, "The AUROC of the model is not defined"),
+        (Score(float("nan")), HIGH, "The AUROC of the model is not defined"),
+        (HIGH, Score(None), "The k-mer baseline has no AUROC here; the model's 0.900 stands alone"),
+    ],
+)
+def test_verdicts(model, baseline, expected):
+    assert verdict(model, baseline, what="AUROC").startswith(expected)
+
+
+def test_overlapping_intervals_are_never_called_clear():
+    text = verdict(NEAR, HIGH, what="AUROC")
+    assert "intervals overlap" in text
+    assert "wins" not in text
+    assert badge(NEAR, HIGH) == "model ahead, not clearly"
+    assert badge(HIGH, NEAR) == "baseline ahead, not clearly"
+
+
+def test_lower_can_be_better():
+    assert winner(Score(1.9), Score(1.95), higher_is_better=False) == "model"
+    assert winner(Score(1.9), Score(1.85), higher_is_better=False) == "baseline"
+    assert winner(Score(1.9), Score(1.9001), higher_is_better=False) == "tie"
+
+
+def test_against_chance():
+    assert against_chance(Score(0.6, 0.52, 0.7)) == (
+        "The interval lies above 0.5, the score of guessing."
+    )
+    assert "not shown to be better" in against_chance(Score(0.6, 0.49, 0.7))
+    assert "worse than guessing" in against_chance(Score(0.4, 0.3, 0.45))
+    assert against_chance(Score(0.6)) == ""
+
+
+def test_language_verdict_keeps_masked_and_causal_apart():
+    metrics = {
+        "bits_per_base_masked": 1.93,
+        "baselines": {
+            "token_unigram_masked": {"bits_per_base_masked": 1.95},
+            "base_ngram_causal": {"bits_per_base_causal": 1.90, "n_bp": 5},
+        },
+    }
+    text = language_verdict(metrics)
+    assert text.startswith("The model wins: bits per base 1.930 against 1.950 of the token unigram")
+    assert "needs 1.900 bits per base, fewer than the model's 1.930" in text
+    assert "not ranked" in text
+    assert "stands alone" in language_verdict({"bits_per_base_masked": 1.93})
+    assert "not defined" in language_verdict({})
+
+
+def test_names_of_baselines():
+    assert baseline_title("token_unigram_masked") == "token unigram (masked)"
+    assert baseline_title("token_bigram_informed_masked") == "informed token bigram (masked)"
+    assert baseline_title("base_ngram_causal") == "base n-gram (causal)"
+
+
+def test_scale_of_a_run():
+    assert scale(2_345_678, 400, 16, 700_000).startswith(
+        "Small run, read the scores accordingly. The model has 2.3 million parameters and was "
+        "pretrained for 400 steps of 16 sequences on documents that cover 700,000 bp of genome."
+    )
+    assert scale(110_000_000, 1_000_000, 256, 2_900_000_000).startswith("The model has 110.0")
+    assert "that no file records" in scale(None, None, None, None)
