@@ -7,6 +7,7 @@ its own for each, so that a print in grey can be read too.
 
 import contextlib
 import io
+import itertools
 from collections.abc import Iterator, Sequence
 
 import matplotlib
@@ -224,8 +225,8 @@ def _label_scatter(labels: Sequence[LabelScore], tag: str) -> Figure:
     with style():
         fig = new_figure(5.4, 5.2, tag)
         ax = fig.add_subplot()
-        looks = zip([MODEL, KMER, GREEN, PURPLE, SKY, GREY], "osD^vP", strict=True)
-        for group, (colour, mark) in zip(groups, looks, strict=False):
+        colours = itertools.cycle([MODEL, KMER, GREEN, PURPLE, SKY, GREY])
+        for group, colour, mark in zip(groups, colours, itertools.cycle("osD^vPX"), strict=False):
             found = [x for x in labels if x.group == group]
             ax.plot(
                 [x.kmer_auroc for x in found], [x.auroc for x in found],
