@@ -15,17 +15,18 @@ HIDDEN = -1e30  # finite, or the gradients of a row without keys are NaN
 
 
 @functools.lru_cache(maxsize=1024)
-def _tables(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return global rows, ordinary rows, their key blocks (H, R, M) and which of those are real."""
-    is_global = torch.from_numpy(pattern.is_global)
-    blocks = torch.from_numpy(pattern.key_blocks)[:, ~is_global]
+def _tables(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the key blocks of ordinary query blocks (H, R, M), the same as flat rows of a
+    (H * N) table, and which of them are real.
+
+    The first and the last block are the global ones.
+    """
+    blocks = torch.from_numpy(pattern.key_blocks)[:, 1:-1]
     real = blocks >= 0
-    return (
-        is_global.nonzero().squeeze(1).to(device),
-        (~is_global).nonzero().squeeze(1).to(device),
-        blocks.clamp(min=0).to(device),
-        real.to(device),
-    )
+    blocks = blocks.clamp(min=0)
+    heads = torch.arange(pattern.num_heads)[:, None, None]
+    flat = (heads * pattern.num_blocks + blocks).flatten()
+    return blocks.to(device), flat.to(device), real.to(device)
 
 
 def _attend(q, k, v, hidden: Tensor | None, dropout_p: float) -> Tensor:
@@ -55,13 +56,12 @@ def gather(q, k, v, pattern: BlockPattern, key_padding_mask: Tensor | None, drop
         if key_padding_mask is None:
             key_padding_mask = torch.zeros(B, T, dtype=torch.bool, device=q.device)
         key_padding_mask = F.pad(key_padding_mask, (0, rest), value=True)
-    global_rows, rows, blocks_HRM, real_HRM = _tables(pattern, q.device)
-    R, M = blocks_HRM.shape[1:]
-    q, k, v = (x.reshape(B, H, N, b, D) for x in (q, k, v))
-    heads = torch.arange(H, device=q.device)[:, None, None]
+    blocks_HRM, flat_HRM, real_HRM = _tables(pattern, q.device)
+    H, R, M = blocks_HRM.shape
 
     def collected(x):
-        return x[:, heads, blocks_HRM].reshape(B, H * R, M * b, D)
+        # index_select and its backward (index_add) copy whole blocks; indexing would scatter.
+        return x.reshape(B, H * N, b * D).index_select(1, flat_HRM).view(B, H * R, M * b, D)
 
     hidden = (~real_HRM).reshape(1, H * R, 1, M, 1).expand(1, H * R, 1, M, b)
     if key_padding_mask is not None:
@@ -69,17 +69,14 @@ def gather(q, k, v, pattern: BlockPattern, key_padding_mask: Tensor | None, drop
         hidden = hidden | padded.reshape(B, H * R, 1, M, b)
     hidden = hidden.reshape(hidden.shape[0], H * R, 1, M * b)
     ordinary = _attend(
-        q[:, :, rows].reshape(B, H * R, b, D), collected(k), collected(v), hidden, dropout_p
+        q[:, :, b:-b].reshape(B, H * R, b, D), collected(k), collected(v), hidden, dropout_p
     )
-    everything = None if key_padding_mask is None else key_padding_mask[:, None, None, :]
     of_global = _attend(
-        q[:, :, global_rows].reshape(B, H, -1, D),
-        k.reshape(B, H, N * b, D),
-        v.reshape(B, H, N * b, D),
-        everything,
+        torch.cat([q[:, :, :b], q[:, :, -b:]], dim=2),
+        k,
+        v,
+        None if key_padding_mask is None else key_padding_mask[:, None, None, :],
         dropout_p,
     )
-    out = torch.empty_like(q)
-    out[:, :, rows] = ordinary.reshape(B, H, R, b, D)
-    out[:, :, global_rows] = of_global.reshape(B, H, -1, b, D)
-    return out.reshape(B, H, N * b, D)[:, :, :T]
+    ordinary = ordinary.view(B, H, R * b, D)
+    return torch.cat([of_global[:, :, :b], ordinary, of_global[:, :, b:]], dim=2)[:, :, :T]

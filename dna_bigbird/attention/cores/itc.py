@@ -1,6 +1,5 @@
 """BigBird-ITC attention with its projections."""
 
-import torch
 from torch import Tensor, nn
 
 from dna_bigbird.attention.attend import attend

@@ -24,7 +24,7 @@ def original_random_blocks(
 def _plan_a(block_size: int, num_random: int, num_heads: int, rng) -> np.ndarray:
     """The whole table for 4096 tokens, heads outer and rows inner."""
     table_blocks = TABLE_TOKENS // block_size
-    last = (RANDOM_TOKENS if RANDOM_TOKENS > 2 * block_size else TABLE_TOKENS) // block_size - 1
+    last = (RANDOM_TOKENS if 2 * block_size < RANDOM_TOKENS else TABLE_TOKENS) // block_size - 1
     table = np.empty((num_heads, table_blocks - 2, num_random), dtype=np.int64)
     for head in range(num_heads):
         for row in range(1, table_blocks - 1):
