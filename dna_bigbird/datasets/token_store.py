@@ -9,6 +9,7 @@ Layout (S sentences, D documents, T tokens; docs/corpus.md has the table):
 Equal inputs give equal bytes, whatever the number of workers.
 """
 
+import functools
 import hashlib
 import json
 import multiprocessing
@@ -17,7 +18,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from pathlib import Path
@@ -86,23 +87,24 @@ def tokenize_documents(
     )
 
 
-_worker_inputs: tuple[Genome, DnaTokenizer] | None = None
-"""Set in worker processes only."""
-
-
 def _exit_with_parent() -> None:
     multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
     os._exit(1)
 
 
-def _start_worker(genome: Genome, tokenizer: DnaTokenizer) -> None:
-    global _worker_inputs
-    _worker_inputs = (genome, tokenizer)
+def _start_worker() -> None:
     threading.Thread(target=_exit_with_parent, daemon=True).start()  # even after SIGKILL
 
 
-def _work(documents: list[Document]) -> _Block:
-    return tokenize_documents(documents, *_worker_inputs)
+@functools.lru_cache(maxsize=1)
+def _worker_inputs(genome_path: Path, model_bytes: bytes) -> tuple[Genome, DnaTokenizer]:
+    return Genome(genome_path), DnaTokenizer.from_bytes(model_bytes)
+
+
+def _work(documents: list[Document], genome_path: Path, model_bytes: bytes) -> _Block:
+    # Not as arguments of the process: one that dies at once would leave the parent blocked on
+    # a pipe too small for a model.
+    return tokenize_documents(documents, *_worker_inputs(genome_path, model_bytes))
 
 
 def _blocks(
@@ -119,14 +121,17 @@ def _blocks(
         workers,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_start_worker,
-        initargs=(genome, tokenizer),
     )
+
+    def submit(batch: list[Document]) -> Future[_Block]:
+        return pool.submit(_work, batch, genome.path, tokenizer.model_bytes)
+
     with pool:
         try:
-            pending = deque(pool.submit(_work, b) for b in islice(batches, 2 * workers))
+            pending = deque(map(submit, islice(batches, 2 * workers)))
             while pending:
                 block = pending.popleft().result()
-                pending.extend(pool.submit(_work, b) for b in islice(batches, 1))
+                pending.extend(map(submit, islice(batches, 1)))
                 yield block
         except BrokenProcessPool as error:
             raise InputError(

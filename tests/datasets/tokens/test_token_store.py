@@ -177,6 +177,18 @@ def test_workers_end_with_a_killed_parent(toy_corpus, tmp_path):
     assert not (tmp_path / "s.h5").exists()
 
 
+@pytest.mark.slow
+def test_workers_that_die_at_once_end_the_run(toy_corpus, tmp_path):
+    """A script without the __main__ guard cannot start workers; it must fail, not wait."""
+    script = ENDLESS.replace('if __name__ == "__main__":', "if True:")
+    (tmp_path / "unguarded.py").write_text(script)
+    (tmp_path / "m.model").write_bytes(toy_corpus.tokenizer.model_bytes)
+    command = [sys.executable, "unguarded.py", toy_corpus.genome.path, "m.model", "s.h5"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "a tokenizing process was killed" in result.stderr
+    assert not (tmp_path / "s.h5").exists()
+
+
 def read_in_child(store: TokenStore, d: int) -> list[int]:
     return store.document(d).tolist()
 
