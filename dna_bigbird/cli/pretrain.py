@@ -67,8 +67,7 @@ def pretrain(
         for number, (name, store) in enumerate(stores.items())
     }
     num_validation = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
-    torch.manual_seed(seed)
-    task = PretrainingTask(PretrainingModel(encoder), training, bpe.piece_bp)
+    task = PretrainingTask(PretrainingModel(encoder, seed=seed), training, bpe.piece_bp)
     data = pretraining_data(
         examples["train"],
         examples["validation"],

@@ -29,3 +29,46 @@ def round_metrics(metrics: dict) -> dict:
         else (None if isinstance(value, float) else value)
         for name, value in metrics.items()
     }
+
+
+def check_trainable(data) -> None:
+    """Refuse a labelled set that training could not use.
+
+    Raises:
+        InputError: If a split is empty, or no label has both positives and negatives in it.
+    """
+    import numpy as np
+
+    for split in ("train", "validation"):
+        rows = data.rows(split)
+        if not len(rows):
+            raise InputError(
+                f"{data.path}: no row in the {split} split; give the set other --split regions"
+            )
+        positives = data.labels[rows].sum(axis=0, dtype=np.int64)
+        if not ((positives > 0) & (positives < len(rows))).any():
+            raise InputError(
+                f"{data.path}: no label has both positives and negatives among the {len(rows)} "
+                f"{split} rows; give the set other --split regions"
+            )
+
+
+def validation_rows(data, limit: int, seed: int):
+    """Return the validation rows, or `limit` of them drawn at random once (0: all), rising."""
+    import numpy as np
+
+    rows = data.rows("validation")
+    if not 0 < limit < len(rows):
+        return rows
+    return np.sort(np.random.default_rng([seed, 2]).choice(rows, size=limit, replace=False))
+
+
+def module_sha256(module) -> str:
+    """Return a checksum of a module's weights."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    for name, tensor in sorted(module.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy())
+    return digest.hexdigest()

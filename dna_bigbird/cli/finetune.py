@@ -1,0 +1,146 @@
+"""`dna-bigbird finetune`."""
+
+from pathlib import Path
+
+from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.tasks.config import TrainConfig
+
+
+def finetune(
+    genome: Path,
+    data: Path,
+    pretrained: Path,
+    output: Path,
+    checkpoints: Path,
+    seed: int = 0,
+    from_scratch: bool = False,
+    head: HeadConfig = HeadConfig(),  # noqa: B008 - jsonargparse shows the default
+    training: TrainConfig = TrainConfig(),  # noqa: B008
+    threads: int = 0,
+) -> None:
+    """Fine-tune a pretrained model on a labelled set.
+
+    Killed and started again with the same command, it goes on from the newest checkpoint and ends
+    with the same weights. With other settings or inputs it starts over and says so. The bundle
+    written holds the weights of the step with the highest macro AUROC on validation.
+
+    Args:
+        genome: FASTA that the labelled set was made from.
+        data: Labelled set of promoter-set or chromatin-set.
+        pretrained: Bundle of `dna-bigbird pretrain`: encoder and tokenizer.
+        output: Bundle to write (a folder), with history.tsv in it.
+        checkpoints: Folder for the state of the run; not part of the result.
+        seed: Seed of the label head, the order of windows and dropout.
+        from_scratch: Take only the architecture and tokenizer of `pretrained` and draw fresh
+            weights, to see what pretraining is worth.
+        head: How labels are read off the encoder.
+        training: How it is trained.
+        threads: CPU threads of one process; 0 leaves the choice to torch.
+    """
+    from dataclasses import asdict
+
+    import torch
+    from tqdm import tqdm
+
+    from dna_bigbird.cli.training import (
+        check_trainable,
+        module_sha256,
+        round_metrics,
+        validation_rows,
+    )
+    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.modules import labelled_data
+    from dna_bigbird.datasets.tokenized import tokenize_rows
+    from dna_bigbird.files import sha256_of
+    from dna_bigbird.genome import Genome
+    from dna_bigbird.inference.bundle import load_bundle, save_bundle
+    from dna_bigbird.inference.card import is_semi_synthetic, model_card
+    from dna_bigbird.models.classifier import SequenceClassifier
+    from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.tasks.fit import fit, training_settings
+    from dna_bigbird.tasks.labelling import LabellingTask
+
+    if threads:
+        torch.set_num_threads(threads)
+    bundle = load_bundle(pretrained)
+    labelled = LabelledSet(data, Genome(genome))
+    check_trainable(labelled)
+    encoder = EncoderConfig(**bundle.config["encoder"])
+    model = SequenceClassifier(encoder, len(labelled.label_names), head, seed=seed)
+    if not from_scratch:
+        model.encoder.load_state_dict(bundle.model.encoder.state_dict())
+    rows = {
+        "train": labelled.rows("train"),
+        "validation": validation_rows(labelled, training.validation_examples, seed),
+    }
+    tokens = {
+        name: tokenize_rows(
+            labelled,
+            numbers,
+            bundle.tokenizer,
+            max_tokens=encoder.max_tokens,
+            both_strands=training.both_strands and name == "train",
+            name=str(data),
+            progress=lambda items, name=name: tqdm(items, desc=f"tokenize {name}", disable=None),
+        )
+        for name, numbers in rows.items()
+    }
+    settings = {
+        "command": "finetune",
+        "model": asdict(encoder),
+        "head": asdict(head),
+        "inputs": {
+            # The set holds a checksum of its genome, and opening it compares the two.
+            "data": sha256_of(data),
+            "encoder": module_sha256(model.encoder),
+        },
+    }
+    stream = labelled_data(
+        tokens["train"],
+        tokens["validation"],
+        seed=seed,
+        batch_size=training.batch_size,
+        block_size=encoder.block_size,
+        both_strands=training.both_strands,
+        accumulate=training.accumulate,
+        workers=training.workers,
+    )
+    task = LabellingTask(model, training)
+    result = fit(task, stream, training, checkpoints=checkpoints, seed=seed, settings=settings)
+    if not result.is_writer:
+        return
+    config = {
+        "task": labelled.task,
+        "encoder": asdict(encoder),
+        "head": asdict(head),
+        "label_names": labelled.label_names,
+        "label_groups": labelled.label_groups,
+        "window_bp": labelled.window_bp,
+        "assembly": labelled.assembly,
+        "semi_synthetic": is_semi_synthetic(labelled.assembly)
+        or bool(bundle.config.get("semi_synthetic")),
+        "negatives": labelled.negatives,
+        "initial_weights": "random" if from_scratch else "pretrained",
+        "training": training_settings(training),
+        "examples_per_step": training.batch_size * training.accumulate * training.processes,
+        "chosen_step": result.best_step,
+        "seed": seed,
+    }
+    metrics = {
+        **round_metrics(result.best_metrics),
+        "n": len(rows["validation"]),
+        "step": result.best_step,
+        "seed": seed,
+        "split": "validation",
+        "strand": "forward",
+    }
+    save_bundle(
+        output,
+        model=task.model,
+        config=config,
+        tokenizer_bytes=bundle.tokenizer.model_bytes,
+        metrics=metrics,
+        card=model_card(config, metrics),
+        extra_files={"history.tsv": result.history},
+    )
+    print(f"{output}: step {result.best_step} of {training.max_steps}: {metrics}")
