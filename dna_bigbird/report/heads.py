@@ -1,6 +1,7 @@
 """The section on a fine-tuned head: what it predicts, curves, scores, every label."""
 
 import math
+import re
 
 from dna_bigbird.report.figures import MOST_LABEL_ROWS, curve_figure, history_figure, label_figure
 from dna_bigbird.report.gallery import Gallery
@@ -19,6 +20,7 @@ from dna_bigbird.report.parts import chosen_step, counts, head_scores, head_verd
 from dna_bigbird.report.results import Curve, LabelScore, ModelResult, Results
 from dna_bigbird.report.words import against_chance, score_of
 
+GROUP_KEY = re.compile(r"(median|mean)_(auroc|auprc)_(.+)(?<!_low)(?<!_high)")
 NEGATIVES = {
     "random_base": Html(
         "Negatives are the paper's: each promoter cut into 20 parts, 12 of them replaced by random "
@@ -168,15 +170,15 @@ def _score_table(result: ModelResult) -> Html:
         "recall": "recall",
         "threshold": "threshold (from validation)",
     }
-    medians = {
-        key: f"AUROC, median of {key.removeprefix('median_auroc_').replace('_', ' ')}"
+    by_group = {
+        key: f"{found[2].upper()}, {found[1]} of {found[3].replace('_', ' ')}"
         for key in result.metrics
-        if key.startswith("median_auroc_") and not key.endswith(("_low", "_high"))
+        if (found := GROUP_KEY.fullmatch(key))
     }
     baselines = result.metrics.get("baselines", {})
     rows = [
         (title, *(interval_of(score_of(m, key)) for m in (result.metrics, *baselines.values())))
-        for key, title in (known | medians).items()
+        for key, title in (known | by_group).items()
         if key in result.metrics
     ]
     names = [{"kmer": "k-mer baseline"}.get(name, name) for name in baselines]

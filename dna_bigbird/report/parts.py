@@ -15,10 +15,17 @@ def head_scores(result: ModelResult) -> tuple[Score, Score]:
     return score_of(result.metrics, key), score_of(kmer, key)
 
 
+def head_gain(result: ModelResult) -> Score:
+    """Return how much a head's AUROC exceeds the k-mer baseline's, if that was drawn."""
+    kmer = result.metrics.get("baselines", {}).get("kmer", {})
+    found = next((m for m in (kmer, result.metrics) if "auroc_gain" in m), {})
+    return score_of(found, "auroc_gain")
+
+
 def head_verdict(result: ModelResult) -> str:
     """Say whether the head or its k-mer baseline is better."""
     what = "AUROC" if result.name == "promoter" else "macro AUROC"
-    return verdict(*head_scores(result), what=what)
+    return verdict(*head_scores(result), what=what, gain=head_gain(result))
 
 
 def chosen_step(result: ModelResult) -> int | None:
@@ -34,8 +41,9 @@ def counts(metrics: dict) -> str:
     parts = []
     for key, text in (
         ("n", "rows"),
-        ("n_positive", "positive"),
+        ("n_positive", "positive cells" if "n_labels" in metrics else "positive"),
         ("n_labels", "labels"),
+        ("n_labels_undefined", "of them not defined"),
         ("n_examples", "examples"),
         ("n_masked_tokens", "masked tokens"),
         ("n_masked_bp", "masked bp"),

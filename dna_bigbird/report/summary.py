@@ -2,7 +2,14 @@
 
 from dna_bigbird.report.glossary import term
 from dna_bigbird.report.markup import Html, as_html, join, shown, table
-from dna_bigbird.report.parts import TITLES, counts, head_scores, head_verdict, interval_of
+from dna_bigbird.report.parts import (
+    TITLES,
+    counts,
+    head_gain,
+    head_scores,
+    head_verdict,
+    interval_of,
+)
 from dna_bigbird.report.results import Results
 from dna_bigbird.report.words import (
     MASKED_BITS,
@@ -24,8 +31,9 @@ def summary(results: Results) -> Html:
     bits = score_of(metrics, MASKED_BITS)
     unigram = bits_of(metrics.get("baselines", {}).get(UNIGRAM))
     best_name, best = strongest_masked(metrics)
+    won = badge(bits, best, higher_is_better=False)
     cards = [
-        _card("Pretraining", "bits per base, masked", bits, best, "best masked baseline", False)
+        _card("Pretraining", "bits per base, masked", bits, ("best masked baseline", best), won)
     ]
     rows = [
         (
@@ -47,7 +55,8 @@ def summary(results: Results) -> Html:
             continue
         model, kmer = head_scores(result)
         what = "AUROC" if head == "promoter" else "AUROC, mean over labels"
-        cards.append(_card(title, what, model, kmer, "k-mer", True))
+        won = badge(model, kmer, gain=head_gain(result))
+        cards.append(_card(title, what, model, ("k-mer", kmer), won))
         rows.append(
             (
                 title,
@@ -57,7 +66,7 @@ def summary(results: Results) -> Html:
                 ),
                 interval_of(model),
                 Html(f"{interval_of(kmer)} <small>k-mer</small>"),
-                badge(model, kmer),
+                won,
                 counts(result.metrics),
             )
         )
@@ -83,8 +92,8 @@ def summary(results: Results) -> Html:
     )
 
 
-def _card(title: str, what: str, model: Score, base: Score, base_name: str, higher: bool) -> str:
-    won = badge(model, base, higher_is_better=higher)
+def _card(title: str, what: str, model: Score, baseline: tuple[str, Score], won: str) -> str:
+    base_name, base = baseline
     interval = f"[{shown(model.low)}, {shown(model.high)}]" if model.has_interval else "no interval"
     look = "model" if won.startswith("model") else "baseline" if won.startswith("base") else "even"
     return (

@@ -10,6 +10,7 @@ SEMI_SYNTHETIC = (
 )
 MASKED_BITS = "bits_per_base_masked"
 UNIGRAM = "token_unigram_masked"
+UNCLEAR = "so this test set cannot tell the two apart with confidence"
 SMALL_STEPS = 100_000
 """Below this many pretraining steps the report calls the run small."""
 
@@ -27,16 +28,38 @@ class Score:
         return is_number(self.low) and is_number(self.high)
 
 
+NO_SCORE = Score(None)
+
+
 def score_of(metrics: dict, key: str) -> Score:
     """Return `key`, `key_low` and `key_high` of a metrics table."""
     return Score(metrics.get(key), metrics.get(f"{key}_low"), metrics.get(f"{key}_high"))
 
 
-def overlap(one: Score, other: Score) -> bool | None:
-    """Tell whether two intervals overlap; None if one of the scores has none."""
+@dataclass(frozen=True)
+class Clarity:
+    """Whether a difference is clear (None: unknown), and the words that say why."""
+
+    clear: bool | None
+    why: str
+
+
+def clarity(one: Score, other: Score, gain: Score) -> Clarity:
+    """Judge a difference by its own interval if it was drawn, else by whether two intervals overlap.
+
+    Args:
+        gain: Interval of the difference on the same draws of rows, which is sharper.
+    """
+    if gain.has_interval:
+        text = f"95 % interval of the difference [{gain.low:+.3f}, {gain.high:+.3f}]"
+        if gain.low > 0 or gain.high < 0:
+            return Clarity(True, f"; the {text} lies on one side of 0")
+        return Clarity(False, f"; the {text} includes 0, {UNCLEAR}")
     if not (one.has_interval and other.has_interval):
-        return None
-    return one.low <= other.high and other.low <= one.high
+        return Clarity(None, "")
+    if one.low <= other.high and other.low <= one.high:
+        return Clarity(False, f", but their 95 % intervals overlap, {UNCLEAR}")
+    return Clarity(True, ", and their 95 % intervals do not overlap")
 
 
 def winner(model: Score, baseline: Score, *, higher_is_better: bool = True) -> str:
@@ -49,12 +72,14 @@ def winner(model: Score, baseline: Score, *, higher_is_better: bool = True) -> s
     return "model" if (difference > 0) == higher_is_better else "baseline"
 
 
-def badge(model: Score, baseline: Score, *, higher_is_better: bool = True) -> str:
+def badge(
+    model: Score, baseline: Score, *, gain: Score = NO_SCORE, higher_is_better: bool = True
+) -> str:
     """Return the two or three words of a summary cell."""
     won = winner(model, baseline, higher_is_better=higher_is_better)
     if won in ("undecided", "tie"):
         return {"undecided": "no comparison", "tie": "equal"}[won]
-    unclear = overlap(model, baseline) is True
+    unclear = clarity(model, baseline, gain).clear is False
     return f"{won} {'ahead, not clearly' if unclear else 'wins'}"
 
 
@@ -64,6 +89,7 @@ def verdict(
     *,
     what: str,
     baseline_name: str = "the k-mer baseline",
+    gain: Score = NO_SCORE,
     higher_is_better: bool = True,
 ) -> str:
     """Say in plain words which of the two is better and how sure that is.
@@ -79,17 +105,15 @@ def verdict(
         return f"{name} has no {what} here; the model's {shown(model.value)} stands alone and means little."
     won = winner(model, baseline, higher_is_better=higher_is_better)
     pair = f"{what} {shown(model.value)} against {shown(baseline.value)} of {baseline_name}"
-    overlapping = overlap(model, baseline)
+    found = clarity(model, baseline, gain)
     if won == "tie":
         return f"Neither wins: {pair}."
-    unclear = ", but their 95 % intervals overlap, so this test set cannot tell the two apart with confidence"
-    clear = ", and their 95 % intervals do not overlap"
-    tail = {None: "", True: unclear, False: clear}[overlapping]
+    verb = "is ahead" if found.clear is False else "wins"
     if won == "model":
-        return f"The model {'is ahead' if overlapping else 'wins'}: {pair}{tail}."
+        return f"The model {verb}: {pair}{found.why}."
     pair = f"{what} {shown(baseline.value)} of {baseline_name} against the model's {shown(model.value)}"
     return (
-        f"The baseline {'is ahead' if overlapping else 'wins'}: {pair}{tail}. "
+        f"The baseline {verb}: {pair}{found.why}. "
         "On these data the network is not shown to be worth its cost."
     )
 

@@ -95,3 +95,17 @@ def test_scale_of_a_run():
     )
     assert scale(110_000_000, 1_000_000, 256, 2_900_000_000).startswith("The model has 110.0")
     assert "that no file records" in scale(None, None, None, None)
+
+
+def test_the_interval_of_the_difference_decides_where_there_is_one():
+    clear, unclear = Score(0.01, 0.002, 0.02), Score(0.01, -0.01, 0.03)
+    text = verdict(NEAR, HIGH, what="AUROC", gain=clear)
+    assert text.startswith(
+        "The model wins: AUROC 0.910 against 0.900 of the k-mer baseline; the 95 %"
+    )
+    assert "[+0.002, +0.020] lies on one side of 0" in text
+    text = verdict(HIGH, LOW, what="AUROC", gain=unclear)
+    assert text.startswith("The model is ahead")
+    assert "[-0.010, +0.030] includes 0" in text
+    assert badge(HIGH, LOW, gain=unclear) == "model ahead, not clearly"
+    assert badge(NEAR, HIGH, gain=clear) == "model wins"
