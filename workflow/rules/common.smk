@@ -188,7 +188,7 @@ def peak_files(sheet):
 INPUTS = config["inputs"]
 DEMO = f"{RES}/inputs/demo"
 if "demo" in INPUTS:
-    GENOME_SOURCES = [f"{DEMO}/genome.fa"]
+    GENOME_SOURCES = [f"{DEMO}/demo.fa"]
     PROMOTERS, PEAKS, CHAIN = f"{DEMO}/promoters.bed", f"{DEMO}/peaks.tsv", None
 else:
     GENOME_SOURCES = [source(name) for name in INPUTS["genome"]]

@@ -9,9 +9,11 @@ wildcard_constraints:
 
 rule demo_data:
     output:
-        genome=f"{DEMO}/genome.fa",
+        genome=f"{DEMO}/demo.fa",
         promoters=f"{DEMO}/promoters.bed",
         peaks=f"{DEMO}/peaks.tsv",
+        variants=f"{DEMO}/variants.vcf",
+        truth=f"{DEMO}/truth.tsv",
     log:
         f"{LOGS}/demo_data.log",
     benchmark:

@@ -1,0 +1,76 @@
+"""A folder with the workflow in it, apart from the checkout's own results and locks."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Workflow:
+    """Runs Snakemake in its folder."""
+
+    folder: Path
+
+    def snakemake(self, *arguments: str, check: bool = True) -> str:
+        """Return everything it printed; it must succeed unless `check` is False."""
+        environment = os.environ | {"XDG_CACHE_HOME": str(self.folder / ".cache")}
+        environment.pop("DNA_BIGBIRD_RUN", None)
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if check:
+            assert done.returncode == 0, done.stdout
+        else:
+            assert done.returncode != 0, done.stdout
+        return done.stdout
+
+    @staticmethod
+    def jobs_of(output: str) -> dict[str, int]:
+        """Read the table of jobs that a dry run prints."""
+        table = output[output.index("Job stats:") :].split("\n\n")[0]
+        rows = re.findall(r"^(\w+) +(\d+)$", table, flags=re.MULTILINE)
+        return {name: int(count) for name, count in rows}
+
+    @staticmethod
+    def commands_of(output: str) -> list[str]:
+        """Read the dna-bigbird commands that a dry run prints, without the log."""
+        found = re.findall(r"-m dna_bigbird (.+?) > logs/\S+ 2>&1", output)
+        assert found
+        return found
+
+    def config(self, base: str = "config/config.yaml", **changes) -> str:
+        """Write a changed config and return its name; a key with dots is nested; None removes."""
+        values = yaml.safe_load((ROOT / base).read_text())
+        for key, value in changes.items():
+            *above, last = key.split("__")
+            place = values
+            for name in above:
+                place = place[name]
+            if value is None:
+                place.pop(last)
+            else:
+                place[last] = value
+        (self.folder / "changed.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
+        return "changed.yaml"
+
+
+@pytest.fixture
+def workflow(tmp_path) -> Workflow:
+    shutil.copy(ROOT / "Snakefile", tmp_path)
+    for name in ("workflow", "config", "data_specs", "profiles/default"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    return Workflow(tmp_path)

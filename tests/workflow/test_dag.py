@@ -1,0 +1,163 @@
+"""The workflow plans the same jobs however it is called, with commands that the program understands."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dna_bigbird.cli.main import _underscored, build_parser
+
+ROOT = Path(__file__).parents[2]
+
+DEMO_JOBS = {
+    "demo_data": 1,
+    "genome": 1,
+    "documents": 3,
+    "train_tokenizer": 1,
+    "tokenize": 3,
+    "pretrain": 1,
+    "evaluate_lm": 1,
+    "promoter_set": 1,
+    "chromatin_set": 1,
+    "baseline": 2,
+    "finetune": 2,
+    "evaluate": 2,
+    "prediction_regions": 1,
+    "predict": 2,
+    "write_config": 1,
+    "report": 1,
+}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("-n",), ("-n", "all"), ("-s", "workflow/Snakefile", "-n")], ids=" ".join
+)
+def test_every_way_to_call_it_plans_the_demo(workflow, arguments):
+    jobs = workflow.jobs_of(workflow.snakemake(*arguments))
+    ends = {jobs.pop(name, 0) for name in ("all", "default")}
+    assert ends == {0, 1}
+    assert jobs.pop("total") == sum(jobs.values()) + 1
+    assert jobs == DEMO_JOBS
+
+
+@pytest.mark.parametrize(
+    "config", ["config/config.yaml", "config/grch37.yaml", "tests/real/config.yaml"]
+)
+def test_every_command_is_understood(workflow, config):
+    """Option names, types and contradictory settings, without running anything."""
+    if config.startswith("tests"):  # its inputs are not in every checkout
+        text = (
+            (ROOT / config).read_text().replace("../shared/", "./").replace("./tests/real/", "./")
+        )
+        (workflow.folder / "real.yaml").write_text(text)
+        for path in yaml.safe_load(text)["inputs"].values():
+            for name in path if isinstance(path, list) else [path]:
+                if name.startswith("./"):
+                    (workflow.folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    (workflow.folder / name).touch()
+        config = "real.yaml"
+    output = workflow.snakemake("-n", "--configfile", config)
+    for command in workflow.commands_of(output):
+        name, *words = shlex.split(command)
+        parser, _ = build_parser(name)
+        parser.instantiate(parser.parse_args([_underscored(word) for word in words]))
+
+
+def test_a_config_replaces_the_demos(workflow):
+    """Snakemake merges: what only the demo says must not reach another run."""
+    demo_only = {"gradient_clip", "max_piece_bp"}
+    for key in demo_only:
+        assert key in (ROOT / "config" / "config.yaml").read_text()
+        assert key not in (ROOT / "config" / "grch37.yaml").read_text()
+    output = workflow.snakemake("-n", "--configfile", "config/grch37.yaml")
+    assert [key for key in demo_only if key in output] == []
+    assert "demo" not in workflow.jobs_of(output)
+    assert " results/grch37/report.html" in output
+    written = {word for word in shlex.split(output, posix=False) if word.startswith("results/")}
+    assert all(word.startswith("results/grch37") for word in written)
+
+
+def test_without_sections_there_are_no_tasks(workflow):
+    config = workflow.config(name="bare", promoter=None, chromatin=None, predictions=None)
+    jobs = workflow.jobs_of(workflow.snakemake("-n", "--configfile", config))
+    absent = ("promoter_set", "chromatin_set", "baseline", "finetune", "evaluate", "predict")
+    assert not set(absent) & set(jobs)
+    assert jobs["evaluate_lm"] == jobs["report"] == 1
+
+
+def test_single_values_change_the_demo(workflow):
+    output = workflow.snakemake("-n", "--config", "seed=7")
+    assert "--seed 7 " in output
+    assert " results/report.html" in output
+
+
+def test_results_folder_can_be_named(workflow):
+    config = workflow.config(name="other", results="elsewhere/run")
+    output = workflow.snakemake("-n", "--configfile", config)
+    assert "elsewhere/run/report.html" in output
+    assert " results/" not in output
+
+
+def test_held_out_regions_are_excluded_from_training_documents_only(workflow):
+    commands = workflow.commands_of(workflow.snakemake("-n"))
+    documents = {c.split("corpus/")[1].split(".")[0]: c for c in commands if c[:9] == "documents"}
+    validation, test = '"demo22:730,001-850,000"', '"demo22:850,001-1,000,000"'
+    assert f"--exclude '[{validation}, {test}]'" in documents["train"]
+    assert f"--regions '[{validation}]'" in documents["validation"]
+    assert f"--regions '[{test}]'" in documents["test"]
+    assert "--exclude" not in documents["validation"] + documents["test"]
+
+
+def test_prediction_regions_are_counted_from_0_in_bed(workflow):
+    config = workflow.config(predictions={"regions": ["demo22:880,001-920,000"]})
+    output = workflow.snakemake("-n", "--configfile", config)
+    assert "'demo22\t880000\t920000'" in output
+    assert "--stride" not in output
+
+
+def test_without_chain_the_sites_are_used_as_they_are(workflow):
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    (workflow.folder / "p.bed").write_text("chr1\t1\t2\tA\t0\t+\n")
+    inputs = {"genome": ["./g.fa"], "promoters": "./p.bed"}
+    config = workflow.config(name="mine", inputs=inputs, chromatin=None, predictions=None)
+    output = workflow.snakemake("-n", "--configfile", config)
+    assert "lift_over" not in workflow.jobs_of(output)
+    assert "--sites ./p.bed" in output
+
+
+def test_peak_files_of_a_local_sheet_are_inputs(workflow):
+    """A changed peak file must make the labels anew."""
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    (workflow.folder / "peaks").mkdir()
+    (workflow.folder / "peaks" / "a.bed").write_text("chr1\t1\t2\n")
+    sheet = workflow.folder / "peaks" / "sheet.tsv"
+    sheet.write_text("label\tgroup\tcell\tpath\nA\tTF\tK562\ta.bed\n")
+    inputs = {"genome": ["./g.fa"], "peaks": "./peaks/sheet.tsv"}
+    config = workflow.config(name="mine", inputs=inputs, promoter=None, predictions=None)
+    output = workflow.snakemake("-n", "--configfile", config)
+    assert "./peaks/sheet.tsv, peaks/a.bed" in output
+
+
+MPI = ("--set-resources", "pretrain:mpi='srun'", "pretrain:nodes=2", "pretrain:tasks_per_node=2")
+
+
+def test_a_cluster_profile_starts_one_process_a_gpu(workflow):
+    config = workflow.config(
+        name="gpus",
+        pretraining={"max_steps": 10, "validate_every": 10, "devices": 2, "nodes": 2},
+    )
+    plain = workflow.snakemake("-n", "--configfile", config)
+    assert "srun" not in plain
+    cluster = workflow.snakemake("-n", "--configfile", config, *MPI)
+    start = cluster.index("srun ")
+    words = cluster[start : start + 400].split()
+    assert words[:3] == ["srun", "--nodes=2", "--ntasks-per-node=2"]
+    assert words[3].startswith("--cpus-per-task=")
+    assert words[5:8] == ["-m", "dna_bigbird", "pretrain"]
+    assert cluster.count("srun ") == 1, "only pretraining was asked to"
+
+
+def test_profile_and_config_must_agree(workflow):
+    output = workflow.snakemake("-n", *MPI, check=False)
+    assert "the config trains on 1 node(s) x 1 device(s), the profile asks for 2 x 2" in output
