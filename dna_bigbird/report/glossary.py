@@ -64,7 +64,8 @@ TERMS = {
         "95 % interval",
         "In square brackets. The test rows are drawn again with replacement many times (bootstrap); "
         "95 % of the scores so obtained lie inside. It shows the chance of the test set, not that of "
-        "training again with another seed.",
+        "training again with another seed. The interval of a difference scores both on the same "
+        "draws, so it is sharper than two intervals held side by side.",
     ),
     "macro": (
         "macro, micro, median",

@@ -69,7 +69,8 @@ def _started(result: ModelResult) -> str:
     text = f"It was fine-tuned for {shown(steps)} steps" if is_number(steps) else ""
     text += f" from {weights} weights" if text and isinstance(weights, str) else ""
     text += f" and step {step:,}, the best on validation, was kept" if text and step else ""
-    return f"{text}." if text else ""
+    both = " Probabilities are means over both strands." * (result.metrics.get("strand") == "both")
+    return f"{text}.{both}" if text else both
 
 
 def _head_figures(result: ModelResult, gallery: Gallery) -> Html:
@@ -169,6 +170,8 @@ def _score_table(result: ModelResult) -> Html:
         "precision": "precision",
         "recall": "recall",
         "threshold": "threshold (from validation)",
+        "auroc_gain_over_kmer": "AUROC, gain over k-mer",
+        "auprc_gain_over_kmer": "AUPRC, gain over k-mer",
     }
     by_group = {
         key: f"{found[2].upper()}, {found[1]} of {found[3].replace('_', ' ')}"
@@ -177,7 +180,13 @@ def _score_table(result: ModelResult) -> Html:
     }
     baselines = result.metrics.get("baselines", {})
     rows = [
-        (title, *(interval_of(score_of(m, key)) for m in (result.metrics, *baselines.values())))
+        (
+            title,
+            *(
+                interval_of(score_of(found, key)) if key in found else "–"
+                for found in (result.metrics, *baselines.values())
+            ),
+        )
         for key, title in (known | by_group).items()
         if key in result.metrics
     ]

