@@ -1,0 +1,1 @@
+"""From a genome to text: documents, tokenizer, masking."""
