@@ -1,4 +1,6 @@
-"""Tiny stand-ins, so that the training machinery is tested apart from attention."""
+"""A tiny model and tiny examples, so that training is tested apart from attention."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -52,6 +54,14 @@ class TinyExamples:
             "labels": labels,
             "is_next": int(rng.integers(2)),
         }
+
+
+@pytest.fixture
+def tiny():
+    """The stand-ins by name."""
+    return SimpleNamespace(
+        Model=TinyModel, Examples=TinyExamples, piece_bp=PIECE_BP, vocab_size=VOCAB
+    )
 
 
 @pytest.fixture

@@ -1,0 +1,82 @@
+"""Scores of a masked model by example; overfitting shows that the pretraining task can learn."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from dna_bigbird.datasets.modules import collate_pretraining, pretraining_data
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.fit import fit
+from dna_bigbird.tasks.language_scores import interval, score_examples
+from dna_bigbird.tasks.pretraining import PretrainingTask
+
+ENCODER = EncoderConfig(
+    vocab_size=12,
+    hidden_size=32,
+    num_layers=2,
+    num_heads=2,
+    ffn_size=64,
+    max_tokens=16,
+    block_size=4,
+    num_random=1,
+    dropout=0.0,
+)
+
+
+class FourExamples:
+    """The same four examples again and again."""
+
+    def __init__(self, examples):
+        self.examples = examples
+
+    def __getitem__(self, index):
+        return self.examples[index % 4]
+
+
+def test_a_few_examples_are_learned_by_heart(tiny, tmp_path):
+    config = TrainConfig(
+        max_steps=150, batch_size=4, learning_rate=5e-3, warmup_steps=10, validate_every=150
+    )
+    task = PretrainingTask(PretrainingModel(ENCODER, seed=0), config, tiny.piece_bp)
+    few = FourExamples(tiny.Examples(3))
+    data = pretraining_data(few, few, batch_size=4, validation_examples=4)
+    result = fit(task, data, config, checkpoints=tmp_path, seed=0, settings={})
+    assert result.best_metrics["bits_per_base_masked"] < 0.05
+    assert result.best_metrics["mlm_accuracy"] == 1.0
+    assert result.best_metrics["nsp_accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 20])
+def test_scores_add_up_and_do_not_depend_on_batches(tiny, batch_size):
+    task = PretrainingTask(tiny.Model(), TrainConfig(), tiny.piece_bp)
+    scores = score_examples(task, tiny.Examples(4), 10, batch_size=batch_size)
+    task.eval()
+    with torch.no_grad():
+        nll = [
+            task.predict_batch(collate_pretraining([(i, tiny.Examples(4)[i])]))[0].sum()
+            for i in range(10)
+        ]
+    # TinyModel averages over the padded width, so only batches of one are exact.
+    if batch_size == 1:
+        assert scores.nll_nats == pytest.approx([float(x) for x in nll], rel=1e-6)
+    labels = [tiny.Examples(4)[i]["labels"] for i in range(10)]
+    assert scores.base_pairs.tolist() == [tiny.piece_bp[x].sum() for x in labels]
+    assert scores.predicted.tolist() == [3] * 10
+    metrics = scores.metrics(seed=0)
+    expected = scores.nll_nats.sum() / (math.log(2) * scores.base_pairs.sum())
+    assert metrics["bits_per_base_masked"] == pytest.approx(expected, abs=1e-6)
+    assert metrics["n_masked_tokens"] == 30
+
+
+def test_interval_of_a_share_is_about_the_normal_one():
+    """400 coins of 1/4: the standard error is sqrt(3/16/400) = 0.0217."""
+    heads = np.tile([1, 0, 0, 0], 100)
+    found = interval("share", heads, np.ones(400), seed=1)
+    assert found["share"] == 0.25
+    assert found["share_low"] == pytest.approx(0.25 - 1.96 * 0.0217, abs=0.006)
+    assert found["share_high"] == pytest.approx(0.25 + 1.96 * 0.0217, abs=0.006)
+    assert interval("share", heads, np.ones(400), seed=1) == found
