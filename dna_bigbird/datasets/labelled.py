@@ -25,6 +25,9 @@ FORMAT_VERSION = 1
 CHECKED_ROWS = 16
 """Rows whose bases are held against the genome when a set is opened."""
 
+UNIT_BP = 10_000
+"""Stretch of the genome whose rows a bootstrap draws together."""
+
 
 @dataclass
 class LabelledData:
@@ -208,6 +211,18 @@ class LabelledSet:
         """(n,), the same number for rows of one window: a positive and the negatives made from it."""
         place = np.stack([self._chrom, self._start, self._strand == b"-"], axis=1)
         return np.unique(place.astype(np.int64), axis=0, return_inverse=True)[1].reshape(-1)
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """(n,), rows with one number are drawn together in a bootstrap.
+
+        Windows that overlap, and a positive and its negative, are no independent evidence: rows
+        belong together if the centres of their windows lie in one stretch of `UNIT_BP` (or of one
+        window, if that is longer) of the genome.
+        """
+        stretch = (self._start + self.window_bp // 2) // max(UNIT_BP, self.window_bp)
+        place = np.stack([self._chrom.astype(np.int64), stretch], axis=1)
+        return np.unique(place, axis=0, return_inverse=True)[1].reshape(-1)
 
     def __len__(self) -> int:
         return len(self.split)

@@ -64,27 +64,33 @@ class RankedLabel:
         sorted_RN = np.asarray(weights_RN, dtype=np.float64)[:, self._order]
         true_RN = np.cumsum(sorted_RN * self._is_positive, axis=1)
         all_RN = np.cumsum(sorted_RN, axis=1)
-        true_RG = true_RN[:, self._group_ends]
-        return true_RG, all_RN[:, self._group_ends] - true_RG
+        if len(self._group_ends) < len(self._order):
+            true_RN, all_RN = true_RN[:, self._group_ends], all_RN[:, self._group_ends]
+        return true_RN, all_RN - true_RN
 
     def auroc(self, weights_RN: NDArray | None = None) -> NDArray[np.float64]:
         """Return the AUROC under each weighting of the rows, (R,); one of all ones by default."""
-        true_RG, false_RG = self._counts(weights_RN)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            steps = np.diff(false_RG, axis=1, prepend=0.0)
-            before = np.concatenate([np.zeros((len(true_RG), 1)), true_RG[:, :-1]], axis=1)
-            area = (steps * (before + true_RG) / 2).sum(axis=1)
-            return area / (_last(true_RG) * _last(false_RG))
+        return self.areas(weights_RN)[0]
 
     def auprc(self, weights_RN: NDArray | None = None) -> NDArray[np.float64]:
         """Return the average precision under each weighting of the rows, (R,)."""
+        return self.areas(weights_RN)[1]
+
+    def areas(
+        self, weights_RN: NDArray | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return AUROC and average precision under each weighting of the rows, (R,) each."""
         true_RG, false_RG = self._counts(weights_RN)
         positives, negatives = _last(true_RG), _last(false_RG)
+        gained_RG = np.diff(true_RG, axis=1, prepend=0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            precision = np.where(true_RG > 0, true_RG / (true_RG + false_RG), 0.0)
-            gained = np.diff(true_RG, axis=1, prepend=0.0)
-            area = (gained * precision).sum(axis=1) / positives
-        return np.where((positives > 0) & (negatives > 0), area, np.nan)
+            # A positive beats the negatives below its score, and half of those beside it.
+            beside_RG = np.diff(false_RG, axis=1, prepend=0.0)
+            beaten_RG = negatives[:, None] - false_RG + beside_RG / 2
+            roc = np.einsum("rg,rg->r", gained_RG, beaten_RG) / (positives * negatives)
+            precision_RG = np.where(true_RG > 0, true_RG / (true_RG + false_RG), 0.0)
+            pr = np.einsum("rg,rg->r", gained_RG, precision_RG) / positives
+        return roc, np.where((positives > 0) & (negatives > 0), pr, np.nan)
 
 
 _NO_ROWS = np.empty(0, dtype=np.int64)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 # R bootstrap draws, N rows, L labels
 
 REPLICATES = 1000
-CELLS_AT_ONCE = 4_000_000
-"""Weights held in memory at a time; part of no result."""
+CELLS_AT_ONCE = 200_000
+"""Weights held at a time, few enough for the cache; part of no result."""
 
 
 def bootstrap_weights(

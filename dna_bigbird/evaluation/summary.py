@@ -54,8 +54,9 @@ def _one_label(labels: NDArray, scores: NDArray, threshold: float, draws: dict) 
 
     def statistic(weights_RN: NDArray | None) -> NDArray:
         at = confusion(labels, scores, threshold, weights_RN)
-        values = (ranked.auroc(weights_RN), ranked.auprc(weights_RN))
-        return np.stack([*values, at.f1(), at.mcc(), at.precision(), at.recall()], axis=1)
+        return np.stack(
+            [*ranked.areas(weights_RN), at.f1(), at.mcc(), at.precision(), at.recall()], axis=1
+        )
 
     point = statistic(None)[0]
     drawn = replicate(statistic, len(labels), **draws)
@@ -71,8 +72,7 @@ def _many_labels(labels_NL: NDArray, scores_NL: NDArray, groups: list[str], draw
 
     def statistic(weights_RN: NDArray | None) -> NDArray:
         """AUROC and AUPRC of every label, (R, 2, L)."""
-        columns = [(x.auroc(weights_RN), x.auprc(weights_RN)) for x in ranked]
-        return np.array(columns).transpose(2, 1, 0)
+        return np.array([x.areas(weights_RN) for x in ranked]).transpose(2, 1, 0)
 
     point = statistic(None)
     drawn = replicate(statistic, len(labels_NL), **draws)
@@ -113,10 +113,7 @@ def compare(
     pairs = list(zip(_ranked(labels_NL, scores_NL), _ranked(labels_NL, other_NL), strict=True))
 
     def statistic(weights_RN: NDArray | None) -> NDArray:
-        columns = [
-            (a.auroc(weights_RN) - b.auroc(weights_RN), a.auprc(weights_RN) - b.auprc(weights_RN))
-            for a, b in pairs
-        ]
+        columns = [np.subtract(a.areas(weights_RN), b.areas(weights_RN)) for a, b in pairs]
         return _over(np.nanmean, np.array(columns).transpose(2, 1, 0))
 
     point = statistic(None)[0]
@@ -147,8 +144,8 @@ def per_label(
         sources = {"": scores_NL} | {f"{key}_": x for key, x in (baselines or {}).items()}
         for prefix, values in sources.items():
             ranked = RankedLabel(labels, np.asarray(values)[:, i])
-            row[f"{prefix}auroc"] = round(float(ranked.auroc()[0]), 6)
-            row[f"{prefix}auprc"] = round(float(ranked.auprc()[0]), 6)
+            for key, area in zip(("auroc", "auprc"), ranked.areas(), strict=True):
+                row[prefix + key] = round(float(area[0]), 6)
         if thresholds_L is not None:
             at = confusion(labels, np.asarray(scores_NL)[:, i], float(np.asarray(thresholds_L)[i]))
             for key in ("f1", "mcc", "precision", "recall"):

@@ -1,0 +1,196 @@
+"""What counting short words explains: k-mer (or GC) frequencies and a logistic regression.
+
+Every promoter or chromatin score is shown beside this one; without it a score means nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
+
+# N rows, D features, L labels
+
+PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
+"""Ridge penalties tried, from the strongest on, as long as the loss on validation falls."""
+PENALTY_WITHOUT_VALIDATION = 0.01
+_CODES = np.full(256, 4, dtype=np.int64)
+_CODES[np.frombuffer(b"ACGT", np.uint8)] = range(4)
+
+
+@dataclass(frozen=True)
+class KmerConfig:
+    """Which words are counted, and where."""
+
+    kind: Literal["kmer", "gc"] = "kmer"
+    """kmer counts words of 1 to `max_k` bases; gc knows only the share of G and C."""
+    max_k: int = 5
+    """Longest word in bases."""
+    strands: Literal["auto", "apart", "together"] = "auto"
+    """Count a word and its reverse complement apart or together; auto: apart for promoters, whose
+    windows are oriented, together otherwise."""
+    centre_bp: int = -1
+    """Also count in this many bases at the centre of the window, 0 for none; -1: 1000 for sets
+    with labelled bins (as DeepSEA reads), none otherwise."""
+    max_rows: int = 50000
+    """Training rows, drawn by the seed if there are more."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_k <= 8:
+            raise ValueError(f"--kmer.max_k {self.max_k} is not between 1 and 8")
+        if self.centre_bp < -1:
+            raise ValueError(f"--kmer.centre_bp {self.centre_bp} is below -1")
+        if self.max_rows < 2:
+            raise ValueError(f"--kmer.max_rows {self.max_rows} is below 2")
+
+    def for_set(self, *, window_bp: int, bin_bp: int, oriented: bool) -> "KmerConfig":
+        """Return the same settings with `auto` and -1 filled in for a labelled set."""
+        strands = self.strands if self.strands != "auto" else ("apart" if oriented else "together")
+        centre_bp = self.centre_bp if self.centre_bp >= 0 else (1000 if bin_bp else 0)
+        return KmerConfig(
+            self.kind,
+            self.max_k,
+            strands,
+            centre_bp if centre_bp < window_bp else 0,
+            self.max_rows,
+        )
+
+    def describe(self) -> str:
+        """Return one sentence for the report."""
+        if self.kind == "gc":
+            words = "the share of G and C"
+        else:
+            strands = ", both strands together" if self.strands == "together" else ""
+            words = f"frequencies of all words of 1 to {self.max_k} bases{strands}"
+        where = "the whole window"
+        if self.centre_bp:
+            where += f" and its central {self.centre_bp} bp"
+        return f"Logistic regression on {words}, in {where}."
+
+
+class KmerBaseline:
+    """A ridge logistic regression for each label on word frequencies, brought to one scale."""
+
+    def __init__(self, config: KmerConfig) -> None:
+        if config.strands == "auto" or config.centre_bp < 0:
+            raise ValueError("fill in `auto` and -1 first: KmerConfig.for_set")
+        self.config = config
+        self.penalty = PENALTY_WITHOUT_VALIDATION
+
+    def features(
+        self, sequences: Iterable[str], progress: Callable[[Iterable], Iterable] = iter
+    ) -> NDArray[np.float32]:
+        """Return the frequencies in every sequence, (N, D)."""
+        return np.array([self._features(x) for x in progress(sequences)], dtype=np.float32)
+
+    def _features(self, sequence: str) -> NDArray[np.float32]:
+        scopes = [sequence]
+        if self.config.centre_bp:
+            start = (len(sequence) - self.config.centre_bp) // 2
+            scopes.append(sequence[start : start + self.config.centre_bp])
+        if self.config.kind == "gc":
+            return np.array([gc_content(x) for x in scopes], dtype=np.float32)
+        together = self.config.strands == "together"
+        return np.concatenate(
+            [word_frequencies(x, self.config.max_k, together=together) for x in scopes]
+        )
+
+    def fit(
+        self,
+        features_ND: NDArray,
+        labels_NL: NDArray,
+        validation_ND: NDArray | None = None,
+        validation_labels_NL: NDArray | None = None,
+    ) -> "KmerBaseline":
+        """Fit on training rows; the penalty is chosen by the loss on validation rows, if any.
+
+        A label that is the same on all training rows gets its value as a constant score.
+        """
+        self._mean = features_ND.mean(axis=0, dtype=np.float64)
+        scale = features_ND.std(axis=0, dtype=np.float64)
+        self._scale = np.where(scale > 1e-9, scale, np.inf)  # a constant feature says nothing
+        labels_NL = np.asarray(labels_NL, dtype=np.float64)
+        shares = labels_NL.mean(axis=0)
+        self._varies = (shares > 0) & (shares < 1)
+        self._constant = shares
+        problem = RidgeLogistic(self._scaled(features_ND))
+        choose = validation_ND is not None and len(validation_ND) > 0
+        found, best, weights = None, np.inf, None
+        for penalty in PENALTIES if choose else (PENALTY_WITHOUT_VALIDATION,):
+            weights = problem.fit(labels_NL[:, self._varies], penalty, start=weights)
+            loss = 0.0
+            if choose:
+                truth = np.asarray(validation_labels_NL)[:, self._varies]
+                loss = log_loss(truth, predict_logistic(self._scaled(validation_ND), weights))
+            if loss < best:
+                found, best, self.penalty = weights, loss, penalty
+            else:
+                break  # weaker penalties only fit the training rows more closely
+        self._weights = found
+        return self
+
+    def predict(self, features_ND: NDArray) -> NDArray[np.float32]:
+        """Return probabilities, (N, L)."""
+        scores = np.tile(self._constant, (len(features_ND), 1))
+        if len(features_ND) and self._weights is not None:
+            found = predict_logistic(self._scaled(features_ND), self._weights)
+            scores[:, self._varies] = found
+        return scores.astype(np.float32)
+
+    def _scaled(self, features_ND: NDArray) -> NDArray[np.float64]:
+        return (features_ND - self._mean) / self._scale
+
+
+def gc_content(sequence: str) -> float:
+    """Return the share of G and C among the known bases; 0.5 if there are none.
+
+    Example:
+        >>> gc_content("GCANN")
+        0.6666666666666666
+    """
+    gc, at = (sequence.count(a) + sequence.count(b) for a, b in ("GC", "AT"))
+    return gc / (gc + at) if gc + at else 0.5
+
+
+def word_frequencies(sequence: str, max_k: int, *, together: bool) -> NDArray[np.float32]:
+    """Return for k = 1 … `max_k` the share of every word among the words of k known bases.
+
+    Words with an N are not counted. With `together` a word and its reverse complement are one.
+
+    Example:
+        >>> word_frequencies("AACNT", 1, together=False).tolist()
+        [0.5, 0.25, 0.0, 0.25]
+        >>> word_frequencies("AACNT", 1, together=True).tolist()
+        [0.75, 0.25]
+    """
+    bases = _CODES[np.frombuffer(sequence.encode("ascii"), np.uint8)]
+    known = bases < 4
+    words, are_known = np.zeros(len(bases) + 1, np.int64), np.ones(len(bases) + 1, bool)
+    parts = []
+    for k in range(1, max_k + 1):
+        tail = slice(k - 1, None)
+        words = words[: len(bases[tail])] * 4 + bases[tail]
+        are_known = are_known[: len(bases[tail])] & known[tail]
+        counts = np.bincount(words[are_known], minlength=4**k).astype(np.float64)
+        if together:
+            counts = np.bincount(canonical_words(k), weights=counts)
+        parts.append(counts / max(1.0, counts.sum()))
+    return np.concatenate(parts).astype(np.float32)
+
+
+@cache
+def canonical_words(k: int) -> NDArray[np.int64]:
+    """Return for every word of k bases the number that it shares with its reverse complement.
+
+    Example:
+        >>> canonical_words(1).tolist()
+        [0, 1, 1, 0]
+    """
+    words = np.arange(4**k)
+    digits = words[:, None] // 4 ** np.arange(k) % 4  # the last base first
+    reverse = ((3 - digits) * 4 ** np.arange(k)[::-1]).sum(axis=1)
+    return np.unique(np.minimum(words, reverse), return_inverse=True)[1].reshape(-1)

@@ -1,0 +1,88 @@
+"""Ridge logistic regression for many labels at once; scikit-learn's is the oracle of its tests.
+
+All labels share one matrix product, which makes a hundred labels as quick as a few.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+# N rows, D features, K directions in which the features vary, L labels
+
+MAX_ITERATIONS = 300
+TOLERANCE = 1e-5
+"""Largest remaining slope of the objective, after scaling; labels' objectives are means over rows."""
+
+
+class RidgeLogistic:
+    """The rows to fit on, turned once to their principal directions.
+
+    Along those, and scaled by its expected curvature, each weight is nearly independent of the
+    others, so that the search takes tens of steps where word counts as they are take hundreds.
+    The turning changes neither the objective nor its solution.
+    """
+
+    def __init__(self, features_ND: NDArray) -> None:
+        spread, directions = np.linalg.eigh(features_ND.T @ features_ND / len(features_ND))
+        varies = spread > 1e-9 * max(float(spread[-1]), 1e-300)
+        self._spread_K = spread[varies]
+        self._directions_DK = directions[:, varies]
+        turned_NK = features_ND @ self._directions_DK
+        self._matrix = np.column_stack([turned_NK, np.ones(len(features_ND))])
+
+    def fit(
+        self, labels_NL: NDArray, penalty: float, start: NDArray | None = None
+    ) -> NDArray[np.float64]:
+        """Return weights (D + 1, L), the intercept in the last row.
+
+        Each label's objective is its mean log loss plus `penalty / 2` times its squared weights,
+        without the intercept; C in scikit-learn is `1 / (N * penalty)`.
+
+        Args:
+            labels_NL: 0 and 1, both in every column.
+            start: Weights to start from, such as those for a stronger penalty.
+        """
+        matrix, rows = self._matrix, len(self._matrix)
+        share_L = labels_NL.mean(axis=0)
+        ridge = np.full((matrix.shape[1], 1), penalty)
+        ridge[-1] = 0.0
+        spread = np.append(self._spread_K, 1.0)[:, None]
+        scale = 1 / np.sqrt(spread * share_L * (1 - share_L) + ridge)
+        if start is None:
+            turned = np.zeros(scale.shape)
+            turned[-1] = np.log(share_L / (1 - share_L))
+        else:
+            turned = np.vstack([self._directions_DK.T @ start[:-1], start[-1]])
+        if not labels_NL.shape[1]:
+            return self._turned_back(turned)
+
+        def objective(flat: NDArray) -> tuple[float, NDArray]:
+            weights = scale * flat.reshape(scale.shape)
+            logits = matrix @ weights
+            loss = (np.logaddexp(0.0, logits).sum() - (labels_NL * logits).sum()) / rows
+            slope = matrix.T @ (expit(logits) - labels_NL) / rows + ridge * weights
+            return loss + (ridge * weights**2).sum() / 2, (scale * slope).ravel()
+
+        found = minimize(
+            objective,
+            (turned / scale).ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": MAX_ITERATIONS, "gtol": TOLERANCE, "ftol": 0.0, "maxcor": 20},
+        )
+        return self._turned_back(scale * found.x.reshape(scale.shape))
+
+    def _turned_back(self, weights: NDArray) -> NDArray[np.float64]:
+        return np.vstack([self._directions_DK @ weights[:-1], weights[-1]])
+
+
+def predict_logistic(features_ND: NDArray, weights: NDArray) -> NDArray[np.float64]:
+    """Return probabilities, (N, L)."""
+    return expit(features_ND @ weights[:-1] + weights[-1])
+
+
+def log_loss(labels_NL: NDArray, probabilities_NL: NDArray) -> float:
+    """Return the mean log loss in nats over all cells; probabilities are kept off 0 and 1."""
+    p = np.clip(probabilities_NL, 1e-12, 1 - 1e-12)
+    return float(-np.mean(np.where(labels_NL == 1, np.log(p), np.log1p(-p)))) if p.size else 0.0
