@@ -18,10 +18,11 @@ def demo_data(output: Path, seed: int = 0, promoters: int = 300, variants: int =
         variants: Neutral variants, and the most that break a site.
     """
     from dna_bigbird.demo.build import DemoConfig, build_demo
-    from dna_bigbird.demo.writing import write_demo
+    from dna_bigbird.demo.writing import refuse_to_replace_other_files, write_demo
 
     try:
         config = DemoConfig(seed, promoters, variants)
     except ValueError as error:
         raise InputError(f"demo-data: {error}") from None
+    refuse_to_replace_other_files(output)
     write_demo(build_demo(config), output)

@@ -16,6 +16,8 @@ EDGE_BP = 1000
 """Nothing is planted this close to an end of the sequence or to the gap."""
 MIN_SPACING_BP = 1600
 """Least mean distance between start sites, so that promoters never overlap."""
+MIN_PROMOTERS = 20
+"""With fewer, labels that sit at promoters may have no peak at all."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class DemoConfig:
 
     def __post_init__(self) -> None:
         most = sum(end - start for start, end in segments()) // MIN_SPACING_BP
-        if not 2 <= self.promoters <= most:
-            raise ValueError(f"promoters is {self.promoters}, expected 2 to {most}")
+        if not MIN_PROMOTERS <= self.promoters <= most:
+            raise ValueError(f"promoters is {self.promoters}, expected {MIN_PROMOTERS} to {most}")
         if self.variants < 1:
             raise ValueError(f"variants is {self.variants}, expected at least 1")
         if self.seed < 0:

@@ -154,12 +154,12 @@ LABELS: tuple[Label, ...] = (
         "elements with a STAT1, GATA1, FOXA1, MEF2A or EP300 peak",
     ),
     Label("H3K4me3", "Histone", "promoters with at least two kinds of proximal factor, -300..+900"),
-    Label("H3K27ac", "Histone", "+-500 of EP300 elements and -600..+600 of POLR2A promoters"),
+    Label("H3K27ac", "Histone", "+-350 of EP300 elements and -400..+500 of POLR2A promoters"),
     Label(
         "H3K27me3",
         "Histone",
         "promoters without POLR2A that have a REST site 1-3 kb away, -700..+700, "
         "and +-400 of the element with that site",
     ),
-    Label("H3K36me3", "Histone", "+200..+1500 of POLR2A promoters"),
+    Label("H3K36me3", "Histone", "+200..+1200 of POLR2A promoters"),
 )

@@ -182,8 +182,8 @@ def _h3k4me3(rules: Rules) -> list[Peak]:
 
 def _h3k27ac(rules: Rules) -> list[Peak]:
     enhancers = {site.element for site in rules.bound("EP300")}
-    promoters = _at_promoters("H3K27ac", rules.active(), -600, 600)
-    return promoters + _around("H3K27ac", enhancers, rules, 500)
+    promoters = _at_promoters("H3K27ac", rules.active(), -400, 500)
+    return promoters + _around("H3K27ac", enhancers, rules, 350)
 
 
 def _h3k27me3(rules: Rules) -> list[Peak]:
@@ -194,7 +194,7 @@ def _h3k27me3(rules: Rules) -> list[Peak]:
 
 
 def _h3k36me3(rules: Rules) -> list[Peak]:
-    return _at_promoters("H3K36me3", rules.active(), 200, 1500)
+    return _at_promoters("H3K36me3", rules.active(), 200, 1200)
 
 
 def _merged(peaks: list[Peak], length: int) -> list[Peak]:

@@ -47,7 +47,7 @@ def draw_variants(
 ) -> list[Variant]:
     """Draw up to `count` variants that break a site, one for every decoy, `count` neutral ones.
 
-    Sites that are the only copy in their element come first among those to break.
+    Half of the sites to break are the only copy in their element, as far as there are any.
 
     Returns:
         Variants sorted by position, at most one a position.
@@ -99,9 +99,11 @@ def _breaking(
 ) -> list[Variant]:
     by_name = {element.name: element for element in elements}
     candidates = [(site, by_name[site.element].copies(site.factor)) for site in users]
-    order = sorted(rng.permutation(len(candidates)), key=lambda i: candidates[i][1] > 1)
+    shuffled = rng.permutation(len(candidates))
+    alone = [i for i in shuffled if candidates[i][1] == 1]
+    beside = [i for i in shuffled if candidates[i][1] > 1]
     variants = []
-    for index in order:
+    for index in alone[: count // 2] + beside + alone[count // 2 :]:
         site, copies = candidates[index]
         motif = motifs[site.factor]
         offset, base = motif.worst_change(_read(sequence, site))

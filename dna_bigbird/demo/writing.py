@@ -5,9 +5,19 @@ from pathlib import Path
 from dna_bigbird.demo import background, grammar
 from dna_bigbird.demo.build import Demo
 from dna_bigbird.demo.motifs import load_motifs
+from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_directory
 
 LINE_BP = 100
+FILES = (
+    "demo.fa",
+    "promoters.bed",
+    "peaks",
+    "peaks.tsv",
+    "variants.vcf",
+    "truth.tsv",
+    "README.md",
+)
 TRUTH_COLUMNS = ("kind", "name", "start", "end", "strand", "belongs_to", "note")
 VCF_HEADER = f"""\
 ##fileformat=VCFv4.2
@@ -29,7 +39,11 @@ def write_demo(demo: Demo, folder: Path) -> None:
 
     The files are described in `docs/demo-data.md`. Intervals in them are 0-based and half-open,
     except in `variants.vcf`.
+
+    Raises:
+        InputError: If the folder holds files that are not the demo's; they would be lost.
     """
+    refuse_to_replace_other_files(Path(folder))
     with atomic_directory(Path(folder)) as out:
         sequence = demo.sequence
         lines = [sequence[i : i + LINE_BP] for i in range(0, len(sequence), LINE_BP)]
@@ -44,6 +58,19 @@ def write_demo(demo: Demo, folder: Path) -> None:
         _write(out / "variants.vcf", variants_vcf(demo))
         _write(out / "truth.tsv", _table([TRUTH_COLUMNS, *truth_rows(demo)]))
         _write(out / "README.md", readme(demo))
+
+
+def refuse_to_replace_other_files(folder: Path) -> None:
+    """Raise an InputError if a folder holds more than a demo and the indexes made beside it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: this is a file; expected a folder to write the demo into")
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        known = path.name in FILES or path.name in ("demo.fa.fai", ".snakemake_timestamp")
+        if not known:
+            raise InputError(
+                f"{folder}: the folder holds {path.name}, which is no file of the demo and would "
+                "be lost; name a new or empty folder"
+            )
 
 
 def promoters_bed(demo: Demo) -> str:
