@@ -1,0 +1,308 @@
+"""pretrain, evaluate-lm, finetune and evaluate, as the workflow calls them, on a toy genome."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.scores import read_scores
+from dna_bigbird.inference import load_bundle
+from dna_bigbird.tasks.run_folder import list_checkpoints, read_checkpoint
+
+MOTIF = "GCGCCGTATAAAAGGGGCGCAGCC"
+MODEL = (
+    "--model.hidden_size 16 --model.num_layers 2 --model.num_heads 2 --model.ffn_size 32 "
+    "--model.max_tokens 96 --model.block_size 8 --model.num_random 1"
+)
+STEPS = (
+    "--training.batch_size 8 --training.learning_rate 0.003 --training.warmup_steps 3 "
+    "--training.log_every 5 --threads 1"
+)
+PRETRAIN = (
+    f"pretrain --train train.h5 --validation validation.h5 --tokenizer bpe.model --seed 1 {MODEL} "
+    f"{STEPS} --training.max_steps 20 --training.validate_every 10 --training.validation_examples 12"
+)
+FINETUNE = (
+    f"finetune --genome toy.fa --data set.h5 --pretrained pretrained --seed 1 {STEPS} "
+    "--training.max_steps 20 --training.validate_every 10 --head.pooling mean"
+)
+
+
+def run(line: str) -> None:
+    main(line.split())
+
+
+def refused(line: str, capsys) -> str:
+    """Run a command that must fail as a user error; return what it says."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        run(line)
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder in which everything was run once; tests write only to names of their own."""
+    folder = tmp_path_factory.mktemp("project")
+    rng = np.random.default_rng(0)
+    letters = rng.choice(list("ACGT"), 60_000)
+    sites = np.arange(500, 59_600, 400)
+    for site in sites:
+        letters[site - 30 : site - 30 + len(MOTIF)] = list(MOTIF)
+    (folder / "toy.fa").write_text(f">chr1\n{''.join(letters)}\n")
+    (folder / "sites.bed").write_text(
+        "".join(f"chr1\t{s}\t{s + 1}\tsite{s}\t0\t+\n" for s in sites)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        sizes = (
+            "--documents.passes 2 --documents.min_sentences 4 --documents.max_sentences 8 "
+            "--documents.min_sentence_bp 80 --documents.max_sentence_bp 160 "
+            "--documents.max_start_bp 500"
+        )
+        regions = {"train": "1-40000", "validation": "40001-50000", "test": "50001-60000"}
+        for split, region in regions.items():
+            run(
+                f"documents --genome toy.fa --regions [chr1:{region}] --output {split}.bed.gz "
+                f"--seed 1 {sizes}"
+            )
+            if split == "train":
+                run(
+                    "train-tokenizer --genome toy.fa --documents train.bed.gz --output bpe.model "
+                    "--metrics bpe.json --seed 1 --tokenizer.vocab_size 128"
+                )
+            run(
+                f"tokenize --genome toy.fa --documents {split}.bed.gz --tokenizer bpe.model "
+                f"--output {split}.h5 --assembly demo-toy"
+            )
+        run(f"{PRETRAIN} --output pretrained --checkpoints checkpoints/pretrained")
+        run(
+            "evaluate-lm --model pretrained --train train.h5 --test test.h5 --output final/pretrained "
+            "--report report/lm.json --seed 1 --examples 20"
+        )
+        run(
+            "promoter-set --genome toy.fa --sites sites.bed --output set.h5 --assembly demo-toy "
+            "--seed 1 --upstream 150 --downstream 50 "
+            "--split.validation [chr1:40001-50000] --split.test [chr1:50001-60000]"
+        )
+        run("baseline --genome toy.fa --data set.h5 --output kmer.h5 --seed 1 --kmer.max_k 3")
+        run(f"{FINETUNE} --output promoter --checkpoints checkpoints/promoter")
+        run(
+            "evaluate --genome toy.fa --model promoter --data set.h5 --baselines.kmer kmer.h5 "
+            "--output final/promoter --report report/promoter --seed 1 --replicates 50"
+        )
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def in_project(project, monkeypatch):
+    monkeypatch.chdir(project)
+
+
+def metrics_of(folder) -> dict:
+    return json.loads((folder / "metrics.json").read_text())
+
+
+def bytes_of(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_pretrained_bundle_says_what_it_is(project):
+    bundle = load_bundle(project / "pretrained")
+    assert bundle.config["task"] == "pretraining"
+    assert bundle.config["assembly"] == "demo-toy"
+    assert bundle.config["semi_synthetic"] is True
+    assert bundle.config["encoder"]["vocab_size"] == bundle.tokenizer.vocab_size == 128
+    assert bundle.metrics["split"] == "validation"
+    assert bundle.metrics["step"] in (10, 20)
+    assert 1 < bundle.metrics["bits_per_base_masked"] < 4
+    assert "Semi-synthetic" in (project / "pretrained" / "README.md").read_text()
+    history = (project / "pretrained" / "history.tsv").read_text().splitlines()
+    assert history[0] == "step\tsplit\tname\tvalue"
+    best = f"{bundle.metrics['step']}\tvalidation\tbits_per_base_masked\t"
+    assert any(line.startswith(best) for line in history)
+
+
+def test_equal_runs_give_equal_bytes(project):
+    run(f"{PRETRAIN} --output again/pretrained --checkpoints again/ck1")
+    assert bytes_of(project / "again/pretrained") == bytes_of(project / "pretrained")
+    run(f"{FINETUNE} --output again/promoter --checkpoints again/ck2 --training.workers 1")
+    assert bytes_of(project / "again/promoter") == bytes_of(project / "promoter")
+
+
+def test_language_scores_stand_beside_their_baselines(project):
+    metrics = metrics_of(project / "final/pretrained")
+    assert metrics["split"] == "test"
+    assert metrics["n_examples"] == 20
+    low, value, high = (metrics[f"bits_per_base_masked{end}"] for end in ("_low", "", "_high"))
+    assert low < value < high
+    masked = {n for n, t in metrics["baselines"].items() if "bits_per_base_masked" in t}
+    causal = {n for n, t in metrics["baselines"].items() if "bits_per_base_causal" in t}
+    assert {n.rpartition("_")[2] for n in masked} == {"masked"}
+    assert {n.rpartition("_")[2] for n in causal} == {"causal"}
+    assert "token_unigram_masked" in masked
+    report = json.loads((project / "report/lm.json").read_text())
+    assert all(table["description"] for table in report["baselines"].values())
+    card = (project / "final/pretrained/README.md").read_text()
+    assert "token_unigram_masked" in card
+    weights = project / "final/pretrained/model.safetensors"
+    assert weights.read_bytes() == (project / "pretrained/model.safetensors").read_bytes()
+
+
+def test_promoter_scores_against_sklearn(project):
+    labelled = LabelledSet(project / "set.h5")
+    test = labelled.rows("test")
+    labels = labelled.labels[test, 0]
+    metrics = metrics_of(project / "final/promoter")
+    assert metrics["n"] == len(test)
+    assert metrics["n_positive"] == labels.sum()
+    assert (metrics["split"], metrics["seed"], metrics["strand"]) == ("test", 1, "both")
+    files = {"": "report/promoter/scores.h5", "kmer": "kmer.h5"}
+    for name, file in files.items():
+        table = metrics["baselines"][name] if name else metrics
+        scores = read_scores(project / file).of(test)[:, 0]
+        assert table["auroc"] == pytest.approx(roc_auc_score(labels, scores), abs=1e-6)
+        expected = average_precision_score(labels, scores)
+        assert table["auprc"] == pytest.approx(expected, abs=1e-6)
+        assert table["auroc_low"] <= table["auroc"] <= table["auroc_high"]
+    row = (project / "report/promoter/per_label.tsv").read_text().splitlines()
+    values = dict(zip(row[0].split("\t"), row[1].split("\t"), strict=True))
+    assert float(values["kmer_auroc"]) == metrics["baselines"]["kmer"]["auroc"]
+    assert values["label"] == "promoter"
+    curves = (project / "report/promoter/curves.tsv").read_text()
+    assert {line.split("\t")[1] for line in curves.splitlines()[1:]} == {"model", "kmer", "chance"}
+    card = (project / "final/promoter/README.md").read_text()
+    assert "random_base" in card
+    assert "kmer" in card
+    assert load_bundle(project / "final/promoter").config["window_bp"] == 200
+
+
+def test_fine_tuning_starts_from_the_pretrained_encoder(project):
+    """With no learning to speak of the encoder stays what it was; from scratch it is another."""
+    few = "--training.learning_rate 1e-12 --training.max_steps 2 --training.validate_every 2"
+    line = FINETUNE.replace("--training.max_steps 20 --training.validate_every 10", "")
+    line = line.replace("--training.warmup_steps 3", "--training.warmup_steps 0")
+    run(f"{line} {few} --output still --checkpoints ck/still")
+    run(f"{line} {few} --output scratch --checkpoints ck/scratch --from_scratch true")
+    words = {
+        name: load_bundle(project / name).model.encoder.word.weight.detach().numpy()
+        for name in ("pretrained", "still", "scratch")
+    }
+    assert np.allclose(words["still"], words["pretrained"], atol=1e-6)
+    assert np.abs(words["scratch"] - words["pretrained"]).mean() > 0.01
+    assert load_bundle(project / "scratch").config["initial_weights"] == "random"
+
+
+def test_a_store_of_another_tokenizer_is_refused(project, capsys):
+    run(
+        "train-tokenizer --genome toy.fa --documents train.bed.gz --output other.model "
+        "--metrics other.json --seed 1 --tokenizer.vocab_size 100"
+    )
+    line = PRETRAIN.replace("bpe.model", "other.model")
+    message = refused(f"{line} --output x --checkpoints ck/x", capsys)
+    assert "train.h5: made with another tokenizer than other.model" in message
+
+
+def test_windows_that_do_not_fit_are_refused_before_training(project, capsys):
+    run(
+        "promoter-set --genome toy.fa --sites sites.bed --output long.h5 --assembly demo-toy "
+        "--upstream 800 --downstream 200 "
+        "--split.validation [chr1:40001-50000] --split.test [chr1:50001-60000]"
+    )
+    line = FINETUNE.replace("set.h5", "long.h5")
+    message = refused(f"{line} --output x --checkpoints ck/x", capsys)
+    assert "long.h5: row" in message
+    assert "the model reads at most 96" in message
+    assert "--model.max_tokens" in message
+    assert not (project / "x").exists()
+    assert not (project / "ck/x").exists()
+
+
+def test_a_set_without_validation_rows_is_refused(project, capsys):
+    run(
+        "promoter-set --genome toy.fa --sites sites.bed --output whole.h5 --assembly demo-toy "
+        "--upstream 150 --downstream 50 --split.test [chr1:50001-60000]"
+    )
+    line = FINETUNE.replace("set.h5", "whole.h5")
+    assert "whole.h5: no row in the validation split" in refused(
+        f"{line} --output x --checkpoints ck/x", capsys
+    )
+
+
+def test_bundles_and_sets_that_do_not_belong_together_are_refused(project, capsys):
+    common = "--output x --report y"
+    message = refused(f"evaluate --genome toy.fa --model pretrained --data set.h5 {common}", capsys)
+    assert "pretrained: a pretrained model without a label head" in message
+    message = refused(
+        f"evaluate-lm --model promoter --train train.h5 --test test.h5 {common}", capsys
+    )
+    assert "promoter: a promoter model; expected a pretrained one" in message
+    run(
+        "promoter-set --genome toy.fa --sites sites.bed --output small.h5 --assembly demo-toy "
+        "--upstream 100 --downstream 50 "
+        "--split.validation [chr1:40001-50000] --split.test [chr1:50001-60000]"
+    )
+    message = refused(f"evaluate --genome toy.fa --model promoter --data small.h5 {common}", capsys)
+    assert "small.h5: its window_bp is 150, that of promoter 200" in message
+    run("baseline --genome toy.fa --data small.h5 --output small_kmer.h5 --kmer.max_k 2")
+    message = refused(
+        "evaluate --genome toy.fa --model promoter --data set.h5 --baselines.kmer small_kmer.h5 "
+        + common,
+        capsys,
+    )
+    assert "small_kmer.h5: scores of another labelled set than set.h5" in message
+
+
+def start(line: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "dna_bigbird", *line.split()],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+
+
+def ends_within(process: subprocess.Popen, seconds: float) -> bool:
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_it_ends_the_same(project):
+    """SIGKILL at 20 moments of one run, most of them while a checkpoint is written."""
+    rng = np.random.default_rng(0)
+    line = PRETRAIN.replace("max_steps 20", "max_steps 400").replace("every 10", "every 40")
+    line += " --training.checkpoint_every_steps 1"
+    killed = 0
+    for _ in range(20):
+        process = start(f"{line} --output killed --checkpoints ck/killed")
+        before = set((project / "ck/killed").glob("step_*"))
+        while not ends_within(process, 0.02):
+            if set((project / "ck/killed").glob("step_*")) - before:
+                break  # it trains now
+        if not ends_within(process, float(rng.uniform(0, 0.3))):
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed += 1
+    assert killed > 10
+    assert start(f"{line} --output killed --checkpoints ck/killed").wait() == 0
+    run(f"{line} --output undisturbed --checkpoints ck/undisturbed")
+    assert bytes_of(project / "killed") == bytes_of(project / "undisturbed")
+    steps = [
+        read_checkpoint(list_checkpoints(project / f"ck/{n}", "step")[-1])
+        for n in ("killed", "undisturbed")
+    ]
+    moments = [s["optimizer_states"][0]["state"] for s in steps]
+    for i, state in moments[0].items():
+        assert all(value.equal(moments[1][i][key]) for key, value in state.items())
