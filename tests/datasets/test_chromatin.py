@@ -10,7 +10,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.chromatin import ChromatinConfig, build_bins
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
-from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome import Genome
 
 ALLOWED = ["--allow_empty_labels=true"]
 HEADER = "label\tgroup\tcell\tpath\tprefix\n"
@@ -249,4 +249,3 @@ def test_real_bins_equal_the_independently_built_table(real_data, tmp_path):
     assert len(rows) == 5611
     assert ours == {(int(r["start"]), frozenset(r["labels"].split(","))) for r in rows}
     assert (bins.labels.sum(axis=0) >= 50).sum() == 124
-    assert Interval("chr22", 16102400, 16102600).length == 200
