@@ -57,6 +57,7 @@ PIPELINE = [
     "tokenizer",
     "tokenize",
     "pretrain",
+    "evaluate_lm",
     "lift",
     "sites",
     "set",

@@ -142,7 +142,7 @@ def history_figure(
         lines: Baselines as (name, value), drawn across.
     """
     with style():
-        fig = new_figure(4.6, 3.5 + 0.19 * len(lines), tag)
+        fig = new_figure(4.6, 3.5 + (0.19 * (len(lines) + 3) if lines else 0), tag)
         ax = fig.add_subplot()
         for split, colour, dots, width in (
             ("train", SKY, "", 1.3),
@@ -151,6 +151,7 @@ def history_figure(
             points = [(r.step, r.value) for r in rows if r.name == name and r.split == split]
             if points:
                 x, y = np.array(sorted(points)).T
+                dots = dots or ("." if len(x) == 1 else "")
                 ax.plot(x, y, color=colour, lw=width, marker=dots, ms=3.5, label=split)
                 at = np.flatnonzero(x == chosen_step) if split == "validation" else []
                 if len(at):
@@ -165,17 +166,17 @@ def history_figure(
             (GREY, (0, (6, 2))),
             (DARK, (0, (1, 2))),
         ]
-        across = [
+        for (text, value), (colour, line) in zip(lines, looks * len(lines), strict=False):
             ax.axhline(value, color=colour, ls=line, lw=1.5, label=f"{text}: {value:.3f}")
-            for (text, value), (colour, line) in zip(lines, looks * len(lines), strict=False)
-        ]
         ax.set(xlabel="optimizer step", ylabel=ylabel, title=title)
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         ax.margins(x=0.02, y=0.08)
         ax.locator_params(axis="x", nbins=6)
-        ax.legend(handles=[h for h in ax.get_legend_handles_labels()[0] if h not in across])
-        if across:
-            fig.legend(handles=across, loc="outside lower left")
+        ax.ticklabel_format(axis="y", useOffset=False)
+        if lines:
+            fig.legend(loc="outside lower left")  # beside so many lines none may hide one
+        else:
+            ax.legend()
     return fig
 
 
@@ -252,7 +253,7 @@ def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
         memory = np.array([s.max_rss_mb for s in stages]) / 1024
         for ax, values, colour, text in (
             (left, seconds, MODEL, lambda v: duration(v)),
-            (right, memory, GREEN, lambda v: f"{v:.2f}"),
+            (right, memory, GREEN, lambda v: f"{v:.2f} GiB" if v >= 1 else f"{v * 1024:,.0f} MiB"),
         ):
             ax.barh(y, np.nan_to_num(values), color=colour, height=0.68)
             for at, value in zip(y, values, strict=True):

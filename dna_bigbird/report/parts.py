@@ -46,7 +46,7 @@ def counts(metrics: dict) -> str:
         ("n_masked_tokens", "masked tokens"),
         ("n_masked_bp", "masked bp"),
     ):
-        if is_number(metrics.get(key)):
+        if is_number(metrics.get(key)) and not (key == "n_labels_undefined" and metrics[key] == 0):
             parts.append(f"{shown(metrics[key])} {text}")
     return ", ".join([*parts, f"{metrics.get('split', '?')} split", f"seed {metrics.get('seed')}"])
 

@@ -10,6 +10,7 @@ SEMI_SYNTHETIC = (
 )
 MASKED_BITS = "bits_per_base_masked"
 UNIGRAM = "token_unigram_masked"
+NOT_WORTH = " On these data the network is not shown to be worth its cost."
 UNCLEAR = "so this test set cannot tell the two apart with confidence"
 SMALL_STEPS = 100_000
 """Below this many pretraining steps the report calls the run small."""
@@ -112,10 +113,7 @@ def verdict(
     if won == "model":
         return f"The model {verb}: {pair}{found.why}."
     pair = f"{what} {shown(baseline.value)} of {baseline_name} against the model's {shown(model.value)}"
-    return (
-        f"The baseline {verb}: {pair}{found.why}. "
-        "On these data the network is not shown to be worth its cost."
-    )
+    return f"The baseline {verb}: {pair}{found.why}.{NOT_WORTH}"
 
 
 def against_chance(model: Score, *, chance: float = 0.5) -> str:
@@ -123,10 +121,10 @@ def against_chance(model: Score, *, chance: float = 0.5) -> str:
     if not (is_number(model.value) and model.has_interval):
         return ""
     if model.low > chance:
-        return f"The interval lies above {chance:g}, the score of guessing."
+        return f"The model's interval lies above {chance:g}, the score of guessing."
     if model.high < chance:
-        return f"The whole interval lies below {chance:g}: worse than guessing."
-    return f"The interval includes {chance:g}: not shown to be better than guessing."
+        return f"The model's whole interval lies below {chance:g}: worse than guessing."
+    return f"The model's interval includes {chance:g}: not shown to be better than guessing."
 
 
 def bits_of(entry: object) -> Score:
@@ -175,7 +173,7 @@ def language_verdict(metrics: dict) -> str:
     found = {name: bits_of(entry) for name, entry in metrics.get("baselines", {}).items()}
     found = {name: score for name, score in found.items() if is_number(score.value)}
     causal = sorted((n for n in found if "causal" in n), key=lambda n: found[n].value)
-    sentences = []
+    sentences: list[str] = []
     for name in dict.fromkeys([UNIGRAM, strongest_masked(metrics)[0]]):
         if name not in found:
             continue
@@ -202,7 +200,11 @@ def language_verdict(metrics: dict) -> str:
             "different question from filling masked tokens, so the two stand side by side and are "
             "not ranked."
         )
-    return " ".join(sentences) or "No n-gram baseline was run, so the number stands alone."
+    said_once = [
+        x.removesuffix(NOT_WORTH) if NOT_WORTH in "".join(sentences[i + 1 :]) else x
+        for i, x in enumerate(sentences)
+    ]
+    return " ".join(said_once) or "No n-gram baseline was run, so the number stands alone."
 
 
 def scale(parameters: object, steps: object, batch: object, covered_bp: object) -> str:

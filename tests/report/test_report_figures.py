@@ -78,3 +78,14 @@ def test_command_without_results_leaves_no_file(tmp_path, capsys):
         main(["report", *arguments, "--config_file", str(tmp_path / "config.yaml")])
     assert "no such results folder" in capsys.readouterr().err
     assert not (tmp_path / "report.html").exists()
+
+
+def test_stages_stand_in_the_order_of_the_workflow(run):
+    labels = [
+        t.get_text() for t in run.gallery.figures["time_and_memory"].axes[0].get_yticklabels()
+    ]
+    wanted = ["demo_data", "genome", "documents", "train_tokenizer", "tokenize", "pretrain"]
+    assert labels[:6] == wanted
+    assert labels[6] == "evaluate_lm"
+    assert labels.index("baseline_promoter") < labels.index("finetune_promoter")
+    assert labels[-1] == "predict_promoter"

@@ -59,7 +59,7 @@ def test_lower_can_be_better():
 
 def test_against_chance():
     assert against_chance(Score(0.6, 0.52, 0.7)) == (
-        "The interval lies above 0.5, the score of guessing."
+        "The model's interval lies above 0.5, the score of guessing."
     )
     assert "not shown to be better" in against_chance(Score(0.6, 0.49, 0.7))
     assert "worse than guessing" in against_chance(Score(0.4, 0.3, 0.45))
@@ -109,3 +109,10 @@ def test_the_interval_of_the_difference_decides_where_there_is_one():
     assert "[-0.010, +0.030] includes 0" in text
     assert badge(HIGH, LOW, gain=unclear) == "model ahead, not clearly"
     assert badge(NEAR, HIGH, gain=clear) == "model wins"
+
+
+def test_two_lost_comparisons_draw_one_conclusion():
+    baselines = {"token_unigram_masked": 1.9, "token_bigram_informed_masked": 1.8}
+    text = language_verdict({"bits_per_base_masked": 2.0, "baselines": baselines})
+    assert text.count("The baseline wins: ") == 2
+    assert text.count("not shown to be worth its cost") == 1
