@@ -68,9 +68,20 @@ class Workflow:
         return "changed.yaml"
 
 
+def copy_of_the_workflow(folder: Path) -> Workflow:
+    for name in ("Snakefile", "environment.yml"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("workflow", "config", "data_specs", "profiles/default"):
+        shutil.copytree(ROOT / name, folder / name)
+    return Workflow(folder)
+
+
 @pytest.fixture
 def workflow(tmp_path) -> Workflow:
-    shutil.copy(ROOT / "Snakefile", tmp_path)
-    for name in ("workflow", "config", "data_specs", "profiles/default"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    return Workflow(tmp_path)
+    return copy_of_the_workflow(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def new_workflow(tmp_path_factory):
+    """Makes as many separate copies as a module needs."""
+    return lambda name: copy_of_the_workflow(tmp_path_factory.mktemp(name))
