@@ -1,5 +1,6 @@
 """One call for every pattern and every backend."""
 
+import torch
 from torch import Tensor
 
 from dna_bigbird.attention.backends.dense import dense
@@ -25,7 +26,8 @@ def attend(
         pattern: For ceil(length / block_size) blocks and as many heads.
         key_padding_mask: (batch, length), True = padding, anywhere in the sequence.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
-        backend: 'dense' (oracle), 'gather', or 'auto' (gather).
+        backend: 'dense' (the oracle, O(length²)), 'gather' (O(length)), or 'auto': the fastest
+            that serves every pattern, now 'gather'. The choice never changes the function.
 
     Returns:
         (batch, heads, length, head_dim); zero for a query that sees no key.
@@ -45,11 +47,14 @@ def attend(
             f"the pattern is for {pattern.num_heads} heads and {pattern.num_blocks} blocks of "
             f"{pattern.block_size}; got {heads} heads and {length} tokens = {blocks} blocks"
         )
-    if key_padding_mask is not None and key_padding_mask.shape != (batch, length):
+    if key_padding_mask is not None and (
+        key_padding_mask.shape != (batch, length) or key_padding_mask.dtype != torch.bool
+    ):
         raise ValueError(
-            f"key_padding_mask must be {(batch, length)}, got {tuple(key_padding_mask.shape)}"
+            f"key_padding_mask must be bool {(batch, length)}, True = padding; got "
+            f"{key_padding_mask.dtype} {tuple(key_padding_mask.shape)}"
         )
     name = "gather" if backend == "auto" else backend
     if name not in BACKENDS:
-        raise ValueError(f"backend must be auto, {', '.join(BACKENDS)}; got {backend!r}")
+        raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")
     return BACKENDS[name](q, k, v, pattern, key_padding_mask, dropout_p)

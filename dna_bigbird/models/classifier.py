@@ -1,5 +1,7 @@
 """A label head on the encoder."""
 
+# B batch, T tokens, L labels
+
 import torch
 from torch import Tensor, nn
 
@@ -9,15 +11,25 @@ from dna_bigbird.models.heads import LabelHead
 
 
 class SequenceClassifier(nn.Module):
-    """Tokens to one logit a label: promoters (one label), chromatin (many)."""
+    """Tokens to one logit a label: promoters (one label), chromatin (many).
+
+    Args:
+        seed: Of the weights. The encoder's depend on nothing else but `config`.
+
+    Raises:
+        ValueError: If there is no label.
+    """
 
     def __init__(
         self, config: EncoderConfig, num_labels: int, head: HeadConfig | None = None, seed: int = 0
     ) -> None:
         super().__init__()
-        self.encoder = Encoder(config)
+        if num_labels < 1:
+            raise ValueError(f"a classifier needs at least one label, got {num_labels}")
+        generator = torch.Generator().manual_seed(seed)
+        self.encoder = Encoder(config, generator)
         self.head = LabelHead(config.hidden_size, num_labels, head or HeadConfig())
-        initialise(self, torch.Generator().manual_seed(seed))
+        initialise(self.head, generator)
 
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return logits (batch, labels)."""

@@ -1,16 +1,20 @@
 """The encoder: embeddings and post-norm BigBird layers (specification §1.5)."""
 
-# B batch, T tokens, E hidden size
+# B batch, T tokens, P packed tokens (models/packing.py), E hidden size
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dna_bigbird.attention.cores import BigBirdItc
+from dna_bigbird.attention.cores import BigBirdItc, Group
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.packing import Packing
 
 NORM_EPS = 1e-12
 INIT_STD = 0.02
+NUM_SEGMENTS = 2
 
 
 def initialise(module: nn.Module, generator: torch.Generator) -> None:
@@ -25,7 +29,7 @@ def initialise(module: nn.Module, generator: torch.Generator) -> None:
 
 
 class EncoderLayer(nn.Module):
-    """x → LN(x + drop(attention(x))) → LN(y + drop(FFN(y)))."""
+    """x → y = LN(x + drop(attention(x))) → LN(y + drop(FFN(y)))."""
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
@@ -45,28 +49,34 @@ class EncoderLayer(nn.Module):
         self.ffn_norm = nn.LayerNorm(config.hidden_size, eps=NORM_EPS)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x_BTE: Tensor, is_padding_BT: Tensor | None) -> Tensor:
-        """Return the layer's output (batch, tokens, hidden)."""
-        y = self.attention_norm(x_BTE + self.dropout(self.attention(x_BTE, is_padding_BT)))
-        return self.ffn_norm(y + self.dropout(self.ffn_out(self.activation(self.ffn_in(y)))))
+    def forward(self, x_PE: Tensor, groups: Sequence[Group]) -> Tensor:
+        """Return the layer's output (packed tokens, hidden)."""
+        y_PE = self.attention_norm(x_PE + self.dropout(self.attention.packed(x_PE, groups)))
+        ffn_PE = self.ffn_out(self.activation(self.ffn_in(y_PE)))
+        return self.ffn_norm(y_PE + self.dropout(ffn_PE))
 
 
 class Encoder(nn.Module):
     """Tokens to hidden states.
 
-    Rows of a batch are computed in groups of equal number of blocks, each with the pattern of its
-    own length, so a sequence gives the same states alone and beside longer ones.
+    Each sequence of a batch has the pattern of its own number of blocks, so it gives the same
+    states alone and beside longer ones. The pattern of a layer depends on `pattern_seed`, the
+    layer, the head and the number of blocks, and is the same in training and evaluation.
+
+    Args:
+        generator: Draws the weights; by default one seeded with 0.
     """
 
-    def __init__(self, config: EncoderConfig) -> None:
+    def __init__(self, config: EncoderConfig, generator: torch.Generator | None = None) -> None:
         super().__init__()
         self.config = config
         self.word = nn.Embedding(config.vocab_size, config.hidden_size)
         self.position = nn.Embedding(config.max_tokens, config.hidden_size)
-        self.segment = nn.Embedding(2, config.hidden_size)
+        self.segment = nn.Embedding(NUM_SEGMENTS, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, eps=NORM_EPS)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config, i) for i in range(config.num_layers))
+        initialise(self, generator or torch.Generator().manual_seed(0))
 
     def forward(
         self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor | None = None
@@ -74,44 +84,36 @@ class Encoder(nn.Module):
         """Return hidden states (batch, tokens, hidden); those of padding are zero.
 
         Args:
-            is_padding_BT: True = padding, at the right only.
+            is_padding_BT: True = padding. It stands at the right; padding between tokens is
+                hidden too, but counts for the length of its sequence.
+            segment_ids_BT: 0 or 1, the sentence of a pair; by default all 0.
 
         Raises:
-            ValueError: If a sequence is longer than `max_tokens`.
+            ValueError: If a sequence is longer than `max_tokens` or the shapes differ.
         """
-        lengths = (~is_padding_BT).sum(dim=1)
-        longest = int(lengths.max())
-        if longest > self.config.max_tokens:
-            raise ValueError(
-                f"a sequence has {longest} tokens, the model reads at most {self.config.max_tokens}"
-            )
-        if segment_ids_BT is None:
-            segment_ids_BT = torch.zeros_like(token_ids_BT)
-        blocks = -(-lengths // self.config.block_size)
-        counts = blocks.unique().tolist()
-        out = None
-        for count in counts:
-            rows = slice(None) if len(counts) == 1 else (blocks == count).nonzero().squeeze(1)
-            width = min(count * self.config.block_size, token_ids_BT.shape[1])
-            width = min(width, int(lengths[rows].max()))
-            states = self._same_blocks(
-                token_ids_BT[rows, :width],
-                is_padding_BT[rows, :width],
-                segment_ids_BT[rows, :width],
-            )
-            if out is None:
-                out = states.new_zeros((*token_ids_BT.shape, states.shape[-1]))
-            out[rows, :width] = states
-        return out
-
-    def _same_blocks(self, token_ids: Tensor, is_padding: Tensor, segment_ids: Tensor) -> Tensor:
-        positions = torch.arange(token_ids.shape[1], device=token_ids.device)
-        x = self.word(token_ids) + self.segment(segment_ids) + self.position(positions)
-        x = self.norm(self.dropout(x))
-        mask = is_padding if bool(is_padding.any()) else None
+        for name, given in (("is_padding", is_padding_BT), ("segment_ids", segment_ids_BT)):
+            if given is not None and given.shape != token_ids_BT.shape:
+                raise ValueError(
+                    f"{name} is {tuple(given.shape)}, token_ids {tuple(token_ids_BT.shape)}"
+                )
+        packing = Packing.of(is_padding_BT, self.config.block_size, self.config.max_tokens)
+        x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
         for layer in self.layers:
-            if self.config.gradient_checkpointing and self.training:
-                x = checkpoint(layer, x, mask, use_reentrant=False)
+            if self.config.gradient_checkpointing and torch.is_grad_enabled():
+                x_PE = checkpoint(layer, x_PE, packing.groups, use_reentrant=False)
             else:
-                x = layer(x, mask)
-        return x if mask is None else x.masked_fill(mask[..., None], 0.0)
+                x_PE = layer(x_PE, packing.groups)
+        return packing.unpack(x_PE)
+
+    def _embed(
+        self, packing: Packing, token_ids_BT: Tensor, segment_ids_BT: Tensor | None
+    ) -> Tensor:
+        """Return LN(drop(word + position + segment)): (packed tokens, hidden)."""
+        # Padding in the last block may stand behind the last position.
+        positions_P = packing.positions().clamp(max=self.config.max_tokens - 1)
+        x_PE = self.word(packing.pack(token_ids_BT)) + self.position(positions_P)
+        if segment_ids_BT is None:
+            x_PE = x_PE + self.segment.weight[0]
+        else:
+            x_PE = x_PE + self.segment(packing.pack(segment_ids_BT))
+        return self.norm(self.dropout(x_PE))

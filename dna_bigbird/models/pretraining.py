@@ -1,5 +1,7 @@
 """The pretraining model: masked tokens and next-sentence prediction."""
 
+# B batch, T tokens, E hidden size, P predicted positions, V vocabulary
+
 import torch
 from torch import Tensor, nn
 
@@ -9,15 +11,21 @@ from dna_bigbird.models.heads import MlmHead, Pooler
 
 
 class PretrainingModel(nn.Module):
-    """Encoder with the tied MLM head and the NSP head."""
+    """Encoder with the tied MLM head and the NSP head (specification §1.6).
+
+    Args:
+        seed: Of the weights. The encoder's depend on nothing else but `config`.
+    """
 
     def __init__(self, config: EncoderConfig, seed: int = 0) -> None:
         super().__init__()
-        self.encoder = Encoder(config)
+        generator = torch.Generator().manual_seed(seed)
+        self.encoder = Encoder(config, generator)
         self.mlm = MlmHead(config.hidden_size, config.vocab_size)
         self.pooler = Pooler(config.hidden_size)
         self.nsp = nn.Linear(config.hidden_size, 2)
-        initialise(self, torch.Generator().manual_seed(seed))
+        for head in (self.mlm, self.pooler, self.nsp):
+            initialise(head, generator)
 
     def forward(
         self,
@@ -29,9 +37,13 @@ class PretrainingModel(nn.Module):
         """Return MLM logits (positions, vocabulary) and NSP logits (batch, 2).
 
         Args:
-            positions_P: Flat indices into batch × tokens of the tokens to predict.
+            token_ids_BT, is_padding_BT, segment_ids_BT: As for `Encoder`.
+            positions_P: Flat indices into batch × tokens of the tokens to predict: row times T
+                plus column. Logits are computed for these only.
+
+        NSP logit 0 stands for the true continuation, 1 for a random one.
         """
         hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT)
-        chosen_PE = hidden_BTE.reshape(-1, hidden_BTE.shape[-1])[positions_P]
+        chosen_PE = hidden_BTE.flatten(0, 1).index_select(0, positions_P)
         logits_PV = self.mlm(chosen_PE, self.encoder.word.weight)
         return logits_PV, self.nsp(self.pooler(hidden_BTE, is_padding_BT))

@@ -1,9 +1,10 @@
-"""Gather the key blocks of every query block, then one dense attention per block."""
+"""Gather the key blocks of every query block, then one dense attention per query block."""
 
-# B batch, H heads, T tokens, D head dimension, N blocks, b tokens in a block, R ordinary query
-# blocks, M key blocks of an ordinary query block, G global query tokens
+# B batch, H heads, T tokens, D head dimension, N blocks, S tokens in a block,
+# R query blocks that read M key blocks each
 
 import functools
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -11,72 +12,148 @@ from torch import Tensor
 
 from dna_bigbird.attention.patterns import BlockPattern
 
-HIDDEN = -1e30  # finite, or the gradients of a row without keys are NaN
+
+class _Rows(NamedTuple):
+    """Ordinary query blocks that read equally many key blocks, so no slot is ever empty."""
+
+    rows_R: Tensor
+    blocks_HRM: Tensor
+    sources: Tensor  # (H R M): the blocks to read, counted through all heads
+    readers: Tensor  # (H R M): the slots, ordered by the block that they read
+    first_reader: Tensor  # (H N): where the readers of each block start
+
+
+class _Plan(NamedTuple):
+    global_rows: Tensor
+    ordinary: list[_Rows]
+    pieces: list[tuple[int, int, int]]  # (which of the results, start, stop), in block order
 
 
 @functools.lru_cache(maxsize=1024)
-def _tables(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the key blocks of ordinary query blocks (H, R, M), the same as flat rows of a
-    (H * N) table, and which of them are real.
+def _plan(pattern: BlockPattern, device: torch.device) -> _Plan:
+    """Turn a pattern into index tensors, once per pattern and device."""
+    table = torch.from_numpy(pattern.key_blocks.copy())
+    H, N, _ = table.shape
+    widths = (table[0] >= 0).sum(dim=1)  # 0 marks the global rows
+    results: list[_Rows] = []
+    piece_of_row = torch.zeros(N, 2, dtype=torch.long)
+    global_rows = torch.nonzero(widths == 0).squeeze(1)
+    piece_of_row[global_rows, 1] = torch.arange(len(global_rows))
+    for width in widths[widths > 0].unique().tolist():
+        rows = torch.nonzero(widths == width).squeeze(1)
+        blocks = table[:, rows]
+        blocks = blocks[blocks >= 0].view(H, len(rows), width)
+        sources = (blocks + N * torch.arange(H)[:, None, None]).flatten()
+        counts = torch.bincount(sources, minlength=H * N)
+        results.append(
+            _Rows(
+                rows.to(device),
+                blocks.to(device),
+                sources.to(device),
+                sources.argsort(stable=True).to(device),
+                (counts.cumsum(0) - counts).to(device),
+            )
+        )
+        piece_of_row[rows] = torch.stack(
+            [torch.full_like(rows, len(results)), torch.arange(len(rows))], dim=1
+        )
+    pieces: list[tuple[int, int, int]] = []
+    for result, place in piece_of_row.tolist():
+        if pieces and pieces[-1][0] == result and pieces[-1][2] == place:
+            pieces[-1] = (result, pieces[-1][1], place + 1)
+        else:
+            pieces.append((result, place, place + 1))
+    return _Plan(global_rows.to(device), results, pieces)
 
-    The first and the last block are the global ones.
+
+class _ReadBlocks(torch.autograd.Function):
+    """Copy blocks to their readers; backward, each block sums over its readers.
+
+    The table of readers is known, so the sum needs no atomic additions: it is faster than the
+    backward of indexing and the same in every run.
     """
-    blocks = torch.from_numpy(pattern.key_blocks)[:, 1:-1]
-    real = blocks >= 0
-    blocks = blocks.clamp(min=0)
-    heads = torch.arange(pattern.num_heads)[:, None, None]
-    flat = (heads * pattern.num_blocks + blocks).flatten()
-    return blocks.to(device), flat.to(device), real.to(device)
+
+    @staticmethod
+    def forward(ctx, blocks: Tensor, sources: Tensor, readers: Tensor, first_reader: Tensor):
+        ctx.save_for_backward(readers, first_reader)
+        return F.embedding(sources, blocks)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        readers, first_reader = ctx.saved_tensors
+        # A global block has many readers: their sum would lose digits in bfloat16.
+        exact = grad.to(torch.promote_types(grad.dtype, torch.float32))
+        total = F.embedding_bag(readers, exact, first_reader, mode="sum")
+        return total.to(grad.dtype), None, None, None
 
 
-def _attend(q, k, v, hidden: Tensor | None, dropout_p: float) -> Tensor:
+def _read(x_BHTD: Tensor, group: _Rows, S: int) -> Tensor:
+    """Return the tokens that each query block reads: (B, H R, M S, D)."""
+    B, H, T, D = x_BHTD.shape
+    _, R, M = group.blocks_HRM.shape
+
+    def for_batch(indices: Tensor, step: int) -> Tensor:
+        starts = torch.arange(0, B * step, step, device=indices.device)
+        return (starts[:, None] + indices).flatten()
+
+    read = _ReadBlocks.apply(
+        x_BHTD.reshape(B * H * (T // S), S * D),
+        for_batch(group.sources, H * (T // S)),
+        for_batch(group.readers, H * R * M),
+        for_batch(group.first_reader, H * R * M),
+    )
+    return read.view(B, H * R, M * S, D)
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, dropout_p: float) -> Tensor:
     """Scaled dot-product attention in which a query without keys gives zero.
 
     `hidden` (True = hidden) broadcasts to (…, queries, keys) and is the same for all queries.
     """
     if hidden is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p)
-    bias = torch.zeros(hidden.shape, dtype=q.dtype, device=q.device).masked_fill(
-        hidden, max(HIDDEN, torch.finfo(q.dtype).min / 2)
-    )
-    out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout_p)
-    return out.masked_fill(hidden.all(dim=-1, keepdim=True), 0.0)
+    nothing_seen = hidden.all(dim=-1, keepdim=True)
+    # Such a query reads everything and its result is dropped: no NaN forward or backward.
+    visible = ~hidden | nothing_seen
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=dropout_p)
+    if out.device.type == "cpu" and not nothing_seen.any():
+        return out  # elsewhere the question costs more than the answer
+    return out.masked_fill(nothing_seen, 0.0)
 
 
-def gather(q, k, v, pattern: BlockPattern, key_padding_mask: Tensor | None, dropout_p: float):
-    """Backend `gather`: O(length) time and memory."""
+def gather(
+    q_BHTD: Tensor,
+    k_BHTD: Tensor,
+    v_BHTD: Tensor,
+    pattern: BlockPattern,
+    key_padding_mask_BT: Tensor | None,
+    dropout_p: float,
+) -> Tensor:
+    """Backend `gather`, O(length) in time and memory; see `attend` for the arguments."""
+    q, k, v, hidden_BT = q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT
     B, H, T, D = q.shape
-    b, N = pattern.block_size, pattern.num_blocks
+    S, N = pattern.block_size, pattern.num_blocks
+    ragged = N * S - T
+    if ragged and not pattern.covers_everything:
+        q, k, v = (F.pad(x, (0, 0, 0, ragged)) for x in (q, k, v))
+        if hidden_BT is None:
+            hidden_BT = torch.zeros(B, T, dtype=torch.bool, device=q.device)
+        hidden_BT = F.pad(hidden_BT, (0, ragged), value=True)
+    hidden_B11T = None if hidden_BT is None else hidden_BT[:, None, None, :]
     if pattern.covers_everything:
-        hidden = None if key_padding_mask is None else key_padding_mask[:, None, None, :]
-        return _attend(q, k, v, hidden, dropout_p)
-    rest = N * b - T
-    if rest:
-        q, k, v = (F.pad(x, (0, 0, 0, rest)) for x in (q, k, v))
-        if key_padding_mask is None:
-            key_padding_mask = torch.zeros(B, T, dtype=torch.bool, device=q.device)
-        key_padding_mask = F.pad(key_padding_mask, (0, rest), value=True)
-    blocks_HRM, flat_HRM, real_HRM = _tables(pattern, q.device)
-    H, R, M = blocks_HRM.shape
+        return _attend(q, k, v, hidden_B11T, dropout_p)
 
-    def collected(x):
-        # index_select and its backward (index_add) copy whole blocks; indexing would scatter.
-        return x.reshape(B, H * N, b * D).index_select(1, flat_HRM).view(B, H * R, M * b, D)
-
-    hidden = (~real_HRM).reshape(1, H * R, 1, M, 1).expand(1, H * R, 1, M, b)
-    if key_padding_mask is not None:
-        padded = key_padding_mask.reshape(B, N, b)[:, blocks_HRM]  # B H R M b
-        hidden = hidden | padded.reshape(B, H * R, 1, M, b)
-    hidden = hidden.reshape(hidden.shape[0], H * R, 1, M * b)
-    ordinary = _attend(
-        q[:, :, b:-b].reshape(B, H * R, b, D), collected(k), collected(v), hidden, dropout_p
-    )
-    of_global = _attend(
-        torch.cat([q[:, :, :b], q[:, :, -b:]], dim=2),
-        k,
-        v,
-        None if key_padding_mask is None else key_padding_mask[:, None, None, :],
-        dropout_p,
-    )
-    ordinary = ordinary.view(B, H, R * b, D)
-    return torch.cat([of_global[:, :, :b], ordinary, of_global[:, :, b:]], dim=2)[:, :, :T]
+    plan = _plan(pattern, q.device)
+    q_BHNSD = q.reshape(B, H, N, S, D)
+    global_q = q_BHNSD.index_select(2, plan.global_rows).reshape(B, H, -1, D)
+    results = [_attend(global_q, k, v, hidden_B11T, dropout_p).reshape(B, H, -1, S, D)]
+    for group in plan.ordinary:
+        R = len(group.rows_R)
+        hidden = None
+        if hidden_BT is not None:
+            hidden = hidden_BT.view(B, N, S)[:, group.blocks_HRM].reshape(B, H * R, 1, -1)
+        group_q = q_BHNSD.index_select(2, group.rows_R).reshape(B, H * R, S, D)
+        out = _attend(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
+        results.append(out.reshape(B, H, R, S, D))
+    ordered = torch.cat([results[i][:, :, a:b] for i, a, b in plan.pieces], dim=2)
+    return ordered.view(B, H, N * S, D)[:, :, :T]

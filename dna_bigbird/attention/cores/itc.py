@@ -1,16 +1,18 @@
 """BigBird-ITC attention with its projections."""
 
-from torch import Tensor, nn
-
-from dna_bigbird.attention.attend import attend
+from dna_bigbird.attention.cores.block import BlockAttention
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc
 
 
-class BigBirdItc(nn.Module):
+class BigBirdItc(BlockAttention):
     """Multi-head attention over the BigBird-ITC pattern of the sequence's own number of blocks.
 
+    The published code applies no dropout to the attention weights in sparse mode, nor do we.
+
     Args:
+        plan: 'uniform' or 'original', see `patterns.bigbird_itc`.
         seed: Seed of this layer's pattern ('uniform'), or the layer index ('original').
+        backend: 'auto', 'gather' or 'dense'.
     """
 
     def __init__(
@@ -24,22 +26,16 @@ class BigBirdItc(nn.Module):
         seed: int,
         backend: str = "auto",
     ) -> None:
-        super().__init__()
-        self.num_heads, self.block_size, self.num_random = num_heads, block_size, num_random
-        self.plan, self.seed, self.backend = plan, seed, backend
-        self.qkv = nn.Linear(hidden_size, 3 * hidden_size)
-        self.output = nn.Linear(hidden_size, hidden_size)
+        super().__init__(hidden_size, num_heads, block_size=block_size, backend=backend)
+        self.num_random, self.plan, self.seed = num_random, plan, seed
 
-    def pattern(self, length: int) -> BlockPattern:
-        """Return the pattern of a sequence of `length` tokens."""
-        blocks = -(-length // self.block_size)
+    def pattern(self, num_tokens: int) -> BlockPattern:
+        """Return the pattern of a sequence of `num_tokens` tokens."""
         return bigbird_itc(
-            blocks, self.block_size, self.num_random, self.num_heads, self.plan, self.seed
+            self.num_blocks(num_tokens),
+            self.block_size,
+            self.num_random,
+            self.num_heads,
+            self.plan,
+            self.seed,
         )
-
-    def forward(self, x_BTE: Tensor, is_padding_BT: Tensor | None) -> Tensor:
-        """Return the attention output (batch, tokens, hidden)."""
-        B, T, E = x_BTE.shape
-        q, k, v = self.qkv(x_BTE).view(B, T, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-        out = attend(q, k, v, self.pattern(T), is_padding_BT, backend=self.backend)
-        return self.output(out.transpose(1, 2).reshape(B, T, E))

@@ -1,5 +1,6 @@
 """The integer table of a block-sparse pattern."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,18 +8,44 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class BlockPattern:
-    """Which key blocks each query block reads, per head.
+    """Which key blocks each query block reads, per head: O(blocks) integers.
 
     Attributes:
-        key_blocks: (heads, blocks, most) int64; the key blocks of each query block, filled up
-            with -1. A block that stands twice is counted twice. Rows of global query blocks are -1.
+        key_blocks: (heads, blocks, most) int64; the key blocks of each query block, with -1 in
+            unused places. A block that stands twice is counted twice in the softmax. Rows of
+            global query blocks hold -1 only.
         is_global: (blocks,) bool; query blocks that read every key block once.
-        block_size: Tokens in one block.
+        block_size: Tokens in one block; the last block of a sequence may be ragged.
+
+    Raises:
+        ValueError: If the table has a wrong shape, a block outside the sequence, or a query block
+            that reads nothing or not the same number of blocks in every head.
     """
 
     key_blocks: np.ndarray
     is_global: np.ndarray
     block_size: int
+
+    def __post_init__(self) -> None:
+        table, is_global = self.key_blocks, self.is_global
+        if table.ndim != 3 or is_global.shape != table.shape[1:2] or self.block_size < 1:
+            raise ValueError(
+                f"key_blocks must be (heads, blocks, most) and is_global (blocks,), got "
+                f"{table.shape} and {is_global.shape} with block_size {self.block_size}"
+            )
+        if table.size and not (-1 <= table.min() and table.max() < table.shape[1]):
+            raise ValueError(
+                f"key blocks must be -1 … {table.shape[1] - 1}, got {table.min()} … {table.max()}"
+            )
+        read = (table >= 0).sum(axis=2)
+        wrong = np.where(is_global, read != 0, (read == 0) | (read != read[:1])).any(axis=0)
+        if wrong.any():
+            raise ValueError(
+                f"query block {wrong.argmax()} reads {read[:, wrong.argmax()].tolist()} blocks in "
+                "the heads of key_blocks; global ones list 0, the others as many in every head"
+            )
+        table.setflags(write=False)
+        is_global.setflags(write=False)
 
     @property
     def num_heads(self) -> int:
@@ -32,7 +59,7 @@ class BlockPattern:
 
     @property
     def covers_everything(self) -> bool:
-        """True if every query reads every key, as in dense attention."""
+        """True if every query block is global: dense attention."""
         return bool(self.is_global.all())
 
     def times(self) -> np.ndarray:
@@ -49,7 +76,22 @@ class BlockPattern:
         return counts
 
 
+@functools.lru_cache(maxsize=1024)
+def full(num_blocks: int, block_size: int, num_heads: int) -> BlockPattern:
+    """Return the pattern in which every query reads every key.
+
+    Example:
+        >>> full(3, block_size=16, num_heads=2).covers_everything
+        True
+    """
+    nothing = np.full((num_heads, num_blocks, 0), -1)
+    return BlockPattern(nothing, np.ones(num_blocks, dtype=bool), block_size)
+
+
 def draw(pattern: BlockPattern, head: int = 0) -> str:
-    """Return the pattern of one head as text: '.' not read, '#' read once, a digit if more often."""
+    """Return one head as text: '#' read, '.' not read, a digit for a block counted more than once.
+
+    A line is a query block, a column a key block.
+    """
     rows = pattern.times()[head]
     return "\n".join("".join(".#"[n] if n < 2 else str(min(n, 9)) for n in row) for row in rows)

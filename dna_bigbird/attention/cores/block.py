@@ -1,0 +1,77 @@
+"""What all cores with a block pattern share: the projections, and packed batches."""
+
+# B batch, T tokens, P tokens of all sequences one after the other, E hidden size
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.attention.attend import attend
+from dna_bigbird.attention.patterns import BlockPattern, full
+
+
+class Group(NamedTuple):
+    """Sequences that stand one after the other in a packed batch and share one pattern."""
+
+    num_sequences: int
+    num_tokens: int
+    """Tokens of each sequence, padding included."""
+    is_padding_BT: Tensor | None
+    """True = padding; None if there is none."""
+
+
+class BlockAttention(nn.Module):
+    """Multi-head attention with the pattern of the sequence's own length.
+
+    The weights mean the same in every core (`qkv`, `output`), so they move between cores.
+    """
+
+    def __init__(
+        self, hidden_size: int, num_heads: int, *, block_size: int, backend: str = "auto"
+    ) -> None:
+        super().__init__()
+        self.num_heads, self.block_size, self.backend = num_heads, block_size, backend
+        self.qkv = nn.Linear(hidden_size, 3 * hidden_size)
+        self.output = nn.Linear(hidden_size, hidden_size)
+
+    def pattern(self, num_tokens: int) -> BlockPattern:
+        """Return the pattern of a sequence of `num_tokens` tokens."""
+        raise NotImplementedError
+
+    def num_blocks(self, num_tokens: int) -> int:
+        """Return the number of blocks of a sequence, a ragged last one included."""
+        return -(-num_tokens // self.block_size)
+
+    def forward(self, x_BTE: Tensor, is_padding_BT: Tensor | None = None) -> Tensor:
+        """Return the attention output (batch, tokens, hidden) of sequences of one length."""
+        B, T, E = x_BTE.shape
+        return self.packed(x_BTE.reshape(B * T, E), [Group(B, T, is_padding_BT)]).view(B, T, E)
+
+    def packed(self, x_PE: Tensor, groups: Sequence[Group]) -> Tensor:
+        """Return the attention output (packed tokens, hidden) of sequences of several lengths.
+
+        Args:
+            x_PE: The tokens of all sequences, group after group.
+        """
+        sizes = [group.num_sequences * group.num_tokens for group in groups]
+        mixed = [
+            self._mix(qkv, group)
+            for qkv, group in zip(self.qkv(x_PE).split(sizes), groups, strict=True)
+        ]
+        return self.output(mixed[0] if len(mixed) == 1 else torch.cat(mixed))
+
+    def _mix(self, qkv: Tensor, group: Group) -> Tensor:
+        B, T, hidden_BT = group
+        q, k, v = qkv.view(B, T, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+        out_BHTD = attend(q, k, v, self.pattern(T), hidden_BT, backend=self.backend)
+        return out_BHTD.transpose(1, 2).reshape(B * T, -1)
+
+
+class Full(BlockAttention):
+    """Every token reads every token: for comparisons."""
+
+    def pattern(self, num_tokens: int) -> BlockPattern:
+        """Return the pattern that covers everything."""
+        return full(self.num_blocks(num_tokens), self.block_size, self.num_heads)
