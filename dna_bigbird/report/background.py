@@ -144,8 +144,8 @@ def tracks(strip: Strip | None, config: dict, truth_files: Sequence[str], galler
         else "No truth was given: this is the beginning of what was predicted."
     )
     legend = (
-        "Coloured: predicted probability, each row on its own scale from 0 to the number at its "
-        "right. Black below it: the truth (arrows are start sites and their direction). A score "
+        "Coloured: predicted probability, each row on its own scale, the two numbers at its "
+        "right; they are at least 0.05 apart, so a flat row is a model that sees no difference. Black below it: the truth (arrows are start sites and their direction). A score "
         "stands at the middle of its window, though the model read the whole window."
     )
     picture = gallery.show(

@@ -8,6 +8,7 @@ from matplotlib.ticker import FuncFormatter
 from dna_bigbird.report.figures import DARK, GREEN, GREY, KMER, MODEL, PURPLE, new_figure, style
 from dna_bigbird.report.tracks import PROMOTER, Region, Strip, Track
 
+LEAST_SPAN = 0.05
 TRUTH_SHARE = 0.26
 """Part of a row's height that the truth takes, below the predicted curve."""
 
@@ -15,8 +16,7 @@ TRUTH_SHARE = 0.26
 def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
     """Draw one row a label: the predicted probability above, the true intervals below it.
 
-    Each row has its own scale, from 0 to the number written at its right, because a rare label
-    never gets near 1. Start sites are arrows that point in the direction of transcription.
+    Each row has its own scale, written at its right (see `scale_of`). Start sites are arrows that point in the direction of transcription.
     """
     rows = len(strip.tracks)
     groups = [g for g in dict.fromkeys(t.group for t in strip.tracks) if g != PROMOTER]
@@ -38,13 +38,32 @@ def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
     return fig
 
 
+def scale_of(scores: np.ndarray) -> tuple[float, float]:
+    """Return the bottom and top of a row: the lowest and highest score, but at least 0.05 apart.
+
+    A rare label never gets near 1, so a common scale would hide it; the least width keeps noise
+    from looking like signal.
+
+    Example:
+        >>> scale_of(np.array([0.2, 0.9])), scale_of(np.array([0.5, 0.5]))
+        ((0.2, 0.9), (0.475, 0.525))
+    """
+    seen = scores[np.isfinite(scores)]
+    if not len(seen):
+        return 0.0, 1.0
+    low, high = float(seen.min()), float(seen.max())
+    if high - low >= LEAST_SPAN:
+        return low, high
+    bottom = min(max((low + high - LEAST_SPAN) / 2, 0.0), 1 - LEAST_SPAN)
+    return bottom, bottom + LEAST_SPAN
+
+
 def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
-    top = float(np.nanmax(track.scores)) if np.isfinite(track.scores).any() else 0.0
-    top = top if top > 0 else 1.0
+    bottom, top = scale_of(track.scores)
     below = -TRUTH_SHARE / (1 - TRUTH_SHARE)
     if len(track.scores):
         x = np.column_stack([track.starts, track.ends]).ravel()
-        y = np.repeat(np.nan_to_num(track.scores) / top, 2)
+        y = np.repeat((np.nan_to_num(track.scores, nan=bottom) - bottom) / (top - bottom), 2)
         ax.fill_between(x, 0, y, color=colour, alpha=0.30, lw=0)
         ax.plot(x, y, color=colour, lw=1.0, solid_joinstyle="miter")
     ax.axhline(0, color="#8a9096", lw=0.7)
@@ -62,7 +81,7 @@ def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
     ax.tick_params(axis="x", length=0)
     name = track.label if len(track.label) <= 22 else track.label[:21] + "…"
     ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8.5, labelpad=6)
-    scale = f"0–{top:.2f}" if len(track.scores) else "no score"
+    scale = f"{bottom:.2f}–{top:.2f}" if len(track.scores) else "no score"
     group = "" if track.group == PROMOTER else track.group[:14]
     none = "no truth here" if strip.has_truth and not track.truth else ""
     beside = {"transform": ax.transAxes, "va": "center"}
