@@ -210,7 +210,7 @@ class Checkpoints(pl.Callback):
         step = trainer.global_step
         due = is_step_end(trainer, batch_idx) and self.every and step % self.every == 0
         if due and step % self.validate_every:  # a validation saves anyway, once it is over
-            self._save(trainer)
+            self.save(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: Objective) -> None:
         """Keep the weights if they are the best so far, and save."""
@@ -224,10 +224,11 @@ class Checkpoints(pl.Callback):
             trainer.save_checkpoint(best_path(self.folder, self.best_step), weights_only=True)
         else:
             self.validations_since_best += 1
-        self._save(trainer)
+        self.save(trainer)
         self._stop_if_out_of_patience(trainer)
 
-    def _save(self, trainer: pl.Trainer) -> None:
+    def save(self, trainer: pl.Trainer) -> None:
+        """Write the training state; never between a step and its validation."""
         trainer.save_checkpoint(step_path(self.folder, trainer.global_step))
         if trainer.is_global_zero:
             prune(self.folder)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytorch_lightning as pl
 from lightning_fabric.utilities.rank_zero import rank_zero_only
-from pytorch_lightning.plugins.environments import LightningEnvironment
+from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEnvironment
 
 from dna_bigbird.tasks.callbacks import AtomicCheckpointIO, Checkpoints, History, SeededBatches
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import Objective
+from dna_bigbird.tasks.preemption import Preemption
 from dna_bigbird.tasks.run_folder import best_path, locked, open_run, read_checkpoint
 
 # What a run computes does not depend on these settings.
@@ -90,7 +91,9 @@ def fit(
             warnings.filterwarnings("ignore", message)
         resume_from = open_run(checkpoints, whole, is_writer)
         trainer = build_trainer(
-            config, checkpoints, [*callbacks, SeededBatches(seed), history, keeper]
+            config,
+            checkpoints,
+            [*callbacks, SeededBatches(seed), history, keeper, Preemption(keeper)],
         )
         trainer.fit(task, datamodule=data, ckpt_path=resume_from)
         trainer.strategy.barrier()
@@ -138,7 +141,7 @@ def build_trainer(
     )
 
 
-def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment]:
+def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment | SLURMEnvironment]:
     """Take SLURM at its word only if it started several tasks.
 
     In a job of one task Lightning would otherwise believe SLURM's task count and train on one
@@ -146,7 +149,7 @@ def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment]:
     """
     tasks = os.environ.get("SLURM_NTASKS", "1")
     if config.processes > 1 and tasks.isdigit() and int(tasks) > 1:
-        return []
+        return [SLURMEnvironment(auto_requeue=False)]  # see tasks.preemption
     return [LightningEnvironment()]
 
 

@@ -1,5 +1,8 @@
 """A run is the same, bit for bit, whether it was disturbed or not."""
 
+import os
+import signal
+
 import pytest
 import pytorch_lightning as pl
 import torch
@@ -225,3 +228,37 @@ def test_only_few_files_stay(tiny_run, tmp_path):
     ]
     assert len([n for n in names if n.startswith("best")]) <= 2
     assert [n for n in names if n.startswith(".")] == [".lock"]
+
+
+class SignalAt(pl.Callback):
+    """Sends SIGUSR1 to this process while a step is being computed."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_before_backward(self, trainer, pl_module, loss):
+        first = trainer.fit_loop.total_batch_idx % trainer.accumulate_grad_batches == 0
+        if trainer.global_step == self.step and first:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+
+@pytest.mark.parametrize("step", [1, 3, 6])
+def test_a_job_near_its_end_saves_and_is_queued_again(
+    tiny_run, tmp_path, settings, monkeypatch, capsys, step
+):
+    """Step 4 of the second case is followed by its validation, which must not be lost."""
+    undisturbed = run(tiny_run, tmp_path / "a", **settings)
+    scontrol = tmp_path / "bin" / "scontrol"
+    scontrol.parent.mkdir()
+    scontrol.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", str(scontrol.parent), prepend=":")
+    monkeypatch.setenv("SLURM_JOB_ID", "77")
+    kill = KillAt(step + 1, "start")  # what SLURM does next
+    with pytest.raises(KilledError):
+        run(tiny_run, tmp_path / "b", callbacks=(SignalAt(step), kill), **settings)
+    assert f"saved after step {step + 1}" in capsys.readouterr().err
+    assert (tmp_path / "calls").read_text() == "requeue 77\n"
+    assert newest_state(tmp_path / "b")["global_step"] == step + 1
+    continued = run(tiny_run, tmp_path / "b", **settings)
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
