@@ -78,7 +78,7 @@ def evaluate(
     write_scores(report / "scores.h5", own)
 
     labels = {rows: labelled.labels[numbers] for rows, numbers in (("v", validation), ("t", test))}
-    units = labelled.pairs[test]
+    units = labelled.units[test]
     tables, thresholds = {}, {}
     for name, scores in {"model": own, **others}.items():
         thresholds[name] = choose_thresholds(labels["v"], scores.of(validation))
