@@ -54,6 +54,8 @@ def attend(
             f"key_padding_mask must be bool {(batch, length)}, True = padding; got "
             f"{key_padding_mask.dtype} {tuple(key_padding_mask.shape)}"
         )
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
     name = "gather" if backend == "auto" else backend
     if name not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")

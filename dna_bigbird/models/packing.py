@@ -23,7 +23,7 @@ class Packing:
     order: list[int]
     """Rows of the batch in packed order."""
     groups: list[Group]
-    is_padding_BT: Tensor
+    is_padding: Tensor
 
     @classmethod
     def of(cls, is_padding_BT: Tensor, block_size: int, max_tokens: int) -> "Packing":
@@ -56,7 +56,7 @@ class Packing:
     @property
     def is_whole_batch(self) -> bool:
         """True if the packed row is the batch itself, flattened."""
-        return len(self.groups) == 1 and self.groups[0].num_tokens == self.is_padding_BT.shape[1]
+        return len(self.groups) == 1 and self.groups[0].num_tokens == self.is_padding.shape[1]
 
     def pack(self, values_BT: Tensor) -> Tensor:
         """Return one value a token as (packed tokens,), with 0 beyond the end of a row."""
@@ -74,25 +74,28 @@ class Packing:
 
     def positions(self) -> Tensor:
         """Return the position of each packed token in its sequence: (packed tokens,)."""
-        device = self.is_padding_BT.device
+        device = self.is_padding.device
         longest = torch.arange(self.groups[-1].num_tokens, device=device)
         return torch.cat([longest[: g.num_tokens].repeat(g.num_sequences) for g in self.groups])
 
     def unpack(self, states_PE: Tensor) -> Tensor:
         """Return (batch, tokens, hidden) with zeros at the padding."""
-        (B, T), E = self.is_padding_BT.shape, states_PE.shape[1]
+        (B, T), E = self.is_padding.shape, states_PE.shape[1]
         if self.is_whole_batch:
             states_BTE = states_PE.view(B, T, E)
         else:
             sizes = [group.num_sequences * group.num_tokens for group in self.groups]
             states_BTE = torch.cat(
                 [
-                    F.pad(part.view(g.num_sequences, -1, E)[:, :T], (0, 0, 0, max(T - g.num_tokens, 0)))
+                    F.pad(
+                        part.view(g.num_sequences, -1, E)[:, :T],
+                        (0, 0, 0, max(T - g.num_tokens, 0)),
+                    )
                     for part, g in zip(states_PE.split(sizes), self.groups, strict=True)
                 ]
             )
             places = torch.tensor(self.order, device=states_PE.device).argsort()
             states_BTE = states_BTE.index_select(0, places)
-        if self.is_whole_batch and self.groups[0].is_padding_BT is None:
+        if self.is_whole_batch and self.groups[0].is_padding is None:
             return states_BTE
-        return states_BTE.masked_fill(self.is_padding_BT[..., None], 0.0)
+        return states_BTE.masked_fill(self.is_padding[..., None], 0.0)

@@ -16,8 +16,8 @@ from dna_bigbird.attention.patterns import BlockPattern
 class _Rows(NamedTuple):
     """Ordinary query blocks that read equally many key blocks, so no slot is ever empty."""
 
-    rows_R: Tensor
-    blocks_HRM: Tensor
+    rows: Tensor  # (R)
+    blocks: Tensor  # (H, R, M)
     sources: Tensor  # (H R M): the blocks to read, counted through all heads
     readers: Tensor  # (H R M): the slots, ordered by the block that they read
     first_reader: Tensor  # (H N): where the readers of each block start
@@ -90,7 +90,7 @@ class _ReadBlocks(torch.autograd.Function):
 def _read(x_BHTD: Tensor, group: _Rows, S: int) -> Tensor:
     """Return the tokens that each query block reads: (B, H R, M S, D)."""
     B, H, T, D = x_BHTD.shape
-    _, R, M = group.blocks_HRM.shape
+    _, R, M = group.blocks.shape
 
     def for_batch(indices: Tensor, step: int) -> Tensor:
         starts = torch.arange(0, B * step, step, device=indices.device)
@@ -146,14 +146,17 @@ def gather(
     plan = _plan(pattern, q.device)
     q_BHNSD = q.reshape(B, H, N, S, D)
     global_q = q_BHNSD.index_select(2, plan.global_rows).reshape(B, H, -1, D)
-    results = [_attend(global_q, k, v, hidden_B11T, dropout_p).reshape(B, H, -1, S, D)]
+    results = [global_q]
+    if len(plan.global_rows):
+        of_global = _attend(global_q, k, v, hidden_B11T, dropout_p)
+        results = [of_global.reshape(B, H, -1, S, D)]
     for group in plan.ordinary:
-        R = len(group.rows_R)
+        R = len(group.rows)
         hidden = None
         if hidden_BT is not None:
-            hidden = hidden_BT.view(B, N, S)[:, group.blocks_HRM].reshape(B, H * R, 1, -1)
-        group_q = q_BHNSD.index_select(2, group.rows_R).reshape(B, H * R, S, D)
+            hidden = hidden_BT.view(B, N, S)[:, group.blocks].reshape(B, H * R, 1, -1)
+        group_q = q_BHNSD.index_select(2, group.rows).reshape(B, H * R, S, D)
         out = _attend(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
         results.append(out.reshape(B, H, R, S, D))
     ordered = torch.cat([results[i][:, :, a:b] for i, a, b in plan.pieces], dim=2)
-    return ordered.view(B, H, N * S, D)[:, :, :T]
+    return ordered.reshape(B, H, N * S, D)[:, :, :T]

@@ -18,8 +18,8 @@ class Group(NamedTuple):
     num_sequences: int
     num_tokens: int
     """Tokens of each sequence, padding included."""
-    is_padding_BT: Tensor | None
-    """True = padding; None if there is none."""
+    is_padding: Tensor | None
+    """(sequences, tokens), True = padding; None if there is none."""
 
 
 class BlockAttention(nn.Module):

@@ -33,7 +33,7 @@ class BlockPattern:
                 f"key_blocks must be (heads, blocks, most) and is_global (blocks,), got "
                 f"{table.shape} and {is_global.shape} with block_size {self.block_size}"
             )
-        if table.size and not (-1 <= table.min() and table.max() < table.shape[1]):
+        if table.size and not (table.min() >= -1 and table.max() < table.shape[1]):
             raise ValueError(
                 f"key blocks must be -1 … {table.shape[1] - 1}, got {table.min()} … {table.max()}"
             )

@@ -1,0 +1,66 @@
+"""Modules with projections."""
+
+import pytest
+import torch
+
+from dna_bigbird.attention.cores import BigBirdItc, Full, Group
+
+
+def itc(**changes):
+    torch.manual_seed(0)
+    settings = {"block_size": 4, "num_random": 1, "plan": "uniform", "seed": 0}
+    return BigBirdItc(12, 2, **{**settings, **changes}).double()
+
+
+def tokens(batch, length, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(batch, length, 12, generator=generator, dtype=torch.float64)
+
+
+def test_full_core_equals_torch_multihead_attention():
+    torch.manual_seed(0)
+    core = Full(12, 2, block_size=4).double()
+    peer = torch.nn.MultiheadAttention(12, 2, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        peer.in_proj_weight.copy_(core.qkv.weight)
+        peer.in_proj_bias.copy_(core.qkv.bias)
+        peer.out_proj.weight.copy_(core.output.weight)
+        peer.out_proj.bias.copy_(core.output.bias)
+    x = tokens(3, 22)
+    mask = torch.arange(22) >= torch.tensor([[22], [15], [3]])
+    expected, _ = peer(x, x, x, key_padding_mask=mask, need_weights=False)
+    torch.testing.assert_close(core(x, mask), expected)
+
+
+def test_weights_move_between_cores():
+    sparse, full = itc(), Full(12, 2, block_size=4).double()
+    full.load_state_dict(sparse.state_dict())
+    x = tokens(2, 18)  # five blocks are covered with one random block
+    torch.testing.assert_close(full(x), sparse(x))
+    x = tokens(2, 40)
+    assert (full(x) - sparse(x)).abs().max() > 1e-3
+
+
+def test_backends_agree_and_layers_differ():
+    x = tokens(2, 41)
+    torch.testing.assert_close(itc()(x), itc(backend="dense")(x))
+    assert not torch.allclose(itc(seed=0)(x), itc(seed=1)(x))
+    assert not torch.allclose(itc(plan="original", seed=0)(x), itc(plan="original", seed=1)(x))
+
+
+def test_packed_equals_one_call_a_sequence():
+    core = itc()
+    parts = [tokens(2, 12, 1), tokens(1, 24, 2), tokens(3, 40, 3)]
+    padding = torch.zeros(3, 40, dtype=torch.bool)
+    padding[0, 37:] = True
+    masks = [None, None, padding]
+    groups = [Group(*x.shape[:2], m) for x, m in zip(parts, masks, strict=True)]
+    packed = core.packed(torch.cat([x.flatten(0, 1) for x in parts]), groups)
+    apart = [core(x, m).flatten(0, 1) for x, m in zip(parts, masks, strict=True)]
+    torch.testing.assert_close(packed, torch.cat(apart))
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 40])
+def test_same_function_in_training_and_evaluation(length):
+    core, x = itc(), tokens(1, length)
+    assert torch.equal(core.train()(x), core.eval()(x))

@@ -1,0 +1,222 @@
+"""The encoder against PyTorch's own transformer, and its promises on ragged batches."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.encoder import Encoder
+
+CONFIG = EncoderConfig(
+    vocab_size=50, hidden_size=16, num_layers=2, num_heads=2, ffn_size=24, max_tokens=100,
+    block_size=8, num_random=1, dropout=0.0,
+)  # fmt: skip
+COVERED = replace(CONFIG, num_random=20)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def spread_out(model, seed=3):
+    """Fresh weights are so small that every attention is a mean; larger ones tell more."""
+    g = generator(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=g), alpha=0.3)
+    return model
+
+
+def batch(lengths, width=None, seed=1):
+    width = width or max(lengths)
+    ids = torch.randint(5, 50, (len(lengths), width), generator=generator(seed))
+    is_padding = torch.arange(width) >= torch.tensor(lengths)[:, None]
+    segments = (torch.arange(width) > width // 3).long().expand(len(lengths), -1)
+    return ids.masked_fill(is_padding, 0), is_padding, segments.masked_fill(is_padding, 0)
+
+
+def reference(encoder: Encoder, ids, is_padding, segments):
+    """nn.TransformerEncoderLayer with the same weights: post-norm, tanh GELU, full attention."""
+    c, own = encoder.config, encoder.state_dict()
+    x = own["word.weight"][ids] + own["segment.weight"][segments]
+    x = x + own["position.weight"][: ids.shape[1]]
+    x = nn.functional.layer_norm(x, (16,), own["norm.weight"], own["norm.bias"], 1e-12)
+    names = {
+        "attention.qkv": "self_attn.in_proj_", "attention.output": "self_attn.out_proj.",
+        "attention_norm": "norm1.", "ffn_in": "linear1.", "ffn_out": "linear2.", "ffn_norm": "norm2.",
+    }  # fmt: skip
+    for i in range(c.num_layers):
+        layer = nn.TransformerEncoderLayer(
+            c.hidden_size, c.num_heads, c.ffn_size, dropout=0.0, layer_norm_eps=1e-12,
+            activation=nn.GELU(approximate="tanh"), batch_first=True, norm_first=False,
+        )  # fmt: skip
+        layer.load_state_dict(
+            {
+                theirs + kind: own[f"layers.{i}.{ours}.{kind}"]
+                for ours, theirs in names.items()
+                for kind in ("weight", "bias")
+            }
+        )
+        x = layer.to(x.dtype)(x, src_key_padding_mask=is_padding)
+    return x.masked_fill(is_padding[..., None], 0.0)
+
+
+@pytest.mark.parametrize("lengths", [[40, 40], [24, 24, 24], [37, 9, 22, 40]])
+def test_equals_torch_transformer_when_the_pattern_covers_everything(lengths):
+    encoder = spread_out(Encoder(COVERED)).double()
+    inputs = batch(lengths)
+    torch.testing.assert_close(encoder(*inputs), reference(encoder, *inputs), rtol=0, atol=1e-10)
+
+
+def test_sparse_differs_from_the_transformer():
+    encoder = spread_out(Encoder(CONFIG)).double()
+    inputs = batch([80])
+    assert (encoder(*inputs) - reference(encoder, *inputs)).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("plan", ["uniform", "original"])
+@pytest.mark.parametrize("width", [97, 100])
+def test_a_sequence_scores_the_same_alone_and_beside_others(plan, width):
+    encoder = spread_out(Encoder(replace(CONFIG, random_plan=plan)))
+    lengths = [97, 3, 64, 65, 40, 8, 96, 1, 57]
+    ids, is_padding, segments = batch(lengths, width)
+    together = encoder(ids, is_padding, segments)
+    for row, length in enumerate(lengths):
+        cut = [x[row : row + 1, :length] for x in (ids, is_padding, segments)]
+        torch.testing.assert_close(together[row, :length], encoder(*cut)[0], rtol=0, atol=1e-5)
+        assert (together[row, length:] == 0).all()
+
+
+def test_gradients_are_the_same_alone_and_beside_others():
+    encoder = spread_out(Encoder(CONFIG)).double()
+    lengths = [70, 12, 64, 33]
+    ids, is_padding, segments = batch(lengths)
+    weight = torch.randn(4, 70, 16, generator=generator(2)).double()
+    (encoder(ids, is_padding, segments) * weight).sum().backward()
+    together = {name: p.grad.clone() for name, p in encoder.named_parameters()}
+    encoder.zero_grad()
+    for row, length in enumerate(lengths):
+        cut = [x[row : row + 1, :length] for x in (ids, is_padding, segments)]
+        (encoder(*cut) * weight[row, :length]).sum().backward()
+    for name, parameter in encoder.named_parameters():
+        torch.testing.assert_close(parameter.grad, together[name], rtol=0, atol=1e-9)
+
+
+def test_ids_and_segments_at_padding_have_no_influence():
+    encoder = spread_out(Encoder(CONFIG))
+    ids, is_padding, segments = batch([45, 80, 17])
+    other = ids.masked_fill(is_padding, 44), is_padding, segments.masked_fill(is_padding, 1)
+    torch.testing.assert_close(encoder(*other), encoder(ids, is_padding, segments))
+
+
+def test_padding_between_tokens_is_hidden():
+    encoder = spread_out(Encoder(COVERED)).double()
+    ids, is_padding, segments = batch([40, 33])
+    is_padding[0, 5:20] = True
+    expected = reference(encoder, ids, is_padding, segments)
+    torch.testing.assert_close(encoder(ids, is_padding, segments), expected, rtol=0, atol=1e-10)
+
+
+def test_a_row_of_padding_alone_is_zero_and_harmless():
+    encoder = spread_out(Encoder(CONFIG))
+    inputs = batch([30, 0, 80])
+    hidden = encoder(*inputs)
+    assert (hidden[1] == 0).all()
+    hidden.sum().backward()
+    assert all(p.grad.isfinite().all() for p in encoder.parameters())
+
+
+def test_default_segment_is_0():
+    encoder = Encoder(CONFIG)
+    ids, is_padding, segments = batch([30, 64])
+    assert torch.equal(encoder(ids, is_padding), encoder(ids, is_padding, segments * 0))
+    assert not torch.equal(encoder(ids, is_padding), encoder(ids, is_padding, segments))
+
+
+def test_same_function_in_training_and_evaluation_without_dropout():
+    encoder = spread_out(Encoder(CONFIG))
+    inputs = batch([80, 33])
+    assert torch.equal(encoder.train()(*inputs), encoder.eval()(*inputs))
+
+
+def test_dropout_only_in_training():
+    encoder = Encoder(replace(CONFIG, dropout=0.5))
+    inputs = batch([80, 33])
+    assert not torch.equal(encoder.train()(*inputs), encoder(*inputs))
+    assert torch.equal(encoder.eval()(*inputs), encoder(*inputs))
+
+
+def test_gradient_checkpointing_changes_nothing():
+    inputs = batch([80, 33])
+    gradients = []
+    for keep in (True, False):
+        encoder = Encoder(replace(CONFIG, gradient_checkpointing=not keep, dropout=0.1))
+        torch.manual_seed(5)  # of the dropout
+        encoder.train()(*inputs).square().sum().backward()
+        gradients.append([p.grad for p in encoder.parameters()])
+    for plain, recomputed in zip(*gradients, strict=True):
+        torch.testing.assert_close(recomputed, plain)
+
+
+def test_weights_are_a_pure_function_of_the_generator():
+    torch.manual_seed(1)
+    first = Encoder(CONFIG, generator(4)).state_dict()
+    torch.manual_seed(2)
+    second, other = Encoder(CONFIG, generator(4)).state_dict(), Encoder(CONFIG).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first["word.weight"], other["word.weight"])
+
+
+def test_initial_weights_follow_the_specification():
+    """Kernels and embeddings: normal, sigma 0.02, cut at two sigma; biases 0; norms 1 and 0."""
+    encoder = Encoder(replace(CONFIG, hidden_size=128, ffn_size=256))
+    for name, weight in encoder.state_dict().items():
+        if name.endswith("bias"):
+            assert (weight == 0).all()
+        elif "norm" in name:
+            assert (weight == 1).all()
+        else:
+            assert weight.abs().max() <= 0.04
+            if weight.numel() > 5000:
+                # Standard deviation of a normal cut at two sigma: 0.8796 sigma.
+                assert weight.std().item() == pytest.approx(0.02 * 0.8796, rel=0.03)
+
+
+def test_pattern_seed_changes_the_function():
+    encoders = [spread_out(Encoder(replace(CONFIG, pattern_seed=seed))) for seed in (0, 1)]
+    long, short = batch([80]), batch([30])
+    assert not torch.allclose(encoders[0](*long), encoders[1](*long))
+    assert torch.equal(encoders[0](*short), encoders[1](*short))  # four blocks are covered
+    seeds = {layer.attention.seed for e in encoders for layer in e.layers}
+    assert len(seeds) == 4
+
+
+@pytest.mark.parametrize("lengths", [[80, 80], [70, 12, 64]])
+def test_bfloat16_autocast(lengths):
+    encoder = spread_out(Encoder(CONFIG))
+    inputs = batch(lengths)
+    exact = encoder(*inputs)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden = encoder(*inputs)
+        loss = hidden.square().mean()
+    loss.backward()
+    assert (hidden.float() - exact).abs().mean() < 0.05 * exact.abs().mean()
+    assert all(p.grad.dtype == torch.float32 for p in encoder.parameters())
+    assert all(p.grad.isfinite().all() for p in encoder.parameters())
+
+
+def test_longer_than_max_tokens():
+    encoder = Encoder(CONFIG)
+    encoder(*batch([100], width=130))  # what is too long is padding
+    with pytest.raises(ValueError, match="a sequence has 101 tokens, the model reads at most 100"):
+        encoder(*batch([20, 101]))
+
+
+def test_shapes_must_agree():
+    ids, is_padding, segments = batch([40, 30])
+    with pytest.raises(ValueError, match=r"is_padding is \(2, 39\), token_ids \(2, 40\)"):
+        Encoder(CONFIG)(ids, is_padding[:, 1:])
+    with pytest.raises(ValueError, match=r"segment_ids is \(1, 40\)"):
+        Encoder(CONFIG)(ids, is_padding, segments[:1])

@@ -1,0 +1,155 @@
+"""Pretraining and classification heads, rebuilt by hand from the weights."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from dna_bigbird.models.classifier import SequenceClassifier
+from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.pretraining import PretrainingModel
+
+CONFIG = EncoderConfig(
+    vocab_size=50, hidden_size=16, num_layers=1, num_heads=2, ffn_size=24, max_tokens=64,
+    block_size=4, num_random=1, dropout=0.0,
+)  # fmt: skip
+
+
+@pytest.fixture
+def inputs():
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(5, 50, (3, 40), generator=generator)
+    is_padding = torch.arange(40) >= torch.tensor([[40], [13], [22]])
+    return ids, is_padding, (torch.arange(40) > 10).long().repeat(3, 1)
+
+
+def test_mlm_logits_at_positions_are_rows_of_all_logits(inputs):
+    model = PretrainingModel(CONFIG, seed=1)
+    everywhere, _ = model(*inputs, torch.arange(120))
+    positions = torch.tensor([0, 39, 41, 52, 101, 41])
+    chosen, _ = model(*inputs, positions)
+    torch.testing.assert_close(chosen, everywhere[positions])
+    # The flat index is row * T + column.
+    w = model.state_dict()
+    state = model.encoder(*inputs)[1, 12]
+    state = F.gelu(w["mlm.dense.weight"] @ state + w["mlm.dense.bias"], approximate="tanh")
+    state = F.layer_norm(state, (16,), w["mlm.norm.weight"], w["mlm.norm.bias"], 1e-12)
+    torch.testing.assert_close(chosen[3], w["encoder.word.weight"] @ state + w["mlm.bias"])
+
+
+def test_no_position_to_predict(inputs):
+    logits, nsp = PretrainingModel(CONFIG)(*inputs, torch.empty(0, dtype=torch.long))
+    assert logits.shape == (0, 50)
+    assert nsp.shape == (3, 2)
+
+
+def test_word_table_is_tied(inputs):
+    """One tensor, in the state once, with gradients from both ends."""
+    model = PretrainingModel(CONFIG)
+    assert [n for n, p in model.named_parameters() if p.shape == (50, 16)] == [
+        "encoder.word.weight"
+    ]
+    before = model(*inputs, torch.tensor([3]))[0]
+    unused = 1  # an id that no input holds
+    with torch.no_grad():
+        model.encoder.word.weight[unused] += 1
+    after = model(*inputs, torch.tensor([3]))[0]
+    assert after[0, unused] != before[0, unused]
+    after[0].logsumexp(0).backward()
+    assert (model.encoder.word.weight.grad[unused] != 0).any()
+
+
+def test_nsp_reads_the_first_token_through_tanh(inputs):
+    model = PretrainingModel(CONFIG, seed=1)
+    w = model.state_dict()
+    first = model.encoder(*inputs)[:, 0]
+    pooled = torch.tanh(first @ w["pooler.dense.weight"].T + w["pooler.dense.bias"])
+    expected = pooled @ w["nsp.weight"].T + w["nsp.bias"]
+    torch.testing.assert_close(model(*inputs, torch.tensor([0]))[1], expected)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_classifier_head(inputs, pooling):
+    model = SequenceClassifier(CONFIG, 7, HeadConfig(pooling=pooling), seed=1).eval()
+    w = model.state_dict()
+    hidden = model.encoder(*inputs[:2])
+    vectors = [
+        hidden[row, 0] if pooling == "cls" else hidden[row, :length].mean(dim=0)
+        for row, length in enumerate([40, 13, 22])
+    ]
+    pooler = w["head.pooler.dense.weight"], w["head.pooler.dense.bias"]
+    pooled = torch.tanh(F.linear(torch.stack(vectors), *pooler))
+    expected = F.linear(pooled, w["head.dense.weight"], w["head.dense.bias"])
+    torch.testing.assert_close(model(*inputs[:2]), expected)
+
+
+def test_head_dropout_only_in_training(inputs):
+    model = SequenceClassifier(CONFIG, 2, HeadConfig(dropout=0.5))
+    model.train()
+    assert not torch.equal(model(*inputs[:2]), model(*inputs[:2]))
+    model.eval()
+    assert torch.equal(model(*inputs[:2]), model(*inputs[:2]))
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_a_window_scores_the_same_alone_and_beside_others(inputs, pooling):
+    model = SequenceClassifier(CONFIG, 3, HeadConfig(pooling=pooling)).eval()
+    ids, is_padding, _ = inputs
+    together = model(ids, is_padding)
+    alone = [
+        model(ids[i : i + 1, :n], is_padding[i : i + 1, :n]) for i, n in enumerate([40, 13, 22])
+    ]
+    torch.testing.assert_close(together, torch.cat(alone), rtol=0, atol=1e-6)
+
+
+def test_seed_decides_all_weights():
+    def weights(make, seed):
+        return make(seed).state_dict()
+
+    def pretraining(seed):
+        return PretrainingModel(CONFIG, seed=seed)
+
+    def classifier(seed):
+        return SequenceClassifier(CONFIG, 3, seed=seed)
+
+    for make in (pretraining, classifier):
+        first, second, other = (weights(make, seed) for seed in (4, 4, 5))
+        assert all(torch.equal(first[name], second[name]) for name in first)
+        matrices = [n for n in first if first[n].dim() == 2]
+        assert not any(torch.equal(first[name], other[name]) for name in matrices)
+    # The encoder does not depend on what stands on it.
+    a, b = pretraining(4).encoder.state_dict(), classifier(4).encoder.state_dict()
+    assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_pretraining_step_under_autocast(inputs):
+    model = PretrainingModel(replace(CONFIG, gradient_checkpointing=True))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits, nsp = model(*inputs, torch.arange(0, 40, 7))
+        loss = F.cross_entropy(logits, torch.full((6,), 9))
+        loss = loss + F.cross_entropy(nsp, torch.tensor([0, 1, 0]))
+    loss.backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_training_learns_a_copy_task(inputs):
+    """The loss goes down: gradients reach what they must."""
+    model = PretrainingModel(CONFIG)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    ids, is_padding, segments = inputs
+    positions = torch.arange(40)
+    losses = []
+    for _ in range(30):
+        loss = F.cross_entropy(model(ids, is_padding, segments, positions)[0], ids[0])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[0] == pytest.approx(3.9, abs=0.1)  # ln 50
+    assert losses[-1] < 1
+
+
+def test_a_classifier_needs_labels():
+    with pytest.raises(ValueError, match="at least one label, got 0"):
+        SequenceClassifier(CONFIG, 0)
