@@ -306,3 +306,18 @@ def test_killed_at_any_moment_it_ends_the_same(project):
     moments = [s["optimizer_states"][0]["state"] for s in steps]
     for i, state in moments[0].items():
         assert all(value.equal(moments[1][i][key]) for key, value in state.items())
+
+
+@pytest.mark.slow
+def test_two_processes_compute_what_one_does(project):
+    """Two micro-batches a step: by one process in turn, or by two at once; also after a kill."""
+    common = PRETRAIN.replace("max_steps 20", "max_steps 60")
+    one = f"{common} --training.accumulate 2 --output one --checkpoints ck/one"
+    two = f"{common} --training.devices 2 --output two --checkpoints ck/two"
+    run(one)
+    assert start(two).wait() == 0
+    assert start(two.replace("two", "again")).wait() == 0
+    assert bytes_of(project / "two") == bytes_of(project / "again")
+    weights = [load_bundle(project / name).model.state_dict() for name in ("one", "two")]
+    for name, value in weights[0].items():
+        assert np.allclose(value, weights[1][name], atol=1e-4), name

@@ -6,9 +6,11 @@ import signal
 import pytest
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEnvironment
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.tasks.fit import fit
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.fit import cluster_plugins, fit, training_settings
 from dna_bigbird.tasks.run_folder import list_checkpoints, locked
 
 
@@ -183,9 +185,6 @@ def test_other_settings_start_over_and_say_so(tiny_run, tmp_path, capsys):
 
 def test_the_number_of_processes_is_no_setting(tiny_run, tmp_path, capsys):
     """Four micro-batches a step are four, whoever computes them."""
-    from dna_bigbird.tasks.config import TrainConfig
-    from dna_bigbird.tasks.fit import training_settings
-
     assert training_settings(TrainConfig(accumulate=4)) == training_settings(
         TrainConfig(accumulate=1, devices=2, nodes=2, workers=3)
     )
@@ -262,3 +261,15 @@ def test_a_job_near_its_end_saves_and_is_queued_again(
     assert newest_state(tmp_path / "b")["global_step"] == step + 1
     continued = run(tiny_run, tmp_path / "b", **settings)
     assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
+def test_slurm_is_believed_only_if_it_started_several_tasks(monkeypatch):
+    two = TrainConfig(devices=2)
+    monkeypatch.setenv("SLURM_NTASKS", "1")
+    assert [type(x) for x in cluster_plugins(two)] == [LightningEnvironment]
+    monkeypatch.setenv("SLURM_NTASKS", "2")
+    monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "2")
+    assert [type(x) for x in cluster_plugins(TrainConfig())] == [LightningEnvironment]
+    (environment,) = cluster_plugins(two)
+    assert isinstance(environment, SLURMEnvironment)
+    assert not environment.auto_requeue
