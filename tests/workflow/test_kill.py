@@ -50,25 +50,28 @@ FINETUNING = {
     "validate_every": 10,
     "validation_examples": 64,
 }
-RULES = [
-    "demo_data",
-    "genome",
-    "documents_train",
-    "train_tokenizer",
-    "tokenize_train",
-    "promoter_set",
-    "chromatin_set",
-    "baseline_promoter",
-    "pretrain",
-    "evaluate_lm",
-    "finetune_promoter",
-    "finetune_chromatin",
-    "evaluate_promoter",
-    "evaluate_chromatin",
-    "predict_promoter",
-    "report",
-]
-"""In the order in which they can be reached; named as their logs."""
+RULES = {
+    "demo_data": "inputs/demo/demo.fa",
+    "genome": "genome/genome.fa",
+    "documents_train": "corpus/train.bed.gz",
+    "train_tokenizer": "tokenizer/dna_bpe.model",
+    "tokenize_train": "corpus/train.h5",
+    "promoter_set": "promoter/set.h5",
+    "chromatin_set": "chromatin/set.h5",
+    "baseline_promoter": "baselines/promoter/kmer.h5",
+    "pretrain": "trained/pretrained",
+    "evaluate_lm": "models/pretrained",
+    "finetune_promoter": "trained/promoter",
+    "finetune_chromatin": "trained/chromatin",
+    "evaluate_promoter": "models/promoter",
+    "evaluate_chromatin": "models/chromatin",
+    "predict_promoter": "predictions/promoter.tsv",
+    "report": "report.html",
+}
+"""Where to kill, named as the logs, with the output that is asked for again: a rule that runs beside
+an earlier one may be done already. In the order in which they can be reached."""
+TRAININGS = {"pretrain": "pretrained", "finetune_promoter": "promoter"}
+"""Killed in the middle, after their first checkpoint; finetune_chromatin is killed as it starts."""
 COMMAND = ["--cores", "2", "all", "--configfile", "changed.yaml"]
 PATIENCE_S = 600
 
@@ -133,14 +136,12 @@ def kill_in(workflow, rule: str, with_group: bool) -> None:
     """Kill Snakemake while a rule runs; then nothing may be left that could write."""
     log = workflow.folder / "logs" / "tiny" / f"{rule}.log"
     log.unlink(missing_ok=True)
-    main = started(workflow)
+    main = started(workflow, ("--forcerun", f"results/tiny/{RULES[rule]}"))
     wait_for(lambda: log.exists() or main.poll() is not None, f"rule {rule}")
     assert main.poll() is None, f"Snakemake ended before it reached {rule}"
-    if rule in ("pretrain", "finetune_promoter"):  # in the middle of the training
-        checkpoints = workflow.folder / "results/tiny/checkpoints"
-        wait_for(
-            lambda: any(checkpoints.glob("*/step_*")) or main.poll() is not None, "a checkpoint"
-        )
+    if rule in TRAININGS:
+        states = workflow.folder / "results/tiny/checkpoints" / TRAININGS[rule]
+        wait_for(lambda: any(states.glob("step_*")) or main.poll() is not None, "a checkpoint")
     if with_group:
         os.killpg(main.pid, signal.SIGKILL)
     else:
