@@ -100,7 +100,6 @@ def finetune(
         tokens["validation"],
         seed=seed,
         batch_size=training.batch_size,
-        block_size=encoder.block_size,
         both_strands=training.both_strands,
         accumulate=training.accumulate,
         workers=training.workers,

@@ -229,19 +229,12 @@ def labelled_data(
     *,
     seed: int,
     batch_size: int,
-    block_size: int,
     both_strands: bool,
     accumulate: int = 1,
     workers: int = 0,
 ) -> StreamData:
     """Micro-batches of a labelled set, in the order of `LabelledOrder`."""
-    order = LabelledOrder(
-        train.lengths_by_strand,
-        seed=seed,
-        batch_size=batch_size,
-        block_size=block_size,
-        both_strands=both_strands,
-    )
+    order = LabelledOrder(len(train), seed=seed, batch_size=batch_size, both_strands=both_strands)
     by_length = sorted(range(len(validation)), key=lambda place: len(validation.ids(place)))
     return StreamData(
         train=_Rows(train),
@@ -257,56 +250,33 @@ def labelled_data(
 class LabelledOrder:
     """Which rows, on which strand, make each micro-batch of a labelled set.
 
-    Example e of the stream is row `permutation(seed, epoch)[e % n]` with epoch e // n, reverse
-    complemented if the (seed, epoch) coin says so. Examples are taken in pools of `POOL_BATCHES`
-    micro-batches; within a pool they are put together by their number of attention blocks, so
-    that most batches hold one length class, and the batches are shuffled again.
+    Example e of the stream is row `permutation(seed, epoch)[e % count]` of epoch e // count,
+    reverse complemented if the (seed, epoch) coin of its place says so; micro-batch m holds the
+    examples m * batch_size … (m + 1) * batch_size - 1. Batches are not sorted by length: that
+    would sort by label too wherever positives and negatives differ in tokens.
 
     Args:
-        lengths_by_strand: Tokens of every row, shape (2, n): as it is, reverse complemented.
+        count: Number of rows.
     """
 
-    POOL_BATCHES = 8
-
-    def __init__(
-        self,
-        lengths_by_strand: np.ndarray,
-        *,
-        seed: int,
-        batch_size: int,
-        block_size: int,
-        both_strands: bool,
-    ) -> None:
-        self.blocks_by_strand = -(-np.asarray(lengths_by_strand) // block_size)
+    def __init__(self, count: int, *, seed: int, batch_size: int, both_strands: bool) -> None:
+        self.count = count
         self.seed = seed
         self.batch_size = batch_size
         self.both_strands = both_strands
         self._epoch: tuple[int, np.ndarray] | None = None
-        self._pool: tuple[int, list[list[int]]] | None = None
 
     def micro_batch(self, number: int) -> list[int]:
         """Return row places; a reverse complement is the bitwise complement (~) of its place."""
-        pool, slot = divmod(number, self.POOL_BATCHES)
-        if self._pool is None or self._pool[0] != pool:
-            self._pool = (pool, self._build_pool(pool))
-        return self._pool[1][slot]
-
-    def _build_pool(self, pool: int) -> list[list[int]]:
-        size = self.POOL_BATCHES * self.batch_size
-        numbers = np.array([self._example(e) for e in range(pool * size, (pool + 1) * size)])
-        place, reverse = np.where(numbers < 0, ~numbers, numbers), (numbers < 0).astype(int)
-        numbers = numbers[np.argsort(self.blocks_by_strand[reverse, place], kind="stable")]
-        batches = numbers.reshape(self.POOL_BATCHES, self.batch_size)
-        shuffled = np.random.default_rng([self.seed, 1, pool]).permutation(self.POOL_BATCHES)
-        return [batches[i].tolist() for i in shuffled]
+        first = number * self.batch_size
+        return [self._example(example) for example in range(first, first + self.batch_size)]
 
     def _example(self, example: int) -> int:
-        count = self.blocks_by_strand.shape[1]
-        epoch, position = divmod(example, count)
+        epoch, position = divmod(example, self.count)
         if self._epoch is None or self._epoch[0] != epoch:
-            rng = np.random.default_rng([self.seed, 0, epoch])
-            places = rng.permutation(count)
-            coins = rng.random(count) < 0.5
+            rng = np.random.default_rng([self.seed, epoch])
+            places = rng.permutation(self.count)
+            coins = rng.random(self.count) < 0.5
             self._epoch = (epoch, np.where(coins & self.both_strands, ~places, places))
         return int(self._epoch[1][position])
 

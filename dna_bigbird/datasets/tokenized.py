@@ -43,12 +43,6 @@ class TokenizedRows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def lengths_by_strand(self) -> np.ndarray:
-        """Tokens of every row, shape (2, n); the second row repeats the first without a strand."""
-        lengths = [np.diff(offsets) for _, offsets in self._ids_by_strand]
-        return np.stack([lengths[0], lengths[-1]])
-
     def ids(self, place: int, strand: str = "+") -> np.ndarray:
         """Return the ids of the `place`-th row."""
         flat, offsets = self._ids_by_strand[0 if strand == "+" else 1]

@@ -96,6 +96,7 @@ def _what(config: dict) -> str:
 
 def _facts(config: dict) -> list[tuple[str, object]]:
     training = _plain(config.get("training", {}))
+    pretraining = config["task"] == PRETRAINING
     rows = [
         ("assembly", config.get("assembly") or "unknown"),
         ("negatives", config.get("negatives")),
@@ -105,7 +106,7 @@ def _facts(config: dict) -> list[tuple[str, object]]:
         ("examples a step", config.get("examples_per_step")),
         ("largest learning rate", training.get("learning_rate")),
         ("warm-up steps", training.get("warmup_steps")),
-        ("weight of positives", training.get("positive_weight")),
+        ("weight of positives", None if pretraining else training.get("positive_weight")),
         ("dropout", _plain(config["encoder"]).get("dropout")),
         ("vocabulary", _plain(config["encoder"]).get("vocab_size")),
         ("base pairs per token of the training text", config.get("bp_per_token")),

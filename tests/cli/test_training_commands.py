@@ -96,7 +96,8 @@ def project(tmp_path_factory):
         run("baseline --genome toy.fa --data set.h5 --output kmer.h5 --seed 1 --kmer.max_k 3")
         run(f"{FINETUNE} --output promoter --checkpoints checkpoints/promoter")
         run(
-            "evaluate --genome toy.fa --model promoter --data set.h5 --baselines.kmer kmer.h5 "
+            "evaluate --genome toy.fa --model promoter --data set.h5 "
+            '--baselines {"kmer":"kmer.h5"} '
             "--output final/promoter --report report/promoter --seed 1 --replicates 50"
         )
     return folder

@@ -90,7 +90,7 @@ def pretraining(**settings):
 def labelled(**settings):
     lengths = [20, 33, 8, 40, 15, 60, 22, 9, 31, 47, 12]
     data = tokenized(ToySet(lengths), range(11))
-    values = {"seed": 5, "batch_size": 2, "block_size": 16, "both_strands": True} | settings
+    values = {"seed": 5, "batch_size": 2, "both_strands": True} | settings
     return labelled_data(data, data, **values)
 
 
@@ -109,7 +109,7 @@ def test_padding_and_flat_positions():
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("step", [0, 1, 7])
 def test_stream_continues_where_it_stood(make, workers, step):
-    """20 micro-batches cross the 11 rows of the toy set several times, and its pools of 8."""
+    """20 micro-batches cross the 11 rows of the toy set several times."""
     undisturbed = take(attach(make()).train_dataloader(), 20)
     continued = attach(make(accumulate=2, workers=workers), step=step).train_dataloader()
     rest = take(continued, 20 - 2 * step)
@@ -136,15 +136,8 @@ def test_validation_takes_every_example_once(make):
     assert seen[0] == shared == list(range(len(shared)))
 
 
-def order_of(count=37, batch_size=4, seed=0, both_strands=True, block_size=16):
-    lengths = np.random.default_rng(1).integers(10, 100, size=(2, count))
-    return lengths, LabelledOrder(
-        lengths,
-        seed=seed,
-        batch_size=batch_size,
-        block_size=block_size,
-        both_strands=both_strands,
-    )
+def order_of(count=37, batch_size=4, seed=0, both_strands=True):
+    return LabelledOrder(count, seed=seed, batch_size=batch_size, both_strands=both_strands)
 
 
 def rows_of(numbers):
@@ -152,37 +145,26 @@ def rows_of(numbers):
 
 
 def test_an_epoch_has_every_row_once():
-    """64 rows are two pools of 8 batches of 4."""
-    _, order = order_of(count=64)
+    order = order_of(count=64)
     for epoch in range(3):
         numbers = [n for b in range(16) for n in order.micro_batch(16 * epoch + b)]
         assert sorted(rows_of(numbers)) == list(range(64))
 
 
 def test_strands_are_drawn_evenly_and_only_if_asked():
-    _, order = order_of(count=64)
+    order = order_of(count=64)
     numbers = [n for b in range(800) for n in order.micro_batch(b)]
     assert 0.45 < np.mean([n < 0 for n in numbers]) < 0.55
-    _, forward = order_of(count=64, both_strands=False)
+    forward = order_of(count=64, both_strands=False)
     assert all(n >= 0 for b in range(50) for n in forward.micro_batch(b))
 
 
 def test_order_depends_on_the_seed_and_not_on_what_was_asked_before():
-    _, order = order_of()
+    order = order_of()
     numbers = [order.micro_batch(b) for b in range(40)]
-    _, again = order_of()
+    again = order_of()
     assert [again.micro_batch(b) for b in reversed(range(40))] == numbers[::-1]
-    assert [order_of(seed=1)[1].micro_batch(b) for b in range(40)] != numbers
-
-
-def test_most_batches_have_few_lengths():
-    lengths, order = order_of(count=512, batch_size=16, block_size=32)
-    blocks = -(-lengths // 32)
-    kinds = [
-        len({blocks[int(n < 0), n if n >= 0 else ~n] for n in order.micro_batch(b)})
-        for b in range(64)
-    ]
-    assert np.mean(kinds) < 1.6  # four kinds of length; unsorted batches have all four
+    assert [order_of(seed=1).micro_batch(b) for b in range(40)] != numbers
 
 
 def test_rows_are_tokenized_on_both_strands():

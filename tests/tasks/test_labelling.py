@@ -93,7 +93,6 @@ def test_a_planted_motif_is_learned(tmp_path, pooling):
         planted_rows(40, seed=2),
         seed=0,
         batch_size=16,
-        block_size=8,
         both_strands=False,
     )
     task = LabellingTask(model, config)

@@ -1,0 +1,82 @@
+"""What the card of a model says, and must not leave out."""
+
+import json
+
+import pytest
+
+from dna_bigbird.inference.card import model_card, write_scored_bundle
+
+ENCODER = {
+    "num_layers": 2, "num_heads": 2, "hidden_size": 16, "block_size": 8, "num_random": 1,
+    "max_tokens": 64, "dropout": 0.1, "vocab_size": 100,
+}  # fmt: skip
+CONFIG = {
+    "task": "promoter",
+    "encoder": ENCODER,
+    "label_names": ["promoter"],
+    "window_bp": 1000,
+    "assembly": "GRCh37",
+    "semi_synthetic": False,
+    "negatives": "random_base",
+    "training": {"max_steps": 711, "positive_weight": 1.0},
+    "chosen_step": 700,
+}
+
+
+def metrics(model, baseline, key="auroc"):
+    return {
+        key: model,
+        f"{key}_low": model - 0.1,
+        f"{key}_high": model + 0.1,
+        "n": 40,
+        "n_positive": 20,
+        "seed": 3,
+        "split": "test",
+        "baselines": {"kmer": {key: baseline}},
+    }
+
+
+def test_scores_stand_with_count_seed_split_interval_and_baseline():
+    card = model_card(CONFIG, metrics(0.8, 0.7))
+    assert "split: test; n = 40; n_positive = 20; seed 3" in card
+    assert "| auroc | 0.800 (0.700–0.900) | 0.700 |" in card
+    assert "By auroc the model is ahead of the baseline kmer." in card
+    assert "negatives: random_base" in card
+    assert "step chosen on validation: 700" in card
+    assert "Semi-synthetic" not in card
+
+
+def test_a_baseline_that_wins_is_named():
+    assert "**The baseline kmer wins by auroc.**" in model_card(CONFIG, metrics(0.7, 0.8))
+
+
+def test_fewer_bits_are_better():
+    config = CONFIG | {"task": "pretraining", "label_names": []}
+    key = "bits_per_base_masked"
+    assert "is ahead of" in model_card(config, metrics(1.8, 1.9, key))
+    assert "wins" in model_card(config, metrics(1.9, 1.8, key))
+    assert "weight of positives" not in model_card(config, metrics(1.9, 1.8, key))
+
+
+@pytest.mark.parametrize("task", ["promoter", "pretraining"])
+def test_semi_synthetic_comes_first(task):
+    card = model_card(CONFIG | {"semi_synthetic": True, "task": task}, {"seed": 0, "split": "test"})
+    assert card.splitlines()[2].startswith("> **Semi-synthetic.**")
+
+
+def test_a_score_that_is_not_defined_is_a_dash():
+    card = model_card(CONFIG, metrics(0.5, None) | {"auroc": None})
+    assert "| auroc | – | – |" in card
+    assert "wins" not in card
+
+
+def test_scored_bundle_shares_everything_but_the_scores(bundle_folder, tmp_path):
+    output = tmp_path / "final"
+    write_scored_bundle(bundle_folder, output, {"n": 7}, "# card\n")
+    for name in ("config.json", "model.safetensors", "tokenizer.model"):
+        assert (output / name).read_bytes() == (bundle_folder / name).read_bytes()
+    assert json.loads((output / "metrics.json").read_text()) == {"n": 7}
+    assert (output / "README.md").read_text() == "# card\n"
+    assert sorted(p.name for p in output.iterdir()) == [
+        "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model",
+    ]  # fmt: skip
