@@ -40,9 +40,8 @@ def evaluate(
     from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
     from dna_bigbird.errors import InputError
-    from dna_bigbird.evaluation.binary import rounded
     from dna_bigbird.evaluation.curves import curve_rows, write_curves
-    from dna_bigbird.evaluation.summary import choose_thresholds, compare, per_label, summarise
+    from dna_bigbird.evaluation.summary import choose_thresholds, per_label
     from dna_bigbird.files import atomic_path, sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.inference.bundle import load_bundle
@@ -77,50 +76,20 @@ def evaluate(
     )
     write_scores(report / "scores.h5", own)
 
-    labels = {rows: labelled.labels[numbers] for rows, numbers in (("v", validation), ("t", test))}
-    units = labelled.units[test]
-    tables, thresholds = {}, {}
-    for name, scores in {"model": own, **others}.items():
-        thresholds[name] = choose_thresholds(labels["v"], scores.of(validation))
-        tables[name] = summarise(
-            labels["t"],
-            scores.of(test),
-            thresholds[name],
-            labelled.label_groups,
-            seed=seed,
-            units=units,
-            replicates=replicates,
-        )
-    metrics = tables.pop("model")
-    of_test = {name: scores.of(test) for name, scores in others.items()}
-    for name, values in of_test.items():
-        gains = compare(
-            labels["t"], own.of(test), values, seed=seed, units=units, replicates=replicates
-        )
-        metrics |= {key.replace("gain", f"gain_over_{name}"): x for key, x in gains.items()}
-    metrics = rounded(
-        {
-            **metrics,
-            "step": bundle.metrics.get("step"),
-            "strand": "both",
-            "seed": seed,
-            "split": "test",
-            "baselines": {
-                name: {**table, "seed": seed, "split": "test"} for name, table in tables.items()
-            },
-        }
-    )
+    metrics = all_metrics(labelled, own, others, seed=seed, replicates=replicates)
+    metrics |= {"step": bundle.metrics.get("step"), "strand": "both"}
+    labels, of_test = labelled.labels[test], {name: x.of(test) for name, x in others.items()}
     rows = per_label(
-        labels["t"],
+        labels,
         own.of(test),
         labelled.label_names,
         labelled.label_groups,
         baselines=of_test,
-        thresholds_L=thresholds["model"],
+        thresholds_L=choose_thresholds(labelled.labels[validation], own.of(validation)),
     )
     with atomic_path(report / "per_label.tsv") as path:
         path.write_text(to_tsv(rows))
-    curves = curve_rows(labels["t"], {"model": own.of(test), **of_test}, labelled.label_names)
+    curves = curve_rows(labels, {"model": own.of(test), **of_test}, labelled.label_names)
     with atomic_path(report / "curves.tsv") as path:
         path.write_text(write_curves(curves))
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
@@ -128,6 +97,32 @@ def evaluate(
     print(f"{output}: {key} {metrics[key]} ({metrics[f'{key}_low']}-{metrics[f'{key}_high']})")
     for name, table in metrics["baselines"].items():
         print(f"  {name}: {table[key]} ({table[f'{key}_low']}-{table[f'{key}_high']})")
+
+
+def all_metrics(labelled, own, others: dict, *, seed: int, replicates: int) -> dict:
+    """Return the test metrics of the model, with those of each baseline and the gain over it.
+
+    Args:
+        own, others: Scores (datasets.scores) of the model, and of the baselines by name.
+    """
+    from dna_bigbird.evaluation.binary import rounded
+    from dna_bigbird.evaluation.summary import choose_thresholds, compare, summarise
+
+    validation, test = labelled.rows("validation"), labelled.rows("test")
+    labels = labelled.labels[test]
+    draws = {"seed": seed, "units": labelled.pairs[test], "replicates": replicates}
+
+    def summary(scores) -> dict:
+        thresholds = choose_thresholds(labelled.labels[validation], scores.of(validation))
+        table = summarise(labels, scores.of(test), thresholds, labelled.label_groups, **draws)
+        return {**table, "seed": seed, "split": "test"}
+
+    metrics = summary(own)
+    for name, scores in others.items():
+        gains = compare(labels, own.of(test), scores.of(test), **draws)
+        metrics |= {key.replace("gain", f"gain_over_{name}"): x for key, x in gains.items()}
+    metrics["baselines"] = {name: summary(scores) for name, scores in others.items()}
+    return rounded(metrics)
 
 
 def check_labels(bundle, labelled) -> None:

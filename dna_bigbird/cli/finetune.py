@@ -40,24 +40,17 @@ def finetune(
     from dataclasses import asdict
 
     import torch
-    from tqdm import tqdm
 
-    from dna_bigbird.cli.training import (
-        check_trainable,
-        module_sha256,
-        round_metrics,
-        validation_rows,
-    )
+    from dna_bigbird.cli.training import check_trainable, module_sha256
     from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.datasets.modules import labelled_data
-    from dna_bigbird.datasets.tokenized import tokenize_rows
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
-    from dna_bigbird.inference.bundle import load_bundle, save_bundle
-    from dna_bigbird.inference.card import is_semi_synthetic, model_card
+    from dna_bigbird.inference.bundle import load_bundle
+    from dna_bigbird.inference.card import is_semi_synthetic
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.tasks.fit import fit, training_settings
+    from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.labelling import LabellingTask
 
     if threads:
@@ -69,22 +62,9 @@ def finetune(
     model = SequenceClassifier(encoder, len(labelled.label_names), head, seed=seed)
     if not from_scratch:
         model.encoder.load_state_dict(bundle.model.encoder.state_dict())
-    rows = {
-        "train": labelled.rows("train"),
-        "validation": validation_rows(labelled, training.validation_examples, seed),
-    }
-    tokens = {
-        name: tokenize_rows(
-            labelled,
-            numbers,
-            bundle.tokenizer,
-            max_tokens=encoder.max_tokens,
-            both_strands=training.both_strands and name == "train",
-            name=str(data),
-            progress=lambda items, name=name: tqdm(items, desc=f"tokenize {name}", disable=None),
-        )
-        for name, numbers in rows.items()
-    }
+    train, validation = tokenized_splits(
+        labelled, bundle.tokenizer, training, max_tokens=encoder.max_tokens, seed=seed
+    )
     settings = {
         "command": "finetune",
         "model": asdict(encoder),
@@ -96,8 +76,8 @@ def finetune(
         },
     }
     stream = labelled_data(
-        tokens["train"],
-        tokens["validation"],
+        train,
+        validation,
         seed=seed,
         batch_size=training.batch_size,
         both_strands=training.both_strands,
@@ -106,30 +86,71 @@ def finetune(
     )
     task = LabellingTask(model, training)
     result = fit(task, stream, training, checkpoints=checkpoints, seed=seed, settings=settings)
-    if not result.is_writer:
-        return
+    if result.is_writer:
+        described = {
+            "encoder": asdict(encoder),
+            "head": asdict(head),
+            "semi_synthetic": is_semi_synthetic(labelled.assembly)
+            or bool(bundle.config.get("semi_synthetic")),
+            "initial_weights": "random" if from_scratch else "pretrained",
+            "seed": seed,
+        }
+        save_finetuned(
+            output, task, training, result, bundle.tokenizer, labelled, described, len(validation)
+        )
+
+
+def tokenized_splits(labelled, tokenizer, training: TrainConfig, *, max_tokens: int, seed: int):
+    """Return the training rows and the validation rows as token ids."""
+    from tqdm import tqdm
+
+    from dna_bigbird.cli.training import validation_rows
+    from dna_bigbird.datasets.tokenized import tokenize_rows
+
+    rows = {
+        "train": labelled.rows("train"),
+        "validation": validation_rows(labelled, training.validation_examples, seed),
+    }
+    return [
+        tokenize_rows(
+            labelled,
+            numbers,
+            tokenizer,
+            max_tokens=max_tokens,
+            both_strands=training.both_strands and name == "train",
+            name=str(labelled.path),
+            progress=lambda items, name=name: tqdm(items, desc=f"tokenize {name}", disable=None),
+        )
+        for name, numbers in rows.items()
+    ]
+
+
+def save_finetuned(
+    output: Path,
+    task,
+    training: TrainConfig,
+    result,
+    tokenizer,
+    labelled,
+    described: dict,
+    examples: int,
+) -> None:
+    """Write the bundle of a finished run with its scores on validation."""
+    from dna_bigbird.cli.training import described_training, round_metrics
+    from dna_bigbird.inference.bundle import save_bundle
+    from dna_bigbird.inference.card import model_card
+
+    names = ("task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives")
     config = {
-        "task": labelled.task,
-        "encoder": asdict(encoder),
-        "head": asdict(head),
-        "label_names": labelled.label_names,
-        "label_groups": labelled.label_groups,
-        "window_bp": labelled.window_bp,
-        "assembly": labelled.assembly,
-        "semi_synthetic": is_semi_synthetic(labelled.assembly)
-        or bool(bundle.config.get("semi_synthetic")),
-        "negatives": labelled.negatives,
-        "initial_weights": "random" if from_scratch else "pretrained",
-        "training": training_settings(training),
-        "examples_per_step": training.batch_size * training.accumulate * training.processes,
-        "chosen_step": result.best_step,
-        "seed": seed,
+        **{name: getattr(labelled, name) for name in names},
+        **described,
+        **described_training(training, result),
     }
     metrics = {
         **round_metrics(result.best_metrics),
-        "n": len(rows["validation"]),
+        "n": examples,
         "step": result.best_step,
-        "seed": seed,
+        "seed": described["seed"],
         "split": "validation",
         "strand": "forward",
     }
@@ -137,7 +158,7 @@ def finetune(
         output,
         model=task.model,
         config=config,
-        tokenizer_bytes=bundle.tokenizer.model_bytes,
+        tokenizer_bytes=tokenizer.model_bytes,
         metrics=metrics,
         card=model_card(config, metrics),
         extra_files={"history.tsv": result.history},

@@ -43,15 +43,13 @@ def pretrain(
 
     import torch
 
-    from dna_bigbird.cli.training import check_tokenizer, round_metrics
+    from dna_bigbird.cli.training import check_tokenizer
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.datasets.token_store import TokenStore
-    from dna_bigbird.inference.bundle import PRETRAINING, save_bundle
-    from dna_bigbird.inference.card import is_semi_synthetic, model_card
     from dna_bigbird.models.pretraining import PretrainingModel
-    from dna_bigbird.tasks.fit import fit, training_settings
+    from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.pretraining import PretrainingTask
 
     if threads:
@@ -86,35 +84,46 @@ def pretrain(
         },
     }
     result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
-    if not result.is_writer:
-        return
-    store = stores["train"]
+    if result.is_writer:
+        store = stores["train"]
+        described = {
+            "encoder": asdict(encoder),
+            "assembly": store.assembly,
+            "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
+            "masking": asdict(masking),
+            "seed": seed,
+        }
+        save_pretrained(output, task, training, result, bpe, described, num_validation)
+
+
+def save_pretrained(
+    output: Path, task, training: TrainConfig, result, tokenizer, described: dict, examples: int
+) -> None:
+    """Write the bundle of a finished run with its scores on validation."""
+    from dna_bigbird.cli.training import described_training, round_metrics
+    from dna_bigbird.inference.bundle import PRETRAINING, save_bundle
+    from dna_bigbird.inference.card import is_semi_synthetic, model_card
+
     config = {
         "task": PRETRAINING,
-        "encoder": asdict(encoder),
         "label_names": [],
         "label_groups": [],
-        "assembly": store.assembly,
-        "semi_synthetic": is_semi_synthetic(store.assembly),
-        "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
-        "masking": asdict(masking),
-        "training": training_settings(training),
-        "examples_per_step": training.batch_size * training.accumulate * training.processes,
-        "chosen_step": result.best_step,
-        "seed": seed,
+        "semi_synthetic": is_semi_synthetic(described["assembly"]),
+        **described,
+        **described_training(training, result),
     }
     metrics = {
         **round_metrics(result.best_metrics),
-        "n_examples": num_validation,
+        "n_examples": examples,
         "step": result.best_step,
-        "seed": seed,
+        "seed": described["seed"],
         "split": "validation",
     }
     save_bundle(
         output,
         model=task.model,
         config=config,
-        tokenizer_bytes=bpe.model_bytes,
+        tokenizer_bytes=tokenizer.model_bytes,
         metrics=metrics,
         card=model_card(config, metrics),
         extra_files={"history.tsv": result.history},

@@ -72,3 +72,14 @@ def module_sha256(module) -> str:
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().contiguous().numpy())
     return digest.hexdigest()
+
+
+def described_training(training, result) -> dict:
+    """Return what a bundle's config says of its training."""
+    from dna_bigbird.tasks.fit import training_settings
+
+    return {
+        "training": training_settings(training),
+        "examples_per_step": training.batch_size * training.accumulate * training.processes,
+        "chosen_step": result.best_step,
+    }
