@@ -1,0 +1,1 @@
+"""Encoder, heads and their settings: tensors in, tensors out."""
