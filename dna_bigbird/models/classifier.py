@@ -29,7 +29,7 @@ class SequenceClassifier(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         self.encoder = Encoder(config, generator)
         self.head = LabelHead(config.hidden_size, num_labels, head or HeadConfig())
-        initialise(self.head, generator)
+        initialise(self.head, config.init_std, generator)
 
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return logits (batch, labels)."""

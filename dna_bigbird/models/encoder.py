@@ -13,16 +13,15 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.packing import Packing
 
 NORM_EPS = 1e-12
-INIT_STD = 0.02
 NUM_SEGMENTS = 2
 
 
-def initialise(module: nn.Module, generator: torch.Generator) -> None:
+def initialise(module: nn.Module, std: float, generator: torch.Generator) -> None:
     """Draw kernels and embeddings from a normal cut at two sigma; biases 0, norms 1 and 0."""
     for child in module.modules():
         if isinstance(child, nn.Linear | nn.Embedding):
             nn.init.trunc_normal_(
-                child.weight, std=INIT_STD, a=-2 * INIT_STD, b=2 * INIT_STD, generator=generator
+                child.weight, std=std, a=-2 * std, b=2 * std, generator=generator
             )
         if isinstance(child, nn.Linear) and child.bias is not None:
             nn.init.zeros_(child.bias)
@@ -76,7 +75,7 @@ class Encoder(nn.Module):
         self.norm = nn.LayerNorm(config.hidden_size, eps=NORM_EPS)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config, i) for i in range(config.num_layers))
-        initialise(self, generator or torch.Generator().manual_seed(0))
+        initialise(self, config.init_std, generator or torch.Generator().manual_seed(0))
 
     def forward(
         self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor | None = None

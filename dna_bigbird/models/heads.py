@@ -27,21 +27,24 @@ class MlmHead(nn.Module):
 
 
 class Pooler(nn.Module):
-    """Dense and tanh on the first token, or on the mean over real tokens."""
+    """Dense and tanh on the first token."""
 
-    def __init__(self, hidden_size: int, pooling: str = "cls") -> None:
+    def __init__(self, hidden_size: int) -> None:
         super().__init__()
-        self.pooling = pooling
         self.dense = nn.Linear(hidden_size, hidden_size)
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return one vector a sequence (batch, hidden)."""
-        if self.pooling == "cls":
-            pooled = hidden_BTE[:, 0]
-        else:
-            real = (~is_padding_BT)[..., None].to(hidden_BTE.dtype)
-            pooled = (hidden_BTE * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
-        return torch.tanh(self.dense(pooled))
+        return torch.tanh(self.dense(hidden_BTE[:, 0]))
+
+
+class MeanPooler(nn.Module):
+    """The mean over real tokens, as it is: a bounded summary would hide few tokens among many."""
+
+    def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return one vector a sequence (batch, hidden)."""
+        real = (~is_padding_BT)[..., None].to(hidden_BTE.dtype)
+        return (hidden_BTE * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
 
 
 class LabelHead(nn.Module):
@@ -49,7 +52,7 @@ class LabelHead(nn.Module):
 
     def __init__(self, hidden_size: int, num_labels: int, config: HeadConfig) -> None:
         super().__init__()
-        self.pooler = Pooler(hidden_size, config.pooling)
+        self.pooler = Pooler(hidden_size) if config.pooling == "cls" else MeanPooler()
         self.dropout = nn.Dropout(config.dropout)
         self.dense = nn.Linear(hidden_size, num_labels)
 

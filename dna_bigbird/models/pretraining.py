@@ -25,7 +25,7 @@ class PretrainingModel(nn.Module):
         self.pooler = Pooler(config.hidden_size)
         self.nsp = nn.Linear(config.hidden_size, 2)
         for head in (self.mlm, self.pooler, self.nsp):
-            initialise(head, generator)
+            initialise(head, config.init_std, generator)
 
     def forward(
         self,
