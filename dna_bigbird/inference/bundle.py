@@ -84,7 +84,9 @@ def save_bundle(
         for key, value in config.items()
     }
     with atomic_directory(folder) as partial:
-        safetensors.torch.save_file(unique_tensors(model), partial / "model.safetensors")
+        # save_file would make it readable for its owner alone.
+        weights = safetensors.torch.save(unique_tensors(model))
+        (partial / "model.safetensors").write_bytes(weights)
         (partial / "tokenizer.model").write_bytes(tokenizer_bytes)
         (partial / "config.json").write_text(to_json(whole))
         (partial / "metrics.json").write_text(to_json(metrics))

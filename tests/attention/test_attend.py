@@ -247,3 +247,15 @@ def test_wrong_arguments(change, message):
     arguments = {"q": q, "k": k, "v": v, "pattern": bigbird_itc(9, 4, 1, 2)}
     with pytest.raises(ValueError, match=message):
         attend(**{**arguments, **change})
+
+
+@pytest.mark.parametrize("backend", ["dense", "gather"])
+def test_tables_first_used_in_inference_mode_serve_training_too(backend):
+    """A validation step may be the first to meet a length; the next training step reuses its table."""
+    pattern = bigbird_itc(9, 4, 1, 2, seed=987)
+    with torch.inference_mode():
+        q = torch.randn(1, 2, 36, 8)
+        attend(q, q, q, pattern, backend=backend)
+    q = torch.randn(1, 2, 36, 8, requires_grad=True)
+    attend(q, q, q, pattern, backend=backend).sum().backward()
+    assert torch.isfinite(q.grad).all()
