@@ -137,7 +137,9 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{name}: damaged gzip data ({error}). Copy it again") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: this is not text (byte {error.start}: {error.reason})") from error
+        raise InputError(
+            f"{name}: this is not text (byte {error.start}: {error.reason})"
+        ) from error
     finally:
         if raw is not sys.stdin.buffer:
             raw.close()

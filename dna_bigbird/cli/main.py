@@ -69,7 +69,9 @@ def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
     jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
     name = command.replace("-", "_")
     function = getattr(importlib.import_module(f"dna_bigbird.cli.{name}"), name)
-    parser = _Parser(prog=f"dna-bigbird {command}", description=(function.__doc__ or "").split("Args:")[0])
+    parser = _Parser(
+        prog=f"dna-bigbird {command}", description=(function.__doc__ or "").split("Args:")[0]
+    )
     parser.add_argument("--config", action="config", help="YAML file with any of the options below")
     parser.add_function_arguments(function, fail_untyped=True, sub_configs=True)
     return parser, function

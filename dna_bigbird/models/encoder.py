@@ -20,9 +20,7 @@ def initialise(module: nn.Module, std: float, generator: torch.Generator) -> Non
     """Draw kernels and embeddings from a normal cut at two sigma; biases 0, norms 1 and 0."""
     for child in module.modules():
         if isinstance(child, nn.Linear | nn.Embedding):
-            nn.init.trunc_normal_(
-                child.weight, std=std, a=-2 * std, b=2 * std, generator=generator
-            )
+            nn.init.trunc_normal_(child.weight, std=std, a=-2 * std, b=2 * std, generator=generator)
         if isinstance(child, nn.Linear) and child.bias is not None:
             nn.init.zeros_(child.bias)
 
