@@ -15,9 +15,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
 from dna_bigbird.genome import Genome, Interval
 
 FORMAT = "dna-bigbird labelled set"
@@ -79,7 +79,7 @@ def write_labelled_set(
     """
     used = {x.chrom for x in data.intervals}
     rank = {chrom: i for i, chrom in enumerate(c for c in genome.lengths if c in used)}
-    with atomic_path(path) as partial, h5py.File(partial, "w", libver=("v110", "v110")) as file:
+    with new_hdf5(path) as file:
         file.attrs.update(
             {
                 "format": FORMAT,

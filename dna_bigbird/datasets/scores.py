@@ -7,8 +7,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
 
 FORMAT = "dna-bigbird scores"
 FORMAT_VERSION = 1
@@ -51,7 +51,7 @@ def write_scores(path: Path, scores: Scores) -> None:
         InputError: If the disk is full.
     """
     names = [name.encode() for name in scores.label_names]
-    with atomic_path(path) as partial, h5py.File(partial, "w", libver=("v110", "v110")) as file:
+    with new_hdf5(path) as file:
         file.attrs.update(
             {
                 "format": FORMAT,

@@ -29,8 +29,8 @@ import numpy as np
 
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
 from dna_bigbird.genome import Genome, Interval
 
 FORMAT_VERSION = 1
@@ -195,7 +195,7 @@ def write_token_store(
         raise InputError(f"the tokenizer has {tokenizer.vocab_size} entries; a store holds 65536")
     chroms: dict[str, int] = {}
     sentences_done, tokens_done = 0, 0
-    with atomic_path(path) as temporary, h5py.File(temporary, "w", libver=("v110", "v110")) as file:
+    with new_hdf5(path) as file:
         out = _Appender(file)
         out.append("sentence_token_offsets", [0])
         out.append("document_sentence_offsets", [0])
