@@ -84,7 +84,7 @@ def test_two_runs_give_equal_bytes_and_silence(folder, capfd):
     ],
 )
 def test_bad_input_is_one_line(folder, capsys, line, message):
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit, match="2") as stop:
         run(line)
     assert stop.value.code == 2
     error = capsys.readouterr().err
@@ -95,7 +95,7 @@ def test_bad_input_is_one_line(folder, capsys, line, message):
 
 def test_a_vocabulary_too_large_for_the_corpus(folder, capsys):
     run("documents --genome toy.fa --regions [chr2] --output d.bed.gz")
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="2"):
         run(
             "train-tokenizer --genome toy.fa --documents d.bed.gz --output t.model --metrics m.json"
         )
@@ -105,7 +105,7 @@ def test_a_vocabulary_too_large_for_the_corpus(folder, capsys):
 
 @pytest.mark.parametrize("command", ["documents", "train-tokenizer", "tokenize"])
 def test_help_names_every_option(command, capsys):
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="2"):
         main([command, "--help"])
     text = capsys.readouterr().out
     assert "--genome" in text

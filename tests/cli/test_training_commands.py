@@ -42,7 +42,7 @@ def run(line: str) -> None:
 def refused(line: str, capsys) -> str:
     """Run a command that must fail as a user error; return what it says."""
     capsys.readouterr()
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit, match="2") as stop:
         run(line)
     assert stop.value.code == 2
     return capsys.readouterr().err

@@ -166,7 +166,7 @@ def test_equal_inputs_give_equal_bytes(tmp_path, toy, kind):
 
 
 def refused(capsys, call):
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit, match="2") as stop:
         call()
     assert stop.value.code == 2
     return capsys.readouterr().err

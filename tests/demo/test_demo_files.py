@@ -86,7 +86,7 @@ def test_fewer_promoters_leave_room_for_more_elements():
     ],
 )
 def test_impossible_settings_are_one_line(options, message, tmp_path, capsys):
-    with pytest.raises(SystemExit) as exit_info:
+    with pytest.raises(SystemExit, match="2") as exit_info:
         main(["demo-data", "--output", str(tmp_path / "demo"), *options])
     assert exit_info.value.code == 2
     assert message in capsys.readouterr().err

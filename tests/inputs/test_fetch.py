@@ -44,7 +44,7 @@ def test_tells_the_checksum_nobody_verified(server, tmp_path, capsys):
 def test_wrong_file_ends_with_status_2(server, tmp_path, capsys):
     server.body = b"login page"
     keys = (f"url: {server.address}/a.bed", f"sha256: {'a' * 64}", "verified: true")
-    with pytest.raises(SystemExit) as end:
+    with pytest.raises(SystemExit, match="2") as end:
         main(
             [
                 "fetch",

@@ -26,15 +26,15 @@ class KillAt(pl.Callback):
 
     def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
         if self.when == "start" and trainer.global_step == self.step:
-            raise KilledError
+            raise KilledError("on purpose")
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         if self.when == "end" and trainer.global_step == self.step:
-            raise KilledError
+            raise KilledError("on purpose")
 
     def on_validation_start(self, trainer, pl_module):
         if self.when == "validation" and trainer.global_step == self.step:
-            raise KilledError
+            raise KilledError("on purpose")
 
 
 def run(tiny_run, folder, callbacks=(), **settings):
@@ -86,7 +86,7 @@ def settings():
 )
 def test_a_killed_run_ends_like_an_undisturbed_one(tiny_run, tmp_path, settings, step, when):
     undisturbed = run(tiny_run, tmp_path / "a", **settings)
-    with pytest.raises(KilledError):
+    with pytest.raises(KilledError, match="on purpose"):
         run(tiny_run, tmp_path / "b", callbacks=(KillAt(step, when),), **settings)
     continued = run(tiny_run, tmp_path / "b", **settings)
     assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
@@ -95,7 +95,7 @@ def test_a_killed_run_ends_like_an_undisturbed_one(tiny_run, tmp_path, settings,
 def test_killed_again_and_again(tiny_run, tmp_path, settings):
     undisturbed = run(tiny_run, tmp_path / "a", **settings)
     for step in (1, 4, 7, 10, 11):
-        with pytest.raises(KilledError):
+        with pytest.raises(KilledError, match="on purpose"):
             run(tiny_run, tmp_path / "b", callbacks=(KillAt(step, "start"),), **settings)
     continued = run(tiny_run, tmp_path / "b", **settings)
     assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
@@ -139,7 +139,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(
     tiny_run, tmp_path, settings, capsys, damage
 ):
     undisturbed = run(tiny_run, tmp_path / "a", **settings)
-    with pytest.raises(KilledError):
+    with pytest.raises(KilledError, match="on purpose"):
         run(tiny_run, tmp_path / "b", callbacks=(KillAt(9, "start"),), **settings)
     newest = list_checkpoints(tmp_path / "b", "step")[-1]
     content = newest.read_bytes()
@@ -167,7 +167,7 @@ def test_checkpoints_run_no_code(tiny_run, tmp_path):
             return (pytest.fail, ("code from a checkpoint was run",))
 
     undisturbed = run(tiny_run, tmp_path / "a")
-    with pytest.raises(KilledError):
+    with pytest.raises(KilledError, match="on purpose"):
         run(tiny_run, tmp_path / "b", callbacks=(KillAt(5, "start"),))
     for path in list_checkpoints(tmp_path / "b", "step"):
         torch.save({"callbacks": Evil()}, path)
@@ -254,7 +254,7 @@ def test_a_job_near_its_end_saves_and_is_queued_again(
     monkeypatch.setenv("PATH", str(scontrol.parent), prepend=":")
     monkeypatch.setenv("SLURM_JOB_ID", "77")
     kill = KillAt(step + 1, "start")  # what SLURM does next
-    with pytest.raises(KilledError):
+    with pytest.raises(KilledError, match="on purpose"):
         run(tiny_run, tmp_path / "b", callbacks=(SignalAt(step), kill), **settings)
     assert f"saved after step {step + 1}" in capsys.readouterr().err
     assert (tmp_path / "calls").read_text() == "requeue 77\n"

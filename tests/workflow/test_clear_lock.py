@@ -155,7 +155,7 @@ def test_jobs_are_found_by_their_environment():
 
 def test_from_the_command_line(folder, capsys):
     record(folder, ME)
-    with pytest.raises(SystemExit) as end:
+    with pytest.raises(SystemExit, match="2") as end:
         main(["clear-lock", "--folder", str(folder)])
     assert end.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
