@@ -105,7 +105,7 @@ def test_a_vocabulary_too_large_for_the_corpus(folder, capsys):
 
 @pytest.mark.parametrize("command", ["documents", "train-tokenizer", "tokenize"])
 def test_help_names_every_option(command, capsys):
-    with pytest.raises(SystemExit, match="2"):
+    with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     text = capsys.readouterr().out
     assert "--genome" in text
