@@ -32,6 +32,9 @@ COMMANDS = {
     "clear-lock": "remove a stale Snakemake lock after proof that its process is dead",
 }
 
+POSITIONAL = {"info"}
+"""Commands whose required arguments stand without an option: `dna-bigbird info BUNDLE`."""
+
 
 class _Parser(jsonargparse.ArgumentParser):
     """Reports a wrong option in one line and exits with status 2."""
@@ -73,7 +76,9 @@ def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
         prog=f"dna-bigbird {command}", description=(function.__doc__ or "").split("Args:")[0]
     )
     parser.add_argument("--config", action="config", help="YAML file with any of the options below")
-    parser.add_function_arguments(function, fail_untyped=True, sub_configs=True)
+    parser.add_function_arguments(
+        function, as_positional=command in POSITIONAL, fail_untyped=True, sub_configs=True
+    )
     return parser, function
 
 

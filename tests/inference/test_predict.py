@@ -3,6 +3,7 @@
 import gzip
 import io
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -157,3 +158,10 @@ def test_without_a_model_it_says_how_to_get_one(capsys, fasta):
     with pytest.raises(SystemExit, match="2"):
         run(capsys, "--fasta", fasta)
     assert "make demo" in capsys.readouterr().err
+
+
+def test_info_describes_a_bundle(capsys, bundle_folder):
+    main(["info", str(bundle_folder)])
+    described = json.loads(capsys.readouterr().out)
+    assert described["config"]["label_names"] == ["CTCF", "DNase"]
+    assert described["parameters"] > 10_000
