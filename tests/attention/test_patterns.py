@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.attention import patterns
-from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, draw, full
+from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, draw, full, itc
 from dna_bigbird.attention.patterns.original import original_random_blocks
 
 UNIFORM_16_HEAD_1 = [[3, 8, 10], [6, 9, 13], [9, 10, 13], [1, 8, 12], [2, 7, 12]]
@@ -56,7 +56,7 @@ def test_short_sequences_are_covered_without_a_fall_back():
 
 def test_uniform_is_a_pure_function_of_its_arguments():
     first = bigbird_itc(40, 16, 3, 4, "uniform", 5).key_blocks.copy()
-    bigbird_itc.cache_clear()
+    itc._build.cache_clear()
     np.random.seed(1)  # the global generator must not matter
     assert np.array_equal(bigbird_itc(40, 16, 3, 4, "uniform", 5).key_blocks, first)
     assert not np.array_equal(bigbird_itc(40, 16, 3, 4, "uniform", 6).key_blocks, first)
@@ -160,7 +160,10 @@ def test_original_plan_says_when_it_has_too_few_blocks():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((8, 64, 3, 2, "hugging"), "plan must be one of uniform, original, got 'hugging'"),
+        (
+            (8, 64, 3, 2, "hugging"),
+            "plan must be one of uniform, original, huggingface, got 'hugging'",
+        ),
         ((0, 64, 3, 2), "num_blocks 0"),
         ((8, 64, -1, 2), "num_random -1"),
         ((8, 64, 3, 2, "uniform", -4), "seed -4"),

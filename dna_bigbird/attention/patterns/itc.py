@@ -1,16 +1,20 @@
-"""BigBird-ITC: first and last block global, a window of three, random blocks (paper §2, App. D)."""
+"""BigBird-ITC: global blocks, a window and random blocks (paper §2, App. D)."""
 
 import functools
 
 import numpy as np
 
-from dna_bigbird.attention.patterns.original import original_random_blocks
+from dna_bigbird.attention.patterns.original import (
+    huggingface_random_blocks,
+    original_random_blocks,
+)
 from dna_bigbird.attention.patterns.pattern import BlockPattern, full
+from dna_bigbird.attention.patterns.uniform import draw_uniform
 
-PLANS = ("uniform", "original")
+PLANS = ("uniform", "original", "huggingface")
+GLOBAL_BLOCKS = ("first_last", "first_two", "none")
 
 
-@functools.lru_cache(maxsize=1024)
 def bigbird_itc(
     num_blocks: int,
     block_size: int,
@@ -18,11 +22,17 @@ def bigbird_itc(
     num_heads: int,
     plan: str = "uniform",
     seed: int = 0,
+    *,
+    window_blocks: int = 3,
+    global_blocks: str = "first_last",
+    table_tokens: int = 4096,
+    training: bool = False,
 ) -> BlockPattern:
-    """Build the BigBird-ITC pattern; a pure function of its arguments.
+    """Build the BigBird-ITC pattern; a pure function of its arguments, and kept.
 
-    Block 0 and the last block read every block and are read by every block. Every other block
-    reads those two, its neighbours, itself and its random blocks. The window does not wrap.
+    Global blocks read every block and are read by every block. Every other block reads those, its
+    window (itself and as many blocks on either side as there are) and its random blocks. The
+    window does not wrap.
 
     Args:
         num_blocks: Blocks in the sequence.
@@ -31,11 +41,18 @@ def bigbird_itc(
             global, and takes as many as there are: a short sequence is simply covered.
             'original' repeats the published code, with its random blocks among the first 1,024
             tokens, its repeats at 1,024 tokens and its full attention for up to 5 + 2 num_random
-            blocks (specification §1.2, §1.4).
-        seed: Any number from 0 (each layer gets its own); with 'original' the layer index.
+            blocks (specification §1.2, §1.4). 'huggingface' repeats what that library computes.
+        seed: Any number from 0 (each layer gets its own); with the other plans the layer index.
+        window_blocks: 0 or odd, the block itself included; with 0 not even that one is read.
+        global_blocks: 'first_last', 'first_two' or 'none'. The published plans know a window of 3
+            and 'first_last' alone.
+        table_tokens: Only for 'huggingface': its `max_position_embeddings`. The random blocks for
+            1,024, 3,072 and 4,096 tokens come from a table of that length.
+        training: Only for 'huggingface': True for the blocks it draws in training. In evaluation
+            it reads block 0 in their place, which so counts 1 + num_random times.
 
     Raises:
-        ValueError: If a number is out of range or the plan is unknown.
+        ValueError: If a number is out of range, a name is unknown or a block would read nothing.
 
     Example:
         >>> from dna_bigbird.attention.patterns import draw
@@ -47,66 +64,112 @@ def bigbird_itc(
         #..###
         ######
     """
+    _check(num_blocks, block_size, num_random, num_heads, plan, seed, table_tokens)
+    check_reach(plan, window_blocks, global_blocks, num_random)
+    if plan != "huggingface":  # equal patterns are one object, and so are the plans made of it
+        table_tokens, training = 0, False
+    return _build(
+        num_blocks, block_size, num_random, num_heads, plan, seed,
+        window_blocks, global_blocks, table_tokens, bool(training),
+    )  # fmt: skip
+
+
+def check_reach(plan: str, window_blocks: int, global_blocks: str, num_random: int) -> None:
+    """Refuse settings that contradict each other; the same for every length.
+
+    Raises:
+        ValueError: See `bigbird_itc`.
+    """
     if plan not in PLANS:
         raise ValueError(f"plan must be one of {', '.join(PLANS)}, got {plan!r}")
+    if global_blocks not in GLOBAL_BLOCKS:
+        raise ValueError(
+            f"global_blocks must be one of {', '.join(GLOBAL_BLOCKS)}, got {global_blocks!r}"
+        )
+    if window_blocks < 0 or (window_blocks and window_blocks % 2 == 0):
+        raise ValueError(f"window_blocks must be 0 or odd, got {window_blocks}")
+    if plan != "uniform" and (window_blocks, global_blocks) != (3, "first_last"):
+        raise ValueError(
+            f"plan {plan!r} has window_blocks 3 and global_blocks first_last; got {window_blocks} "
+            f"and {global_blocks}. Use plan 'uniform'"
+        )
+    if window_blocks == 0 and global_blocks == "none" and num_random == 0:
+        raise ValueError(
+            "window_blocks 0, global_blocks none and num_random 0: no block would read anything"
+        )
+
+
+def _check(
+    num_blocks: int,
+    block_size: int,
+    num_random: int,
+    num_heads: int,
+    plan: str,
+    seed: int,
+    table_tokens: int,
+) -> None:
     if num_blocks < 1 or block_size < 1 or num_heads < 1 or num_random < 0 or seed < 0:
         raise ValueError(
             f"num_blocks {num_blocks}, block_size {block_size} and num_heads {num_heads} must be "
             f"at least 1, num_random {num_random} and seed {seed} at least 0"
         )
-    # Up to here every block is window, global or drawn; the original gives up earlier.
-    covered = 5 + 2 * num_random if plan == "original" else 4 + num_random
-    if num_blocks <= max(covered, 4):
+    if plan == "huggingface" and table_tokens < 1:
+        raise ValueError(f"table_tokens must be at least 1, got {table_tokens}")
+
+
+@functools.lru_cache(maxsize=1024)
+def _build(
+    num_blocks: int,
+    block_size: int,
+    num_random: int,
+    num_heads: int,
+    plan: str,
+    seed: int,
+    window_blocks: int,
+    global_blocks: str,
+    table_tokens: int,
+    training: bool,
+) -> BlockPattern:
+    is_global, fixed = global_and_window(num_blocks, window_blocks, global_blocks)
+    num_free = num_blocks - (fixed >= 0).sum(axis=1)
+    # Where every block is global, window or drawn, it is full attention; the published plans give
+    # up earlier.
+    if (num_free <= num_random).all() or (plan != "uniform" and num_blocks <= 5 + 2 * num_random):
         return full(num_blocks, block_size, num_heads)
-    window, outside = _window_and_global(num_blocks)
-    if plan == "original":
+    if plan == "uniform":
+        drawn = draw_uniform(fixed, num_blocks, num_random, num_heads, seed)
+    elif plan == "original":
         drawn = original_random_blocks(num_blocks, block_size, num_random, num_heads, seed)
     else:
-        drawn = np.stack(
-            [_draw_uniform(window, outside, num_random, seed, h) for h in range(num_heads)]
-        )
-    table = np.full((num_heads, num_blocks, 5 + num_random), -1)
-    table[:, 1:-1] = np.concatenate(
-        [np.broadcast_to(np.where(outside, -1, window), (num_heads, *window.shape)), drawn], axis=2
-    )
-    is_global = np.zeros(num_blocks, dtype=bool)
-    is_global[[0, -1]] = True
+        drawn = huggingface_random_blocks(
+            num_blocks, block_size, num_random, num_heads, seed,
+            table_tokens=table_tokens, training=training,
+        )  # fmt: skip
+    table = np.full((num_heads, num_blocks, fixed.shape[1] + num_random), -1)
+    fixed_of_heads = np.broadcast_to(fixed, (num_heads, *fixed.shape))
+    table[:, ~is_global] = np.concatenate([fixed_of_heads, drawn], axis=2)
     return BlockPattern(table, is_global, block_size)
 
 
-def _window_and_global(num_blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return blocks 0, i-1, i, i+1, last of every ordinary row i, and which of them are repeats."""
-    rows = np.arange(1, num_blocks - 1)
-    first, last = np.zeros_like(rows), np.full_like(rows, num_blocks - 1)
-    blocks = np.stack([first, rows - 1, rows, rows + 1, last], axis=1)
-    repeats = np.zeros(blocks.shape, dtype=bool)
-    repeats[0, 1] = repeats[-1, 3] = True  # next to a global block the window overlaps it
-    return blocks, repeats
+def global_and_window(
+    num_blocks: int, window_blocks: int, global_blocks: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which blocks are global, and what every other block reads without drawing.
 
-
-def _draw_uniform(
-    taken: np.ndarray, repeats: np.ndarray, num_random: int, seed: int, head: int
-) -> np.ndarray:
-    """Draw without repetition from the blocks not taken: (rows, num_random), -1 where none is left.
-
-    Floyd's algorithm over the ranks of the free blocks, all rows at once: O(rows), not O(rows²).
+    Returns:
+        (blocks,) bool, and (ordinary blocks, most) int64: the global blocks and the window of each
+        ordinary block, every one once, with -1 in unused places.
     """
-    num_rows = len(taken)
-    num_blocks = num_rows + 2
-    num_free = num_blocks - taken.shape[1] + repeats.sum(axis=1)
-    # Raw bits, because the methods of Generator may change their stream between NumPy versions.
-    bits = np.random.PCG64([seed, head, num_blocks]).random_raw(num_random * num_rows)
-    uniform = (bits >> 11).reshape(num_random, num_rows) * 2.0**-53
-    ranks = np.full((num_rows, num_random), -1)
-    for slot in range(num_random):
-        largest = num_free - num_random + slot
-        rank = (uniform[slot] * (largest + 1)).astype(np.int64)
-        rank = np.where((ranks == rank[:, None]).any(axis=1), largest, rank)
-        ranks[:, slot] = np.where(largest >= 0, rank, -1)
-    blocks = ranks.copy()
-    for column in np.where(repeats, num_blocks, taken).T:  # ascending, so each shift is final
-        blocks += (blocks >= column[:, None]) & (ranks >= 0)
-    # The real ones first, in ascending order: the table is easier to read, the memory to prefetch.
-    return np.sort(np.where(ranks >= 0, blocks, num_blocks), axis=1) % num_blocks - (
-        np.sort(ranks < 0, axis=1).astype(np.int64)
-    )
+    of_name = {"first_last": [0, num_blocks - 1], "first_two": [0, 1], "none": []}
+    is_global = np.zeros(num_blocks, dtype=bool)
+    is_global[[block for block in of_name[global_blocks] if block < num_blocks]] = True
+    rows = np.flatnonzero(~is_global)
+    half = min(window_blocks // 2, num_blocks - 1)
+    offsets = np.arange(-half, half + 1) if window_blocks else np.arange(0)
+    window = rows[:, None] + offsets
+    outside = (window < 0) | (window >= num_blocks)
+    window = np.where(outside | is_global[np.where(outside, 0, window)], -1, window)
+    globals_of_rows = np.broadcast_to(np.flatnonzero(is_global), (len(rows), is_global.sum()))
+    before = 1 if global_blocks == "first_last" else is_global.sum()  # ascending where possible
+    parts = [globals_of_rows[:, :before], window, globals_of_rows[:, before:]]
+    return is_global, np.concatenate(parts, axis=1)

@@ -1,10 +1,11 @@
-"""Random blocks as the published code draws them (specification §1.2)."""
+"""Random blocks as the published code and the Hugging Face library draw them (specification §1.2)."""
 
 import numpy as np
 
 TABLE_TOKENS = 4096
-PLAN_A_LENGTHS = (1024, 2048, 3072, 4096)
 RANDOM_TOKENS = 1024
+PLAN_A_LENGTHS = (1024, 2048, 3072, 4096)
+HUGGINGFACE_PLAN_A_LENGTHS = (1024, 3072, 4096)
 
 
 def original_random_blocks(
@@ -20,27 +21,66 @@ def original_random_blocks(
     """
     rng = np.random.RandomState(layer)
     if num_blocks * block_size in PLAN_A_LENGTHS:
-        return _plan_a(block_size, num_random, num_heads, rng)[:, : num_blocks - 2]
+        table = _plan_a(TABLE_TOKENS, block_size, num_random, num_heads, rng)
+        return table[:, : num_blocks - 2]
+    return _plan_b(num_blocks, num_random, num_heads, rng)
+
+
+def huggingface_random_blocks(
+    num_blocks: int,
+    block_size: int,
+    num_random: int,
+    num_heads: int,
+    layer: int,
+    *,
+    table_tokens: int,
+    training: bool,
+) -> np.ndarray:
+    """Return what that library reads in place of the random blocks; shapes as above.
+
+    It draws only in training, where it differs from the published code in two ways: 2,048 tokens
+    follow plan B, and the table of plan A is made for `table_tokens` (its
+    `max_position_embeddings`) before it is cut. In evaluation every random slot is block 0.
+
+    Raises:
+        ValueError: If a query block has too few blocks to choose from, or the table is shorter
+            than the sequence.
+    """
+    plan_a = num_blocks * block_size in HUGGINGFACE_PLAN_A_LENGTHS
+    if plan_a and table_tokens // block_size < num_blocks:
+        raise ValueError(
+            f"plan 'huggingface' has a table for table_tokens {table_tokens} = "
+            f"{table_tokens // block_size} blocks of {block_size}, the sequence has {num_blocks}"
+        )
+    if not training:
+        return np.zeros((num_heads, num_blocks - 2, num_random), dtype=np.int64)
+    rng = np.random.RandomState(layer)
+    if plan_a:
+        return _plan_a(table_tokens, block_size, num_random, num_heads, rng)[:, : num_blocks - 2]
     return _plan_b(num_blocks, num_random, num_heads, rng)
 
 
 def _first(pool: np.ndarray, num_random: int, row: int) -> np.ndarray:
     if len(pool) < num_random:
         raise ValueError(
-            f"plan 'original' has {len(pool)} blocks to choose from in block row {row}, num_random "
-            f"is {num_random}; use plan 'uniform' or fewer random blocks"
+            f"the published plan has {len(pool)} blocks to choose from in block row {row}, "
+            f"num_random is {num_random}; use plan 'uniform' or fewer random blocks"
         )
     return pool[:num_random]
 
 
-def _plan_a(block_size: int, num_random: int, num_heads: int, rng) -> np.ndarray:
-    """The whole table for 4096 tokens, heads outer and rows inner; shorter lengths cut it.
+def _plan_a(
+    table_tokens: int, block_size: int, num_random: int, num_heads: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """The whole table for `table_tokens`, heads outer and rows inner; shorter lengths cut it.
 
-    Columns come from 1 … `last` only, without the window of the row. At 1,024 tokens `last` is
-    the global last block, so a row may read it twice: kept, for published weights rely on it.
+    Columns come from 1 … `last` only, without the window of the row. At 1,024 tokens cut from
+    4,096 `last` is the global last block, so a row may read it twice: kept, for published weights
+    rely on it.
     """
-    table_blocks = TABLE_TOKENS // block_size
-    last = (RANDOM_TOKENS if 2 * block_size < RANDOM_TOKENS else TABLE_TOKENS) // block_size - 1
+    table_blocks = table_tokens // block_size
+    last = RANDOM_TOKENS // block_size - 1 if 2 * block_size < RANDOM_TOKENS else table_blocks
+    last = min(last, table_blocks - 2)
     table = np.empty((num_heads, table_blocks - 2, num_random), dtype=np.int64)
     for head in range(num_heads):
         for row in range(1, table_blocks - 1):
@@ -49,15 +89,15 @@ def _plan_a(block_size: int, num_random: int, num_heads: int, rng) -> np.ndarray
                 pool = np.arange(row + 2, last + 1)
             elif row >= table_blocks - 3 or row - 2 > last:
                 pool = np.arange(1, last + 1)
-            elif row + 1 == last:
-                pool = before
             else:
                 pool = np.concatenate([before, np.arange(row + 2, last + 1)])
             table[head, row - 1] = _first(rng.permutation(pool), num_random, row)
     return table
 
 
-def _plan_b(num_blocks: int, num_random: int, num_heads: int, rng) -> np.ndarray:
+def _plan_b(
+    num_blocks: int, num_random: int, num_heads: int, rng: np.random.RandomState
+) -> np.ndarray:
     """Rows outer and heads inner, all from the first 2 r + 5 blocks.
 
     The published plans for fewer blocks are never reached: full attention comes first.
