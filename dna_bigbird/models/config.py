@@ -11,8 +11,14 @@ SIZES = (
     "ffn_size",
     "max_tokens",
     "block_size",
+    "num_segments",
 )
-RANDOM_PLANS = ("uniform", "original")
+CHOICES = {
+    "attention": ("bigbird", "full"),
+    "random_plan": ("uniform", "original", "huggingface"),
+    "global_blocks": ("first_last", "first_two", "none"),
+    "activation": ("gelu_tanh", "gelu", "relu"),
+}
 POOLINGS = ("cls", "mean")
 
 
@@ -34,14 +40,33 @@ class EncoderConfig:
     """Longest sequence in tokens, special ones included."""
     block_size: int = 64
     """Tokens in one attention block; the last one of a sequence may be ragged."""
+    num_segments: int = 2
+    """Rows of the segment table: sentences that can be told apart."""
+    attention: Literal["bigbird", "full"] = "bigbird"
+    """Block-sparse attention, or full attention for comparisons: time grows with the square."""
+    window_blocks: int = 3
+    """Neighbouring blocks that a block reads, itself included: odd, or 0 for none."""
+    global_blocks: Literal["first_last", "first_two", "none"] = "first_last"
+    """Blocks that read every block and are read by every block."""
     num_random: int = 3
     """Random key blocks of an ordinary query block."""
-    random_plan: Literal["uniform", "original"] = "uniform"
-    """Where random blocks come from: the whole sequence, or as the published code draws them."""
+    random_plan: Literal["uniform", "original", "huggingface"] = "uniform"
+    """Where random blocks come from: the whole sequence, or as the published code draws them, or as
+    the Hugging Face library does (in evaluation it reads the first block instead)."""
     pattern_seed: int = 0
-    """Seed of the uniform plan; the original one depends on the layer alone."""
+    """Seed of the uniform plan; the other ones depend on the layer alone."""
+    activation: Literal["gelu_tanh", "gelu", "relu"] = "gelu_tanh"
+    """Activation of the feed-forward layers and of the head for masked tokens."""
+    norm_eps: float = 1e-12
+    """Added to the variance in every layer norm."""
+    qkv_bias: bool = True
+    """Queries, keys and values have a bias."""
+    scale_embeddings: bool = False
+    """Multiply word embeddings by sqrt(hidden_size) before positions and segments are added."""
     dropout: float = 0.1
     """Dropout after the embeddings, the attention projection and the feed-forward layer."""
+    attention_dropout: float = 0.0
+    """Dropout of the attention weights; the published code has none in block-sparse attention."""
     init_std: float = 0.02
     """Standard deviation of fresh kernels and embeddings; a model narrower than the paper's learns
     sooner with more, in proportion to 1 / sqrt(hidden_size)."""
@@ -62,11 +87,39 @@ class EncoderConfig:
         for name in ("num_random", "pattern_seed"):
             if getattr(self, name) < 0:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must not be negative")
-        if self.random_plan not in RANDOM_PLANS:
-            raise ValueError(
-                f"--model.random_plan {self.random_plan!r} is not one of {', '.join(RANDOM_PLANS)}"
-            )
+        if not self.norm_eps > 0:
+            raise ValueError(f"--model.norm_eps {self.norm_eps} must be positive")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"--model.{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
+                )
         _check_share("--model.dropout", self.dropout)
+        _check_share("--model.attention_dropout", self.attention_dropout)
+        self._check_pattern()
+
+    def _check_pattern(self) -> None:
+        window, places = self.window_blocks, self.global_blocks
+        if window < 0 or (window and window % 2 == 0):
+            raise ValueError(f"--model.window_blocks {window} must be 0 or odd")
+        if self.random_plan != "uniform" and (window, places) != (3, "first_last"):
+            raise ValueError(
+                f"--model.random_plan {self.random_plan} has --model.window_blocks 3 and "
+                f"--model.global_blocks first_last, got {window} and {places}"
+            )
+        if (window, places, self.num_random) == (0, "none", 0):
+            raise ValueError(
+                "--model.window_blocks 0, --model.global_blocks none and --model.num_random 0: "
+                "no block would read anything"
+            )
+
+    @property
+    def keeps_published_padding(self) -> bool:
+        """True if the pattern follows the padded width of the batch, as in the published code.
+
+        Only with a plan that repeats it; else the pattern follows each sequence's own length.
+        """
+        return self.attention == "bigbird" and self.random_plan != "uniform"
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,18 @@
 
 # B batch, T tokens, P packed tokens (models/packing.py), E hidden size
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dna_bigbird.attention.cores import BigBirdItc, Group
+from dna_bigbird.attention.attend import BACKENDS
+from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Group
+from dna_bigbird.models.activations import activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.packing import Packing
-
-NORM_EPS = 1e-12
-NUM_SEGMENTS = 2
 
 
 def initialise(module: nn.Module, std: float, generator: torch.Generator) -> None:
@@ -25,25 +25,40 @@ def initialise(module: nn.Module, std: float, generator: torch.Generator) -> Non
             nn.init.zeros_(child.bias)
 
 
+def attention_core(config: EncoderConfig, layer: int) -> BlockAttention:
+    """Return the attention of layer number `layer` (from 0), with fresh weights."""
+    shared = {
+        "block_size": config.block_size,
+        "qkv_bias": config.qkv_bias,
+        "dropout_p": config.attention_dropout,
+    }
+    if config.attention == "full":
+        return Full(config.hidden_size, config.num_heads, **shared)
+    uniform = config.random_plan == "uniform"
+    return BigBirdItc(
+        config.hidden_size,
+        config.num_heads,
+        num_random=config.num_random,
+        plan=config.random_plan,
+        seed=config.pattern_seed * 1000 + layer if uniform else layer,
+        window_blocks=config.window_blocks,
+        global_blocks=config.global_blocks,
+        table_tokens=config.max_tokens,
+        **shared,
+    )
+
+
 class EncoderLayer(nn.Module):
     """x → y = LN(x + drop(attention(x))) → LN(y + drop(FFN(y)))."""
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
-        original = config.random_plan == "original"
-        self.attention = BigBirdItc(
-            config.hidden_size,
-            config.num_heads,
-            block_size=config.block_size,
-            num_random=config.num_random,
-            plan=config.random_plan,
-            seed=layer if original else config.pattern_seed * 1000 + layer,
-        )
-        self.attention_norm = nn.LayerNorm(config.hidden_size, eps=NORM_EPS)
+        self.attention = attention_core(config, layer)
+        self.attention_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.ffn_in = nn.Linear(config.hidden_size, config.ffn_size)
-        self.activation = nn.GELU(approximate="tanh")
+        self.activation = activation(config.activation)
         self.ffn_out = nn.Linear(config.ffn_size, config.hidden_size)
-        self.ffn_norm = nn.LayerNorm(config.hidden_size, eps=NORM_EPS)
+        self.ffn_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x_PE: Tensor, groups: Sequence[Group]) -> Tensor:
@@ -60,6 +75,9 @@ class Encoder(nn.Module):
     states alone and beside longer ones. The pattern of a layer depends on `pattern_seed`, the
     layer, the head and the number of blocks, and is the same in training and evaluation.
 
+    The random plans 'original' and 'huggingface' repeat published code: the pattern follows the
+    width of the batch, padding included, and with 'huggingface' it differs in training.
+
     Args:
         generator: Draws the weights; by default one seeded with 0.
     """
@@ -69,11 +87,24 @@ class Encoder(nn.Module):
         self.config = config
         self.word = nn.Embedding(config.vocab_size, config.hidden_size)
         self.position = nn.Embedding(config.max_tokens, config.hidden_size)
-        self.segment = nn.Embedding(NUM_SEGMENTS, config.hidden_size)
-        self.norm = nn.LayerNorm(config.hidden_size, eps=NORM_EPS)
+        self.segment = nn.Embedding(config.num_segments, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config, i) for i in range(config.num_layers))
         initialise(self, config.init_std, generator or torch.Generator().manual_seed(0))
+
+    def set_backend(self, name: str) -> None:
+        """Let every layer compute its attention with this backend, 'auto' or a name of `attend`.
+
+        It is not kept with the model: a backend has no meaning of its own.
+
+        Raises:
+            ValueError: If there is none of that name.
+        """
+        if name != "auto" and name not in BACKENDS:
+            raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {name!r}")
+        for layer in self.layers:
+            layer.attention.backend = name
 
     def forward(
         self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor | None = None
@@ -83,7 +114,7 @@ class Encoder(nn.Module):
         Args:
             is_padding_BT: True = padding. It stands at the right; padding between tokens is
                 hidden too, but counts for the length of its sequence.
-            segment_ids_BT: 0 or 1, the sentence of a pair; by default all 0.
+            segment_ids_BT: From 0, the sentence of a pair; by default all 0.
 
         Raises:
             ValueError: If a sequence is longer than `max_tokens` or the shapes differ.
@@ -93,7 +124,12 @@ class Encoder(nn.Module):
                 raise ValueError(
                     f"{name} is {tuple(given.shape)}, token_ids {tuple(token_ids_BT.shape)}"
                 )
-        packing = Packing.of(is_padding_BT, self.config.block_size, self.config.max_tokens)
+        packing = Packing.of(
+            is_padding_BT,
+            self.config.block_size,
+            self.config.max_tokens,
+            whole_batch=self.config.keeps_published_padding,
+        )
         x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
         for layer in self.layers:
             if self.config.gradient_checkpointing and torch.is_grad_enabled():
@@ -108,7 +144,10 @@ class Encoder(nn.Module):
         """Return LN(drop(word + position + segment)): (packed tokens, hidden)."""
         # Padding in the last block may stand behind the last position.
         positions_P = packing.positions().clamp(max=self.config.max_tokens - 1)
-        x_PE = self.word(packing.pack(token_ids_BT)) + self.position(positions_P)
+        x_PE = self.word(packing.pack(token_ids_BT))
+        if self.config.scale_embeddings:
+            x_PE = x_PE * math.sqrt(self.config.hidden_size)
+        x_PE = x_PE + self.position(positions_P)
         if segment_ids_BT is None:
             x_PE = x_PE + self.segment.weight[0]
         else:

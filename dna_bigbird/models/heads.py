@@ -5,19 +5,19 @@
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.models.encoder import NORM_EPS
+from dna_bigbird.models.activations import activation
+from dna_bigbird.models.config import EncoderConfig, HeadConfig
 
 
 class MlmHead(nn.Module):
     """Dense, activation, LayerNorm, then the word-embedding table (tied) and a free bias."""
 
-    def __init__(self, hidden_size: int, vocab_size: int) -> None:
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(hidden_size, hidden_size)
-        self.activation = nn.GELU(approximate="tanh")
-        self.norm = nn.LayerNorm(hidden_size, eps=NORM_EPS)
-        self.bias = nn.Parameter(torch.zeros(vocab_size))
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.activation = activation(config.activation)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
     def forward(self, hidden_PE: Tensor, table_VE: Tensor) -> Tensor:
         """Return logits (positions, vocabulary)."""

@@ -18,6 +18,9 @@ class Packing:
     Sequences with equally many blocks stand together: they are one group and share a pattern.
     Padding remains only within the last block of a sequence. All layers but attention work on
     tokens one by one, so they see one row of tokens whatever the lengths.
+
+    The plans that repeat published code want the whole batch as one group instead, padded to a
+    multiple of the block size: there the pattern follows the width of the batch.
     """
 
     order: list[int]
@@ -26,8 +29,13 @@ class Packing:
     is_padding: Tensor
 
     @classmethod
-    def of(cls, is_padding_BT: Tensor, block_size: int, max_tokens: int) -> "Packing":
+    def of(
+        cls, is_padding_BT: Tensor, block_size: int, max_tokens: int, whole_batch: bool = False
+    ) -> "Packing":
         """Plan the packing of a batch.
+
+        Args:
+            whole_batch: All sequences in one group, as wide as the batch.
 
         Raises:
             ValueError: If a sequence is longer than `max_tokens`.
@@ -42,7 +50,8 @@ class Packing:
                 f"a sequence has {max(lengths)} tokens, the model reads at most {max_tokens}"
             )
         # A row of padding alone still takes a block, so that it has a result.
-        blocks = [max(-(-length // block_size), 1) for length in lengths]
+        ends_of_rows = [T] * B if whole_batch else lengths
+        blocks = [max(-(-end // block_size), 1) for end in ends_of_rows]
         order = sorted(range(B), key=blocks.__getitem__)
         wide_BW = F.pad(is_padding_BT, (0, max(max(blocks) * block_size - T, 0)), value=True)
         groups = []

@@ -21,7 +21,7 @@ class PretrainingModel(nn.Module):
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.encoder = Encoder(config, generator)
-        self.mlm = MlmHead(config.hidden_size, config.vocab_size)
+        self.mlm = MlmHead(config)
         self.pooler = Pooler(config.hidden_size)
         self.nsp = nn.Linear(config.hidden_size, 2)
         for head in (self.mlm, self.pooler, self.nsp):

@@ -77,10 +77,19 @@ def test_sparse_differs_from_the_transformer():
     assert (encoder(*inputs) - reference(encoder, *inputs)).abs().max() > 0.01
 
 
-@pytest.mark.parametrize("plan", ["uniform", "original"])
+OWN = [
+    {},
+    {"window_blocks": 5, "global_blocks": "first_two"},
+    {"window_blocks": 1, "global_blocks": "none"},
+    {"window_blocks": 0},
+    {"attention": "full"},
+]
+
+
+@pytest.mark.parametrize("change", OWN, ids=str)
 @pytest.mark.parametrize("width", [97, 100])
-def test_a_sequence_scores_the_same_alone_and_beside_others(plan, width):
-    encoder = spread_out(Encoder(replace(CONFIG, random_plan=plan)))
+def test_a_sequence_scores_the_same_alone_and_beside_others(change, width):
+    encoder = spread_out(Encoder(replace(CONFIG, **change)))
     lengths = [97, 3, 64, 65, 40, 8, 96, 1, 57]
     ids, is_padding, segments = batch(lengths, width)
     together = encoder(ids, is_padding, segments)

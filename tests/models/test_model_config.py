@@ -16,7 +16,7 @@ from dna_bigbird.models.config import EncoderConfig, HeadConfig
         ({"block_size": 0}, "--model.block_size 0 must be at least 1"),
         ({"num_random": -1}, "--model.num_random -1 must not be negative"),
         ({"pattern_seed": -1}, "--model.pattern_seed -1 must not be negative"),
-        ({"random_plan": "hf"}, "--model.random_plan 'hf' is not one of uniform, original"),
+        ({"random_plan": "hf"}, "--model.random_plan 'hf' is not one of uniform, original, huggingface"),
         ({"dropout": 1.0}, "--model.dropout 1.0 must be at least 0 and below 1"),
     ],
 )

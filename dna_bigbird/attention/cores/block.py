@@ -26,14 +26,27 @@ class BlockAttention(nn.Module):
     """Multi-head attention with the pattern of the sequence's own length.
 
     The weights mean the same in every core (`qkv`, `output`), so they move between cores.
+
+    Args:
+        qkv_bias: Whether queries, keys and values have a bias; the output always has one.
+        dropout_p: Dropout of the attention weights in training.
+        backend: See `attend`. It may be changed at any time and has no meaning of its own.
     """
 
     def __init__(
-        self, hidden_size: int, num_heads: int, *, block_size: int, backend: str = "auto"
+        self,
+        hidden_size: int,
+        num_heads: int,
+        *,
+        block_size: int,
+        qkv_bias: bool = True,
+        dropout_p: float = 0.0,
+        backend: str = "auto",
     ) -> None:
         super().__init__()
         self.num_heads, self.block_size, self.backend = num_heads, block_size, backend
-        self.qkv = nn.Linear(hidden_size, 3 * hidden_size)
+        self.dropout_p = dropout_p
+        self.qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
         self.output = nn.Linear(hidden_size, hidden_size)
 
     def pattern(self, num_tokens: int) -> BlockPattern:
@@ -65,7 +78,8 @@ class BlockAttention(nn.Module):
     def _mix(self, qkv: Tensor, group: Group) -> Tensor:
         B, T, hidden_BT = group
         q, k, v = qkv.view(B, T, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-        out_BHTD = attend(q, k, v, self.pattern(T), hidden_BT, backend=self.backend)
+        dropout_p = self.dropout_p if self.training else 0.0
+        out_BHTD = attend(q, k, v, self.pattern(T), hidden_BT, dropout_p, self.backend)
         return out_BHTD.transpose(1, 2).reshape(B * T, -1)
 
 
