@@ -27,7 +27,7 @@ def finetune(
     Args:
         genome: FASTA that the labelled set was made from.
         data: Labelled set of promoter-set or chromatin-set.
-        pretrained: Bundle of `dna-bigbird pretrain`: encoder and tokenizer.
+        pretrained: Bundle of `dna-bigbird pretrain`, or of `convert`: encoder and tokenizer.
         output: Bundle to write (a folder), with history.tsv in it.
         checkpoints: Folder for the state of the run; not part of the result.
         seed: Seed of the label head, the order of windows and dropout.
@@ -56,6 +56,7 @@ def finetune(
     if threads:
         torch.set_num_threads(threads)
     bundle = load_bundle(pretrained)
+    bundle.check_reads_dna()
     labelled = LabelledSet(data, Genome(genome))
     check_trainable(labelled)
     encoder = EncoderConfig(**bundle.config["encoder"])
@@ -158,7 +159,7 @@ def save_finetuned(
         output,
         model=task.model,
         config=config,
-        tokenizer_bytes=tokenizer.model_bytes,
+        tokenizer=tokenizer,
         metrics=metrics,
         card=model_card(config, metrics),
         extra_files={"history.tsv": result.history},

@@ -123,7 +123,7 @@ def save_pretrained(
         output,
         model=task.model,
         config=config,
-        tokenizer_bytes=tokenizer.model_bytes,
+        tokenizer=tokenizer,
         metrics=metrics,
         card=model_card(config, metrics),
         extra_files={"history.tsv": result.history},

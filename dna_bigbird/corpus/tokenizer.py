@@ -119,6 +119,7 @@ class DnaTokenizer:
 
     pad_id, unk_id, cls_id, sep_id, mask_id = PAD_ID, UNK_ID, CLS_ID, SEP_ID, MASK_ID
     first_piece_id = FIRST_PIECE_ID
+    reads = "dna"
 
     def __init__(self, model_bytes: bytes, name: str = "tokenizer") -> None:
         self.model_bytes = model_bytes
@@ -166,6 +167,11 @@ class DnaTokenizer:
     def vocab_size(self) -> int:
         """Entries of the vocabulary, special ones included."""
         return len(self.pieces)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files of a bundle that hold it."""
+        return {"tokenizer.model": self.model_bytes}
 
     def encode(self, sequence: str) -> np.ndarray:
         """Return the token ids, shape (T,), int64, of normalised DNA; no special ids are added.

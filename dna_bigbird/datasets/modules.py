@@ -21,6 +21,7 @@ from dna_bigbird.datasets.tokenized import TokenizedRows
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 PAD_ID = 0
+"""Written where there is no token; a model never reads it, so it suits every vocabulary."""
 
 
 class PretrainingBatch(NamedTuple):

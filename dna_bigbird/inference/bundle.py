@@ -2,7 +2,8 @@
 
     config.json         task, architecture, pattern parameters, label names, versions
     model.safetensors   weights
-    tokenizer.model     SentencePiece
+    tokenizer.model     SentencePiece; of a model from elsewhere tokenizer.json or spiece.model, with
+                        special_tokens_map.json
     metrics.json        scores: flat keys, n, seed, split, baselines; no time, no path
     README.md           model card
 
@@ -19,15 +20,16 @@ import torch
 from torch import nn
 
 from dna_bigbird import __version__
-from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_directory
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining import HEADS, PretrainingModel
 
 FORMAT_VERSION = 1
-FILES = ("config.json", "model.safetensors", "tokenizer.model", "metrics.json", "README.md")
+FILES = ("config.json", "model.safetensors", "metrics.json", "README.md")
+"""What every bundle has beside its tokenizer."""
 PRETRAINING = "pretraining"
 
 
@@ -37,16 +39,28 @@ class Bundle:
 
     model: nn.Module
     config: dict
-    tokenizer: DnaTokenizer
+    tokenizer: Tokenizer
     metrics: dict
     folder: Path
+
+    def check_reads_dna(self) -> None:
+        """Refuse a bundle whose vocabulary is of text.
+
+        Raises:
+            InputError: Naming the bundle.
+        """
+        if self.tokenizer.reads != "dna":
+            raise InputError(
+                f"{self.folder}: a model of {self.tokenizer.reads}, not of DNA; its vocabulary cannot "
+                "cut DNA into tokens"
+            )
 
 
 def build_model(config: dict) -> nn.Module:
     """Build the model that a bundle's config describes, with fresh weights."""
     encoder = EncoderConfig(**config["encoder"])
     if config["task"] == PRETRAINING:
-        return PretrainingModel(encoder)
+        return PretrainingModel(encoder, heads=config.get("heads", HEADS))
     return SequenceClassifier(encoder, len(config["label_names"]), HeadConfig(**config["head"]))
 
 
@@ -66,7 +80,7 @@ def save_bundle(
     *,
     model: nn.Module,
     config: dict,
-    tokenizer_bytes: bytes,
+    tokenizer: Tokenizer,
     metrics: dict,
     card: str,
     extra_files: dict[str, str] | None = None,
@@ -87,7 +101,8 @@ def save_bundle(
         # save_file would make it readable for its owner alone.
         weights = safetensors.torch.save(unique_tensors(model))
         (partial / "model.safetensors").write_bytes(weights)
-        (partial / "tokenizer.model").write_bytes(tokenizer_bytes)
+        for name, content in tokenizer.files.items():
+            (partial / name).write_bytes(content)
         (partial / "config.json").write_text(to_json(whole))
         (partial / "metrics.json").write_text(to_json(metrics))
         (partial / "README.md").write_text(card)
@@ -110,10 +125,11 @@ def load_bundle(folder: Path | str) -> Bundle:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such model bundle; a bundle is a folder with {FILES[0]}")
-    for name in FILES:
-        if not (folder / name).is_file():
+    for names in (*((name,) for name in FILES), TOKENIZER_FILES):
+        if not any((folder / name).is_file() for name in names):
             raise InputError(
-                f"{folder}: the bundle has no {name}; expected {', '.join(FILES)}. Copy it again whole"
+                f"{folder}: the bundle has no {' or '.join(names)}; expected {', '.join(FILES)} and a "
+                "tokenizer. Copy it again whole"
             )
     config = read_json(folder / "config.json")
     if config.get("format_version") != FORMAT_VERSION:
@@ -126,10 +142,10 @@ def load_bundle(folder: Path | str) -> Bundle:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{folder}/config.json: it describes no model: {error!r}") from error
     load_weights(model, folder / "model.safetensors")
-    tokenizer = DnaTokenizer.from_file(folder / "tokenizer.model")
+    tokenizer = load_tokenizer(folder)
     if tokenizer.vocab_size > config["encoder"]["vocab_size"]:
         raise InputError(
-            f"{folder}: tokenizer.model has {tokenizer.vocab_size} pieces, the model "
+            f"{folder}: {next(iter(tokenizer.files))} has {tokenizer.vocab_size} pieces, the model "
             f"{config['encoder']['vocab_size']}; they belong to different bundles"
         )
     return Bundle(model.eval(), config, tokenizer, read_json(folder / "metrics.json"), folder)

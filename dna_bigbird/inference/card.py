@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES
 from dna_bigbird.files import atomic_directory
 from dna_bigbird.inference.bundle import FILES, PRETRAINING, to_json
 
@@ -57,7 +58,8 @@ def write_scored_bundle(trained: Path, output: Path, metrics: dict, card: str) -
     Weights are hard-linked where the file system allows, else copied.
     """
     with atomic_directory(output) as partial:
-        for name in FILES:
+        tokenizer = (*TOKENIZER_FILES, "special_tokens_map.json")
+        for name in (*FILES, *(name for name in tokenizer if (Path(trained) / name).is_file())):
             if name == "metrics.json":
                 (partial / name).write_text(to_json(metrics))
             elif name == "README.md":

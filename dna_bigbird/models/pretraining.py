@@ -2,6 +2,8 @@
 
 # B batch, T tokens, E hidden size, P predicted positions, V vocabulary
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -9,23 +11,38 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.heads import MlmHead, Pooler
 
+HEADS = ("mlm", "pooler", "nsp")
+
 
 class PretrainingModel(nn.Module):
     """Encoder with the tied MLM head and the NSP head (specification §1.6).
 
     Args:
         seed: Of the weights. The encoder's depend on nothing else but `config`.
+        heads: Those it has. A model from elsewhere may lack some: it cannot be called then, but its
+            parts can.
+
+    Raises:
+        ValueError: If a head is unknown, or NSP lacks the pooler it reads.
     """
 
-    def __init__(self, config: EncoderConfig, seed: int = 0) -> None:
+    def __init__(self, config: EncoderConfig, seed: int = 0, heads: Sequence[str] = HEADS) -> None:
         super().__init__()
+        if not set(heads) <= set(HEADS) or ("nsp" in heads and "pooler" not in heads):
+            raise ValueError(f"heads must be some of {', '.join(HEADS)}, got {', '.join(heads)}")
         generator = torch.Generator().manual_seed(seed)
         self.encoder = Encoder(config, generator)
-        self.mlm = MlmHead(config)
-        self.pooler = Pooler(config.hidden_size)
-        self.nsp = nn.Linear(config.hidden_size, 2)
+        self.mlm = MlmHead(config) if "mlm" in heads else None
+        self.pooler = Pooler(config.hidden_size) if "pooler" in heads else None
+        self.nsp = nn.Linear(config.hidden_size, 2) if "nsp" in heads else None
         for head in (self.mlm, self.pooler, self.nsp):
-            initialise(head, config.init_std, generator)
+            if head is not None:
+                initialise(head, config.init_std, generator)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads it has."""
+        return tuple(name for name in HEADS if getattr(self, name) is not None)
 
     def forward(
         self,
@@ -42,7 +59,12 @@ class PretrainingModel(nn.Module):
                 plus column. Logits are computed for these only.
 
         NSP logit 0 stands for the true continuation, 1 for a random one.
+
+        Raises:
+            ValueError: If the model lacks a head.
         """
+        if self.heads != HEADS:
+            raise ValueError(f"the model has only the heads {', '.join(self.heads) or 'none'}")
         hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT)
         chosen_PE = hidden_BTE.flatten(0, 1).index_select(0, positions_P)
         logits_PV = self.mlm(chosen_PE, self.encoder.word.weight)

@@ -43,7 +43,7 @@ def bundle_folder(tmp_path_factory):
         folder,
         model=model,
         config=config,
-        tokenizer_bytes=tokenizer.model_bytes,
+        tokenizer=tokenizer,
         metrics={"n": 0, "seed": 0, "split": "none"},
         card="# tiny\n",
     )

@@ -22,11 +22,11 @@ def test_weights_and_settings_come_back(bundle_folder, tmp_path):
         tmp_path / "again",
         model=first.model,
         config=first.config,
-        tokenizer_bytes=first.tokenizer.model_bytes,
+        tokenizer=first.tokenizer,
         metrics=first.metrics,
         card="# tiny\n",
     )
-    for name in FILES:
+    for name in (*FILES, "tokenizer.model"):
         assert (tmp_path / "again" / name).read_bytes() == (bundle_folder / name).read_bytes(), name
     assert not first.model.training
 
@@ -39,7 +39,7 @@ def test_tied_weights_are_stored_once_and_stay_tied(bundle_folder, tmp_path):
         tmp_path / "lm",
         model=model,
         config=config,
-        tokenizer_bytes=bundle.tokenizer.model_bytes,
+        tokenizer=bundle.tokenizer,
         metrics={},
         card="",
     )
@@ -48,7 +48,7 @@ def test_tied_weights_are_stored_once_and_stay_tied(bundle_folder, tmp_path):
         assert torch.equal(a, b), name
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", (*FILES, "tokenizer.model"))
 def test_a_missing_file_is_named(copy, name):
     (copy / name).unlink()
     with pytest.raises(InputError, match=f"copy: the bundle has no {name}"):

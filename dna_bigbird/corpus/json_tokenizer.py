@@ -1,0 +1,174 @@
+"""DNA vocabularies of other projects, in the `tokenizers` JSON form (GENA-LM and the like).
+
+The file decides how DNA is cut. Two forms are known: without the letter N (each N is then one
+unknown token), and with a rule that makes a long run of N one gap token.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import tokenizers
+
+from dna_bigbird.corpus.special_tokens import find_special, names_file
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome.alphabet import BASES, IUPAC_AMBIGUOUS
+
+FILE = "tokenizer.json"
+_LETTERS = frozenset(BASES + IUPAC_AMBIGUOUS)
+_BASES = frozenset(BASES)
+
+
+def is_dna_vocabulary(pieces: Iterable[str]) -> bool:
+    """True if most entries are DNA and single bases are among them."""
+    pieces = set(pieces)
+    return set("ACGT") <= pieces and 2 * sum(map(_LETTERS.issuperset, pieces)) > len(pieces)
+
+
+def parse(json_bytes: bytes, source: str) -> tokenizers.Tokenizer:
+    """Return the tokenizer of a `tokenizer.json`, without padding and truncation.
+
+    Raises:
+        InputError: If it is none.
+    """
+    try:
+        parsed = tokenizers.Tokenizer.from_str(json_bytes.decode("utf-8"))
+    except Exception as error:  # the library raises plain Exception
+        raise InputError(f"{source}: the tokenizers library cannot read it: {error}") from error
+    parsed.no_padding()
+    parsed.no_truncation()
+    return parsed
+
+
+class JsonDnaTokenizer:
+    """A `tokenizers` vocabulary over DNA; the calls are those of `DnaTokenizer`.
+
+    Args:
+        json_bytes: Contents of `tokenizer.json`.
+        names: Names of special entries by role; see `corpus.special_tokens`.
+        name: What to call it in messages.
+
+    Attributes:
+        pieces: Text of every id.
+        piece_bp: Base pairs of every id, shape (vocab_size,), int64. An unknown token is one N, if
+            the vocabulary lacks that letter. 0 for special ids and for entries that stand for no
+            fixed text.
+
+    Raises:
+        InputError: If the bytes are no tokenizer, its vocabulary is not DNA, lacks a special entry,
+            or merges unknown letters.
+    """
+
+    reads = "dna"
+
+    def __init__(
+        self, json_bytes: bytes, names: Mapping[str, str] | None = None, name: str = FILE
+    ) -> None:
+        self.model_bytes = json_bytes
+        self._name = name
+        self._tokenizer = parse(json_bytes, name)
+        ids_by_piece = self._tokenizer.get_vocab(with_added_tokens=True)
+        if not is_dna_vocabulary(ids_by_piece):
+            raise InputError(f"{name}: the vocabulary is not one of DNA")
+        self._names = find_special(ids_by_piece, names or {}, name)
+        for role, piece in self._names.items():
+            setattr(self, f"{role}_id", ids_by_piece[piece])
+        self._lacks_n = "N" not in ids_by_piece
+        model = json.loads(json_bytes)["model"]
+        if self._lacks_n and model.get("fuse_unk"):
+            raise InputError(
+                f"{name}: it has no letter N and makes a run of them one unknown token (fuse_unk), "
+                "so tokens would lose their places"
+            )
+        self._describe(ids_by_piece)
+
+    def _describe(self, ids_by_piece: dict[str, int]) -> None:
+        added = self._tokenizer.get_added_tokens_decoder()
+        special = {i for i, token in added.items() if token.special}
+        special |= {ids_by_piece[piece] for piece in self._names.values()}
+        self.first_piece_id = max(special) + 1
+        self.pieces = [""] * (max(ids_by_piece.values()) + 1)
+        self.piece_bp = np.zeros(len(self.pieces), dtype=np.int64)
+        for piece, i in ids_by_piece.items():
+            self.pieces[i] = piece
+            if i not in special and _LETTERS.issuperset(piece):
+                self.piece_bp[i] = len(piece)
+        if self._lacks_n:
+            self.piece_bp[self.unk_id] = 1
+        roles = [ids_by_piece[piece] for piece in self._names.values()]
+        self._is_fixed = self.piece_bp > 0
+        self._is_fixed[roles] = True
+
+    def __getstate__(self) -> dict:
+        return {"json_bytes": self.model_bytes, "names": self._names, "name": self._name}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__(**state)
+
+    @property
+    def vocab_size(self) -> int:
+        """Entries of the vocabulary, special ones included."""
+        return len(self.pieces)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files of a bundle that hold it."""
+        return {FILE: self.model_bytes, "special_tokens_map.json": names_file(self._names)}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names of the special entries by role."""
+        return dict(self._names)
+
+    def encode(self, sequence: str) -> np.ndarray:
+        """Return the token ids, shape (T,), int64, of normalised DNA; no special ids are added.
+
+        Raises:
+            ValueError: If a letter is not A, C, G, T or N (see `genome.normalise`).
+        """
+        return self.encode_with_spans(sequence)[0]
+
+    def encode_with_spans(self, sequence: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the token ids, shape (T,), and their 0-based, half-open base offsets, (T, 2)."""
+        if not _BASES.issuperset(sequence):
+            letters = "".join(sorted(set(sequence) - _BASES))
+            raise ValueError(
+                f"letters {letters!r} are not A C G T N; pass the sequence through normalise()"
+            )
+        found = self._tokenizer.encode(sequence, add_special_tokens=False)
+        spans = np.array(found.offsets, dtype=np.int64).reshape(-1, 2)
+        return np.array(found.ids, dtype=np.int64), spans
+
+    def encode_all(self, sequences: Sequence[str]) -> list[np.ndarray]:
+        """Return the token ids of each sequence, encoded alone."""
+        return [self.encode(sequence) for sequence in sequences]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the bases the tokens stand for; special ids stand for none.
+
+        Raises:
+            ValueError: If a token stands for a run of unknown length, such as a gap.
+        """
+        ids = self._fixed(ids)
+        pieces = [*self.pieces]
+        for role in self._names:
+            pieces[getattr(self, f"{role}_id")] = ""
+        if self._lacks_n:
+            pieces[self.unk_id] = "N"
+        return "".join([pieces[i] for i in ids.tolist()])
+
+    def spans(self, ids: np.ndarray) -> np.ndarray:
+        """Return 0-based, half-open base offsets of each token, shape (T, 2), int64.
+
+        Raises:
+            ValueError: As `decode`; `encode_with_spans` knows those too.
+        """
+        lengths = self.piece_bp[self._fixed(ids)]
+        ends = np.cumsum(lengths)
+        return np.stack([ends - lengths, ends], axis=1)
+
+    def _fixed(self, ids: Iterable[int]) -> np.ndarray:
+        ids = np.asarray(ids, dtype=np.int64)
+        for i in ids[~self._is_fixed[ids]][:1]:
+            raise ValueError(f"token {self.pieces[i]!r} stands for no fixed number of bases")
+        return ids

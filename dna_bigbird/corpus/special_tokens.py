@@ -1,0 +1,72 @@
+"""Names and ids of the special entries of somebody else's vocabulary."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from dna_bigbird.errors import InputError
+
+ROLES = ("pad", "unk", "cls", "sep", "mask")
+USUAL_NAMES = {
+    "pad": ("[PAD]", "<pad>"),
+    "unk": ("[UNK]", "<unk>"),
+    "cls": ("[CLS]",),
+    "sep": ("[SEP]",),
+    "mask": ("[MASK]",),
+}
+"""Taken if no file names the entry of a role."""
+NAME_FILES = ("special_tokens_map.json", "tokenizer_config.json")
+
+
+def read_names(folder: Path) -> dict[str, str]:
+    """Return the names a folder gives to roles, {"cls": "[CLS]", …}; an unnamed role is absent.
+
+    Raises:
+        InputError: If one of the files is no JSON object.
+    """
+    names: dict[str, str] = {}
+    for file in NAME_FILES:
+        path = folder / file
+        if not path.is_file():
+            continue
+        try:
+            given = json.loads(path.read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: not valid JSON: {error}. Copy it again") from error
+        for role in ROLES:
+            value = given.get(f"{role}_token") if isinstance(given, dict) else None
+            name = value.get("content") if isinstance(value, dict) else value
+            if isinstance(name, str) and role not in names:
+                names[role] = name
+    return names
+
+
+def names_file(names: Mapping[str, str]) -> bytes:
+    """Return the text of `special_tokens_map.json`."""
+    tokens = {f"{role}_token": names[role] for role in ROLES}
+    return (json.dumps(tokens, indent=2) + "\n").encode()
+
+
+def find_special(
+    ids_by_piece: Mapping[str, int], names: Mapping[str, str], source: str
+) -> dict[str, str]:
+    """Return the name of every role, each an entry of the vocabulary.
+
+    Args:
+        names: Those that a file gives; other roles have one of `USUAL_NAMES`.
+        source: What to call the vocabulary in messages.
+
+    Raises:
+        InputError: If a role has no entry.
+    """
+    found = {}
+    for role in ROLES:
+        wanted = (names[role],) if role in names else USUAL_NAMES[role]
+        name = next((name for name in wanted if name in ids_by_piece), None)
+        if name is None:
+            raise InputError(
+                f"{source}: the vocabulary has no {' or '.join(wanted)}, needed as {role} token. "
+                f'Name it in {NAME_FILES[0]} beside it: {{"{role}_token": …}}'
+            )
+        found[role] = name
+    return found

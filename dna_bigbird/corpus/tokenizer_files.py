@@ -1,0 +1,33 @@
+"""The tokenizer in a folder, by the name of its file."""
+
+from pathlib import Path
+
+from dna_bigbird.corpus.json_tokenizer import JsonDnaTokenizer, is_dna_vocabulary, parse
+from dna_bigbird.corpus.special_tokens import read_names
+from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.errors import InputError
+
+OWN, JSON, SENTENCEPIECE = "tokenizer.model", "tokenizer.json", "spiece.model"
+TOKENIZER_FILES = (OWN, JSON, SENTENCEPIECE)
+"""`tokenizer.model` is a vocabulary of this package; a folder has one of them, or the first counts."""
+
+Tokenizer = DnaTokenizer | JsonDnaTokenizer | TextTokenizer
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Load the tokenizer of a bundle.
+
+    Raises:
+        InputError: If there is none, or it is damaged.
+    """
+    folder = Path(folder)
+    path = next((folder / n for n in TOKENIZER_FILES if (folder / n).is_file()), None)
+    if path is None:
+        raise InputError(f"{folder}: no tokenizer; expected {' or '.join(TOKENIZER_FILES)}")
+    if path.name == OWN:
+        return DnaTokenizer.from_file(path)
+    content, names = path.read_bytes(), read_names(folder)
+    if path.name == JSON and is_dna_vocabulary(parse(content, str(path)).get_vocab()):
+        return JsonDnaTokenizer(content, names, str(path))
+    return TextTokenizer(content, path.name, names, str(path))
