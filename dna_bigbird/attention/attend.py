@@ -5,9 +5,10 @@ from torch import Tensor
 
 from dna_bigbird.attention.backends.dense import dense
 from dna_bigbird.attention.backends.gather import gather
+from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.patterns import BlockPattern
 
-BACKENDS = {"dense": dense, "gather": gather}
+BACKENDS = {"dense": dense, "gather": gather, "merged": merged}
 
 
 def attend(

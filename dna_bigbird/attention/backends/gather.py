@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from dna_bigbird.attention.backends.fused import fused
 from dna_bigbird.attention.patterns import BlockPattern
 
 
@@ -103,22 +104,6 @@ def _read(x_BHTD: Tensor, group: _Rows, S: int) -> Tensor:
     return read.view(B, H * R, M * S, D)
 
 
-def _attend(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, dropout_p: float) -> Tensor:
-    """Scaled dot-product attention in which a query without keys gives zero.
-
-    `hidden` (True = hidden) broadcasts to (…, queries, keys) and is the same for all queries.
-    """
-    if hidden is None:
-        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p)
-    nothing_seen = hidden.all(dim=-1, keepdim=True)
-    # Such a query reads everything and its result is dropped: no NaN forward or backward.
-    visible = ~hidden | nothing_seen
-    out = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=dropout_p)
-    if out.device.type == "cpu" and not nothing_seen.any():
-        return out  # elsewhere the question costs more than the answer
-    return out.masked_fill(nothing_seen, 0.0)
-
-
 def gather(
     q_BHTD: Tensor,
     k_BHTD: Tensor,
@@ -139,14 +124,14 @@ def gather(
         hidden_BT = F.pad(hidden_BT, (0, ragged), value=True)
     hidden_B11T = None if hidden_BT is None else hidden_BT[:, None, None, :]
     if pattern.covers_everything:
-        return _attend(q, k, v, hidden_B11T, dropout_p)
+        return fused(q, k, v, hidden_B11T, dropout_p)
 
     plan = _plan(pattern, q.device)
     q_BHNSD = q.reshape(B, H, N, S, D)
     global_q = q_BHNSD.index_select(2, plan.global_rows).reshape(B, H, -1, D)
     results = [global_q]
     if len(plan.global_rows):
-        of_global = _attend(global_q, k, v, hidden_B11T, dropout_p)
+        of_global = fused(global_q, k, v, hidden_B11T, dropout_p)
         results = [of_global.reshape(B, H, -1, S, D)]
     for group in plan.ordinary:
         R = len(group.rows)
@@ -154,7 +139,7 @@ def gather(
         if hidden_BT is not None:
             hidden = hidden_BT.view(B, N, S)[:, group.blocks].reshape(B, H * R, 1, -1)
         group_q = q_BHNSD.index_select(2, group.rows).reshape(B, H * R, S, D)
-        out = _attend(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
+        out = fused(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
         results.append(out.reshape(B, H, R, S, D))
     ordered = torch.cat([results[i][:, :, a:b] for i, a, b in plan.pieces], dim=2)
     return ordered.reshape(B, H, N * S, D)[:, :, :T]

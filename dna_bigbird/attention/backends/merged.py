@@ -1,0 +1,214 @@
+"""One fused attention for each part of a pattern, merged by log-sum-exp; CPU.
+
+The keys of an ordinary query are split into those that all queries share, a band, and a rest
+(`parts.py`); only the rest is copied. Each part gives its output o_p and log-sum-exp l_p; with
+l = log Σ exp(l_p) the whole is Σ exp(l_p - l) o_p, one softmax over all keys. Backward, each part
+is differentiated with the *merged* output and l, which is exact: its weights exp(score - l) are
+those of the one softmax.
+
+Everything runs in chunks of about one head, so that intermediates stay in the cache (`chunks.py`).
+"""
+
+# B batch, H heads, G heads of all sequences, T tokens, N blocks, S tokens in a block,
+# C heads of a chunk, R its query blocks, D head dimension
+
+import itertools
+import weakref
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from dna_bigbird.attention.backends.chunks import Chunk, chunks
+from dna_bigbird.attention.backends.flash import flash, flash_backward
+from dna_bigbird.attention.backends.fused import fused
+from dna_bigbird.attention.backends.parts import split
+from dna_bigbird.attention.backends.readers import Reader
+from dna_bigbird.attention.patterns import BlockPattern
+
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)
+HIDDEN = -1e30
+"""Added to the score of a hidden key. Finite: minus infinity gives NaN where all keys are hidden."""
+
+# An operator takes numbers and tensors only, so it is given the number of its pattern.
+_numbers: weakref.WeakKeyDictionary[BlockPattern, int] = weakref.WeakKeyDictionary()
+_patterns: weakref.WeakValueDictionary[int, BlockPattern] = weakref.WeakValueDictionary()
+_next_number = itertools.count()
+
+
+def merged(
+    q_BHTD: Tensor,
+    k_BHTD: Tensor,
+    v_BHTD: Tensor,
+    pattern: BlockPattern,
+    key_padding_mask_BT: Tensor | None,
+    dropout_p: float,
+) -> Tensor:
+    """Backend `merged`, O(length) in time and memory; see `attend` for the arguments.
+
+    Raises:
+        ValueError: On another device than a CPU, for another type than float32, float64 or
+            bfloat16, or with dropout.
+    """
+    if q_BHTD.device.type != "cpu":
+        raise ValueError(f"backend 'merged' runs on a CPU, the tensors are on {q_BHTD.device}")
+    if q_BHTD.dtype not in DTYPES:
+        names = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
+        raise ValueError(f"backend 'merged' computes {names}; the tensors are {q_BHTD.dtype}")
+    if dropout_p:
+        raise ValueError(
+            f"backend 'merged' has no dropout, dropout_p is {dropout_p}; 'gather' has it"
+        )
+    if pattern.covers_everything:
+        hidden = None if key_padding_mask_BT is None else key_padding_mask_BT[:, None, None, :]
+        return fused(q_BHTD, k_BHTD, v_BHTD, hidden, 0.0)
+    B, _, T, _ = q_BHTD.shape
+    q, k, v, hidden_BT = q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT
+    if ragged := pattern.num_blocks * pattern.block_size - T:
+        q, k, v = (F.pad(x, (0, 0, 0, ragged)) for x in (q, k, v))
+        if hidden_BT is None:
+            hidden_BT = torch.zeros(B, T, dtype=torch.bool)
+        hidden_BT = F.pad(hidden_BT, (0, ragged), value=True)
+    return _merged(q, k, v, hidden_BT, _number(pattern))[0][:, :, :T]
+
+
+def _number(pattern: BlockPattern) -> int:
+    if pattern not in _numbers:
+        _numbers[pattern] = next(_next_number)
+        _patterns[_numbers[pattern]] = pattern
+    return _numbers[pattern]
+
+
+# An operator is one opaque node for torch.compile, whatever the pattern.
+@torch.library.custom_op("dna_bigbird::merged", mutates_args=(), device_types="cpu")
+def _merged(
+    q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, pattern: int
+) -> tuple[Tensor, Tensor]:
+    """Return the output (B, H, T, D) and the log-sum-exp of the scores (B, H, T)."""
+    table = _patterns[pattern]
+    q_GNSD, k_GNSD, v_GNSD = (_blocks(x, table.block_size) for x in (q, k, v))
+    bias_GNS1 = _bias(hidden, q, table.block_size)
+    G, N, S, _ = q_GNSD.shape
+    out_GNSD = torch.empty_like(q_GNSD)
+    lse_GNS1 = torch.empty(G, N, S, 1, dtype=_precise(q.dtype))
+    for chunk in chunks(split(table), G, N):
+        q_CRSD = chunk.take(q_GNSD)
+        results = [
+            _part(reader, q_CRSD, *_keys(chunk, reader, k_GNSD, v_GNSD, bias_GNS1))
+            for reader in chunk.readers
+        ]
+        out, lse = results[0] if len(results) == 1 else _merge(results)
+        chunk.put(out_GNSD, out.to(q.dtype))
+        chunk.put(lse_GNS1, lse)
+    if bias_GNS1 is not None:
+        out_GNSD.masked_fill_(lse_GNS1 < HIDDEN / 2, 0.0)
+    return out_GNSD.view(q.shape), lse_GNS1.view(q.shape[:3])
+
+
+@torch.library.custom_op("dna_bigbird::merged_backward", mutates_args=(), device_types="cpu")
+def _merged_backward(
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    hidden: Tensor | None,
+    out: Tensor,
+    lse: Tensor,
+    pattern: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of q, k and v."""
+    table = _patterns[pattern]
+    bias_GNS1 = _bias(hidden, q, table.block_size)
+    if bias_GNS1 is not None:
+        # A query without keys gives zero whatever they are.
+        grad = grad.masked_fill(lse[..., None] < HIDDEN / 2, 0.0)
+    of_query = [_blocks(x, table.block_size) for x in (grad, q, out, lse[..., None])]
+    k_GNSD, v_GNSD = _blocks(k, table.block_size), _blocks(v, table.block_size)
+    dq = torch.empty_like(k_GNSD)
+    dk, dv = (torch.zeros_like(k_GNSD, dtype=_precise(q.dtype)) for _ in range(2))
+    for chunk in chunks(split(table), *k_GNSD.shape[:2]):
+        taken = [chunk.take(x) for x in of_query]
+        total = torch.zeros_like(taken[1], dtype=_precise(q.dtype))
+        for reader in chunk.readers:
+            keys = _keys(chunk, reader, k_GNSD, v_GNSD, bias_GNS1)
+            of_q, of_k, of_v = _part_backward(reader, *taken, *keys)
+            reader.give(dk[chunk.heads], of_k)
+            reader.give(dv[chunk.heads], of_v)
+            total += of_q
+        chunk.put(dq, total.to(q.dtype))
+    return tuple(x.to(q.dtype).view(q.shape) for x in (dq, dk, dv))
+
+
+@_merged.register_fake
+def _(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, pattern: int):
+    out = torch.empty_like(q, memory_format=torch.contiguous_format)
+    return out, q.new_empty(q.shape[:3], dtype=_precise(q.dtype))
+
+
+@_merged_backward.register_fake
+def _(grad, q, k, v, hidden, out, lse, pattern):
+    return tuple(torch.empty_like(q, memory_format=torch.contiguous_format) for _ in range(3))
+
+
+def _save(ctx, inputs, output) -> None:
+    *tensors, ctx.pattern = inputs
+    ctx.save_for_backward(*tensors, *output)
+
+
+def _backward(ctx, grad: Tensor, _):
+    return *_merged_backward(grad, *ctx.saved_tensors, ctx.pattern), None, None
+
+
+_merged.register_autograd(_backward, setup_context=_save)
+
+
+def _precise(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32)
+
+
+def _blocks(x_BHTD: Tensor, S: int) -> Tensor:
+    """Return (B H, N, S, D), contiguous."""
+    B, H, T, D = x_BHTD.shape
+    return x_BHTD.reshape(B * H, T // S, S, D).contiguous()
+
+
+def _bias(hidden_BT: Tensor | None, q_BHTD: Tensor, S: int) -> Tensor | None:
+    """Return what to add to the scores of each key (B H, N, S, 1); None if nothing is hidden."""
+    if hidden_BT is None or not hidden_BT.any():
+        return None
+    B, H, T, _ = q_BHTD.shape
+    bias_BT = torch.zeros(B, T, dtype=q_BHTD.dtype).masked_fill_(hidden_BT, HIDDEN)
+    return bias_BT[:, None].expand(B, H, T).reshape(B * H, T // S, S, 1)
+
+
+def _keys(chunk: Chunk, reader: Reader, k: Tensor, v: Tensor, bias: Tensor | None):
+    k, v = (reader.take(x[chunk.heads]) for x in (k, v))
+    if bias is None:
+        return k, v, None
+    added = reader.take(bias[chunk.heads]).mT
+    return k, v, added if added.any() else None
+
+
+def _part(reader: Reader, q_CRSD: Tensor, k: Tensor, v: Tensor, bias: Tensor | None):
+    """Return the output (C, R, S, D) and log-sum-exp (C, R, S, 1) over the keys of one reader."""
+    q = q_CRSD.flatten(1, 2)[None] if reader.one_list else q_CRSD
+    out, lse = flash(q, k, v, bias)
+    return out.reshape(q_CRSD.shape), lse.reshape(*q_CRSD.shape[:3], 1)
+
+
+def _part_backward(reader: Reader, grad, q, out, lse, k, v, bias):
+    """Return the gradients of the queries (C, R, S, D) and of the keys and values as taken."""
+    queries = (grad, q, out, lse)
+    if reader.one_list:
+        queries = (x.flatten(1, 2)[None] for x in queries)
+    of_q, of_k, of_v = flash_backward(*queries, k, v, bias)
+    return of_q.reshape(q.shape), of_k, of_v
+
+
+def _merge(results: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Return the output and log-sum-exp over the keys of all parts."""
+    lse = torch.logsumexp(torch.stack([part for _, part in results]), dim=0)
+    total = results[0][0] * (results[0][1] - lse).exp_()
+    for out, part in results[1:]:
+        total.addcmul_(out, (part - lse).exp_())
+    return total, lse
