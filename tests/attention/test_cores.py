@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from dna_bigbird.attention.cores import BigBirdItc, Full, Group
+from dna_bigbird.attention.patterns import bigbird_itc
 
 
 def itc(**changes):
@@ -58,6 +59,41 @@ def test_packed_equals_one_call_a_sequence():
     packed = core.packed(torch.cat([x.flatten(0, 1) for x in parts]), groups)
     apart = [core(x, m).flatten(0, 1) for x, m in zip(parts, masks, strict=True)]
     torch.testing.assert_close(packed, torch.cat(apart))
+
+
+@pytest.mark.parametrize("make", [itc, lambda **k: Full(12, 2, block_size=4, **k).double()])
+def test_attention_dropout_only_in_training(make):
+    core, x = make(dropout_p=0.4), tokens(1, 40)
+    torch.manual_seed(1)
+    outputs = core.train()(x.expand(500, -1, -1))
+    plain = core.eval()(x)
+    assert not torch.allclose(outputs[0], outputs[1])
+    assert torch.equal(plain, core(x))
+    core.dropout_p = 0.0
+    assert torch.equal(core.train()(x), plain)
+    # What is dropped is made up for: the mean over many draws stays.
+    five_sigma = 5 * outputs.std(dim=0) / 500**0.5
+    assert ((outputs.mean(dim=0) - plain[0]).abs() < five_sigma + 1e-12).all()
+
+
+def test_without_bias_of_queries_keys_and_values():
+    assert itc(qkv_bias=False).qkv.bias is None
+    assert itc(qkv_bias=False).output.bias is not None
+    assert Full(12, 2, block_size=4, qkv_bias=False).qkv.bias is None
+
+
+def test_window_and_global_blocks_reach_the_pattern():
+    pattern = itc(window_blocks=5, global_blocks="first_two").pattern(80)
+    expected = bigbird_itc(20, 4, 1, 2, "uniform", 0, window_blocks=5, global_blocks="first_two")
+    assert pattern is expected
+
+
+def test_huggingface_has_another_pattern_in_training():
+    core = itc(plan="huggingface", table_tokens=1000)
+    for training in (True, False):
+        expected = bigbird_itc(15, 4, 1, 2, "huggingface", 0, table_tokens=1000, training=training)
+        assert core.train(training).pattern(57) is expected
+    assert core.train().pattern(57) is not core.eval().pattern(57)
 
 
 @pytest.mark.parametrize("length", [1, 7, 8, 40])

@@ -38,20 +38,30 @@ def batch(lengths, width=None, seed=1):
     return ids.masked_fill(is_padding, 0), is_padding, segments.masked_fill(is_padding, 0)
 
 
-def reference(encoder: Encoder, ids, is_padding, segments):
-    """nn.TransformerEncoderLayer with the same weights: post-norm, tanh GELU, full attention."""
+def reference(encoder: Encoder, ids, is_padding, segments, times_of_layers=None):
+    """nn.TransformerEncoderLayer with the same weights: post-norm, full attention.
+
+    Args:
+        times_of_layers: How often each query counts each key, one (heads, tokens, tokens) a layer;
+            by default once.
+    """
     c, own = encoder.config, encoder.state_dict()
-    x = own["word.weight"][ids] + own["segment.weight"][segments]
-    x = x + own["position.weight"][: ids.shape[1]]
-    x = nn.functional.layer_norm(x, (16,), own["norm.weight"], own["norm.bias"], 1e-12)
+    x = own["word.weight"][ids] * (4.0 if c.scale_embeddings else 1.0)
+    x = x + own["segment.weight"][segments] + own["position.weight"][: ids.shape[1]]
+    x = nn.functional.layer_norm(x, (16,), own["norm.weight"], own["norm.bias"], c.norm_eps)
+    activations = {
+        "gelu": nn.functional.gelu,
+        "gelu_tanh": lambda x: nn.functional.gelu(x, approximate="tanh"),
+        "relu": nn.functional.relu,
+    }
     names = {
         "attention.qkv": "self_attn.in_proj_", "attention.output": "self_attn.out_proj.",
         "attention_norm": "norm1.", "ffn_in": "linear1.", "ffn_out": "linear2.", "ffn_norm": "norm2.",
     }  # fmt: skip
     for i in range(c.num_layers):
         layer = nn.TransformerEncoderLayer(
-            c.hidden_size, c.num_heads, c.ffn_size, dropout=0.0, layer_norm_eps=1e-12,
-            activation=nn.GELU(approximate="tanh"), batch_first=True, norm_first=False,
+            c.hidden_size, c.num_heads, c.ffn_size, dropout=0.0, layer_norm_eps=c.norm_eps,
+            activation=activations[c.activation], batch_first=True, norm_first=False,
         )  # fmt: skip
         layer.load_state_dict(
             {
@@ -60,7 +70,11 @@ def reference(encoder: Encoder, ids, is_padding, segments):
                 for kind in ("weight", "bias")
             }
         )
-        x = layer.to(x.dtype)(x, src_key_padding_mask=is_padding)
+        weights = None
+        if times_of_layers is not None:
+            weights = times_of_layers[i].to(x.dtype).log().repeat(len(ids), 1, 1)
+        hidden = torch.zeros(ids.shape, dtype=x.dtype).masked_fill(is_padding, -torch.inf)
+        x = layer.to(x.dtype)(x, src_mask=weights, src_key_padding_mask=hidden)
     return x.masked_fill(is_padding[..., None], 0.0)
 
 
@@ -69,6 +83,70 @@ def test_equals_torch_transformer_when_the_pattern_covers_everything(lengths):
     encoder = spread_out(Encoder(COVERED)).double()
     inputs = batch(lengths)
     torch.testing.assert_close(encoder(*inputs), reference(encoder, *inputs), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"activation": "gelu"},
+        {"activation": "relu", "norm_eps": 0.1},
+        {"scale_embeddings": True, "num_segments": 5},
+    ],
+    ids=str,
+)
+def test_options_equal_those_of_torch(change):
+    encoder = spread_out(Encoder(replace(COVERED, **change))).double()
+    ids, is_padding, segments = batch([100, 37, 9, 90])
+    segments = (segments + torch.arange(100) % encoder.config.num_segments) % (
+        encoder.config.num_segments
+    )
+    expected = reference(encoder, ids, is_padding, segments)
+    torch.testing.assert_close(encoder(ids, is_padding, segments), expected, rtol=0, atol=1e-10)
+    assert not torch.allclose(
+        reference(spread_out(Encoder(COVERED)).double(), ids, is_padding, segments % 2), expected
+    )
+
+
+def test_full_attention_whatever_the_length():
+    encoder = spread_out(Encoder(replace(CONFIG, attention="full", num_random=0))).double()
+    inputs = batch([100, 37, 9, 90])
+    torch.testing.assert_close(encoder(*inputs), reference(encoder, *inputs), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"window_blocks": 5, "global_blocks": "first_two"},
+        {"window_blocks": 0},
+        {"window_blocks": 1, "global_blocks": "none", "num_random": 2},
+        {"random_plan": "original"},
+        {"random_plan": "huggingface"},
+    ],
+    ids=str,
+)
+def test_sparse_equals_torch_with_the_logarithm_of_the_counts(change):
+    encoder = spread_out(Encoder(replace(CONFIG, **change))).double().eval()
+    ids, is_padding, segments = batch([98, 97])
+    is_padding[1, 20:30] = True
+    times = []
+    for i in range(2):
+        options = {"window_blocks": 3, "global_blocks": "first_last", "num_random": 1} | change
+        r, plan = options.pop("num_random"), options.pop("random_plan", "uniform")
+        table = bigbird_itc(13, 8, r, 2, plan, i, table_tokens=100, **options).times()
+        times.append(torch.from_numpy(table.repeat(8, 1).repeat(8, 2)[:, :98, :98]))
+    expected = reference(encoder, ids, is_padding, segments, times)
+    torch.testing.assert_close(encoder(ids, is_padding, segments), expected, rtol=0, atol=1e-10)
+
+
+def test_queries_keys_and_values_without_bias():
+    """As with a bias of zero; the output keeps its own."""
+    without = Encoder(replace(CONFIG, qkv_bias=False))
+    missing = set(Encoder(CONFIG).state_dict()) - set(without.state_dict())
+    assert missing == {f"layers.{i}.attention.qkv.bias" for i in range(2)}
+    spread_out(without)
+    zero = Encoder(CONFIG)
+    zero.load_state_dict(without.state_dict(), strict=False)  # fresh biases are zero
+    assert torch.equal(without(*batch([80, 33])), zero(*batch([80, 33])))
 
 
 def test_sparse_differs_from_the_transformer():
@@ -158,11 +236,26 @@ def test_dropout_only_in_training():
     assert torch.equal(encoder.eval()(*inputs), encoder(*inputs))
 
 
-def test_gradient_checkpointing_changes_nothing():
+def test_attention_dropout_only_in_training():
+    encoder = spread_out(Encoder(replace(CONFIG, attention_dropout=0.5)))
+    inputs = batch([80, 33])
+    assert not torch.allclose(encoder.train()(*inputs), encoder(*inputs))
+    plain = Encoder(CONFIG)
+    plain.load_state_dict(encoder.state_dict())
+    assert torch.equal(encoder.eval()(*inputs), plain(*inputs))
+
+
+@pytest.mark.parametrize("plan", ["uniform", "huggingface"])
+def test_gradient_checkpointing_changes_nothing(plan):
     inputs = batch([80, 33])
     gradients = []
     for keep in (True, False):
-        encoder = Encoder(replace(CONFIG, gradient_checkpointing=not keep, dropout=0.1))
+        encoder = Encoder(
+            replace(
+                CONFIG, gradient_checkpointing=not keep, dropout=0.1, attention_dropout=0.1,
+                random_plan=plan,
+            )
+        )  # fmt: skip
         torch.manual_seed(5)  # of the dropout
         encoder.train()(*inputs).square().sum().backward()
         gradients.append([p.grad for p in encoder.parameters()])
@@ -228,6 +321,21 @@ def test_bfloat16_autocast(lengths):
     assert (hidden.float() - exact).abs().mean() < 0.05 * exact.abs().mean()
     assert all(p.grad.dtype == torch.float32 for p in encoder.parameters())
     assert all(p.grad.isfinite().all() for p in encoder.parameters())
+
+
+def test_backend_of_every_layer():
+    """Another backend is the same function at another cost, and nothing that is stored."""
+    encoder = spread_out(Encoder(CONFIG)).double()
+    inputs, before = batch([80, 33]), encoder.config
+    expected = encoder(*inputs)
+    assert encoder.layers[0].attention.backend == "auto"
+    encoder.set_backend("dense")
+    assert {layer.attention.backend for layer in encoder.layers} == {"dense"}
+    torch.testing.assert_close(encoder(*inputs), expected, rtol=0, atol=1e-10)
+    assert encoder.config == before
+    with pytest.raises(ValueError, match=r"backend must be one of auto, dense, .*; got 'fast'"):
+        encoder.set_backend("fast")
+    assert {layer.attention.backend for layer in encoder.layers} == {"dense"}
 
 
 def test_longer_than_max_tokens():

@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from typing import get_args, get_type_hints
 
 import pytest
 
-from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.attention.patterns import itc
+from dna_bigbird.models.activations import ACTIVATIONS, activation
+from dna_bigbird.models.config import CHOICES, EncoderConfig, HeadConfig
 
 
 @pytest.mark.parametrize(
@@ -16,13 +19,73 @@ from dna_bigbird.models.config import EncoderConfig, HeadConfig
         ({"block_size": 0}, "--model.block_size 0 must be at least 1"),
         ({"num_random": -1}, "--model.num_random -1 must not be negative"),
         ({"pattern_seed": -1}, "--model.pattern_seed -1 must not be negative"),
-        ({"random_plan": "hf"}, "--model.random_plan 'hf' is not one of uniform, original, huggingface"),
+        (
+            {"random_plan": "hf"},
+            "--model.random_plan 'hf' is not one of uniform, original, huggingface",
+        ),
         ({"dropout": 1.0}, "--model.dropout 1.0 must be at least 0 and below 1"),
+        ({"attention_dropout": -0.5}, "--model.attention_dropout -0.5 must be at least 0"),
+        ({"attention": "sparse"}, "--model.attention 'sparse' is not one of bigbird, full"),
+        ({"global_blocks": "all"}, "--model.global_blocks 'all' is not one of first_last"),
+        ({"activation": "swish"}, "--model.activation 'swish' is not one of gelu_tanh, gelu, relu"),
+        ({"norm_eps": 0.0}, "--model.norm_eps 0.0 must be positive"),
+        ({"num_segments": 0}, "--model.num_segments 0 must be at least 1"),
+        ({"window_blocks": 4}, "--model.window_blocks 4 must be 0 or odd"),
+        ({"window_blocks": -1}, "--model.window_blocks -1 must be 0 or odd"),
+        (
+            {"random_plan": "original", "window_blocks": 5},
+            "--model.random_plan original has --model.window_blocks 3 and .* got 5 and first_last",
+        ),
+        (
+            {"random_plan": "huggingface", "global_blocks": "none"},
+            "--model.random_plan huggingface has .* got 3 and none",
+        ),
+        (
+            {"window_blocks": 0, "global_blocks": "none", "num_random": 0},
+            "no block would read anything",
+        ),
     ],
 )
 def test_contradictions(change, message):
     with pytest.raises(ValueError, match=message):
         EncoderConfig(**change)
+
+
+def test_choices_are_those_of_the_code_behind_them():
+    """The settings are read without torch, so they repeat what they cannot import."""
+    assert CHOICES["random_plan"] == itc.PLANS
+    assert CHOICES["global_blocks"] == itc.GLOBAL_BLOCKS
+    assert CHOICES["activation"] == tuple(ACTIVATIONS)
+    for name, choices in CHOICES.items():
+        assert get_args(get_type_hints(EncoderConfig)[name]) == choices
+
+
+def test_unknown_activation():
+    with pytest.raises(ValueError, match=r"activation must be one of gelu_tanh, .* got 'swish'"):
+        activation("swish")
+
+
+def test_new_fields_mean_what_older_bundles_were():
+    """Bundles of version 0.1 name none of these."""
+    config = EncoderConfig()
+    assert (config.attention, config.window_blocks, config.global_blocks) == (
+        "bigbird", 3, "first_last",
+    )  # fmt: skip
+    assert (config.activation, config.norm_eps, config.qkv_bias) == ("gelu_tanh", 1e-12, True)
+    assert (config.num_segments, config.scale_embeddings, config.attention_dropout) == (2, False, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "published"),
+    [
+        ({}, False),
+        ({"random_plan": "original"}, True),
+        ({"random_plan": "huggingface"}, True),
+        ({"random_plan": "huggingface", "attention": "full"}, False),
+    ],
+)
+def test_who_keeps_the_published_padding(change, published):
+    assert EncoderConfig(**change).keeps_published_padding == published
 
 
 def test_head_contradictions():
