@@ -1,115 +1,198 @@
-"""Time the gather backend beside dense attention without a mask, interleaved, in one process.
+"""Time attention alone: our backends beside named peers, interleaved, in one process.
 
-    python benchmarks/attention.py --lengths 1024,4096,16384
-    python benchmarks/attention.py --lengths 512 --batch 16 --heads 4 --head_dim 32 --block_size 32
+    python benchmarks/attention.py                    # 1,024 and 4,096 tokens, a few minutes
+    python benchmarks/attention.py --issue_table      # every row with a target, about 15 minutes
+    python benchmarks/attention.py --device cuda --dtype bfloat16 --block_size 128 \
+        --lengths 4096,16384,65536,262144             # not tried where this was written: no GPU
 
-The peer is PyTorch's fused `scaled_dot_product_attention` over all keys, not a naive one. Believe
-the ratio, not the milliseconds: it comes from rounds in which both ran one after the other.
+How the peers are made stands in peers.py. A ratio is the peer's time divided by ours, round by
+round; believe it, not the milliseconds. Keys and queries are of random normal numbers.
 """
 
 import argparse
-import platform
-import statistics
+import functools
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
+import memory
+import peers
 import torch
-import torch.nn.functional as F
+from options import add_common, lengths, names, start
+from table import print_cases
+from targets import attention_targets, print_targets
+from timing import FAILURES, FORWARD, MODES, TRAINING, Case, Times, header, interleaved, reason
 
 from dna_bigbird.attention import attend, patterns
+from dna_bigbird.attention.attend import BACKENDS
+
+# The whole score matrix for the tests; as a peer, `dense` is PyTorch's fused attention.
+OURS = ("auto", *(name for name in BACKENDS if name != "dense"))
+LIMITS = {
+    "cpu": {"dense": 16384, "hf": 4096, "hf-strip": 16384},
+    "cuda": {"hf": 16384, "hf-strip": 65536},
+}
+# The issue's table: mode, tokens, and who takes part besides `auto` ("ours": every backend).
+ISSUE_CASES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
+    *((mode, tokens, ("dense",)) for mode in MODES for tokens in (128, 256, 512, 1024)),
+    (TRAINING, 4096, ("ours", "dense", "hf-strip", "hf")),
+    (TRAINING, 16384, ("ours", "dense", "hf-strip")),
+    (FORWARD, 4096, ("ours", "dense", "hf-strip", "hf")),
+    (FORWARD, 65536, ("ours",)),
+)
+ISSUE_SHAPE = {
+    "batch": 1,
+    "heads": 12,
+    "head_dim": 64,
+    "block_size": 64,
+    "num_random": 3,
+    "dtype": "float32",
+    "device": "cpu",
+}
 
 
-def processor() -> str:
-    """Return the name of the processor, or of the GPU if there is one in use."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def seconds(call: Callable[[], object], device: str) -> float:
-    """Return the time of one call, the work it left on the GPU included."""
-    if device == "cuda":
-        torch.cuda.synchronize()
-    started_at = time.perf_counter()
-    call()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - started_at
-
-
-def calls(options: argparse.Namespace, length: int) -> dict[str, Callable[[], object]]:
-    """Return what is compared, each as a function without arguments."""
-    shape = (options.batch, options.heads, length, options.head_dim)
-    dtype = getattr(torch, options.dtype)
+@functools.lru_cache(maxsize=8)
+def inputs(shape: peers.Shape, dtype: str, device: str) -> tuple[torch.Tensor, ...]:
+    """Return q, k, v and the gradient of the output, each (batch, heads, tokens, head_dim)."""
     generator = torch.Generator().manual_seed(0)
-    q, k, v, weight = (torch.randn(shape, generator=generator) for _ in range(4))
-    q, k, v = (x.to(options.device, dtype).requires_grad_(options.backward) for x in (q, k, v))
-    weight = weight.to(options.device, dtype)
-    pattern = patterns.bigbird_itc(
-        -(-length // options.block_size), options.block_size, options.num_random, options.heads
+    size = (shape.batch, shape.heads, shape.tokens, shape.head_dim)
+    drawn = (torch.randn(size, generator=generator) for _ in range(4))
+    return tuple(x.to(device, getattr(torch, dtype)) for x in drawn)
+
+
+def prepare(options: argparse.Namespace, case: Case) -> Callable[[], object]:
+    """Return one case as a function without arguments.
+
+    Raises:
+        peers.UnavailableError: If the peer cannot run here.
+    """
+    shape = peers.Shape(
+        options.batch,
+        options.heads,
+        case.tokens,
+        options.head_dim,
+        options.block_size,
+        options.num_random,
     )
+    q, k, v, weight = inputs(shape, options.dtype, options.device)
+    training = case.mode == TRAINING
+    if case.name in OURS:
+        blocks = -(-shape.tokens // shape.block_size)
+        pattern = patterns.bigbird_itc(blocks, shape.block_size, shape.num_random, shape.heads)
 
-    def run(attention: Callable[[], torch.Tensor]) -> object:
-        out = attention()
-        return torch.autograd.grad(out, (q, k, v), weight) if options.backward else out
+        def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+            return attend(q, k, v, pattern, backend=case.name)
+    else:
+        attention = peers.attention(case.name, shape, q.dtype, options.device, training=training)
+    if not training:
 
-    return {
-        "gather": lambda: run(lambda: attend(q, k, v, pattern, backend="gather")),
-        "dense": lambda: run(lambda: F.scaled_dot_product_attention(q, k, v)),
-    }
+        def forward() -> torch.Tensor:
+            with torch.no_grad():
+                return attention(q, k, v)
+
+        return forward
+    q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
+    return lambda: torch.autograd.grad(attention(q, k, v), (q, k, v), weight)
+
+
+def chosen(options: argparse.Namespace) -> list[Case]:
+    """Return the cases of this run, what is compared next to each other."""
+    if not options.issue_table:
+        names = (*options.backends, *options.peers)
+        return [Case(t, m, n) for m in options.modes for t in options.lengths for n in names]
+    cases = []
+    for mode, tokens, names in ISSUE_CASES:
+        for name in ("auto", *names):
+            cases += [Case(tokens, mode, n) for n in (OURS[1:] if name == "ours" else (name,))]
+    return cases
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Return the options."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lengths", default="1024,4096", help="tokens, separated by commas")
-    parser.add_argument("--batch", type=int, default=1)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--issue_table", action="store_true", help="the cases that have a target")
+    parser.add_argument("--lengths", type=lengths, default=(1024, 4096), help="tokens, with commas")
+    parser.add_argument("--backends", type=names(OURS), default=OURS, help=",".join(OURS))
+    parser.add_argument(
+        "--peers",
+        type=names(peers.ATTENTION_PEERS),
+        help=f"of {','.join(peers.ATTENTION_PEERS)}; default: all that exist on the device",
+    )
     parser.add_argument("--heads", type=int, default=12)
     parser.add_argument("--head_dim", type=int, default=64)
     parser.add_argument("--block_size", type=int, default=64)
     parser.add_argument("--num_random", type=int, default=3)
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--forward", dest="backward", action="store_false", help="forward only")
-    parser.add_argument("--rounds", type=int, default=7, help="at least 7")
-    parser.add_argument("--threads", type=int, default=0, help="0 leaves PyTorch alone")
+    parser.add_argument(
+        "--at_least_ms", type=float, default=50, help="shorter calls are repeated in each round"
+    )
+    parser.add_argument("--no_memory", action="store_true", help="do not measure peak memory")
+    for peer in ("dense", "hf", "hf-strip"):
+        parser.add_argument(
+            f"--{peer.replace('-', '_')}_limit", type=int, help=f"tokens up to which {peer} runs"
+        )
+    add_common(parser)
     options = parser.parse_args(arguments)
-    if options.rounds < 7:
-        parser.error(f"--rounds {options.rounds} is below 7: medians of fewer mislead")
+    if options.peers is None:
+        every = peers.ATTENTION_PEERS
+        options.peers = (
+            every if options.device == "cuda" else tuple(p for p in every if p != "flash")
+        )
+    start(parser, options)
     return options
 
 
+def too_long(options: argparse.Namespace, case: Case) -> str | None:
+    """Return why a peer is left out at this length, or None."""
+    option = f"{case.name.replace('-', '_')}_limit"
+    limit = getattr(options, option, None) or LIMITS[options.device].get(case.name)
+    return f"longer than --{option} {limit}" if limit and case.tokens > limit else None
+
+
+def measure(
+    options: argparse.Namespace, cases: list[Case]
+) -> tuple[Times, dict[Case, str], dict[Case, int | str]]:
+    """Return times, what cannot run with its reason, and peak memory in bytes."""
+    failed: dict[Case, str] = {}
+    for case in cases:
+        why = too_long(options, case)
+        if why:
+            failed[case] = why
+    make = functools.partial(prepare, options)
+    peak: dict[Case, int | str] = {}
+    if not options.no_memory:
+        peak = memory.peaks(make, [case for case in cases if case not in failed], options.device)
+    calls = {}
+    for case in cases:
+        if case not in failed:
+            try:
+                calls[case] = make(case)
+            except FAILURES as error:
+                failed[case] = reason(error)
+    at_least_s = options.at_least_ms / 1000
+    times, not_run = interleaved(calls, options.rounds, options.device, at_least_s=at_least_s)
+    return times, failed | not_run, peak
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Print one line a length."""
+    """Print the tables."""
     options = parse(arguments)
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    device = torch.cuda.get_device_name() if options.device == "cuda" else processor()
-    print(f"# {device}; {torch.get_num_threads()} threads; {platform.system()}")
-    print(f"# torch {torch.__version__}; Python {platform.python_version()}")
+    print("\n".join(header(options.device)))
     print(
         f"# batch {options.batch}, {options.heads} heads of {options.head_dim}, blocks of "
         f"{options.block_size}, {options.num_random} random; {options.dtype}; "
-        f"{'forward and backward' if options.backward else 'forward'}; "
         f"median [lowest, highest] of {options.rounds} interleaved rounds"
     )
-    print("tokens\tgather_ms\tdense_sdpa_ms\tdense_over_gather")
-    for length in map(int, options.lengths.split(",")):
-        both = calls(options, length)
-        times: dict[str, list[float]] = {name: [] for name in both}
-        for round_number in range(options.rounds + 1):
-            for name, call in both.items():
-                elapsed_s = seconds(call, options.device)
-                if round_number:  # the first one warms up
-                    times[name].append(elapsed_s)
-        ratios = [d / g for d, g in zip(times["dense"], times["gather"], strict=True)]
-        cells = [f"{1000 * statistics.median(times[name]):.1f}" for name in ("gather", "dense")]
-        spread = f"{statistics.median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}]"
-        print(length, *cells, spread, sep="\t")
-        sys.stdout.flush()
+    print("# peak_MB: above q, k, v and the output's gradient; the results count")
+    sys.stdout.flush()
+    cases = chosen(options)
+    times, failed, peak = measure(options, cases)
+    columns = [name for name in peers.ATTENTION_PEERS if any(case.name == name for case in cases)]
+    print_cases(cases, times, failed, peak, columns, options.batch)
+    if all(getattr(options, name) == value for name, value in ISSUE_SHAPE.items()):
+        print_targets(attention_targets(times, OURS[1:]))
+        print(
+            "# the targets are for 2 processors; this run had", torch.get_num_threads(), "threads"
+        )
 
 
 if __name__ == "__main__":

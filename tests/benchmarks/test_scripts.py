@@ -1,0 +1,111 @@
+"""The scripts run and print what they say."""
+
+import argparse
+import re
+
+import pytest
+
+
+def table(text):
+    """Return the lines of the first table as dicts."""
+    rows = [line.split("\t") for line in text.split("\n\n")[0].splitlines() if line[0] != "#"]
+    return [dict(zip(rows[0], row, strict=False)) for row in rows[1:]]
+
+
+def test_attention_prints_every_case(script, monkeypatch, capsys):
+    monkeypatch.setattr(script("memory"), "limit", lambda num_bytes: None)
+    small = "--lengths 64,192 --heads 2 --head_dim 4 --block_size 16 --at_least_ms 1 --no_memory"
+    names = "--peers dense,hf-strip,hf --backends auto,gather"
+    script("attention").main([*small.split(), *names.split()])
+    text = capsys.readouterr().out
+    rows = table(text)
+    assert len(rows) == 2 * 2 * 5
+    no_library = "transformers not installed" in text
+    for row in rows:
+        if row["name"].startswith("hf") and (row["tokens"] == "64" or no_library):
+            assert row["median_ms"].startswith("not run: ")
+            continue
+        assert float(row["median_ms"]) > 0
+        if row["name"] != "dense":
+            middle, low, high = map(float, re.findall(r"[\d.]+", row["dense / this"]))
+            assert low <= middle <= high
+    assert "median [lowest, highest] of 7 interleaved rounds" in text
+    assert "# Targets" not in text  # this is not the shape that they are for
+
+
+def test_the_issue_table_covers_every_target(script):
+    attention, targets = script("attention"), script("targets")
+    options = argparse.Namespace(issue_table=True)
+    times = dict.fromkeys(attention.chosen(options), [1.0] * 7)
+    rows = targets.attention_targets(times, attention.OURS[1:])
+    never = [row for row in rows if row.text.startswith("never slower")]
+    unmeasured = [row.text for row in rows if row.measured is None]
+    assert unmeasured == ["never slower: dense / auto, forward, 65536 tokens"]
+    assert (len(never), len(rows)) == (12, 5 + 12 + 1)
+    assert len(times) == len(attention.chosen(options)), "a case stands twice"
+
+
+def test_long_peers_are_left_out(script):
+    attention = script("attention")
+    options = argparse.Namespace(device="cpu", dense_limit=None, hf_limit=100, hf_strip_limit=None)
+    case = script("timing").Case(65536, "forward", "dense")
+    assert attention.too_long(options, case) == "longer than --dense_limit 16384"
+    assert attention.too_long(options, case._replace(tokens=101, name="hf")) == (
+        "longer than --hf_limit 100"
+    )
+    assert attention.too_long(options, case._replace(name="gather")) is None
+
+
+def test_encoder_prints_every_case(script, monkeypatch, capsys):
+    pytest.importorskip("transformers")
+    encoder = script("encoder")
+    monkeypatch.setattr(script("memory"), "limit", lambda num_bytes: None)
+    variants = "ours/bfloat16,ours/float32/all,full/float32,hf/float32,hf-strip/bfloat16/predicted"
+    encoder.main(f"--size tiny --lengths 192 --block_size 16 --variants {variants}".split())
+    rows = table(capsys.readouterr().out)
+    assert [row["name"] for row in rows[:5]] == [
+        "ours/bfloat16/predicted",
+        "ours/float32/all",
+        "full/float32/predicted",
+        "hf/float32/all",
+        "hf-strip/bfloat16/predicted",
+    ]
+    assert len(rows) == 10
+    for row in rows:
+        assert float(row["tokens_per_s"]) > 0, row
+
+
+def test_ours_and_the_library_lose_alike_on_equal_logits(script):
+    """Both ways to the loss, over all logits or over predicted positions, are one number."""
+    models = script("encoder_models")
+    torch = models.torch
+    batch = models.Batch.draw(2, 40, 30, "cpu")
+    logits = torch.randn(80, 30, generator=torch.Generator().manual_seed(0))
+    pairs = torch.zeros(2, 2)
+    every = models.loss_of((logits, pairs), batch, "all")
+    some = models.loss_of((logits[batch.positions], pairs), batch, "predicted")
+    torch.testing.assert_close(every, some)
+    assert len(batch.positions) == len(set(batch.positions.tolist())) == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ours", "'ours' is not MODEL/DTYPE"),
+        ("our/float32", "'our' in 'our/float32' is not one of ours"),
+        ("ours/float16", "'float16' in .* is not one of float32, bfloat16"),
+    ],
+)
+def test_a_variant_that_does_not_exist_is_named(script, text, message):
+    with pytest.raises(ValueError, match=message):
+        script("encoder_models").Variant.parse(text)
+
+
+def test_options_are_refused_with_a_reason(script, capsys):
+    for arguments, message in (
+        (["--rounds", "6"], "--rounds 6 is below 7"),
+        (["--backends", "auto,gahter"], "'gahter' is not one of auto, "),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            script("attention").parse(arguments)
+        assert message in capsys.readouterr().err
