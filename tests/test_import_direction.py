@@ -16,6 +16,7 @@ ALLOWED = {
     "models": {"attention"},
     "baselines": set(),
     "datasets": {"genome", "corpus"},
+    "interop": {"models", "corpus"},
     "tasks": {"models", "baselines", "datasets", "evaluation"},
     "inference": {"models", "genome", "corpus", "datasets"},
     "report": {"evaluation"},

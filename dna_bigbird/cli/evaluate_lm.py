@@ -57,6 +57,7 @@ def evaluate_lm(
     from dna_bigbird.files import atomic_path
     from dna_bigbird.inference.bundle import PRETRAINING, load_bundle, to_json
     from dna_bigbird.inference.card import model_card, write_scored_bundle
+    from dna_bigbird.models.pretraining import HEADS
     from dna_bigbird.tasks.config import TrainConfig
     from dna_bigbird.tasks.language_scores import score_examples
     from dna_bigbird.tasks.pretraining import PretrainingTask
@@ -68,10 +69,15 @@ def evaluate_lm(
     bundle = load_bundle(model)
     if bundle.config["task"] != PRETRAINING:
         raise InputError(f"{model}: a {bundle.config['task']} model; expected a pretrained one")
+    if bundle.model.heads != HEADS:
+        found = ", ".join(bundle.model.heads) or "none"
+        raise InputError(f"{model}: scoring needs the heads {', '.join(HEADS)}; it has {found}")
+    bundle.check_reads_dna()
     stores = {"train": TokenStore(train), "test": TokenStore(test)}
     for store in stores.values():
         check_tokenizer(store, bundle.tokenizer, model)
-    masking = MaskingConfig(**bundle.config["masking"])
+    # A converted model does not say how it was masked.
+    masking = MaskingConfig(**bundle.config.get("masking", {}))
     max_tokens = bundle.config["encoder"]["max_tokens"]
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, max_tokens, masking, seed)
     task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)
@@ -117,7 +123,7 @@ def masked_baselines(
     tokenizer = bundle.tokenizer
     unigram = TokenUnigram().fit(stores["train"], documents)
     bigram = TokenBigramMasked().fit(stores["train"], documents)
-    shares = {name: bundle.config["masking"][name] for name in ("mask_share", "random_share")}
+    shares = {name: getattr(examples.masking, name) for name in ("mask_share", "random_share")}
     pieces = tokenizer.vocab_size - tokenizer.first_piece_id
     nats: dict[str, list[float]] = {name: [] for name in list(DESCRIPTIONS)[:3]}
     base_pairs = []

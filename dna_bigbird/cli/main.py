@@ -1,6 +1,7 @@
 """Entry point: find the subcommand, read its options from its signature, run it."""
 
 import importlib
+import keyword
 import os
 import sys
 import warnings
@@ -28,6 +29,8 @@ COMMANDS = {
     "evaluate": "score a fine-tuned model on the held-out rows beside its baselines",
     "predict": "probabilities for every window of a FASTA file",
     "info": "describe a model bundle",
+    "plot-attention": "draw which blocks attend to which, as text or as a picture",
+    "convert": "read and write models of the Hugging Face library; lengthen a model's context",
     "report": "write the HTML report of a workflow run",
     "clear-lock": "remove a stale Snakemake lock after proof that its process is dead",
 }
@@ -79,7 +82,22 @@ def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
     parser.add_function_arguments(
         function, as_positional=command in POSITIONAL, fail_untyped=True, sub_configs=True
     )
+    _free_keywords(parser)
     return parser, function
+
+
+def _free_keywords(parser: jsonargparse.ArgumentParser) -> None:
+    """`from` is a word of Python, so the parameter is `from_`; the option and YAML key are not."""
+    for action in parser._actions:
+        name = action.dest.removesuffix("_")
+        if keyword.iskeyword(name) and name != action.dest:
+            del parser._option_string_actions[f"--{action.dest}"]
+            action.dest, action.option_strings = name, [f"--{name}"]
+            parser._option_string_actions[f"--{name}"] = action
+
+
+def _parameter(option: str) -> str:
+    return f"{option}_" if keyword.iskeyword(option) else option
 
 
 def _underscored(argument: str) -> str:
@@ -111,7 +129,7 @@ def main(argv: list[str] | None = None) -> None:
             settings = parser.instantiate(options)
         except ValueError as error:  # a settings dataclass refused a contradiction
             raise InputError(str(error)) from error
-        function(**{key: value for key, value in settings.items() if key != "config"})
+        function(**{_parameter(k): value for k, value in settings.items() if k != "config"})
         sys.stdout.flush()
     except InputError as error:
         if os.environ.get("DNA_BIGBIRD_TRACEBACK"):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import read_json
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
 USUAL_NAMES = {
@@ -22,19 +23,16 @@ def read_names(folder: Path) -> dict[str, str]:
     """Return the names a folder gives to roles, {"cls": "[CLS]", …}; an unnamed role is absent.
 
     Raises:
-        InputError: If one of the files is no JSON object.
+        InputError: If one of the files is not JSON.
     """
     names: dict[str, str] = {}
     for file in NAME_FILES:
         path = folder / file
         if not path.is_file():
             continue
-        try:
-            given = json.loads(path.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: not valid JSON: {error}. Copy it again") from error
+        given = read_json(path)
         for role in ROLES:
-            value = given.get(f"{role}_token") if isinstance(given, dict) else None
+            value = given.get(f"{role}_token")
             name = value.get("content") if isinstance(value, dict) else value
             if isinstance(name, str) and role not in names:
                 names[role] = name

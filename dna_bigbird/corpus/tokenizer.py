@@ -169,6 +169,11 @@ class DnaTokenizer:
         return len(self.pieces)
 
     @property
+    def names(self) -> dict[str, str]:
+        """Names of the special entries by role."""
+        return dict(zip(("pad", "unk", "cls", "sep", "mask"), SPECIAL_PIECES, strict=True))
+
+    @property
     def files(self) -> dict[str, bytes]:
         """The files of a bundle that hold it."""
         return {"tokenizer.model": self.model_bytes}

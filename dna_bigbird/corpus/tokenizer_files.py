@@ -1,5 +1,6 @@
 """The tokenizer in a folder, by the name of its file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from dna_bigbird.corpus.json_tokenizer import JsonDnaTokenizer, is_dna_vocabulary, parse
@@ -15,16 +16,19 @@ TOKENIZER_FILES = (OWN, JSON, SENTENCEPIECE)
 Tokenizer = DnaTokenizer | JsonDnaTokenizer | TextTokenizer
 
 
-def load_tokenizer(folder: Path) -> Tokenizer:
+def load_tokenizer(folder: Path, files: Sequence[str] = TOKENIZER_FILES) -> Tokenizer:
     """Load the tokenizer of a bundle.
+
+    Args:
+        files: Names to look for, in this order.
 
     Raises:
         InputError: If there is none, or it is damaged.
     """
     folder = Path(folder)
-    path = next((folder / n for n in TOKENIZER_FILES if (folder / n).is_file()), None)
+    path = next((folder / name for name in files if (folder / name).is_file()), None)
     if path is None:
-        raise InputError(f"{folder}: no tokenizer; expected {' or '.join(TOKENIZER_FILES)}")
+        raise InputError(f"{folder}: no tokenizer; expected {' or '.join(files)}")
     if path.name == OWN:
         return DnaTokenizer.from_file(path)
     content, names = path.read_bytes(), read_names(folder)

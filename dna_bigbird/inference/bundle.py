@@ -22,7 +22,7 @@ from torch import nn
 from dna_bigbird import __version__
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory
+from dna_bigbird.files import atomic_directory, read_json
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.pretraining import HEADS, PretrainingModel
@@ -149,18 +149,6 @@ def load_bundle(folder: Path | str) -> Bundle:
             f"{config['encoder']['vocab_size']}; they belong to different bundles"
         )
     return Bundle(model.eval(), config, tokenizer, read_json(folder / "metrics.json"), folder)
-
-
-def read_json(path: Path) -> dict:
-    """Read a JSON object.
-
-    Raises:
-        InputError: If the file is not JSON.
-    """
-    try:
-        return json.loads(path.read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid JSON: {error}. Copy the bundle again") from error
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

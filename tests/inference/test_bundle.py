@@ -48,7 +48,7 @@ def test_tied_weights_are_stored_once_and_stay_tied(bundle_folder, tmp_path):
         assert torch.equal(a, b), name
 
 
-@pytest.mark.parametrize("name", (*FILES, "tokenizer.model"))
+@pytest.mark.parametrize("name", [*FILES, "tokenizer.model"])
 def test_a_missing_file_is_named(copy, name):
     (copy / name).unlink()
     with pytest.raises(InputError, match=f"copy: the bundle has no {name}"):

@@ -1,0 +1,48 @@
+"""README files of converted models."""
+
+from collections.abc import Mapping, Sequence
+
+ATTENTION = {
+    "huggingface": "what the library itself uses: random blocks while training, the first block "
+    "instead of them in evaluation",
+    "original": "the published plan, the same in training and evaluation; the library does not "
+    "compute this",
+    "uniform": "random blocks from the whole sequence, the same in training and evaluation; the "
+    "library does not compute this",
+}
+
+
+def converted_card(config: Mapping) -> str:
+    """Return the README.md of a bundle made from a folder of the library."""
+    encoder = config["encoder"]
+    blocks = (
+        "full attention"
+        if encoder["attention"] == "full"
+        else f"block-sparse attention, blocks of {encoder['block_size']} tokens, "
+        f"{encoder['num_random']} random ones; {ATTENTION[encoder['random_plan']]}"
+    )
+    lines = [
+        f"# BigBird for {'DNA' if config['reads'] == 'dna' else config['reads']}: converted",
+        "",
+        "Weights, settings and vocabulary of a Hugging Face folder, unchanged.",
+        "",
+        f"- architecture: {encoder['num_layers']} layers of {encoder['num_heads']} heads, hidden size "
+        f"{encoder['hidden_size']}, at most {encoder['max_tokens']} tokens",
+        f"- attention: {blocks}",
+        f"- heads: {', '.join(config['heads']) or 'none'}",
+        f"- vocabulary: {encoder['vocab_size']} entries",
+        "",
+        "What it was trained on, and how well it does, is for its origin to say: nothing was measured here.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def library_card(source_card: str, differences: Sequence[str]) -> str:
+    """Return the README.md of a folder for the library: what differs there, then the bundle's own."""
+    notice = ["This folder was written by `dna-bigbird convert` for the Hugging Face library."]
+    if differences:
+        notice += ["", "**The library computes something else than the bundle did:**", ""]
+        notice += [f"- {difference}" for difference in differences]
+    else:
+        notice += ["The library computes the same hidden states and logits as the bundle."]
+    return "\n".join(notice) + "\n\n---\n\n" + source_card

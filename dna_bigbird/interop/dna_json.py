@@ -1,0 +1,52 @@
+"""Our SentencePiece DNA vocabulary as a `tokenizer.json` that cuts DNA into the same ids.
+
+SentencePiece joins the two neighbours that make the earliest piece of the vocabulary, leftmost first.
+`tokenizers` joins the pair that stands first in a list, leftmost first. So the list has every pair
+that makes a piece, in the order of the pieces.
+"""
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, processors
+
+from dna_bigbird.corpus.tokenizer import FIRST_PIECE_ID, SPECIAL_PIECES, DnaTokenizer
+from dna_bigbird.genome.alphabet import BASES, IUPAC_AMBIGUOUS
+
+
+def tokenizer_json(tokenizer: DnaTokenizer) -> bytes:
+    """Return the `tokenizer.json`.
+
+    It takes DNA in either case; IUPAC codes become N and U becomes T, as `genome.normalise` does.
+    """
+    pieces = tokenizer.pieces
+    cls, sep = (SPECIAL_PIECES[i] for i in (tokenizer.cls_id, tokenizer.sep_id))
+    written = tokenizers.Tokenizer(
+        models.BPE(
+            {piece: i for i, piece in enumerate(pieces)},
+            _joins(pieces[FIRST_PIECE_ID:]),
+            unk_token=SPECIAL_PIECES[tokenizer.unk_id],
+        )
+    )
+    to_n = IUPAC_AMBIGUOUS + IUPAC_AMBIGUOUS.lower()
+    rules = [(base.lower(), base) for base in BASES]
+    rules += [(tokenizers.Regex(f"[{to_n}]"), "N"), (tokenizers.Regex("[Uu]"), "T")]
+    written.normalizer = normalizers.Sequence([normalizers.Replace(*rule) for rule in rules])
+    written.decoder = decoders.Fuse()
+    written.post_processor = processors.TemplateProcessing(
+        single=f"{cls} $A {sep}",
+        pair=f"{cls} $A {sep} $B:1 {sep}:1",
+        special_tokens=[(cls, tokenizer.cls_id), (sep, tokenizer.sep_id)],
+    )
+    written.add_special_tokens(
+        [tokenizers.AddedToken(piece, normalized=False) for piece in SPECIAL_PIECES]
+    )
+    return written.to_str(pretty=True).encode()
+
+
+def _joins(pieces: list[str]) -> list[tuple[str, str]]:
+    known = set(pieces)
+    return [
+        (piece[:place], piece[place:])
+        for piece in pieces
+        for place in range(1, len(piece))
+        if piece[:place] in known and piece[place:] in known
+    ]

@@ -1,0 +1,148 @@
+"""config.json of the library and our EncoderConfig."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.interop.tensor_names import HEADS_OF_ARCHITECTURE, architecture
+from dna_bigbird.models.config import EncoderConfig
+
+MODEL_TYPE = "big_bird"
+FIELDS = {
+    "vocab_size": ("vocab_size", 50358),
+    "hidden_size": ("hidden_size", 768),
+    "num_layers": ("num_hidden_layers", 12),
+    "num_heads": ("num_attention_heads", 12),
+    "ffn_size": ("intermediate_size", 3072),
+    "max_tokens": ("max_position_embeddings", 4096),
+    "num_segments": ("type_vocab_size", 2),
+    "block_size": ("block_size", 64),
+    "num_random": ("num_random_blocks", 3),
+    "dropout": ("hidden_dropout_prob", 0.1),
+    "norm_eps": ("layer_norm_eps", 1e-12),
+    "init_std": ("initializer_range", 0.02),
+    "qkv_bias": ("use_bias", True),
+    "scale_embeddings": ("rescale_embeddings", False),
+}
+"""Our field: the library's name, and what it means there if it is absent."""
+ATTENTION = {"block_sparse": "bigbird", "original_full": "full"}
+ACTIVATIONS = {
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu": "gelu",
+    "relu": "relu",
+}
+"""Three names of one function; the first name of each is the one written."""
+TOKEN_IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "sep_token_id")
+KEPT = ("hidden_act", "attention_probs_dropout_prob", *TOKEN_IDS)
+"""Without a place in EncoderConfig; a converted bundle keeps them for the way back."""
+
+
+def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
+    """Return our settings of the model that a config.json describes.
+
+    Args:
+        plan: Plan of the random blocks; by default the library's own, so that results agree.
+
+    Raises:
+        InputError: If it describes another model, or one that we do not have.
+    """
+    _check_kind(config, source)
+    kind = config.get("attention_type", "block_sparse")
+    if kind not in ATTENTION:
+        raise InputError(f"{source}: attention_type {kind!r} is not {' or '.join(ATTENTION)}")
+    act = config.get("hidden_act", "gelu_new")
+    if act not in ACTIVATIONS:
+        raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
+    values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
+    values |= {"attention": ATTENTION[kind], "activation": ACTIVATIONS[act]}
+    if kind == "block_sparse":
+        # There the library leaves attention weights whole, whatever the setting says.
+        values |= {"random_plan": plan or "huggingface", "attention_dropout": 0.0}
+    elif plan is not None:
+        raise InputError(f"--plan {plan}: attention_type is {kind}, which has no random blocks")
+    else:
+        values["attention_dropout"] = config.get("attention_probs_dropout_prob", 0.1)
+    try:
+        return EncoderConfig(**values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{source}: {str(error).replace('--model.', '')}") from error
+
+
+def _check_kind(config: Mapping[str, Any], source: str) -> None:
+    found = config.get("model_type")
+    if found != MODEL_TYPE:
+        raise InputError(f"{source}: model_type is {found!r}; only {MODEL_TYPE} is read")
+    for name in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
+        if config.get(name):
+            raise InputError(f"{source}: {name} is set; only encoders are read")
+    if (positions := config.get("position_embedding_type", "absolute")) != "absolute":
+        raise InputError(f"{source}: position_embedding_type {positions!r}; expected 'absolute'")
+    for name in config.get("architectures") or []:
+        if name not in HEADS_OF_ARCHITECTURE:
+            raise InputError(
+                f"{source}: a {name}; only {', '.join(HEADS_OF_ARCHITECTURE)} are read: its head has "
+                "no counterpart here"
+            )
+
+
+def required_heads(config: Mapping[str, Any], found: set[str]) -> list[str]:
+    """Return the heads of a checkpoint: those its class must have, and those it has."""
+    named = [h for a in config.get("architectures") or [] for h in HEADS_OF_ARCHITECTURE[a]]
+    heads = found | set(named)
+    everything = HEADS_OF_ARCHITECTURE["BigBirdForPreTraining"]
+    return [head for head in everything if head in heads or "nsp" in heads]
+
+
+def library_config(
+    encoder: EncoderConfig, heads: Sequence[str], token_ids: Mapping[str, int], kept: Mapping
+) -> dict[str, Any]:
+    """Return the contents of a config.json that the library reads.
+
+    Args:
+        token_ids: Values of `TOKEN_IDS`.
+        kept: What a converted bundle keeps of the config it came from; it goes before our choice
+            where it says the same.
+    """
+    written = {
+        "architectures": [architecture(heads)],
+        "model_type": MODEL_TYPE,
+        "attention_type": next(k for k, v in ATTENTION.items() if v == encoder.attention),
+        "hidden_act": next(k for k, v in ACTIVATIONS.items() if v == encoder.activation),
+        "attention_probs_dropout_prob": encoder.attention_dropout,
+        **{theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()},
+        **token_ids,
+        "is_decoder": False,
+        "add_cross_attention": False,
+        "tie_word_embeddings": True,
+        "dtype": "float32",
+    }
+    if ACTIVATIONS.get(kept.get("hidden_act")) == encoder.activation:
+        written["hidden_act"] = kept["hidden_act"]
+    if encoder.attention == "bigbird":
+        written["attention_probs_dropout_prob"] = kept.get("attention_probs_dropout_prob", 0.0)
+    return written | {name: kept[name] for name in TOKEN_IDS if name in kept}
+
+
+def differences(encoder: EncoderConfig) -> list[str]:
+    """Return what the library would compute differently; none means equal results."""
+    found = []
+    if encoder.attention == "bigbird":
+        for name, wanted, why in (
+            ("random_plan", "huggingface", "it draws its own random blocks, in training only"),
+            ("window_blocks", 3, "its window is three blocks"),
+            ("global_blocks", "first_last", "its global blocks are the first and the last"),
+            ("attention_dropout", 0.0, "it leaves block-sparse attention weights whole"),
+        ):
+            value = getattr(encoder, name)
+            if value != wanted:
+                found.append(f"{name} {value} ({why})")
+        if encoder.num_random == 0:
+            found.append("num_random 0 (it fails without random blocks)")
+        if encoder.max_tokens % encoder.block_size:
+            found.append(
+                f"max_tokens {encoder.max_tokens} (it pads to blocks of {encoder.block_size} and has "
+                "no positions for them)"
+            )
+    return found

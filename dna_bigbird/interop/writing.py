@@ -1,0 +1,106 @@
+"""One of our models as a folder that the Hugging Face library loads."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import safetensors.torch
+from torch import nn
+
+from dna_bigbird.corpus.special_tokens import names_file
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_directory
+from dna_bigbird.interop.card import library_card
+from dna_bigbird.interop.dna_json import tokenizer_json
+from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
+from dna_bigbird.interop.tensor_names import to_library
+from dna_bigbird.models.config import EncoderConfig
+
+
+def write_huggingface(
+    folder: Path,
+    *,
+    model: nn.Module,
+    config: Mapping,
+    tokenizer: Tokenizer,
+    card: str,
+    source: str,
+    allow_different_attention: bool = False,
+) -> list[str]:
+    """Write a folder that the library loads, whole or not at all.
+
+    Args:
+        config: Of the bundle.
+        card: README.md of the bundle, appended to the folder's own.
+        source: What to call the bundle in messages.
+        allow_different_attention: Write it even if the library computes something else with it.
+
+    Returns:
+        What the library computes differently; the folder's README.md lists it.
+
+    Raises:
+        InputError: If the bundle has a head that the library lacks, or there are such differences
+            and they were not allowed.
+    """
+    if config["task"] != "pretraining":
+        raise InputError(
+            f"{source}: a {config['task']} model; the library has no head like ours, so only "
+            "pretrained and converted bundles are written"
+        )
+    encoder = EncoderConfig(**config["encoder"])
+    different = differences(encoder)
+    if different and not allow_different_attention:
+        raise InputError(
+            f"{source}: the library cannot compute this model: {'; '.join(different)}. Give "
+            "--allow-different-attention true to write the weights all the same"
+        )
+    written = library_config(
+        encoder, model.heads, _token_ids(tokenizer), config.get("huggingface", {})
+    )
+    weights = safetensors.torch.save(
+        to_library(model.state_dict(), model.heads), metadata={"format": "pt"}
+    )
+    with atomic_directory(folder) as partial:
+        (partial / "model.safetensors").write_bytes(weights)
+        (partial / "config.json").write_text(_json(written))
+        for name, content in _tokenizer_files(tokenizer).items():
+            (partial / name).write_bytes(content)
+        (partial / "special_tokens_map.json").write_bytes(names_file(tokenizer.names))
+        settings = _tokenizer_settings(tokenizer, encoder.max_tokens)
+        (partial / "tokenizer_config.json").write_text(_json(settings))
+        (partial / "README.md").write_text(library_card(card, different))
+    return different
+
+
+def _json(value: dict) -> str:
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+def _token_ids(tokenizer: Tokenizer) -> dict[str, int]:
+    """Return the ids of config.json; a vocabulary without sentence marks has [CLS] and [SEP]."""
+    ids = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.sep_id)
+    return dict(zip(TOKEN_IDS, ids, strict=True))
+
+
+def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
+    if isinstance(tokenizer, DnaTokenizer):
+        # Our own form too: `convert` takes it back from there.
+        return {JSON: tokenizer_json(tokenizer), **tokenizer.files}
+    return {
+        name: tokenizer.files[name] for name in (JSON, SENTENCEPIECE) if name in tokenizer.files
+    }
+
+
+def _tokenizer_settings(tokenizer: Tokenizer, max_tokens: int) -> dict:
+    is_json = SENTENCEPIECE not in tokenizer.files
+    # Our next-sentence head was trained with segments; BigBird tokenizers of the library leave them out.
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast" if is_json else "BigBirdTokenizer",
+        **({"model_input_names": inputs} if isinstance(tokenizer, DnaTokenizer) else {}),
+        "model_max_length": max_tokens,
+        "clean_up_tokenization_spaces": False,
+        **{f"{role}_token": name for role, name in tokenizer.names.items()},
+    }
