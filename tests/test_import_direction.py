@@ -27,6 +27,7 @@ LIBRARIES = {
     "transformers": {"interop"},
     "pybedtools": {"genome"},
     "pyfaidx": {"genome"},
+    "tokenizers": {"corpus"},
     "h5py": {"datasets", "inference"},
 }
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import safetensors.torch
 from torch import nn
 
+from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.special_tokens import names_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_directory
 from dna_bigbird.interop.card import library_card
-from dna_bigbird.interop.dna_json import tokenizer_json
 from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
 from dna_bigbird.interop.tensor_names import to_library
 from dna_bigbird.models.config import EncoderConfig
