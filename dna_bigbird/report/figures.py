@@ -68,13 +68,17 @@ def style() -> Iterator[None]:
 
 
 def save(fig: Figure, kind: str, dpi: int = 160) -> bytes:
-    """Return a figure as bytes of `svg` or `png`, the same for equal figures."""
+    """Return a figure as bytes of `svg`, `png` or `pdf`, the same for equal figures."""
     data = io.BytesIO()
+    metadata = {
+        "png": {"Software": None},
+        "svg": {"Date": None, "Creator": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    }[kind]
     with style():
         if fig.get_layout_engine() is not None:
             fig.draw_without_rendering()
             fig.set_layout_engine("none")  # laying out again would move things by a little
-        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         fig.savefig(data, format=kind, dpi=dpi, metadata=metadata)
     return data.getvalue()
 

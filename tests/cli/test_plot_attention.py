@@ -1,0 +1,210 @@
+"""`dna-bigbird plot-attention`: text, pictures, bundles, and what it refuses."""
+
+import json
+import subprocess
+import sys
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from dna_bigbird.attention.patterns import bigbird_itc
+from dna_bigbird.cli.main import main
+
+LEGEND = "g global, w window, r random, . not read, a digit: counted so often"
+ENCODER = {
+    "vocab_size": 50, "hidden_size": 16, "num_layers": 3, "num_heads": 2, "ffn_size": 24,
+    "max_tokens": 100, "block_size": 8, "num_random": 1, "pattern_seed": 4, "window_blocks": 5,
+    "global_blocks": "first_two",
+}  # fmt: skip
+
+
+def plot(line, capsys):
+    capsys.readouterr()
+    main(["plot-attention", *line.split()])
+    return capsys.readouterr().out
+
+
+def refused(line, capsys):
+    """Run a command that must fail as a user error; return its one line."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        main(["plot-attention", *line.split()])
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    """Only the settings are read: a pattern needs no weights."""
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"task": "pretraining", "encoder": ENCODER}))
+    return folder
+
+
+def as_times(text):
+    """Read a drawing back: how often each block is counted."""
+    rows = [[int(x) if x.isdigit() else int(x != ".") for x in row] for row in text.splitlines()]
+    return np.array(rows)
+
+
+def test_text_by_hand(capsys):
+    text = plot("--num-blocks 6 --num-random 0", capsys)
+    assert text.splitlines() == [
+        LEGEND,
+        "",
+        "uniform, layer 0, head 0",
+        "gggggg",
+        "gww..g",
+        "gwww.g",
+        "g.wwwg",
+        "g..wwg",
+        "gggggg",
+    ]
+
+
+def test_window_and_globals_by_hand(capsys):
+    text = plot("--num_blocks 6 --num_random 0 --window_blocks 5 --global_blocks first_two", capsys)
+    assert text.splitlines()[3:] == ["gggggg", "gggggg", "ggwww.", "ggwwww", "ggwwww", "gg.www"]
+    text = plot("--num_blocks 4 --num_random 0 --window_blocks 1 --global_blocks none", capsys)
+    assert text.splitlines()[3:] == ["w...", ".w..", "..w.", "...w"]
+
+
+def test_a_short_sequence_is_covered_and_full_attention_is_global(capsys):
+    rows = plot("--num_blocks 5 --num_random 1", capsys).splitlines()[3:]
+    assert rows == ["ggggg", "gwwrg", "gwwwg", "grwwg", "ggggg"]
+    rows = plot("--num_blocks 7 --random_plan original", capsys).splitlines()[3:]
+    assert rows == ["ggggggg"] * 7
+
+
+def test_several_plans_layers_and_heads_are_those_of_the_model(capsys):
+    text = plot(
+        "--tokens 1000 --random_plan [uniform,original] --layer [1,2] --head [0,3] --num_heads 4 "
+        "--pattern_seed 7",
+        capsys,
+    )
+    drawings = iter(text.split("\n\n")[1:])
+    for plan in ("uniform", "original"):
+        for layer in (1, 2):
+            seed = 7 * 1000 + layer if plan == "uniform" else layer
+            times = bigbird_itc(16, 64, 3, 4, plan, seed).times()
+            for head in (0, 3):
+                title, drawing = next(drawings).split("\n", 1)
+                assert title == f"{plan}, layer {layer}, head {head}"
+                assert np.array_equal(as_times(drawing), times[head])
+    assert next(drawings, None) is None
+
+
+@pytest.mark.parametrize("training", ["true", "false"])
+def test_huggingface_in_training_and_evaluation(training, capsys):
+    text = plot(f"--tokens 1536 --random_plan huggingface --training {training}", capsys)
+    _, title, *rows = (line for line in text.splitlines() if line)
+    expected = bigbird_itc(24, 64, 3, 12, "huggingface", 0, training=training == "true").times()
+    assert np.array_equal(as_times("\n".join(rows)), expected[0])
+    assert ("in training" in title) == (training == "true")
+
+
+def test_a_bundle_has_its_own_settings(bundle, capsys):
+    text = plot(f"--bundle {bundle} --layer 2 --head 1", capsys)
+    options = {"window_blocks": 5, "global_blocks": "first_two"}
+    expected = bigbird_itc(13, 8, 1, 2, "uniform", 4002, **options).times()
+    assert np.array_equal(as_times("\n".join(text.splitlines()[3:])), expected[1])
+    assert len(plot(f"--bundle {bundle} --tokens 30", capsys).splitlines()) == 3 + 4
+
+
+def test_a_bundle_with_full_attention(bundle, capsys):
+    config = {"task": "pretraining", "encoder": ENCODER | {"attention": "full"}}
+    (bundle / "config.json").write_text(json.dumps(config))
+    lines = plot(f"--bundle {bundle}", capsys).splitlines()
+    assert lines[2] == "full attention, layer 0, head 0"
+    assert lines[3:] == ["g" * 13] * 13
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
+)
+def test_pictures(name, start, tmp_path, capsys):
+    line = f"--num_blocks 20 --head [0,1] --output {tmp_path / 'new' / name}"
+    assert plot(line, capsys) == ""
+    first = (tmp_path / "new" / name).read_bytes()
+    assert first.startswith(start)
+    plot(line, capsys)
+    assert (tmp_path / "new" / name).read_bytes() == first  # equal settings, equal bytes
+    assert [p.name for p in (tmp_path / "new").iterdir()] == [name]
+
+
+def test_a_picture_shows_every_reason_in_its_colour(tmp_path, capsys):
+    """Blue, sky blue, vermilion and dark, and the last only where a block is counted again."""
+
+    def shares(options):
+        plot(f"--output {tmp_path / 'a.png'} --num_blocks 16 {options}", capsys)
+        pixels = (matplotlib.image.imread(tmp_path / "a.png")[..., :3] * 255).round().astype(int)
+        colours = {"g": (0, 114, 178), "w": (86, 180, 233), "r": (213, 94, 0), "2": (34, 39, 43)}
+        return {k: (pixels == c).all(axis=2).mean() for k, c in colours.items()}
+
+    uniform, original = shares("--random_plan uniform"), shares("--random_plan original")
+    squares = {"g": 60, "w": 40, "r": 42}  # 16 x 16 blocks, counted by hand
+    for letter, count in squares.items():
+        assert uniform[letter] / uniform["g"] == pytest.approx(count / 60, rel=0.05)
+    # Letters are dark, too; the rest are two squares (specification §1.2) and the legend's.
+    assert original["2"] - uniform["2"] > 0.9 * 2 / 60 * uniform["g"]
+
+
+def test_pictures_need_no_display_and_text_no_matplotlib():
+    code = (
+        "import sys; from dna_bigbird.cli.main import main; "
+        "main(['plot-attention', '--num_blocks', '6']); print('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--output pattern.jpg", "--output pattern.jpg: the name of a picture ends in .png, .svg"),
+        ("--tokens 100 --num_blocks 3", "--tokens and --num_blocks say the same"),
+        ("--tokens 0", "--tokens 0: expected at least 1"),
+        ("--num_blocks 0", "--num_blocks 0: expected at least 1"),
+        ("--head 12", "--head 12: the model has heads 0 to 11"),
+        ("--layer -1", "--layer -1: layers count from 0"),
+        ("--window_blocks 4", "--window_blocks 4 must be 0 or odd"),
+        ("--num_heads 0", "--num_heads 0 must be at least 1"),
+        (
+            "--random_plan original --window_blocks 5",
+            "--random_plan original has --window_blocks 3",
+        ),
+        ("--tokens 200000", "200000 tokens are 3125 blocks; more than 2048 cannot be told apart"),
+        ("--max_tokens 512 --tokens 600", "--tokens 600: the model reads at most 512"),
+        ("--max_tokens 512 --num_blocks 9", "--num_blocks 9: the model reads at most 8"),
+        ("--head [0,1,2,3,4,5,6,7,8] --layer [0,1]", "18 drawings (plans, layers and heads)"),
+        ("--head []", "0 drawings"),
+        ("--bundle none", "none: no such model bundle"),
+        ("--random_plan original --num_random 14", "13 blocks to choose from in block row 1"),
+    ],
+)
+def test_what_is_refused(line, message, capsys):
+    assert message in refused(line, capsys)
+
+
+def test_what_is_refused_with_a_bundle(bundle, capsys):
+    assert "--bundle has its own --num_random" in refused(
+        f"--bundle {bundle} --num_random 2", capsys
+    )
+    assert "has layers 0 to 2" in refused(f"--bundle {bundle} --layer 3", capsys)
+    assert "--tokens 101: the model reads at most 100" in refused(
+        f"--bundle {bundle} --tokens 101", capsys
+    )
+    (bundle / "config.json").write_text('{"task": "pretraining"}')
+    assert "config.json: it describes no model: KeyError('encoder')" in refused(
+        f"--bundle {bundle}", capsys
+    )
+
+
+def test_a_refused_picture_leaves_the_old_one(tmp_path, capsys):
+    (tmp_path / "a.png").write_bytes(b"old")
+    refused(f"--output {tmp_path / 'a.png'} --head 99", capsys)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.png"]
+    assert (tmp_path / "a.png").read_bytes() == b"old"
