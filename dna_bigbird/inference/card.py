@@ -26,6 +26,17 @@ HEADLINES = {"promoter": ("auroc", "auprc", "f1", "mcc", "precision", "recall")}
 LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
 PRETRAINING_HEADLINES = ("bits_per_base_masked", "mlm_accuracy", "nsp_accuracy")
 LOWER_IS_BETTER = "bits_per_base"
+GLOBAL_BLOCKS = {
+    "first_last": "first and last block global",
+    "first_two": "first two blocks global",
+    "none": "no global block",
+}
+RANDOM_PLANS = {
+    "uniform": "from the whole sequence",
+    "original": "as the published code draws them",
+    "huggingface": "as the Hugging Face library draws them in training (in evaluation it reads the "
+    "first block instead)",
+}
 
 
 def is_semi_synthetic(assembly: str) -> bool:
@@ -79,9 +90,7 @@ def _what(config: dict) -> str:
     encoder = _plain(config["encoder"])
     size = (
         f"{encoder['num_layers']} layers of {encoder['num_heads']} heads, hidden size "
-        f"{encoder['hidden_size']}, block-sparse attention (blocks of {encoder['block_size']} tokens; "
-        f"window of three, first and last block global, {encoder['num_random']} random) over at "
-        f"most {encoder['max_tokens']} tokens"
+        f"{encoder['hidden_size']}, {_attention(encoder)} over at most {encoder['max_tokens']} tokens"
     )
     if config["task"] == PRETRAINING:
         return (
@@ -93,6 +102,22 @@ def _what(config: dict) -> str:
     return (
         f"Gives a window of {config['window_bp']:,} bp of DNA the probability of {len(labels)} "
         f"label{'s' if len(labels) > 1 else ''} ({named}): {size}."
+    )
+
+
+def _attention(encoder: dict) -> str:
+    """Say which tokens a token reads; bundles of version 0.1 lack some of the settings."""
+    if encoder.get("attention") == "full":
+        return "full attention"
+    blocks = encoder.get("window_blocks", 3)
+    window = f"window of {blocks} block{'s' if blocks > 1 else ''}" if blocks else "no window"
+    places = GLOBAL_BLOCKS[encoder.get("global_blocks", "first_last")]
+    number = encoder["num_random"]
+    drawn = RANDOM_PLANS[encoder.get("random_plan", "uniform")]
+    randoms = f"{number} random block{'s' if number > 1 else ''} {drawn}"
+    return (
+        f"block-sparse attention (blocks of {encoder['block_size']} tokens; {window}, {places}, "
+        f"{randoms if number else 'no random block'})"
     )
 
 

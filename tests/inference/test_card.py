@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from dna_bigbird.inference.card import model_card, write_scored_bundle
+from dna_bigbird.inference.card import (
+    GLOBAL_BLOCKS,
+    RANDOM_PLANS,
+    model_card,
+    write_scored_bundle,
+)
+from dna_bigbird.models.config import CHOICES, EncoderConfig
 
 ENCODER = {
     "num_layers": 2, "num_heads": 2, "hidden_size": 16, "block_size": 8, "num_random": 1,
@@ -44,6 +50,51 @@ def test_scores_stand_with_count_seed_split_interval_and_baseline():
     assert "negatives: random_base" in card
     assert "step chosen on validation: 700" in card
     assert "Semi-synthetic" not in card
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {},
+            "block-sparse attention (blocks of 8 tokens; window of 3 blocks, first and last block "
+            "global, 1 random block from the whole sequence) over at most 64 tokens",
+        ),
+        (
+            {"window_blocks": 5, "global_blocks": "first_two", "num_random": 2},
+            "; window of 5 blocks, first two blocks global, 2 random blocks from the whole sequence)",
+        ),
+        (
+            {"window_blocks": 1, "global_blocks": "none", "num_random": 0},
+            "; window of 1 block, no global block, no random block) over",
+        ),
+        ({"window_blocks": 0}, "; no window, first and last block global,"),
+        (
+            {"random_plan": "original", "num_random": 3},
+            "3 random blocks as the published code draws them)",
+        ),
+        (
+            {"random_plan": "huggingface", "num_random": 3},
+            "3 random blocks as the Hugging Face library draws them in training (in evaluation it "
+            "reads the first block instead))",
+        ),
+        ({"attention": "full"}, "hidden size 16, full attention over at most 64 tokens"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("task", ["promoter", "pretraining"])
+def test_the_pattern_is_told_as_it_is(change, words, task):
+    config = CONFIG | {"task": task, "encoder": ENCODER | change}
+    assert words in model_card(config, metrics(0.8, 0.7)).splitlines()[2]
+
+
+@pytest.mark.parametrize("change", [{}, {"random_plan": "huggingface"}, {"global_blocks": "none"}])
+def test_every_setting_of_an_encoder_has_words(change):
+    encoder = EncoderConfig(**change)
+    card = model_card(CONFIG | {"encoder": encoder}, metrics(0.8, 0.7))
+    assert card == model_card(CONFIG | {"encoder": vars(encoder)}, metrics(0.8, 0.7))
+    assert set(CHOICES["global_blocks"]) == set(GLOBAL_BLOCKS)
+    assert set(CHOICES["random_plan"]) == set(RANDOM_PLANS)
 
 
 def test_a_baseline_that_wins_is_named():
