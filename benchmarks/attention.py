@@ -20,7 +20,18 @@ import torch
 from options import add_common, lengths, names, start
 from table import print_cases
 from targets import attention_targets, print_targets
-from timing import FAILURES, FORWARD, MODES, TRAINING, Case, Times, header, interleaved, reason
+from timing import (
+    FAILURES,
+    FORWARD,
+    MODES,
+    TRAINING,
+    Case,
+    Times,
+    header,
+    interleaved,
+    load,
+    reason,
+)
 
 from dna_bigbird.attention import attend, patterns
 from dna_bigbird.attention.attend import BACKENDS
@@ -188,6 +199,7 @@ def main(arguments: list[str] | None = None) -> None:
     times, failed, peak = measure(options, cases)
     columns = [name for name in peers.ATTENTION_PEERS if any(case.name == name for case in cases)]
     print_cases(cases, times, failed, peak, columns, options.batch)
+    print(f"# load after the run {load()}")
     if all(getattr(options, name) == value for name, value in ISSUE_SHAPE.items()):
         print_targets(attention_targets(times, OURS[1:]))
         print(

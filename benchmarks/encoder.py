@@ -36,7 +36,7 @@ from encoder_models import (
 from options import add_common, lengths, start
 from table import print_cases
 from targets import encoder_targets, print_targets
-from timing import FAILURES, TRAINING, Case, header, interleaved, reason
+from timing import FAILURES, TRAINING, Case, header, interleaved, load, reason
 from torch import nn
 
 DEFAULT = {
@@ -164,6 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
     times, not_run = interleaved(calls, options.rounds, options.device)
     columns = [name for name in names if not name.startswith("ours/")]
     print_cases(cases, times, failed | not_run, peak, columns, options.batch)
+    print(f"# load after the run {load()}")
     if (options.size, options.block_size, options.batch) == ("base", 64, 1) or (
         options.device == "cuda" and options.size == "base"
     ):

@@ -39,11 +39,13 @@ class Target:
 
 def print_targets(rows: Iterable[Target]) -> None:
     """Print those targets that the run covered, with what it measured."""
+    rows = [row for row in rows if row.measured]
+    if not rows:
+        return
     print("\n# Targets: median [lowest, highest] of the rounds, judged by the median")
     print("target\tmeasured\tmust\treached\taim\treached")
     for row in rows:
-        if row.measured:
-            print(row.line(), flush=True)
+        print(row.line(), flush=True)
 
 
 def _row(times: Times, slow: Case, fast: Case, must: float | None, aim: float | None) -> Target:

@@ -142,13 +142,17 @@ def version(distribution: str) -> str:
         return "not installed"
 
 
+def load() -> str:
+    """Return how many programs wanted a processor in the last minute: 1 for each of our threads."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
 def header(device: str) -> list[str]:
     """Return the lines above a table: when, where and with what it was measured."""
-    load = f"; load before the run {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     lines = [
         f"# {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC; {processor(device)}; "
         f"{torch.get_num_threads()} threads of {os.cpu_count()} processors; "
-        f"{platform.system()} {platform.machine()}{load}",
+        f"{platform.system()} {platform.machine()}; load before the run {load()}",
         f"# torch {torch.__version__}; transformers {version('transformers')}; "
         f"Python {platform.python_version()}",
     ]
