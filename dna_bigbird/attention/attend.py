@@ -5,6 +5,7 @@ from torch import Tensor
 
 from dna_bigbird.attention.backends.dense import dense
 from dna_bigbird.attention.backends.gather import gather
+from dna_bigbird.attention.backends.merged import DTYPES as MERGED_DTYPES
 from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.patterns import BlockPattern
 
@@ -27,11 +28,13 @@ def attend(
         pattern: For ceil(length / block_size) blocks and as many heads.
         key_padding_mask: (batch, length), True = padding, anywhere in the sequence.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
-        backend: 'dense' (the oracle, O(length²)), 'gather' (O(length)), or 'auto': the fastest
-            that serves every pattern, now 'gather'. The choice never changes the function.
+        backend: A name in `BACKENDS`, or 'auto': 'merged' on a CPU, 'gather' elsewhere, with
+            dropout, and for float16. The choice never changes the function; a named backend that
+            cannot do what is asked is an error.
 
     Returns:
-        (batch, heads, length, head_dim); zero for a query that sees no key.
+        (batch, heads, length, head_dim); zero for a query that sees no key. Under autocast in
+        the type of autocast, as PyTorch's own attention.
 
     Raises:
         ValueError: If shapes, pattern and backend do not fit each other.
@@ -41,6 +44,11 @@ def attend(
             f"q, k, v must have one shape (batch, heads, length, head_dim), got "
             f"{tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}"
         )
+    device = q.device.type
+    if torch.is_autocast_enabled(device):
+        q, k, v = (x.to(torch.get_autocast_dtype(device)) for x in (q, k, v))
+    if not q.dtype == k.dtype == v.dtype:
+        raise ValueError(f"q, k, v must be of one type, got {q.dtype}, {k.dtype}, {v.dtype}")
     batch, heads, length, _ = q.shape
     blocks = -(-length // pattern.block_size)
     if (heads, blocks) != (pattern.num_heads, pattern.num_blocks):
@@ -57,7 +65,14 @@ def attend(
         )
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
-    name = "gather" if backend == "auto" else backend
+    name = _fastest(q, dropout_p) if backend == "auto" else backend
     if name not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")
-    return BACKENDS[name](q, k, v, pattern, key_padding_mask, dropout_p)
+    with torch.autocast(device, enabled=False):
+        return BACKENDS[name](q, k, v, pattern, key_padding_mask, dropout_p)
+
+
+def _fastest(q: Tensor, dropout_p: float) -> str:
+    """Return the backend of 'auto' (docs/attention.md has the measurements)."""
+    can_merge = q.device.type == "cpu" and q.dtype in MERGED_DTYPES and not dropout_p
+    return "merged" if can_merge else "gather"

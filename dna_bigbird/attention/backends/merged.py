@@ -178,7 +178,7 @@ def _bias(hidden_BT: Tensor | None, q_BHTD: Tensor, S: int) -> Tensor | None:
         return None
     B, H, T, _ = q_BHTD.shape
     bias_BT = torch.zeros(B, T, dtype=q_BHTD.dtype).masked_fill_(hidden_BT, HIDDEN)
-    return bias_BT[:, None].expand(B, H, T).reshape(B * H, T // S, S, 1)
+    return bias_BT.repeat_interleave(H, dim=0).view(B * H, T // S, S, 1)
 
 
 def _keys(chunk: Chunk, reader: Reader, k: Tensor, v: Tensor, bias: Tensor | None):

@@ -38,9 +38,10 @@ class Parts(NamedTuple):
 @torch.inference_mode(False)  # kept for training too, whoever asks first
 def split(pattern: BlockPattern) -> Parts:
     """Split a pattern; O(blocks)."""
-    ordinary = np.flatnonzero(~pattern.is_global)
+    is_global = pattern.is_global | _reads_each_once(pattern.key_blocks)
+    ordinary = np.flatnonzero(~is_global)
     table = pattern.key_blocks[:, ordinary].copy()
-    global_rows = torch.from_numpy(np.flatnonzero(pattern.is_global))
+    global_rows = torch.from_numpy(np.flatnonzero(is_global))
     if not len(ordinary):
         return Parts(global_rows, torch.zeros(0, dtype=torch.long), [])
     shared = [c for c in np.unique(table[0, 0]) if c >= 0 and _reads(table, c).all()]
@@ -56,6 +57,16 @@ def split(pattern: BlockPattern) -> Parts:
     outside = np.r_[0:start, stop : len(ordinary)]
     groups += _by_width(ordinary[outside], table[:, outside], None)
     return Parts(global_rows, torch.tensor(shared, dtype=torch.long), groups)
+
+
+def _reads_each_once(table: np.ndarray) -> np.ndarray:
+    """Return which rows list every block once in all heads: global in all but name."""
+    N, most = table.shape[1:]
+    if most < N:
+        return np.zeros(N, dtype=bool)
+    return (np.sort(table, axis=2)[..., most - N :] == np.arange(N)).all(axis=(0, 2)) & (
+        (table[0] >= 0).sum(axis=1) == N
+    )
 
 
 def _reads(table: np.ndarray, blocks: int | np.ndarray) -> np.ndarray:

@@ -1,0 +1,30 @@
+"""Every backend that has gradients against the dense oracle, on random problems of every kind."""
+
+import pytest
+from tests.attention.cases import excess, random_case, results, without_one_block
+
+BACKENDS = ("gather", "merged")
+CASES = 300
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("first", range(0, CASES, 25))
+def test_output_and_gradients_round_about_as_well_as_dense(backend, first):
+    for seed in range(first, first + 25):
+        case = random_case(seed)
+        found = results(case, backend, case.dtype)
+        assert excess(case, found) <= 1, f"{backend}, {case.what}"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_one_lost_block_is_caught(backend):
+    """The same measure, when the backend is given a pattern that lacks one block of one row."""
+    caught = 0
+    for seed in range(1000, 1200):
+        case = random_case(seed)
+        broken = without_one_block(case, seed)
+        if broken is None or case.mask is not None:
+            continue
+        assert excess(case, results(broken, backend, case.dtype)) > 1, f"{backend}, {case.what}"
+        caught += 1
+    assert caught > 25
