@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.tasks.config import TrainConfig
 
@@ -58,6 +59,8 @@ def pretrain(
     stores = {"train": TokenStore(train), "validation": TokenStore(validation)}
     for store in stores.values():
         check_tokenizer(store, bpe, tokenizer)
+    if model.num_segments < 2:
+        raise InputError(f"--model.num_segments {model.num_segments}: pairs of segments need 2")
     encoder = replace(model, vocab_size=bpe.vocab_size)
     examples = {
         # Validation examples come from another stream than training's even in the same store.

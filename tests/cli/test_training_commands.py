@@ -227,6 +227,11 @@ def test_windows_that_do_not_fit_are_refused_before_training(project, capsys):
     assert not (project / "ck/x").exists()
 
 
+def test_pretraining_needs_two_segments(project, capsys):
+    message = refused(f"{PRETRAIN} --model.num_segments 1 --output x --checkpoints ck/x", capsys)
+    assert "--model.num_segments 1: pairs of segments need 2" in message
+
+
 def test_a_set_without_validation_rows_is_refused(project, capsys):
     run(
         "promoter-set --genome toy.fa --sites sites.bed --output whole.h5 --assembly demo-toy "

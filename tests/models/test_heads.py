@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.heads import MlmHead
 from dna_bigbird.models.pretraining import PretrainingModel
 
 CONFIG = EncoderConfig(
@@ -36,6 +37,26 @@ def test_mlm_logits_at_positions_are_rows_of_all_logits(inputs):
     state = F.gelu(w["mlm.dense.weight"] @ state + w["mlm.dense.bias"], approximate="tanh")
     state = F.layer_norm(state, (16,), w["mlm.norm.weight"], w["mlm.norm.bias"], 1e-12)
     torch.testing.assert_close(chosen[3], w["encoder.word.weight"] @ state + w["mlm.bias"])
+
+
+@pytest.mark.parametrize("name", ["gelu", "gelu_tanh", "relu"])
+def test_mlm_head_has_the_activation_and_the_norm_of_the_model(name):
+    """Rebuilt with all-zero kernels but the identity, on states large enough to tell them apart."""
+    head = MlmHead(replace(CONFIG, activation=name, norm_eps=0.5)).double()
+    torch.nn.init.eye_(head.dense.weight)
+    torch.nn.init.zeros_(head.dense.bias)
+    hidden = torch.linspace(-3, 3, 48, dtype=torch.float64).view(3, 16)
+    table = torch.eye(50, 16, dtype=torch.float64)
+    by_hand = {
+        "gelu": lambda x: x / 2 * (1 + torch.erf(x / 2**0.5)),
+        "gelu_tanh": lambda x: (
+            x / 2 * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3)))
+        ),
+        "relu": lambda x: x.clamp(min=0),
+    }
+    x = by_hand[name](hidden)
+    x = (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, correction=0) + 0.5).sqrt()
+    torch.testing.assert_close(head(hidden, table)[:, :16], x, rtol=0, atol=1e-12)
 
 
 def test_no_position_to_predict(inputs):
