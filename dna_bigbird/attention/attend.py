@@ -4,14 +4,17 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.backends.dense import dense
+from dna_bigbird.attention.backends.flex import flex
 from dna_bigbird.attention.backends.gather import gather
 from dna_bigbird.attention.backends.merged import DTYPES as MERGED_DTYPES
 from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.patterns import BlockPattern
+from dna_bigbird.attention.uncompiled import uncompiled
 
-BACKENDS = {"dense": dense, "gather": gather, "merged": merged}
+BACKENDS = {"dense": dense, "gather": gather, "merged": merged, "flex": flex}
 
 
+@uncompiled
 def attend(
     q: Tensor,
     k: Tensor,

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dna_bigbird.attention.cores import Group
+from dna_bigbird.attention.uncompiled import uncompiled
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Packing:
     is_padding: Tensor
 
     @classmethod
+    @uncompiled
     def of(
         cls, is_padding_BT: Tensor, block_size: int, max_tokens: int, whole_batch: bool = False
     ) -> "Packing":
@@ -67,6 +69,7 @@ class Packing:
         """True if the packed row is the batch itself, flattened."""
         return len(self.groups) == 1 and self.groups[0].num_tokens == self.is_padding.shape[1]
 
+    @uncompiled
     def pack(self, values_BT: Tensor) -> Tensor:
         """Return one value a token as (packed tokens,), with 0 beyond the end of a row."""
         if self.is_whole_batch:
@@ -81,12 +84,14 @@ class Packing:
             ]
         )
 
+    @uncompiled
     def positions(self) -> Tensor:
         """Return the position of each packed token in its sequence: (packed tokens,)."""
         device = self.is_padding.device
         longest = torch.arange(self.groups[-1].num_tokens, device=device)
         return torch.cat([longest[: g.num_tokens].repeat(g.num_sequences) for g in self.groups])
 
+    @uncompiled
     def unpack(self, states_PE: Tensor) -> Tensor:
         """Return (batch, tokens, hidden) with zeros at the padding."""
         (B, T), E = self.is_padding.shape, states_PE.shape[1]

@@ -48,9 +48,6 @@ def flex(
         RuntimeError: If the kernel cannot be compiled, for instance without a C++ compiler.
     """
     device, size = q_BHTD.device, pattern.block_size
-    if torch.is_autocast_enabled(device.type):
-        dtype = torch.get_autocast_dtype(device.type)
-        q_BHTD, k_BHTD, v_BHTD = (x.to(dtype) for x in (q_BHTD, k_BHTD, v_BHTD))
     _check(q_BHTD, k_BHTD, v_BHTD, size, dropout_p)
     table = tables(pattern, device)
     training = torch.is_grad_enabled() and device.type != "cpu"
@@ -58,11 +55,7 @@ def flex(
     masked, repeats = key_padding_mask_BT is not None, len(table.repeats)
     variant = (device.type, q_BHTD.dtype, size, masked, repeats, training)
     compiled = _compiled(variant, search_tiles and training)
-    with (
-        torch.set_grad_enabled(training),
-        torch.autocast(device.type, enabled=False),
-        _failure_in_one_line(),
-    ):
+    with torch.set_grad_enabled(training), _failure_in_one_line():
         return compiled(
             *(_as_input(x) for x in (q_BHTD, k_BHTD, v_BHTD)),
             *table,

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.attention.attend import attend
 from dna_bigbird.attention.patterns import BlockPattern, full
+from dna_bigbird.attention.uncompiled import uncompiled
 
 
 class Group(NamedTuple):
@@ -62,6 +63,7 @@ class BlockAttention(nn.Module):
         B, T, E = x_BTE.shape
         return self.packed(x_BTE.reshape(B * T, E), [Group(B, T, is_padding_BT)]).view(B, T, E)
 
+    @uncompiled
     def packed(self, x_PE: Tensor, groups: Sequence[Group]) -> Tensor:
         """Return the attention output (packed tokens, hidden) of sequences of several lengths.
 
