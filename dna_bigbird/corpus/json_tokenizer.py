@@ -136,7 +136,9 @@ class JsonDnaTokenizer:
                 f"letters {letters!r} are not A C G T N; pass the sequence through normalise()"
             )
         found = self._tokenizer.encode(sequence, add_special_tokens=False)
-        spans = np.array(found.offsets, dtype=np.int64).reshape(-1, 2)
+        # Tokens follow each other. Where a rule replaced a run, the library gives it its last base only.
+        ends = np.array([end for _, end in found.offsets], dtype=np.int64)
+        spans = np.stack([np.concatenate([[0], ends])[:-1], ends], axis=1)
         return np.array(found.ids, dtype=np.int64), spans
 
     def encode_all(self, sequences: Sequence[str]) -> list[np.ndarray]:
