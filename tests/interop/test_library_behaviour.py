@@ -1,6 +1,8 @@
 """What the library does and we do not: the list of docs/huggingface.md, one test an entry."""
 
 import copy
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dna_bigbird.attention import patterns
 from dna_bigbird.interop import read_huggingface
 
+PAGE = Path(__file__).parents[2] / "docs" / "huggingface.md"
 DIFFERENT = 0.01
 """Well above rounding (1e-5 here), well below what another pattern does."""
 
@@ -186,3 +189,10 @@ def test_states_of_padding(theirs, convert):
     is_padding_BT[:, 790:] = True
     assert states(theirs, ids_BT, is_padding_BT)[0, 790:].abs().min() > 0
     assert states(convert("huggingface"), ids_BT, is_padding_BT)[0, 790:].abs().max() == 0
+
+
+def test_the_page_names_every_test():
+    named = set(re.findall(r"`(test_\w+)` \|", PAGE.read_text()))
+    assert named == {n for n in globals() if n.startswith("test_")} - {
+        "test_the_page_names_every_test"
+    }
