@@ -47,20 +47,20 @@ def flex(
             gradient to compute on the CPU, or a block size or head dimension that CUDA lacks.
         RuntimeError: If the kernel cannot be compiled, for instance without a C++ compiler.
     """
-    device, size = q_BHTD.device, pattern.block_size
-    _check(q_BHTD, k_BHTD, v_BHTD, size, dropout_p)
-    table = tables(pattern, device)
-    training = torch.is_grad_enabled() and device.type != "cpu"
-    options, search_tiles = _cuda_options(size) if device.type != "cpu" else ({}, False)
+    _check(q_BHTD, k_BHTD, v_BHTD, pattern.block_size, dropout_p)
+    training = torch.is_grad_enabled() and q_BHTD.device.type != "cpu"
+    table = tables(pattern, q_BHTD.device, training)
+    _, H, _, D = q_BHTD.shape
     masked, repeats = key_padding_mask_BT is not None, len(table.repeats)
-    variant = (device.type, q_BHTD.dtype, size, masked, repeats, training)
-    compiled = _compiled(variant, search_tiles and training)
+    variant = (q_BHTD.dtype, H, D, pattern.block_size, masked, repeats, training)
+    options, search_tiles = _options(q_BHTD.device.type, pattern.block_size)
+    compiled = _compiled(q_BHTD.device.type, variant, search_tiles and training)
     with torch.set_grad_enabled(training), _failure_in_one_line():
         return compiled(
             *(_as_input(x) for x in (q_BHTD, k_BHTD, v_BHTD)),
             *table,
             key_padding_mask_BT,
-            str(size),
+            str(pattern.block_size),
             options,
         )
 
@@ -83,12 +83,15 @@ def _check(q: Tensor, k: Tensor, v: Tensor, block_size: int, dropout_p: float) -
         )
 
 
-def _cuda_options(block_size: int) -> tuple[dict[str, int | bool], bool]:
-    """Return options of the CUDA kernels, and whether training must search for tiles.
+def _options(device_type: str, block_size: int) -> tuple[dict[str, int | bool], bool]:
+    """Return options of the kernels, and whether training must search for tiles.
 
-    A tile must divide the block. The stored tiles suit blocks of 128. For others the forward tile
-    is given; the backward one cannot be (pytorch issue 176025), but a search tries smaller ones.
+    On a GPU a tile must divide the block. The stored tiles suit blocks of 128. For others the
+    forward tile is given; the backward one cannot be (pytorch issue 176025), but a search tries
+    smaller ones.
     """
+    if device_type == "cpu":
+        return {}, False
     # The kernel for fewer than 128 queries has rules of its own.
     options: dict[str, int | bool] = {"FORCE_USE_FLEX_ATTENTION": True}
     if block_size % 128 == 0:
@@ -108,14 +111,14 @@ def _as_input(x: Tensor) -> Tensor:
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(variant: tuple, search_tiles: bool) -> Callable[..., Tensor]:
+def _compiled(device_type: str, variant: tuple, search_tiles: bool) -> Callable[..., Tensor]:
     """Return `_attend`, to be compiled once for a variant and used for all lengths.
 
     torch.compile keeps 8 kernels for a piece of code and then gives up; a copy of the code for each
     variant keeps their number small. `fullgraph` makes giving up an error: without compilation
     FlexAttention would write the whole score matrix.
     """
-    code = _attend.__code__.replace(co_name=f"flex {variant}")
+    code = _attend.__code__.replace(co_name=f"flex {device_type} {variant}")
     copy = types.FunctionType(code, _attend.__globals__)
     options = {"max_autotune": True} if search_tiles else None
     return torch.compile(copy, dynamic=True, fullgraph=True, options=options)
@@ -169,5 +172,5 @@ def _failure_in_one_line() -> Iterator[None]:
         reason = str(getattr(error, "inner_exception", error)).strip().split("\n", 1)[0]
         raise RuntimeError(
             f"backend 'flex' could not compile its kernel ({reason}); it needs a C++ compiler such "
-            "as g++ and Python's headers, on a GPU also Triton; without them use merged or gather"
+            "as g++, Python's headers and AVX2, or a GPU with Triton; without use merged or gather"
         ) from error

@@ -37,21 +37,21 @@ class Tables(NamedTuple):
     keys: Lists
     """The key blocks of each query block."""
     queries: Lists | None
-    """The query blocks of each key block: for the backward pass, which the CPU does not have."""
+    """The query blocks of each key block, for the backward pass."""
     repeats: tuple[tuple[Tensor, Tensor], ...]
     """Pairs (H, N): a key block that the row counts more than once or -1; log of how often."""
 
 
 @functools.lru_cache(maxsize=1024)
 @torch.inference_mode(False)  # kept for training too, whoever asks first
-def tables(pattern: BlockPattern, device: torch.device) -> Tables:
+def tables(pattern: BlockPattern, device: torch.device, backward: bool) -> Tables:
     """Turn a pattern into tables, once per pattern and device."""
     distinct, counts = _distinct(pattern.key_blocks)
     head, row, slot = np.nonzero(distinct >= 0)
     column = distinct[head, row, slot]
     whole_rows = np.broadcast_to(pattern.is_global, distinct.shape[:2])
     keys = _lists(head, row, column, whole_rows, device)
-    queries = None if device.type == "cpu" else _readers(head, row, column, pattern, device)
+    queries = _readers(head, row, column, pattern, device) if backward else None
     return Tables(keys, queries, _repeats(distinct, counts, device))
 
 
