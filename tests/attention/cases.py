@@ -81,7 +81,9 @@ def random_case(seed: int) -> Case:
         mask[-1] |= padding == "all of one"
     dtype = torch.float32 if rng.random() < 0.6 else torch.bfloat16
     q, k, v, weight = (x.to(dtype).double() for x in (q, k, v, weight))
-    what = f"seed {seed}: {(batch, heads, length, dim)}, blocks of {size}, {what}, {padding}, {dtype}"
+    what = (
+        f"seed {seed}: {(batch, heads, length, dim)}, blocks of {size}, {what}, {padding}, {dtype}"
+    )
     return Case(q, k, v, weight, pattern, mask, dtype, what)
 
 

@@ -1,6 +1,7 @@
 """Every backend that has gradients against the dense oracle, on random problems of every kind."""
 
 import pytest
+
 from tests.attention.cases import excess, random_case, results, without_one_block
 
 BACKENDS = ("gather", "merged")

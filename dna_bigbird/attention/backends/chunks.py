@@ -12,8 +12,8 @@ from torch import Tensor
 from dna_bigbird.attention.backends.parts import Group, Parts
 from dna_bigbird.attention.backends.readers import Band, Everything, Reader, Rest, Shared
 
-MOST_ROWS = 64
-"""Query blocks of a chunk. With 64 tokens a block, 3 MB of scores a part in float32."""
+MOST_TOKENS = 2048
+"""Queries of a chunk: with 192 keys each, 1.5 MB of scores in float32."""
 
 
 class Chunk(NamedTuple):
@@ -23,6 +23,11 @@ class Chunk(NamedTuple):
     """Of the heads of all sequences of the batch, counted through."""
     rows: Tensor | slice
     readers: list[Reader]
+
+    @property
+    def is_global(self) -> bool:
+        """True if its queries read every key."""
+        return isinstance(self.readers[0], Everything)
 
     def take(self, x_GNSD: Tensor) -> Tensor:
         """Return the chunk's rows: (C, R, S, D); a view if they are consecutive."""
@@ -38,35 +43,37 @@ class Chunk(NamedTuple):
             into_GNSD[self.heads].index_copy_(1, self.rows, values_CRSD)
 
 
-def chunks(parts: Parts, num_heads: int, num_blocks: int) -> Iterator[Chunk]:
-    """Yield chunks that together hold every query block of every head once.
+def chunks(parts: Parts, heads: slice, num_blocks: int, block_size: int) -> Iterator[Chunk]:
+    """Yield chunks that together hold every query block of some heads once.
 
     Args:
-        num_heads: Heads of all sequences of the batch.
+        heads: Of the heads of all sequences of the batch, counted through.
     """
     if len(parts.global_rows):
-        yield Chunk(slice(0, num_heads), parts.global_rows, [Everything()])
+        yield Chunk(heads, parts.global_rows, [Everything()])
+    most_rows = max(1, MOST_TOKENS // block_size)
     for group in parts.groups:
-        yield from _of_group(group, parts.shared, num_heads, num_blocks)
+        heads_a_chunk = max(1, most_rows // len(group.rows))
+        for first in range(heads.start, heads.stop, heads_a_chunk):
+            some = slice(first, min(first + heads_a_chunk, heads.stop))
+            yield from _rows(group, parts.shared, some, num_blocks, most_rows)
 
 
-def _of_group(group: Group, shared: Tensor, num_heads: int, num_blocks: int) -> Iterator[Chunk]:
+def _rows(
+    group: Group, shared: Tensor, heads: slice, num_blocks: int, most_rows: int
+) -> Iterator[Chunk]:
     of_pattern, R, M = group.rest.shape
     consecutive = int(group.rows[-1] - group.rows[0]) == R - 1
-    rows_a_chunk = min(R, MOST_ROWS)
-    heads_a_chunk = MOST_ROWS // rows_a_chunk
-    for first in range(0, num_heads, heads_a_chunk):
-        heads = slice(first, min(first + heads_a_chunk, num_heads))
-        numbers = torch.arange(first, heads.stop)
-        for a in range(0, R, rows_a_chunk):
-            n = min(rows_a_chunk, R - a)
-            begin = int(group.rows[a])
-            readers: list[Reader] = [Shared(shared)] if len(shared) else []
-            if group.band is not None:
-                readers.append(Band(begin + group.band[0], n, group.band[1]))
-            if M:
-                blocks = group.rest[:, a : a + n].index_select(0, numbers % of_pattern)
-                offsets = num_blocks * (numbers - first)[:, None, None]
-                readers.append(Rest(blocks + offsets))
-            rows = slice(begin, begin + n) if consecutive else group.rows[a : a + n]
-            yield Chunk(heads, rows, readers)
+    numbers = torch.arange(heads.start, heads.stop)
+    for a in range(0, R, most_rows):
+        n = min(most_rows, R - a)
+        begin = int(group.rows[a])
+        readers: list[Reader] = [Shared(shared)] if len(shared) else []
+        if group.band is not None:
+            readers.append(Band(begin + group.band[0], n, group.band[1]))
+        if M:
+            blocks = group.rest[:, a : a + n].index_select(0, numbers % of_pattern)
+            readers.append(Rest(blocks + num_blocks * (numbers - heads.start)[:, None, None]))
+        yield Chunk(
+            heads, slice(begin, begin + n) if consecutive else group.rows[a : a + n], readers
+        )

@@ -6,7 +6,8 @@ l = log Σ exp(l_p) the whole is Σ exp(l_p - l) o_p, one softmax over all keys.
 is differentiated with the *merged* output and l, which is exact: its weights exp(score - l) are
 those of the one softmax.
 
-Everything runs in chunks of about one head, so that intermediates stay in the cache (`chunks.py`).
+Everything runs in chunks of at most one head or so, whose intermediates stay in the cache
+(`chunks.py`), and threads share the heads (`workers.py`).
 """
 
 # B batch, H heads, G heads of all sequences, T tokens, N blocks, S tokens in a block,
@@ -20,10 +21,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dna_bigbird.attention.backends.chunks import Chunk, chunks
-from dna_bigbird.attention.backends.flash import flash, flash_backward
+from dna_bigbird.attention.backends.flash import Fused, Products, flash
 from dna_bigbird.attention.backends.fused import fused
 from dna_bigbird.attention.backends.parts import split
 from dna_bigbird.attention.backends.readers import Reader
+from dna_bigbird.attention.backends.workers import share_heads
 from dna_bigbird.attention.patterns import BlockPattern
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
@@ -91,15 +93,19 @@ def _merged(
     G, N, S, _ = q_GNSD.shape
     out_GNSD = torch.empty_like(q_GNSD)
     lse_GNS1 = torch.empty(G, N, S, 1, dtype=_precise(q.dtype))
-    for chunk in chunks(split(table), G, N):
-        q_CRSD = chunk.take(q_GNSD)
-        results = [
-            _part(reader, q_CRSD, *_keys(chunk, reader, k_GNSD, v_GNSD, bias_GNS1))
-            for reader in chunk.readers
-        ]
-        out, lse = results[0] if len(results) == 1 else _merge(results)
-        chunk.put(out_GNSD, out.to(q.dtype))
-        chunk.put(lse_GNS1, lse)
+
+    def attend_heads(heads: slice) -> None:
+        for chunk in chunks(split(table), heads, N, S):
+            q_CRSD = chunk.take(q_GNSD)
+            results = [
+                flash(q_CRSD, *_keys(chunk, reader, k_GNSD, v_GNSD, bias_GNS1), reader.one_list)
+                for reader in chunk.readers
+            ]
+            out, lse = results[0] if len(results) == 1 else _merge(results)
+            chunk.put(out_GNSD, out.to(q.dtype))
+            chunk.put(lse_GNS1, lse)
+
+    share_heads(attend_heads, G)
     if bias_GNS1 is not None:
         out_GNSD.masked_fill_(lse_GNS1 < HIDDEN / 2, 0.0)
     return out_GNSD.view(q.shape), lse_GNS1.view(q.shape[:3])
@@ -126,16 +132,20 @@ def _merged_backward(
     k_GNSD, v_GNSD = _blocks(k, table.block_size), _blocks(v, table.block_size)
     dq = torch.empty_like(k_GNSD)
     dk, dv = (torch.zeros_like(k_GNSD, dtype=_precise(q.dtype)) for _ in range(2))
-    for chunk in chunks(split(table), *k_GNSD.shape[:2]):
-        taken = [chunk.take(x) for x in of_query]
-        total = torch.zeros_like(taken[1], dtype=_precise(q.dtype))
-        for reader in chunk.readers:
-            keys = _keys(chunk, reader, k_GNSD, v_GNSD, bias_GNS1)
-            of_q, of_k, of_v = _part_backward(reader, *taken, *keys)
-            reader.give(dk[chunk.heads], of_k)
-            reader.give(dv[chunk.heads], of_v)
-            total += of_q
-        chunk.put(dq, total.to(q.dtype))
+    G, N, S, _ = k_GNSD.shape
+
+    def differentiate_heads(heads: slice) -> None:
+        for chunk in chunks(split(table), heads, N, S):
+            method = Fused if chunk.is_global or q.dtype == torch.bfloat16 else Products
+            gradients = method(*(chunk.take(x) for x in of_query))
+            for reader in chunk.readers:
+                keys = _keys(chunk, reader, k_GNSD, v_GNSD, bias_GNS1)
+                of_k, of_v = gradients.keys(*keys, reader.one_list)
+                reader.give(dk[chunk.heads], of_k)
+                reader.give(dv[chunk.heads], of_v)
+            chunk.put(dq, gradients.of_q.to(q.dtype))
+
+    share_heads(differentiate_heads, G)
     return tuple(x.to(q.dtype).view(q.shape) for x in (dq, dk, dv))
 
 
@@ -187,22 +197,6 @@ def _keys(chunk: Chunk, reader: Reader, k: Tensor, v: Tensor, bias: Tensor | Non
         return k, v, None
     added = reader.take(bias[chunk.heads]).mT
     return k, v, added if added.any() else None
-
-
-def _part(reader: Reader, q_CRSD: Tensor, k: Tensor, v: Tensor, bias: Tensor | None):
-    """Return the output (C, R, S, D) and log-sum-exp (C, R, S, 1) over the keys of one reader."""
-    q = q_CRSD.flatten(1, 2)[None] if reader.one_list else q_CRSD
-    out, lse = flash(q, k, v, bias)
-    return out.reshape(q_CRSD.shape), lse.reshape(*q_CRSD.shape[:3], 1)
-
-
-def _part_backward(reader: Reader, grad, q, out, lse, k, v, bias):
-    """Return the gradients of the queries (C, R, S, D) and of the keys and values as taken."""
-    queries = (grad, q, out, lse)
-    if reader.one_list:
-        queries = (x.flatten(1, 2)[None] for x in queries)
-    of_q, of_k, of_v = flash_backward(*queries, k, v, bias)
-    return of_q.reshape(q.shape), of_k, of_v
 
 
 def _merge(results: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:

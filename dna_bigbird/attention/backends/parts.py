@@ -105,18 +105,14 @@ def _band(table: np.ndarray, rows: np.ndarray) -> tuple[int, int, int, int]:
         inside &= _reads(table, rows + offset)
     # A gap in the rows (a global one) or a row without the band ends a stretch.
     ends = np.flatnonzero(~inside[:-1] | ~inside[1:] | (np.diff(rows) > 1)) + 1
-    stretches = [
-        (a, b) for a, b in zip([0, *ends], [*ends, len(rows)], strict=True) if inside[a]
-    ]
+    stretches = [(a, b) for a, b in zip([0, *ends], [*ends, len(rows)], strict=True) if inside[a]]
     if not stretches:
         return nothing
     start, stop = max(stretches, key=lambda s: s[1] - s[0])
     return first, last - first + 1, int(start), int(stop)
 
 
-def _by_width(
-    rows: np.ndarray, table: np.ndarray, band: tuple[int, int] | None
-) -> list[Group]:
+def _by_width(rows: np.ndarray, table: np.ndarray, band: tuple[int, int] | None) -> list[Group]:
     """Group rows that have equally many blocks left; with a band they must stay consecutive."""
     heads = table.shape[0]
     widths = (table[0] >= 0).sum(axis=1)

@@ -1,0 +1,70 @@
+"""Share heads among threads that each compute alone.
+
+PyTorch lets all threads work on one operation and wait for each other at its end. Attention in
+small pieces is thousands of such waits, and on a machine with other work each may last until the
+scheduler lets the last thread run: many times slower. Here a thread takes whole heads instead and
+waits for nobody.
+"""
+
+import functools
+import math
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+TASKS_A_THREAD = 3
+"""More tasks than threads, so that a thread that was held up does less."""
+
+
+def share_heads(task: Callable[[slice], None], num_heads: int) -> None:
+    """Call `task` with slices that together are all heads, on all of PyTorch's threads.
+
+    The task runs without autograd and outside of autocast.
+
+    Raises:
+        Exception: What a task raised.
+    """
+    threads = torch.get_num_threads()
+    run = functools.partial(_run, task, torch.is_inference_mode_enabled())
+    heads_a_task = math.ceil(num_heads / (TASKS_A_THREAD * threads))
+    slices = [
+        slice(first, min(first + heads_a_task, num_heads))
+        for first in range(0, num_heads, heads_a_task)
+    ]
+    if threads == 1 or len(slices) == 1:
+        for heads in slices:
+            run(heads)
+        return
+    pool = _pool(threads, min(threads, len(slices)))
+    for _ in pool.map(run, slices):
+        pass
+
+
+def _run(task: Callable[[slice], None], inference: bool, heads: slice) -> None:
+    """Run the task in the modes of the caller, which belong to a thread."""
+    with torch.inference_mode(inference), torch.no_grad(), torch.autocast("cpu", enabled=False):
+        task(heads)
+
+
+@functools.lru_cache(maxsize=1)
+def _pool(threads: int, workers: int) -> ThreadPoolExecutor:
+    """Return the workers; together they have `threads` threads."""
+
+    def start() -> None:
+        torch.get_num_threads()  # a new thread takes the common number at its first question
+        torch.set_num_threads(max(1, threads // workers))
+
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="attention", initializer=start)
+    barrier = threading.Barrier(workers + 1)
+    for _ in range(workers):
+        pool.submit(barrier.wait)
+    barrier.wait()  # all have started
+    torch.set_num_threads(threads)  # the number is common to threads yet to come
+    return pool
+
+
+# A forked process has the object, but none of its threads.
+os.register_at_fork(after_in_child=_pool.cache_clear)

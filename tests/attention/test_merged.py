@@ -1,0 +1,190 @@
+"""The parts that `merged` is made of, and what it expects of PyTorch's private operators."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dna_bigbird.attention import attend
+from dna_bigbird.attention.backends import chunks, merged
+from dna_bigbird.attention.backends.flash import Fused, Products, flash
+from dna_bigbird.attention.backends.parts import split
+from dna_bigbird.attention.patterns import bigbird_itc
+from tests.attention.cases import excess, random_case, random_pattern, results
+
+
+def rebuilt(pattern):
+    """Count by its parts how often each query block reads each key block."""
+    parts = split(pattern)
+    times = np.zeros((pattern.num_heads, pattern.num_blocks, pattern.num_blocks), dtype=int)
+    rows = parts.global_rows.tolist()
+    times[:, rows] += 1
+    for group in parts.groups:
+        for j, row in enumerate(group.rows.tolist()):
+            rows.append(row)
+            times[:, row, parts.shared] += 1
+            if group.band is not None:
+                first, width = group.band
+                times[:, row, row + first : row + first + width] += 1
+            for head in range(pattern.num_heads):
+                np.add.at(times[head, row], group.rest[head, j].numpy(), 1)
+    assert sorted(rows) == list(range(pattern.num_blocks))
+    return times
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.integers(0, 10**9))
+def test_parts_add_up_to_the_pattern(seed):
+    pattern, _ = random_pattern(np.random.default_rng(seed), heads=3, size=4)
+    np.testing.assert_array_equal(rebuilt(pattern), pattern.times())
+
+
+def test_parts_of_the_default_pattern():
+    """Only the random blocks are copied; rows 1 and 62 have no band, their window is cut short."""
+    parts = split(bigbird_itc(64, 64, 3, 12))
+    assert parts.global_rows.tolist() == parts.shared.tolist() == [0, 63]
+    inner, edges = parts.groups
+    assert inner.rows.tolist() == list(range(2, 62))
+    assert inner.band == (-1, 3)
+    assert inner.rest.shape == (12, 60, 3)
+    assert (edges.rows.tolist(), edges.band, edges.rest.shape) == ([1, 62], None, (12, 2, 5))
+
+
+def test_a_row_that_reads_every_block_once_is_as_good_as_global():
+    parts = split(bigbird_itc(8, 64, 3, 12))
+    assert parts.global_rows.tolist() == [0, 2, 3, 4, 5, 7]
+
+
+@pytest.mark.parametrize("tokens", [1, 20, 100])
+def test_the_cut_into_chunks_changes_nothing(tokens, monkeypatch):
+    """Chunks of one block, of some rows of a head, of some heads."""
+    monkeypatch.setattr(chunks, "MOST_TOKENS", tokens)
+    for seed in range(300, 330):
+        case = random_case(seed)
+        assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
+
+
+@pytest.fixture(params=[2, 3, 5])
+def threads(request):
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def test_threads_share_the_heads_and_change_nothing(threads):
+    for seed in range(330, 360):
+        case = random_case(seed)
+        assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
+    assert torch.get_num_threads() == threads
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    pattern = bigbird_itc(20, 8, 2, 6)
+    q, k, v = torch.randn(3, 2, 6, 160, 8, generator=torch.Generator().manual_seed(0)).unbind()
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2, 4):
+            torch.set_num_threads(threads)
+            tensors = [x.clone().requires_grad_() for x in (q, k, v)]
+            out = attend(*tensors, pattern, backend="merged")
+            found.append([out, *torch.autograd.grad(out.square().sum(), tensors)])
+    finally:
+        torch.set_num_threads(before)
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
+
+
+def in_child(pipe, pattern, q):
+    pipe.send(attend(q, q, q, pattern, backend="merged").sum().item())
+
+
+def test_works_in_a_forked_process(threads):
+    """A fork takes the object with the threads along, but not the threads."""
+    pattern, q = bigbird_itc(20, 8, 2, 6), torch.randn(1, 6, 160, 8)
+    expected = attend(q, q, q, pattern, backend="merged").sum().item()
+    context = torch.multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=in_child, args=(theirs, pattern, q))
+    process.start()
+    assert ours.poll(60), "the child computes nothing"
+    assert ours.recv() == pytest.approx(expected, abs=1e-4)
+    process.join()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_fused_operator_gives_the_natural_log_sum_exp_of_scaled_scores(dtype):
+    """A private operator: held to what `merged` needs of it, at an odd size and with a bias."""
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(2, 3, n, 8, generator=generator).to(dtype) for n in (5, 70, 70))
+    bias = torch.where(torch.rand(2, 3, 1, 70, generator=generator) < 0.3, merged.HIDDEN, 0.0)
+    bias = bias.to(dtype)
+    bias[0, 0] = merged.HIDDEN  # all keys of one list
+    out, lse = flash(q, k, v, bias, one_list=False)
+    scores = q.double() @ k.double().mT / math.sqrt(8) + bias.double()
+    tolerance = {torch.bfloat16: 0.03, torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
+    exact = scores.logsumexp(-1, keepdim=True)
+    torch.testing.assert_close(lse.double()[0, 1:], exact[0, 1:], rtol=0, atol=tolerance)
+    torch.testing.assert_close(lse.double()[1], exact[1], rtol=0, atol=tolerance)
+    assert (lse[0, 0] < merged.HIDDEN / 2).all()
+    assert out.isfinite().all()
+    values = (scores.softmax(-1) @ v.double())[1]
+    torch.testing.assert_close(out.double()[1], values, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("method", [Fused, Products])
+@pytest.mark.parametrize("one_list", [True, False])
+def test_gradients_of_some_keys_of_a_softmax(method, one_list):
+    """Given output and log-sum-exp over all keys, the gradients over the first 40 are theirs alone."""
+    generator = torch.Generator().manual_seed(1)
+    shape = {"generator": generator, "dtype": torch.float64}
+    q, grad = (torch.randn(1, 3, 5, 8, **shape) for _ in range(2))
+    lists = 1 if one_list else 3
+    k, v = (torch.randn(1, lists, 70, 8, **shape) for _ in range(2))
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+    scores = leaves[0] @ leaves[1].mT / math.sqrt(8)
+    out = scores.softmax(-1) @ leaves[2]
+    wanted = torch.autograd.grad(out, leaves, grad)
+    lse = scores.logsumexp(-1, keepdim=True).detach()
+    gradients = method(grad, q, out.detach(), lse)
+    found_k, found_v = [], []
+    for some in (slice(0, 40), slice(40, 70)):
+        of_k, of_v = gradients.keys(k[:, :, some], v[:, :, some], None, one_list)
+        found_k.append(of_k.clone())
+        found_v.append(of_v.clone())
+    found = gradients.of_q, torch.cat(found_k, 2), torch.cat(found_v, 2)
+    for a, b in zip(found, wanted, strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+def test_operator_is_well_formed_for_the_compiler():
+    """Schema, fake tensors and autograd registration, by PyTorch's own checks."""
+    pattern = bigbird_itc(9, 4, 1, 2)
+    q, k, v = (torch.randn(1, 2, 36, 8, requires_grad=True) for _ in range(3))
+    attend(q, k, v, pattern, backend="merged")  # the pattern gets its number
+    number = merged._number(pattern)
+    torch.library.opcheck(torch.ops.dna_bigbird.merged.default, (q, k, v, None, number))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "dropout_p", "message"),
+    [
+        (torch.float32, 0.1, "backend 'merged' has no dropout, dropout_p is 0.1; 'gather' has it"),
+        (torch.float16, 0.0, "computes float32, float64, bfloat16; the tensors are torch.float16"),
+    ],
+)
+def test_what_it_cannot_do_is_an_error(dtype, dropout_p, message):
+    q = torch.zeros(1, 2, 36, 8, dtype=dtype)
+    with pytest.raises(ValueError, match=message):
+        attend(q, q, q, bigbird_itc(9, 4, 1, 2), None, dropout_p, "merged")
+
+
+def test_another_device_is_an_error():
+    q = torch.zeros(1, 2, 36, 8, device="meta")
+    with pytest.raises(ValueError, match="backend 'merged' runs on a CPU, the tensors are on meta"):
+        merged.merged(q, q, q, bigbird_itc(9, 4, 1, 2), None, 0.0)
