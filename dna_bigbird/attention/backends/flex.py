@@ -9,7 +9,7 @@ through a score function, which is compiled in only where they occur. Listing a 
 not count it k times everywhere: the CUDA kernel reads at most as many blocks as there are tokens.
 """
 
-# B batch, H heads, T tokens, D head dimension, N blocks
+# B batch, H heads, T tokens, D head dimension, N blocks, E blocks that a row reads repeatedly
 
 import contextlib
 import functools
@@ -51,7 +51,8 @@ def flex(
     training = torch.is_grad_enabled() and q_BHTD.device.type != "cpu"
     table = tables(pattern, q_BHTD.device, training)
     _, H, _, D = q_BHTD.shape
-    masked, repeats = key_padding_mask_BT is not None, len(table.repeats)
+    repeats = 0 if table.repeats is None else len(table.repeats[0])
+    masked = key_padding_mask_BT is not None
     variant = (q_BHTD.dtype, H, D, pattern.block_size, masked, repeats, training)
     options, search_tiles = _options(q_BHTD.device.type, pattern.block_size)
     compiled = _compiled(q_BHTD.device.type, variant, search_tiles and training)
@@ -130,7 +131,7 @@ def _attend(
     v: Tensor,
     keys: Lists,
     queries: Lists | None,
-    repeats: tuple[tuple[Tensor, Tensor], ...],
+    repeats: tuple[Tensor, Tensor] | None,
     hidden_BT: Tensor | None,
     block_size: str,
     options: dict[str, int | bool],
@@ -143,9 +144,11 @@ def _attend(
     size = int(block_size)
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
-        for block_HN, log_times_HN in repeats:
-            repeated = block_HN[h, query // size] == key // size
-            score = torch.where(repeated, score + log_times_HN[h, query // size], score)
+        if repeats is not None:
+            block_EHN, log_times_EHN = repeats
+            for e in range(block_EHN.shape[0]):
+                repeated = block_EHN[e, h, query // size] == key // size
+                score = torch.where(repeated, score + log_times_EHN[e, h, query // size], score)
         if hidden_BT is not None:
             score = torch.where(hidden_BT[b, key], -float("inf"), score)
         return score
@@ -157,7 +160,7 @@ def _attend(
         BLOCK_SIZE=(size, size),
         mask_mod=noop_mask,
     )
-    plain = hidden_BT is None and len(repeats) == 0
+    plain = hidden_BT is None and repeats is None
     return flex_attention(q, k, v, None if plain else score_mod, mask, kernel_options=options)
 
 

@@ -38,8 +38,8 @@ class Tables(NamedTuple):
     """The key blocks of each query block."""
     queries: Lists | None
     """The query blocks of each key block, for the backward pass."""
-    repeats: tuple[tuple[Tensor, Tensor], ...]
-    """Pairs (H, N): a key block that the row counts more than once or -1; log of how often."""
+    repeats: tuple[Tensor, Tensor] | None
+    """(E, H, N): key blocks that a row counts more than once or -1; logs of how often."""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -113,7 +113,7 @@ def _lists(
     width = lines if device.type == "cpu" else most
     num_all = np.zeros((1, heads, lines), dtype=np.int32)
     num_all[0, :, :blocks] = np.where(whole, blocks, 0)
-    lists = Lists(
+    lists = (
         torch.from_numpy(num_all).to(device),
         torch.arange(lines, dtype=torch.int32, device=device).expand(1, heads, lines, lines),
         torch.from_numpy(num.astype(np.int32).reshape(1, heads, lines)).to(device),
@@ -121,23 +121,30 @@ def _lists(
         .to(device)
         .as_strided((1, heads, lines, width), (heads * lines * most, lines * most, most, 1)),
     )
-    for tensor in lists:
-        torch._dynamo.mark_static(tensor, [0, 1])
-    return lists
+    return Lists(*map(_fixed, lists))
 
 
 def _repeats(
     distinct: np.ndarray, counts: np.ndarray, device: torch.device
-) -> tuple[tuple[Tensor, Tensor], ...]:
+) -> tuple[Tensor, Tensor] | None:
     """Return the blocks that a row counts more than once: usually there is none, or one a row."""
     heads, blocks, _ = distinct.shape
     again = counts > 1
-    pairs = []
-    for number in range(1, 1 + again.sum(axis=2).max(initial=0)):
-        head, row, slot = np.nonzero(again & (again.cumsum(axis=2) == number))
-        block = np.full((heads, max(blocks, 2)), -1, dtype=np.int32)
-        log_times = np.zeros((heads, max(blocks, 2)), dtype=np.float32)
-        block[head, row] = distinct[head, row, slot]
-        log_times[head, row] = np.log(counts[head, row, slot])
-        pairs.append((torch.from_numpy(block).to(device), torch.from_numpy(log_times).to(device)))
-    return tuple(pairs)
+    most = int(again.sum(axis=2).max(initial=0))
+    if not most:
+        return None
+    head, row, slot = np.nonzero(again)
+    number = again.cumsum(axis=2)[head, row, slot] - 1
+    block = np.full((most, heads, max(blocks, 2)), -1, dtype=np.int32)
+    log_times = np.zeros(block.shape, dtype=np.float32)
+    block[number, head, row] = distinct[head, row, slot]
+    log_times[number, head, row] = np.log(counts[head, row, slot])
+    return _fixed(torch.from_numpy(block).to(device)), _fixed(
+        torch.from_numpy(log_times).to(device)
+    )
+
+
+def _fixed(x: Tensor) -> Tensor:
+    """Tell torch.compile that the first two sizes stay: the heads are no number of blocks."""
+    torch._dynamo.mark_static(x, [0, 1])
+    return x
