@@ -9,12 +9,11 @@ from dna_bigbird.attention.backends.gather import gather
 from dna_bigbird.attention.backends.merged import DTYPES as MERGED_DTYPES
 from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.patterns import BlockPattern
-from dna_bigbird.attention.uncompiled import uncompiled
 
 BACKENDS = {"dense": dense, "gather": gather, "merged": merged, "flex": flex}
 
 
-@uncompiled
+@torch.compiler.disable
 def attend(
     q: Tensor,
     k: Tensor,

@@ -3,14 +3,13 @@
 # B batch, T tokens, P packed tokens (models/packing.py), E hidden size
 
 import math
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.attend import BACKENDS
-from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Group
+from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Groups
 from dna_bigbird.models.activations import activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.packing import Packing
@@ -61,7 +60,7 @@ class EncoderLayer(nn.Module):
         self.ffn_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x_PE: Tensor, groups: Sequence[Group]) -> Tensor:
+    def forward(self, x_PE: Tensor, groups: Groups) -> Tensor:
         """Return the layer's output (packed tokens, hidden)."""
         y_PE = self.attention_norm(x_PE + self.dropout(self.attention.packed(x_PE, groups)))
         ffn_PE = self.ffn_out(self.activation(self.ffn_in(y_PE)))

@@ -8,8 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.cores import Group
-from dna_bigbird.attention.uncompiled import uncompiled
+from dna_bigbird.attention.cores import Group, Groups
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,11 @@ class Packing:
 
     order: list[int]
     """Rows of the batch in packed order."""
-    groups: list[Group]
+    groups: Groups
     is_padding: Tensor
 
     @classmethod
-    @uncompiled
+    @torch.compiler.disable
     def of(
         cls, is_padding_BT: Tensor, block_size: int, max_tokens: int, whole_batch: bool = False
     ) -> "Packing":
@@ -62,14 +61,14 @@ class Packing:
             width = num_blocks * block_size
             whole = all(counts[row] == width for row in rows)
             groups.append(Group(len(rows), width, None if whole else wide_BW[rows, :width]))
-        return cls(order, groups, is_padding_BT)
+        return cls(order, Groups(groups), is_padding_BT)
 
     @property
     def is_whole_batch(self) -> bool:
         """True if the packed row is the batch itself, flattened."""
         return len(self.groups) == 1 and self.groups[0].num_tokens == self.is_padding.shape[1]
 
-    @uncompiled
+    @torch.compiler.disable
     def pack(self, values_BT: Tensor) -> Tensor:
         """Return one value a token as (packed tokens,), with 0 beyond the end of a row."""
         if self.is_whole_batch:
@@ -84,14 +83,14 @@ class Packing:
             ]
         )
 
-    @uncompiled
+    @torch.compiler.disable
     def positions(self) -> Tensor:
         """Return the position of each packed token in its sequence: (packed tokens,)."""
         device = self.is_padding.device
         longest = torch.arange(self.groups[-1].num_tokens, device=device)
         return torch.cat([longest[: g.num_tokens].repeat(g.num_sequences) for g in self.groups])
 
-    @uncompiled
+    @torch.compiler.disable
     def unpack(self, states_PE: Tensor) -> Tensor:
         """Return (batch, tokens, hidden) with zeros at the padding."""
         (B, T), E = self.is_padding.shape, states_PE.shape[1]

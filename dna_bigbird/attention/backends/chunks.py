@@ -1,6 +1,6 @@
 """Cut the work of a pattern into chunks whose intermediates stay in the cache."""
 
-# G heads of all sequences, C heads of a chunk, R its query blocks, N blocks, S tokens in a block,
+# G heads at hand, C heads of a chunk, R its query blocks, N blocks, S tokens in a block,
 # M key blocks of the rest, D any last dimension
 
 from collections.abc import Iterator
@@ -20,7 +20,6 @@ class Chunk(NamedTuple):
     """Some rows of some heads: little enough for their intermediates to stay in the cache."""
 
     heads: slice
-    """Of the heads of all sequences of the batch, counted through."""
     rows: Tensor | slice
     readers: list[Reader]
 
@@ -43,28 +42,32 @@ class Chunk(NamedTuple):
             into_GNSD[self.heads].index_copy_(1, self.rows, values_CRSD)
 
 
-def chunks(parts: Parts, heads: slice, num_blocks: int, block_size: int) -> Iterator[Chunk]:
+def chunks(
+    parts: Parts, first_head: int, num_heads: int, num_blocks: int, block_size: int
+) -> Iterator[Chunk]:
     """Yield chunks that together hold every query block of some heads once.
 
     Args:
-        heads: Of the heads of all sequences of the batch, counted through.
+        first_head: Number of the first of these heads, counted through all sequences of a batch.
     """
     if len(parts.global_rows):
-        yield Chunk(heads, parts.global_rows, [Everything()])
+        yield Chunk(slice(0, num_heads), parts.global_rows, [Everything()])
     most_rows = max(1, MOST_TOKENS // block_size)
     for group in parts.groups:
+        of_pattern = torch.arange(first_head, first_head + num_heads) % len(group.rest)
         heads_a_chunk = max(1, most_rows // len(group.rows))
-        for first in range(heads.start, heads.stop, heads_a_chunk):
-            some = slice(first, min(first + heads_a_chunk, heads.stop))
-            yield from _rows(group, parts.shared, some, num_blocks, most_rows)
+        for first in range(0, num_heads, heads_a_chunk):
+            heads = slice(first, min(first + heads_a_chunk, num_heads))
+            rest = group.rest.index_select(0, of_pattern[heads])
+            yield from _rows(group, rest, parts.shared, heads, num_blocks, most_rows)
 
 
 def _rows(
-    group: Group, shared: Tensor, heads: slice, num_blocks: int, most_rows: int
+    group: Group, rest: Tensor, shared: Tensor, heads: slice, num_blocks: int, most_rows: int
 ) -> Iterator[Chunk]:
-    of_pattern, R, M = group.rest.shape
+    C, R, M = rest.shape
     consecutive = int(group.rows[-1] - group.rows[0]) == R - 1
-    numbers = torch.arange(heads.start, heads.stop)
+    first_block = num_blocks * torch.arange(C)[:, None, None]
     for a in range(0, R, most_rows):
         n = min(most_rows, R - a)
         begin = int(group.rows[a])
@@ -72,8 +75,7 @@ def _rows(
         if group.band is not None:
             readers.append(Band(begin + group.band[0], n, group.band[1]))
         if M:
-            blocks = group.rest[:, a : a + n].index_select(0, numbers % of_pattern)
-            readers.append(Rest(blocks + num_blocks * (numbers - heads.start)[:, None, None]))
+            readers.append(Rest(rest[:, a : a + n] + first_block))
         yield Chunk(
             heads, slice(begin, begin + n) if consecutive else group.rows[a : a + n], readers
         )

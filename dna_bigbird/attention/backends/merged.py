@@ -10,7 +10,7 @@ Everything runs in chunks of at most one head or so, whose intermediates stay in
 (`chunks.py`), and threads share the heads (`workers.py`).
 """
 
-# B batch, H heads, G heads of all sequences, T tokens, N blocks, S tokens in a block,
+# B batch, H heads, T tokens, N blocks, S tokens in a block,
 # C heads of a chunk, R its query blocks, D head dimension
 
 import itertools
@@ -25,7 +25,7 @@ from dna_bigbird.attention.backends.flash import Fused, Products, flash
 from dna_bigbird.attention.backends.fused import fused
 from dna_bigbird.attention.backends.parts import split
 from dna_bigbird.attention.backends.readers import Reader
-from dna_bigbird.attention.backends.workers import share_heads
+from dna_bigbird.attention.backends.workers import load, share_heads, store
 from dna_bigbird.attention.patterns import BlockPattern
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
@@ -87,28 +87,32 @@ def _merged(
     q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, pattern: int
 ) -> tuple[Tensor, Tensor]:
     """Return the output (B, H, T, D) and the log-sum-exp of the scores (B, H, T)."""
-    table = _patterns[pattern]
-    q_GNSD, k_GNSD, v_GNSD = (_blocks(x, table.block_size) for x in (q, k, v))
-    bias_GNS1 = _bias(hidden, q, table.block_size)
-    G, N, S, _ = q_GNSD.shape
-    out_GNSD = torch.empty_like(q_GNSD)
-    lse_GNS1 = torch.empty(G, N, S, 1, dtype=_precise(q.dtype))
+    table, dtype = _patterns[pattern], _precise(q.dtype)
+    S, H = table.block_size, q.shape[1]
+    # In memory as (B, T, H, D), which the projection after it wants.
+    out = torch.empty_like(q.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
+    lse = torch.empty(q.shape[:3], dtype=dtype)
+    bias = _bias(hidden, q)
 
     def attend_heads(heads: slice) -> None:
-        for chunk in chunks(split(table), heads, N, S):
-            q_CRSD = chunk.take(q_GNSD)
+        some = [load(x, heads, S, dtype) for x in (q, k, v)]
+        some_bias = None if bias is None else load(bias, heads, S, dtype)
+        some_out, some_lse = torch.empty_like(some[0]), torch.empty_like(some[0][..., :1])
+        for chunk in chunks(split(table), heads.start, len(some_out), table.num_blocks, S):
+            queries = chunk.take(some[0])
             results = [
-                flash(q_CRSD, *_keys(chunk, reader, k_GNSD, v_GNSD, bias_GNS1), reader.one_list)
+                flash(queries, *_keys(chunk, reader, *some[1:], some_bias), reader.one_list)
                 for reader in chunk.readers
             ]
-            out, lse = results[0] if len(results) == 1 else _merge(results)
-            chunk.put(out_GNSD, out.to(q.dtype))
-            chunk.put(lse_GNS1, lse)
+            for whole, part in zip((some_out, some_lse), _merge(results), strict=True):
+                chunk.put(whole, part)
+        if bias is not None:
+            some_out.masked_fill_(some_lse < HIDDEN / 2, 0.0)
+        store(out, heads, some_out)
+        store(lse[..., None], heads, some_lse)
 
-    share_heads(attend_heads, G)
-    if bias_GNS1 is not None:
-        out_GNSD.masked_fill_(lse_GNS1 < HIDDEN / 2, 0.0)
-    return out_GNSD.view(q.shape), lse_GNS1.view(q.shape[:3])
+    share_heads(attend_heads, q.shape[0] * H)
+    return out, lse
 
 
 @torch.library.custom_op("dna_bigbird::merged_backward", mutates_args=(), device_types="cpu")
@@ -123,35 +127,35 @@ def _merged_backward(
     pattern: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of q, k and v."""
-    table = _patterns[pattern]
-    bias_GNS1 = _bias(hidden, q, table.block_size)
-    if bias_GNS1 is not None:
-        # A query without keys gives zero whatever they are.
-        grad = grad.masked_fill(lse[..., None] < HIDDEN / 2, 0.0)
-    of_query = [_blocks(x, table.block_size) for x in (grad, q, out, lse[..., None])]
-    k_GNSD, v_GNSD = _blocks(k, table.block_size), _blocks(v, table.block_size)
-    dq = torch.empty_like(k_GNSD)
-    dk, dv = (torch.zeros_like(k_GNSD, dtype=_precise(q.dtype)) for _ in range(2))
-    G, N, S, _ = k_GNSD.shape
+    table, dtype = _patterns[pattern], _precise(q.dtype)
+    S = table.block_size
+    bias = _bias(hidden, q)
+    gradients = tuple(torch.empty_like(q, memory_format=torch.contiguous_format) for _ in range(3))
 
     def differentiate_heads(heads: slice) -> None:
-        for chunk in chunks(split(table), heads, N, S):
-            method = Fused if chunk.is_global or q.dtype == torch.bfloat16 else Products
-            gradients = method(*(chunk.take(x) for x in of_query))
+        of_query = [load(x, heads, S, dtype) for x in (grad, q, out, lse[..., None])]
+        keys = [load(x, heads, S, dtype) for x in (k, v)]
+        some_bias = None if bias is None else load(bias, heads, S, dtype)
+        if bias is not None:  # a query without keys gives zero whatever they are
+            of_query[0] = of_query[0].masked_fill(of_query[3] < HIDDEN / 2, 0.0)
+        dq, dk, dv = torch.empty_like(keys[0]), *map(torch.zeros_like, keys)
+        for chunk in chunks(split(table), heads.start, len(dq), table.num_blocks, S):
+            method = (Fused if chunk.is_global else Products)(*map(chunk.take, of_query))
             for reader in chunk.readers:
-                keys = _keys(chunk, reader, k_GNSD, v_GNSD, bias_GNS1)
-                of_k, of_v = gradients.keys(*keys, reader.one_list)
-                reader.give(dk[chunk.heads], of_k)
-                reader.give(dv[chunk.heads], of_v)
-            chunk.put(dq, gradients.of_q.to(q.dtype))
+                taken = _keys(chunk, reader, *keys, some_bias)
+                for whole, part in zip((dk, dv), method.keys(*taken, reader.one_list), strict=True):
+                    reader.give(whole[chunk.heads], part)
+            chunk.put(dq, method.of_q)
+        for whole, some in zip(gradients, (dq, dk, dv), strict=True):
+            store(whole, heads, some)
 
-    share_heads(differentiate_heads, G)
-    return tuple(x.to(q.dtype).view(q.shape) for x in (dq, dk, dv))
+    share_heads(differentiate_heads, q.shape[0] * q.shape[1])
+    return gradients
 
 
 @_merged.register_fake
 def _(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, pattern: int):
-    out = torch.empty_like(q, memory_format=torch.contiguous_format)
+    out = torch.empty_like(q.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
     return out, q.new_empty(q.shape[:3], dtype=_precise(q.dtype))
 
 
@@ -176,19 +180,13 @@ def _precise(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
 
 
-def _blocks(x_BHTD: Tensor, S: int) -> Tensor:
-    """Return (B H, N, S, D), contiguous."""
-    B, H, T, D = x_BHTD.shape
-    return x_BHTD.reshape(B * H, T // S, S, D).contiguous()
-
-
-def _bias(hidden_BT: Tensor | None, q_BHTD: Tensor, S: int) -> Tensor | None:
-    """Return what to add to the scores of each key (B H, N, S, 1); None if nothing is hidden."""
+def _bias(hidden_BT: Tensor | None, q_BHTD: Tensor) -> Tensor | None:
+    """Return what to add to the scores of each key (B, H, T, 1); None if nothing is hidden."""
     if hidden_BT is None or not hidden_BT.any():
         return None
     B, H, T, _ = q_BHTD.shape
-    bias_BT = torch.zeros(B, T, dtype=q_BHTD.dtype).masked_fill_(hidden_BT, HIDDEN)
-    return bias_BT.repeat_interleave(H, dim=0).view(B * H, T // S, S, 1)
+    bias_BT = torch.zeros(B, T, dtype=_precise(q_BHTD.dtype)).masked_fill_(hidden_BT, HIDDEN)
+    return bias_BT[:, None, :, None].expand(B, H, T, 1)
 
 
 def _keys(chunk: Chunk, reader: Reader, k: Tensor, v: Tensor, bias: Tensor | None):
@@ -201,6 +199,8 @@ def _keys(chunk: Chunk, reader: Reader, k: Tensor, v: Tensor, bias: Tensor | Non
 
 def _merge(results: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """Return the output and log-sum-exp over the keys of all parts."""
+    if len(results) == 1:
+        return results[0]
     lse = torch.logsumexp(torch.stack([part for _, part in results]), dim=0)
     total = results[0][0] * (results[0][1] - lse).exp_()
     for out, part in results[1:]:

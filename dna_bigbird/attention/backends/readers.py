@@ -36,7 +36,7 @@ class Shared(NamedTuple):
     def give(self, total_CNSD: Tensor, grad: Tensor) -> None:
         """Add the gradient of what `take` returned."""
         C, _, S, D = total_CNSD.shape
-        total_CNSD.index_add_(1, self.blocks, grad.reshape(C, -1, S, D).to(total_CNSD.dtype))
+        total_CNSD.index_add_(1, self.blocks, grad.reshape(C, -1, S, D))
 
 
 class Band(NamedTuple):
@@ -73,14 +73,14 @@ class Rest(NamedTuple):
     def take(self, x_CNSD: Tensor) -> Tensor:
         """Return the keys of each row: (C, R, M S, D)."""
         C, N, S, D = x_CNSD.shape
-        taken = x_CNSD.view(C * N, S * D).index_select(0, self.blocks.view(-1))
+        taken = x_CNSD.view(C * N, S * D).index_select(0, self.blocks.flatten())
         return taken.view(C, self.blocks.shape[1], -1, D)
 
     def give(self, total_CNSD: Tensor, grad: Tensor) -> None:
         """Add the gradient of what `take` returned."""
         C, N, S, D = total_CNSD.shape
-        grad = grad.reshape(-1, S * D).to(total_CNSD.dtype)
-        total_CNSD.view(C * N, S * D).index_add_(0, self.blocks.view(-1), grad)
+        grad = grad.reshape(-1, S * D)
+        total_CNSD.view(C * N, S * D).index_add_(0, self.blocks.flatten(), grad)
 
 
 Reader = Everything | Shared | Band | Rest

@@ -10,13 +10,42 @@ import functools
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
+from torch import Tensor
 
-TASKS_A_THREAD = 3
+TASKS_A_THREAD = 2
 """More tasks than threads, so that a thread that was held up does less."""
+
+
+def _spans(heads: slice, num_heads: int) -> Iterator[tuple[int, slice]]:
+    """Yield heads that are counted through all sequences as (sequence, its heads)."""
+    first = heads.start
+    while first < heads.stop:
+        row, head = divmod(first, num_heads)
+        count = min(num_heads - head, heads.stop - first)
+        yield row, slice(head, head + count)
+        first += count
+
+
+def load(x_BHTD: Tensor, heads: slice, block_size: int, dtype: torch.dtype) -> Tensor:
+    """Return some heads cut into blocks: (C, N, S, D), contiguous, a view where possible."""
+    T, D = x_BHTD.shape[2:]
+    parts = [x_BHTD[row, some] for row, some in _spans(heads, x_BHTD.shape[1])]
+    some = parts[0] if len(parts) == 1 else torch.cat(parts)
+    return some.to(dtype).reshape(len(some), T // block_size, block_size, D).contiguous()
+
+
+def store(into_BHTD: Tensor, heads: slice, values_CNSD: Tensor) -> None:
+    """Write what belongs to some heads, cut into blocks."""
+    values_CTD = values_CNSD.flatten(1, 2)
+    first = 0
+    for row, some in _spans(heads, into_BHTD.shape[1]):
+        count = some.stop - some.start
+        into_BHTD[row, some] = values_CTD[first : first + count]
+        first += count
 
 
 def share_heads(task: Callable[[slice], None], num_heads: int) -> None:

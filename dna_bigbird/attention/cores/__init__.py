@@ -1,6 +1,6 @@
 """Modules that own a pattern and the projections."""
 
-from dna_bigbird.attention.cores.block import BlockAttention, Full, Group
+from dna_bigbird.attention.cores.block import BlockAttention, Full, Group, Groups
 from dna_bigbird.attention.cores.itc import BigBirdItc
 
-__all__ = ["BigBirdItc", "BlockAttention", "Full", "Group"]
+__all__ = ["BigBirdItc", "BlockAttention", "Full", "Group", "Groups"]

@@ -2,7 +2,7 @@
 
 # B batch, T tokens, P tokens of all sequences one after the other, E hidden size
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from dna_bigbird.attention.attend import attend
 from dna_bigbird.attention.patterns import BlockPattern, full
-from dna_bigbird.attention.uncompiled import uncompiled
 
 
 class Group(NamedTuple):
@@ -21,6 +20,26 @@ class Group(NamedTuple):
     """Tokens of each sequence, padding included."""
     is_padding: Tensor | None
     """(sequences, tokens), True = padding; None if there is none."""
+
+
+class Groups:
+    """The groups of a packed batch, in order.
+
+    No list: torch.compile takes the length of one for a part of the program, and would compile the
+    layers anew for each number of groups.
+    """
+
+    def __init__(self, groups: Iterable[Group]) -> None:
+        self._groups = tuple(groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups)
+
+    def __getitem__(self, index: int) -> Group:
+        return self._groups[index]
 
 
 class BlockAttention(nn.Module):
@@ -63,8 +82,8 @@ class BlockAttention(nn.Module):
         B, T, E = x_BTE.shape
         return self.packed(x_BTE.reshape(B * T, E), [Group(B, T, is_padding_BT)]).view(B, T, E)
 
-    @uncompiled
-    def packed(self, x_PE: Tensor, groups: Sequence[Group]) -> Tensor:
+    @torch.compiler.disable
+    def packed(self, x_PE: Tensor, groups: Groups | Sequence[Group]) -> Tensor:
         """Return the attention output (packed tokens, hidden) of sequences of several lengths.
 
         Args:
