@@ -1,0 +1,228 @@
+"""The whole model under torch.compile, autocast and gradient checkpointing, with every backend."""
+
+import re
+from dataclasses import replace
+
+import pytest
+import torch
+from torch._dynamo.utils import counters
+
+from dna_bigbird.attention.attend import BACKENDS
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.pretraining import PretrainingModel
+from tests.attention.test_flex import needs_compiler
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*script_method:DeprecationWarning")
+CONFIG = EncoderConfig(
+    vocab_size=50, hidden_size=32, num_layers=2, num_heads=2, ffn_size=48, max_tokens=200,
+    block_size=8, num_random=1, dropout=0.0, init_std=0.2,
+)  # fmt: skip
+TRAINABLE = [name for name in BACKENDS if name != "flex"]
+# No padding; two patterns and padding in the last block; then other numbers of blocks.
+LENGTHS = ([160, 160], [170, 100], [192, 192], [90, 195], [64, 64])
+
+
+class Counting:
+    """A compiler that runs the graphs as they are and counts them."""
+
+    def __init__(self) -> None:
+        self.graphs = 0
+
+    def __call__(self, graph, inputs):
+        self.graphs += 1
+        return torch._dynamo.lookup_backend("aot_eager")(graph, inputs)
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    """Forget other tests' graphs, and count from nothing."""
+    torch._dynamo.reset()
+    counters.clear()
+
+
+def batch(lengths, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    width = max(lengths)
+    ids = torch.randint(5, 50, (len(lengths), width), generator=generator)
+    is_padding = torch.arange(width) >= torch.tensor(lengths)[:, None]
+    segments = (torch.arange(width) > width // 3).long().expand(len(lengths), -1)
+    return (
+        ids.masked_fill(is_padding, 0),
+        is_padding,
+        segments,
+        torch.tensor([1, 7, ids.numel() - 3]),
+    )
+
+
+def loss_of(model, inputs):
+    mlm, nsp = model(*inputs)
+    return mlm.float().square().mean() + nsp.float().square().sum()
+
+
+def gradients(call, model, inputs):
+    model.zero_grad()
+    torch.manual_seed(5)  # of dropout
+    loss = loss_of(call, inputs)
+    loss.backward()
+    return [loss.detach(), *(p.grad for p in model.parameters())]
+
+
+def build(backend="auto", **changes):
+    model = PretrainingModel(replace(CONFIG, **changes), seed=3)
+    model.encoder.set_backend(backend)
+    return model
+
+
+@pytest.mark.parametrize("backend", ["auto", "gather"])
+def test_compiled_training_equals_eager(backend):
+    model = build(backend)
+    compiled = torch.compile(model, backend="aot_eager")
+    for lengths in LENGTHS[:2]:
+        expected = gradients(model, model, batch(lengths))
+        found = gradients(compiled, model, batch(lengths))
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+
+
+@needs_compiler
+def test_compiled_prediction_with_flex():
+    """The model's graphs, and within its attention a kernel compiled on its own."""
+    model = build("flex").eval()
+    compiled = torch.compile(model, backend="aot_eager")
+    for lengths in ([97, 99], [170, 175], [30, 26]):
+        inputs = batch(lengths)
+        with torch.no_grad():
+            found = compiled(*inputs)
+            torch.testing.assert_close(found, model(*inputs))
+            model.encoder.set_backend("dense")
+            torch.testing.assert_close(found, model(*inputs), rtol=1e-4, atol=1e-5)
+            model.encoder.set_backend("flex")
+
+
+def test_layers_share_their_graphs():
+    counts = []
+    for num_layers in (2, 5):
+        torch._dynamo.reset()
+        model, counting = build(num_layers=num_layers), Counting()
+        compiled = torch.compile(model, backend=counting)
+        loss_of(compiled, batch(LENGTHS[0]))
+        counts.append(counting.graphs)
+    assert counts[0] == counts[1] <= 6
+
+
+def test_lengths_share_graphs():
+    """The second length tells that lengths differ; from then on nothing is compiled."""
+    model, counting = build(), Counting()
+    compiled = torch.compile(model, backend=counting)
+    counts = []
+    for lengths in LENGTHS:
+        gradients(compiled, model, batch(lengths))
+        counts.append(counting.graphs)
+    assert counts[1] <= 2 * counts[0] + 2
+    assert counts[2:] == counts[1:2] * len(counts[2:])
+
+
+def test_batch_sizes_and_modes_share_graphs():
+    """One sequence, several, and prediction have graphs of their own, whatever their lengths."""
+    model, counting = build(), Counting()
+    compiled = torch.compile(model, backend=counting)
+    counts = []
+    for longer in (0, 9, -21):
+        for lengths, training in (
+            ([160, 160], True), ([150, 70, 80], True), ([130], True), ([160, 31], False)
+        ):  # fmt: skip
+            with torch.set_grad_enabled(training):
+                loss_of(compiled.train(training), batch([length + longer for length in lengths]))
+        counts.append(counting.graphs)
+    assert counts[0] <= 24
+    assert counts[1:] == counts[:1] * 2
+
+
+def test_any_number_of_patterns_in_a_batch_shares_graphs():
+    model, counting = build(), Counting()
+    compiled = torch.compile(model, backend=counting)
+    counts = []
+    with torch.no_grad():
+        for patterns in (1, 3, 2, 5, 10):
+            compiled(*batch([17 * (1 + row % patterns) for row in range(10)]))
+            counts.append(counting.graphs)
+    assert counts[1:] == counts[1:2] * 4
+
+
+def test_graphs_break_only_around_packing_and_attention():
+    model = build()
+    loss_of(torch.compile(model, backend="aot_eager"), batch(LENGTHS[1])).backward()
+    stated = r"Packing\.(of|pack|positions|unpack)|BlockAttention\.packed"
+    for reason in counters["graph_break"]:
+        assert re.search(rf"torch.compiler.disable.*{stated}", reason, re.DOTALL), reason
+    assert counters["frames"]["total"] - counters["frames"]["ok"] <= 1  # the loop over the layers
+
+
+def test_compiled_with_dropout_and_checkpointing():
+    model = build(dropout=0.1, gradient_checkpointing=True)
+    compiled = torch.compile(model, backend="aot_eager")
+    for lengths in LENGTHS[:2]:
+        found = gradients(compiled, model, batch(lengths))
+        assert all(x.isfinite().all() for x in found)
+    plain, kept = build(), build(gradient_checkpointing=True)
+    torch._dynamo.reset()
+    found = gradients(torch.compile(kept, backend="aot_eager"), kept, batch(LENGTHS[1]))
+    for one, other in zip(found, gradients(plain, plain, batch(LENGTHS[1])), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", TRAINABLE)
+def test_gradient_checkpointing_changes_nothing(backend):
+    results = []
+    for again in (False, True):
+        model = build(backend, gradient_checkpointing=again, dropout=0.1)
+        results.append(gradients(model, model, batch(LENGTHS[1])))
+    for kept, recomputed in zip(*results, strict=True):
+        torch.testing.assert_close(recomputed, kept)
+
+
+@pytest.mark.parametrize(
+    ("backend", "compiled"), [*((name, False) for name in TRAINABLE), ("auto", True)]
+)
+def test_bfloat16_autocast(backend, compiled):
+    model = build(backend)
+    exact = gradients(model, model, batch(LENGTHS[1]))
+    call = torch.compile(model, backend="aot_eager") if compiled else model
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mlm, nsp = call(*batch(LENGTHS[1]))
+        found = gradients(call, model, batch(LENGTHS[1]))
+    assert mlm.dtype == nsp.dtype == torch.bfloat16
+    assert all(p.grad.dtype == torch.float32 for p in model.parameters())
+    for one, other in zip(found, exact, strict=True):
+        assert one.isfinite().all()
+        assert (one - other).norm() <= 0.05 * other.norm() + 1e-4
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_bfloat16_autocast_with_flex():
+    model = build("dense").eval()
+    with torch.no_grad():
+        exact = model(*batch(LENGTHS[1]))
+        model.encoder.set_backend("flex")
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = model(*batch(LENGTHS[1]))
+    for one, other in zip(found, exact, strict=True):
+        assert one.dtype == torch.bfloat16
+        assert (one - other).norm() <= 0.05 * other.norm()
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("autocast", [False, True])
+def test_inductor_training_equals_eager(autocast):
+    """The real compiler instead of the graphs as they are."""
+    model = build()
+    compiled = torch.compile(model)
+    for lengths in LENGTHS[:4]:
+        exact = gradients(model, model, batch(lengths))
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            found = gradients(compiled, model, batch(lengths))
+        for one, other in zip(found, exact, strict=True):
+            share = 0.05 if autocast else 1e-4
+            assert (one - other).norm() <= share * other.norm() + 1e-4
