@@ -20,6 +20,7 @@ def predict(
     strand: Literal["both", "forward"] = "both",
     batch_size: int = 32,
     precision: Literal["32-true", "bf16-mixed"] = "32-true",
+    backend: Literal["auto", "dense", "gather", "merged", "flex"] = "auto",
     threads: int = 0,
 ) -> None:
     """Write label probabilities for every window of a FASTA file, as TSV.
@@ -40,6 +41,7 @@ def predict(
         strand: 'both' averages a window and its reverse complement; 'forward' takes it as it is.
         batch_size: Windows computed at once. Results do not depend on it.
         precision: 'bf16-mixed' is faster where the processor has bfloat16 arithmetic.
+        backend: How attention is computed; it changes time and memory, not the scores.
         threads: CPU threads; 0 leaves the choice to torch.
     """
     if model is None:
@@ -59,7 +61,11 @@ def predict(
     if threads:
         torch.set_num_threads(threads)
     predictor = Predictor(
-        load_bundle(model), strand=strand, batch_size=batch_size, precision=precision
+        load_bundle(model),
+        strand=strand,
+        batch_size=batch_size,
+        precision=precision,
+        backend=backend,
     )
     window_bp = window or predictor.bundle.config["window_bp"]
     windows = _windows(fasta, bed, window_bp, stride or window_bp)

@@ -53,6 +53,25 @@ def check_trainable(data) -> None:
             )
 
 
+def set_training_backend(encoder, name: str) -> None:
+    """Let a model that is to be trained here compute its attention with a backend.
+
+    Raises:
+        InputError: If that backend cannot train this model on this machine.
+    """
+    import torch
+
+    on_gpu, dropout = torch.cuda.is_available(), encoder.config.attention_dropout
+    option = f"--training.attention_backend {name}"
+    if name == "flex" and not on_gpu:
+        raise InputError(f"{option} has no backward pass on a CPU; use auto, merged or gather")
+    if name == "merged" and on_gpu:
+        raise InputError(f"{option} runs on a CPU, and training takes the GPU; use flex or gather")
+    if name in ("flex", "merged") and dropout:
+        raise InputError(f"{option} has no dropout, the model's attention_dropout is {dropout}")
+    encoder.set_backend(name)
+
+
 def validation_rows(data, limit: int, seed: int):
     """Return the validation rows, or `limit` of them drawn at random once (0: all), rising."""
     import numpy as np

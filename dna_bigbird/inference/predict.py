@@ -28,6 +28,7 @@ class Predictor:
     Args:
         strand: 'both' averages the probabilities of a window and of its reverse complement.
         precision: '32-true' or 'bf16-mixed' (autocast).
+        backend: How attention is computed, see `attention.attend`.
 
     Raises:
         InputError: If the bundle has no label head.
@@ -40,6 +41,7 @@ class Predictor:
         strand: str = "both",
         batch_size: int = 32,
         precision: str = "32-true",
+        backend: str = "auto",
         device: str | None = None,
     ) -> None:
         if bundle.config["task"] == PRETRAINING:
@@ -53,6 +55,7 @@ class Predictor:
         self.autocast = precision == "bf16-mixed"
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.model = bundle.model.to(self.device).eval()
+        self.model.encoder.set_backend(backend)
         self.max_pieces = bundle.config["encoder"]["max_tokens"] - 2  # [CLS] and [SEP]
         self.num_split = 0
 

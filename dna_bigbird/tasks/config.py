@@ -24,6 +24,8 @@ class TrainConfig:
     """Largest norm of the whole gradient; 0 leaves it alone, as the paper's code does."""
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     """Arithmetic: float32, or bfloat16 autocast over float32 weights."""
+    attention_backend: Literal["auto", "dense", "gather", "merged", "flex"] = "auto"
+    """How attention is computed (docs/attention.md); it changes time and memory, not the model."""
     validate_every: int = 100
     """Optimizer steps between two validations; divides `max_steps`, so the last step is validated."""
     validation_examples: int = 0

@@ -139,6 +139,45 @@ def test_equal_runs_give_equal_bytes(project):
     assert bytes_of(project / "again/promoter") == bytes_of(project / "promoter")
 
 
+def test_backends_compute_the_same(project, monkeypatch):
+    """The gathered way gives the scores of the default one, in training and in prediction."""
+    run(
+        f"{PRETRAIN} --output gathered/pretrained --checkpoints gathered/checkpoints "
+        "--training.attention_backend gather"
+    )
+    ours, theirs = (load_bundle(project / f) for f in ("pretrained", "gathered/pretrained"))
+    expected = ours.metrics["bits_per_base_masked"]
+    assert theirs.metrics["bits_per_base_masked"] == pytest.approx(expected, abs=1e-4)
+    for backend in ("auto", "dense", "gather"):
+        run(f"predict --fasta toy.fa --model promoter --output {backend}.tsv --backend {backend}")
+    tables = [np.loadtxt(f"{b}.tsv", skiprows=1, usecols=3) for b in ("auto", "dense", "gather")]
+    np.testing.assert_allclose(tables[1], tables[0], rtol=1e-4)
+    np.testing.assert_allclose(tables[2], tables[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "on_gpu", "message"),
+    [
+        ("flex", False, "attention_backend flex has no backward pass on a CPU; use auto, merged"),
+        ("merged", True, "attention_backend merged runs on a CPU, and training takes the GPU"),
+        (
+            "merged --model.attention_dropout 0.1",
+            False,
+            "attention_backend merged has no dropout, the model's attention_dropout is 0.1",
+        ),
+    ],
+)
+def test_backend_that_cannot_train_is_refused(options, on_gpu, message, monkeypatch, capsys):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
+    error = refused(
+        f"{PRETRAIN} --output never --checkpoints never/checkpoints "
+        f"--training.attention_backend {options}",
+        capsys,
+    )
+    assert message in error
+    assert not os.path.exists("never")
+
+
 def test_language_scores_stand_beside_their_baselines(project):
     metrics = metrics_of(project / "final/pretrained")
     assert metrics["split"] == "test"

@@ -34,7 +34,7 @@ class Parts(NamedTuple):
     groups: list[Group]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 @torch.inference_mode(False)  # kept for training too, whoever asks first
 def split(pattern: BlockPattern) -> Parts:
     """Split a pattern; O(blocks)."""
