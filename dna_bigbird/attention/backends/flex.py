@@ -6,7 +6,10 @@ with one thread, 12 heads of 64), so the simpler one stays.
 
 No mask function is evaluated: the kernel cuts a ragged last block itself. Padding and repeats go
 through a score function, which is compiled in only where they occur. Listing a block k times would
-not count it k times everywhere: the CUDA kernel reads at most as many blocks as there are tokens.
+not count it k times everywhere: the CUDA kernels, forward and backward, read no more blocks than
+the sequence has.
+
+The CUDA side was written from the source of the kernels; no GPU was at hand to run it.
 """
 
 # B batch, H heads, T tokens, D head dimension, N blocks, E blocks that a row reads repeatedly
@@ -47,8 +50,8 @@ def flex(
             gradient to compute on the CPU, or a block size or head dimension that CUDA lacks.
         RuntimeError: If the kernel cannot be compiled, for instance without a C++ compiler.
     """
-    _check(q_BHTD, k_BHTD, v_BHTD, pattern.block_size, dropout_p)
-    training = torch.is_grad_enabled() and q_BHTD.device.type != "cpu"
+    training = torch.is_grad_enabled() and any(x.requires_grad for x in (q_BHTD, k_BHTD, v_BHTD))
+    _check(q_BHTD, pattern.block_size, dropout_p, training)
     table = tables(pattern, q_BHTD.device, training)
     _, H, _, D = q_BHTD.shape
     repeats = 0 if table.repeats is None else len(table.repeats[0])
@@ -66,13 +69,12 @@ def flex(
         )
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor, block_size: int, dropout_p: float) -> None:
+def _check(q: Tensor, block_size: int, dropout_p: float, training: bool) -> None:
     if dropout_p:
         raise ValueError("backend 'flex' has no dropout of the weights; use gather or dense")
     if q.dtype not in DTYPES:
         raise ValueError(f"backend 'flex' has no {q.dtype}; use dense, gather or merged")
-    needs_gradient = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
-    if q.device.type == "cpu" and needs_gradient:
+    if q.device.type == "cpu" and training:
         raise ValueError(
             "backend 'flex' has no backward pass on the CPU; train with merged or gather, or "
             "predict within torch.no_grad()"
