@@ -12,7 +12,7 @@ the sequence has.
 The CUDA side was written from the source of the kernels; no GPU was at hand to run it.
 """
 
-# B batch, H heads, T tokens, D head dimension, N blocks, E blocks that a row reads repeatedly
+# B batch, H heads, T tokens, D head dimension, N blocks, F heads as often as a row has repeats
 
 import contextlib
 import functools
@@ -54,7 +54,7 @@ def flex(
     _check(q_BHTD, pattern.block_size, dropout_p, training)
     table = tables(pattern, q_BHTD.device, training)
     _, H, _, D = q_BHTD.shape
-    repeats = 0 if table.repeats is None else len(table.repeats[0])
+    repeats = 0 if table.repeats is None else len(table.repeats[0]) // H
     masked = key_padding_mask_BT is not None
     variant = (q_BHTD.dtype, H, D, pattern.block_size, masked, repeats, training)
     options, search_tiles = _options(q_BHTD.device.type, pattern.block_size)
@@ -143,14 +143,15 @@ def _attend(
     Args:
         block_size: As text, for torch.compile would make a variable of a number.
     """
-    size = int(block_size)
+    size, heads = int(block_size), q.shape[1]
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
         if repeats is not None:
-            block_EHN, log_times_EHN = repeats
-            for e in range(block_EHN.shape[0]):
-                repeated = block_EHN[e, h, query // size] == key // size
-                score = torch.where(repeated, score + log_times_EHN[e, h, query // size], score)
+            block_FN, log_times_FN = repeats
+            for first in range(0, block_FN.shape[0], heads):
+                repeated = block_FN[first + h, query // size] == key // size
+                more = log_times_FN[first + h, query // size]
+                score = torch.where(repeated, score + more, score)
         if hidden_BT is not None:
             score = torch.where(hidden_BT[b, key], -float("inf"), score)
         return score

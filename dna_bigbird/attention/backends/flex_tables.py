@@ -39,7 +39,7 @@ class Tables(NamedTuple):
     queries: Lists | None
     """The query blocks of each key block, for the backward pass."""
     repeats: tuple[Tensor, Tensor] | None
-    """(E, H, N): key blocks that a row counts more than once or -1; logs of how often."""
+    """(repeats of a row × H, N): key blocks counted more than once or -1; logs of how often."""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -135,16 +135,17 @@ def _repeats(
         return None
     head, row, slot = np.nonzero(again)
     number = again.cumsum(axis=2)[head, row, slot] - 1
-    block = np.full((most, heads, max(blocks, 2)), -1, dtype=np.int32)
+    line = number * heads + head
+    block = np.full((most * heads, max(blocks, 2)), -1, dtype=np.int32)
     log_times = np.zeros(block.shape, dtype=np.float32)
-    block[number, head, row] = distinct[head, row, slot]
-    log_times[number, head, row] = np.log(counts[head, row, slot])
+    block[line, row] = distinct[head, row, slot]
+    log_times[line, row] = np.log(counts[head, row, slot])
     return _fixed(torch.from_numpy(block).to(device)), _fixed(
         torch.from_numpy(log_times).to(device)
     )
 
 
 def _fixed(x: Tensor) -> Tensor:
-    """Tell torch.compile that the first two sizes stay: the heads are no number of blocks."""
-    torch._dynamo.mark_static(x, [0, 1])
+    """Tell torch.compile that all sizes but numbers of blocks stay: 12 heads are not 12 blocks."""
+    torch._dynamo.mark_static(x, [0, 1] if x.dim() > 2 else [0])
     return x
