@@ -10,52 +10,44 @@ from hypothesis import strategies as st
 
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.backends import chunks, merged
-from dna_bigbird.attention.backends.flash import Fused, Products, flash
-from dna_bigbird.attention.backends.parts import split
+from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
+from dna_bigbird.attention.backends.lists import lists
 from dna_bigbird.attention.patterns import bigbird_itc
 from tests.attention.cases import excess, random_case, random_pattern, results
 
 
 def rebuilt(pattern):
-    """Count by its parts how often each query block reads each key block."""
-    parts = split(pattern)
+    """Count by its lists how often each query block reads each key block."""
+    of_pattern = lists(pattern)
     times = np.zeros((pattern.num_heads, pattern.num_blocks, pattern.num_blocks), dtype=int)
-    rows = parts.global_rows.tolist()
+    rows = of_pattern.global_rows.tolist()
     times[:, rows] += 1
-    for group in parts.groups:
-        for j, row in enumerate(group.rows.tolist()):
-            rows.append(row)
-            times[:, row, parts.shared] += 1
-            if group.band is not None:
-                first, width = group.band
-                times[:, row, row + first : row + first + width] += 1
-            for head in range(pattern.num_heads):
-                np.add.at(times[head, row], group.rest[head, j].numpy(), 1)
+    for group in of_pattern.groups:
+        rows += group.rows.tolist()
+        for head, j in np.ndindex(group.blocks.shape[:2]):
+            np.add.at(times[head, group.rows[j]], group.blocks[head, j].numpy(), 1)
     assert sorted(rows) == list(range(pattern.num_blocks))
     return times
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.integers(0, 10**9))
-def test_parts_add_up_to_the_pattern(seed):
+def test_lists_add_up_to_the_pattern(seed):
     pattern, _ = random_pattern(np.random.default_rng(seed), heads=3, size=4)
     np.testing.assert_array_equal(rebuilt(pattern), pattern.times())
 
 
-def test_parts_of_the_default_pattern():
-    """Only the random blocks are copied; rows 1 and 62 have no band, their window is cut short."""
-    parts = split(bigbird_itc(64, 64, 3, 12))
-    assert parts.global_rows.tolist() == parts.shared.tolist() == [0, 63]
-    inner, edges = parts.groups
-    assert inner.rows.tolist() == list(range(2, 62))
-    assert inner.band == (-1, 3)
-    assert inner.rest.shape == (12, 60, 3)
-    assert (edges.rows.tolist(), edges.band, edges.rest.shape) == ([1, 62], None, (12, 2, 5))
+def test_lists_of_the_default_pattern():
+    """Rows beside a global block read one block fewer, for their window overlaps it."""
+    of_pattern = lists(bigbird_itc(64, 64, 3, 12))
+    assert of_pattern.global_rows.tolist() == [0, 63]
+    edges, inner = of_pattern.groups
+    assert (edges.rows.tolist(), edges.blocks.shape) == ([1, 62], (12, 2, 7))
+    assert (inner.rows.tolist(), inner.blocks.shape) == (list(range(2, 62)), (12, 60, 8))
 
 
 def test_a_row_that_reads_every_block_once_is_as_good_as_global():
-    parts = split(bigbird_itc(8, 64, 3, 12))
-    assert parts.global_rows.tolist() == [0, 2, 3, 4, 5, 7]
+    assert lists(bigbird_itc(8, 64, 3, 12)).global_rows.tolist() == [0, 2, 3, 4, 5, 7]
 
 
 @pytest.mark.parametrize("tokens", [1, 20, 100])
@@ -125,7 +117,7 @@ def test_fused_operator_gives_the_natural_log_sum_exp_of_scaled_scores(dtype):
     bias = torch.where(torch.rand(2, 3, 1, 70, generator=generator) < 0.3, merged.HIDDEN, 0.0)
     bias = bias.to(dtype)
     bias[0, 0] = merged.HIDDEN  # all keys of one list
-    out, lse = flash(q, k, v, bias, one_list=False)
+    out, lse = flash(q, k, v, bias)
     scores = q.double() @ k.double().mT / math.sqrt(8) + bias.double()
     tolerance = {torch.bfloat16: 0.03, torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
     exact = scores.logsumexp(-1, keepdim=True)
@@ -137,27 +129,24 @@ def test_fused_operator_gives_the_natural_log_sum_exp_of_scaled_scores(dtype):
     torch.testing.assert_close(out.double()[1], values, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("method", [Fused, Products])
-@pytest.mark.parametrize("one_list", [True, False])
-def test_gradients_of_some_keys_of_a_softmax(method, one_list):
-    """Given output and log-sum-exp over all keys, the gradients over the first 40 are theirs alone."""
+@pytest.mark.parametrize("method", [flash_gradients, product_gradients])
+@pytest.mark.parametrize("masked", [False, True])
+def test_gradients_from_the_log_sum_exp(method, masked):
+    """Against autograd of a softmax that is written out."""
     generator = torch.Generator().manual_seed(1)
     shape = {"generator": generator, "dtype": torch.float64}
-    q, grad = (torch.randn(1, 3, 5, 8, **shape) for _ in range(2))
-    lists = 1 if one_list else 3
-    k, v = (torch.randn(1, lists, 70, 8, **shape) for _ in range(2))
+    q, grad = (torch.randn(2, 3, 5, 8, **shape) for _ in range(2))
+    k, v = (torch.randn(2, 3, 70, 8, **shape) for _ in range(2))
+    bias = None
+    if masked:
+        hidden = torch.rand(2, 3, 1, 70, generator=generator) < 0.3
+        bias = torch.where(hidden, merged.HIDDEN, 0.0).double()
     leaves = [x.clone().requires_grad_() for x in (q, k, v)]
-    scores = leaves[0] @ leaves[1].mT / math.sqrt(8)
+    scores = leaves[0] @ leaves[1].mT / math.sqrt(8) + (0 if bias is None else bias)
     out = scores.softmax(-1) @ leaves[2]
     wanted = torch.autograd.grad(out, leaves, grad)
     lse = scores.logsumexp(-1, keepdim=True).detach()
-    gradients = method(grad, q, out.detach(), lse)
-    found_k, found_v = [], []
-    for some in (slice(0, 40), slice(40, 70)):
-        of_k, of_v = gradients.keys(k[:, :, some], v[:, :, some], None, one_list)
-        found_k.append(of_k.clone())
-        found_v.append(of_v.clone())
-    found = gradients.of_q, torch.cat(found_k, 2), torch.cat(found_v, 2)
+    found = method(grad, q, out.detach(), lse, k, v, bias)
     for a, b in zip(found, wanted, strict=True):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 

@@ -1,7 +1,8 @@
 """Cut the work of a pattern into chunks whose intermediates stay in the cache."""
 
-# G heads at hand, C heads of a chunk, R its query blocks, N blocks, S tokens in a block,
-# M key blocks of the rest, D any last dimension
+# G heads at hand, C heads of a chunk, R its query blocks, M key blocks that each of them reads,
+# N blocks, S tokens in a block, D any last dimension
+# X, Y: C and R, or 1 and C where all queries of a head read the same; L queries, K keys
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,73 +10,81 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.parts import Group, Parts
-from dna_bigbird.attention.backends.readers import Band, Everything, Reader, Rest, Shared
+from dna_bigbird.attention.backends.lists import Group, Lists
+from dna_bigbird.attention.backends.workspace import workspace
 
-MOST_TOKENS = 2048
-"""Queries of a chunk: with 192 keys each, 1.5 MB of scores in float32."""
+MOST_TOKENS = 512
+"""Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
 
 
 class Chunk(NamedTuple):
-    """Some rows of some heads: little enough for their intermediates to stay in the cache."""
+    """Some rows of some heads."""
 
     heads: slice
     rows: Tensor | slice
-    readers: list[Reader]
+    blocks: Tensor | None
+    """(C, R, M): what they read, numbered through the C heads; None if they read everything."""
 
-    @property
-    def is_global(self) -> bool:
-        """True if its queries read every key."""
-        return isinstance(self.readers[0], Everything)
+    def queries(self, x_GNSD: Tensor) -> Tensor:
+        """Return what belongs to the rows: (X, Y, L, D)."""
+        consecutive = isinstance(self.rows, slice)
+        some = x_GNSD[self.heads]
+        some = some[:, self.rows] if consecutive else some.index_select(1, self.rows)
+        return some.flatten(1, 2)[None] if self.blocks is None else some
 
-    def take(self, x_GNSD: Tensor) -> Tensor:
-        """Return the chunk's rows: (C, R, S, D); a view if they are consecutive."""
+    def put(self, into_GNSD: Tensor, values: Tensor) -> None:
+        """Write what belongs to the rows, in the shape that `queries` gives."""
+        some = into_GNSD[self.heads]
+        values = values.reshape(len(some), -1, *some.shape[2:])
         if isinstance(self.rows, slice):
-            return x_GNSD[self.heads, self.rows]
-        return x_GNSD[self.heads].index_select(1, self.rows)
-
-    def put(self, into_GNSD: Tensor, values_CRSD: Tensor) -> None:
-        """Write the chunk's rows."""
-        if isinstance(self.rows, slice):
-            into_GNSD[self.heads, self.rows] = values_CRSD
+            some[:, self.rows] = values
         else:
-            into_GNSD[self.heads].index_copy_(1, self.rows, values_CRSD)
+            some.index_copy_(1, self.rows, values)
+
+    def keys(self, x_GNSD: Tensor, name: str) -> Tensor:
+        """Return what the rows read: (X, Y, K, D), valid until this thread asks by that name again."""
+        some = x_GNSD[self.heads]
+        C, N, S, D = some.shape
+        if self.blocks is None:
+            return some.flatten(1, 2)[None]
+        taken = workspace(name, (self.blocks.numel(), S * D), some.dtype)
+        torch.index_select(some.view(C * N, S * D), 0, self.blocks.flatten(), out=taken)
+        return taken.view(C, self.blocks.shape[1], -1, D)
+
+    def give(self, total_GNSD: Tensor, grad: Tensor) -> None:
+        """Add the gradient of what `keys` returned."""
+        some = total_GNSD[self.heads]
+        C, N, S, D = some.shape
+        if self.blocks is None:
+            some += grad.view(some.shape)
+        else:
+            grad = grad.reshape(-1, S * D)
+            some.view(C * N, S * D).index_add_(0, self.blocks.flatten(), grad)
 
 
 def chunks(
-    parts: Parts, first_head: int, num_heads: int, num_blocks: int, block_size: int
+    of_pattern: Lists, first_head: int, num_heads: int, num_blocks: int, block_size: int
 ) -> Iterator[Chunk]:
     """Yield chunks that together hold every query block of some heads once.
 
     Args:
         first_head: Number of the first of these heads, counted through all sequences of a batch.
     """
-    if len(parts.global_rows):
-        yield Chunk(slice(0, num_heads), parts.global_rows, [Everything()])
+    if len(of_pattern.global_rows):
+        yield Chunk(slice(0, num_heads), of_pattern.global_rows, None)
     most_rows = max(1, MOST_TOKENS // block_size)
-    for group in parts.groups:
-        of_pattern = torch.arange(first_head, first_head + num_heads) % len(group.rest)
+    for group in of_pattern.groups:
+        in_pattern = torch.arange(first_head, first_head + num_heads) % len(group.blocks)
         heads_a_chunk = max(1, most_rows // len(group.rows))
         for first in range(0, num_heads, heads_a_chunk):
             heads = slice(first, min(first + heads_a_chunk, num_heads))
-            rest = group.rest.index_select(0, of_pattern[heads])
-            yield from _rows(group, rest, parts.shared, heads, num_blocks, most_rows)
+            blocks = group.blocks.index_select(0, in_pattern[heads])
+            blocks += num_blocks * torch.arange(len(blocks))[:, None, None]
+            yield from _rows(group, blocks, heads, most_rows)
 
 
-def _rows(
-    group: Group, rest: Tensor, shared: Tensor, heads: slice, num_blocks: int, most_rows: int
-) -> Iterator[Chunk]:
-    C, R, M = rest.shape
-    consecutive = int(group.rows[-1] - group.rows[0]) == R - 1
-    first_block = num_blocks * torch.arange(C)[:, None, None]
-    for a in range(0, R, most_rows):
-        n = min(most_rows, R - a)
-        begin = int(group.rows[a])
-        readers: list[Reader] = [Shared(shared)] if len(shared) else []
-        if group.band is not None:
-            readers.append(Band(begin + group.band[0], n, group.band[1]))
-        if M:
-            readers.append(Rest(rest[:, a : a + n] + first_block))
-        yield Chunk(
-            heads, slice(begin, begin + n) if consecutive else group.rows[a : a + n], readers
-        )
+def _rows(group: Group, blocks: Tensor, heads: slice, most_rows: int) -> Iterator[Chunk]:
+    for rows, some in zip(group.rows.split(most_rows), blocks.split(most_rows, 1), strict=True):
+        first, last = int(rows[0]), int(rows[-1])
+        consecutive = last - first + 1 == len(rows)
+        yield Chunk(heads, slice(first, last + 1) if consecutive else rows, some)

@@ -1,13 +1,12 @@
-"""One fused attention for each part of a pattern, merged by log-sum-exp; CPU.
+"""Lists of key blocks, copied and computed while they are in the cache; CPU.
 
-The keys of an ordinary query are split into those that all queries share, a band, and a rest
-(`parts.py`); only the rest is copied. Each part gives its output o_p and log-sum-exp l_p; with
-l = log Σ exp(l_p) the whole is Σ exp(l_p - l) o_p, one softmax over all keys. Backward, each part
-is differentiated with the *merged* output and l, which is exact: its weights exp(score - l) are
-those of the one softmax.
+As `gather`, but in chunks of a few query blocks: their keys, values and scores never leave the cache
+and are never all in memory (`chunks.py`). Threads take whole heads and wait for nobody
+(`workers.py`). The backward pass reads the keys again and computes the weights anew from the
+log-sum-exp of the scores.
 
-Everything runs in chunks of at most one head or so, whose intermediates stay in the cache
-(`chunks.py`), and threads share the heads (`workers.py`).
+The name is of the first form, which attended to the global, window and random keys apart and merged
+the three by their log-sum-exp. With everything in the cache one list is as fast or faster.
 """
 
 # B batch, H heads, T tokens, N blocks, S tokens in a block,
@@ -21,10 +20,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dna_bigbird.attention.backends.chunks import Chunk, chunks
-from dna_bigbird.attention.backends.flash import Fused, Products, flash
+from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.backends.fused import fused
-from dna_bigbird.attention.backends.parts import split
-from dna_bigbird.attention.backends.readers import Reader
+from dna_bigbird.attention.backends.lists import lists
 from dna_bigbird.attention.backends.workers import load, share_heads, store
 from dna_bigbird.attention.patterns import BlockPattern
 
@@ -98,13 +96,9 @@ def _merged(
         some = [load(x, heads, S, dtype) for x in (q, k, v)]
         some_bias = None if bias is None else load(bias, heads, S, dtype)
         some_out, some_lse = torch.empty_like(some[0]), torch.empty_like(some[0][..., :1])
-        for chunk in chunks(split(table), heads.start, len(some_out), table.num_blocks, S):
-            queries = chunk.take(some[0])
-            results = [
-                flash(queries, *_keys(chunk, reader, *some[1:], some_bias), reader.one_list)
-                for reader in chunk.readers
-            ]
-            for whole, part in zip((some_out, some_lse), _merge(results), strict=True):
+        for chunk in chunks(lists(table), heads.start, len(some_out), table.num_blocks, S):
+            found = flash(chunk.queries(some[0]), *_keys(chunk, *some[1:], some_bias))
+            for whole, part in zip((some_out, some_lse), found, strict=True):
                 chunk.put(whole, part)
         if bias is not None:
             some_out.masked_fill_(some_lse < HIDDEN / 2, 0.0)
@@ -139,13 +133,14 @@ def _merged_backward(
         if bias is not None:  # a query without keys gives zero whatever they are
             of_query[0] = of_query[0].masked_fill(of_query[3] < HIDDEN / 2, 0.0)
         dq, dk, dv = torch.empty_like(keys[0]), *map(torch.zeros_like, keys)
-        for chunk in chunks(split(table), heads.start, len(dq), table.num_blocks, S):
-            method = (Fused if chunk.is_global else Products)(*map(chunk.take, of_query))
-            for reader in chunk.readers:
-                taken = _keys(chunk, reader, *keys, some_bias)
-                for whole, part in zip((dk, dv), method.keys(*taken, reader.one_list), strict=True):
-                    reader.give(whole[chunk.heads], part)
-            chunk.put(dq, method.of_q)
+        for chunk in chunks(lists(table), heads.start, len(dq), table.num_blocks, S):
+            # The scores of global rows would not stay in the cache.
+            method = flash_gradients if chunk.blocks is None else product_gradients
+            queries = map(chunk.queries, of_query)
+            of_q, of_k, of_v = method(*queries, *_keys(chunk, *keys, some_bias))
+            chunk.put(dq, of_q)
+            chunk.give(dk, of_k)
+            chunk.give(dv, of_v)
         for whole, some in zip(gradients, (dq, dk, dv), strict=True):
             store(whole, heads, some)
 
@@ -189,20 +184,10 @@ def _bias(hidden_BT: Tensor | None, q_BHTD: Tensor) -> Tensor | None:
     return bias_BT[:, None, :, None].expand(B, H, T, 1)
 
 
-def _keys(chunk: Chunk, reader: Reader, k: Tensor, v: Tensor, bias: Tensor | None):
-    k, v = (reader.take(x[chunk.heads]) for x in (k, v))
+def _keys(chunk: Chunk, k: Tensor, v: Tensor, bias: Tensor | None):
+    """Return keys, values and bias of a chunk's queries; no bias where nothing is hidden."""
+    k, v = chunk.keys(k, "k"), chunk.keys(v, "v")
     if bias is None:
         return k, v, None
-    added = reader.take(bias[chunk.heads]).mT
+    added = chunk.keys(bias, "bias").mT
     return k, v, added if added.any() else None
-
-
-def _merge(results: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Return the output and log-sum-exp over the keys of all parts."""
-    if len(results) == 1:
-        return results[0]
-    lse = torch.logsumexp(torch.stack([part for _, part in results]), dim=0)
-    total = results[0][0] * (results[0][1] - lse).exp_()
-    for out, part in results[1:]:
-        total.addcmul_(out, (part - lse).exp_())
-    return total, lse
