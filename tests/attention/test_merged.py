@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.backends import chunks, merged
+from dna_bigbird.attention.backends import chunks, long_lists, merged
 from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.backends.lists import lists
+from dna_bigbird.attention.backends.long_lists import attend_long, long_gradients
 from dna_bigbird.attention.patterns import bigbird_itc
 from tests.attention.cases import excess, random_case, random_pattern, results
 
@@ -55,6 +56,15 @@ def test_the_cut_into_chunks_changes_nothing(tokens, monkeypatch):
     """Chunks of one block, of some rows of a head, of some heads."""
     monkeypatch.setattr(chunks, "MOST_TOKENS", tokens)
     for seed in range(300, 330):
+        case = random_case(seed)
+        assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
+
+
+@pytest.mark.parametrize("most", [0, 1 << 40])
+def test_both_ways_for_global_rows(most, monkeypatch):
+    """The kernel that keeps no scores, and products that do."""
+    monkeypatch.setattr(long_lists, "MOST_SCORES", most)
+    for seed in range(360, 390):
         case = random_case(seed)
         assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
 
@@ -109,17 +119,18 @@ def test_works_in_a_forked_process(threads):
     process.join()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
-def test_fused_operator_gives_the_natural_log_sum_exp_of_scaled_scores(dtype):
-    """A private operator: held to what `merged` needs of it, at an odd size and with a bias."""
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("method", [flash, attend_long])
+def test_output_and_natural_log_sum_exp_of_scaled_scores(method, dtype):
+    """At an odd size and with a bias; `flash` is a private operator of PyTorch."""
     generator = torch.Generator().manual_seed(0)
     q, k, v = (torch.randn(2, 3, n, 8, generator=generator).to(dtype) for n in (5, 70, 70))
     bias = torch.where(torch.rand(2, 3, 1, 70, generator=generator) < 0.3, merged.HIDDEN, 0.0)
     bias = bias.to(dtype)
     bias[0, 0] = merged.HIDDEN  # all keys of one list
-    out, lse = flash(q, k, v, bias)
+    out, lse = method(q, k, v, bias)
     scores = q.double() @ k.double().mT / math.sqrt(8) + bias.double()
-    tolerance = {torch.bfloat16: 0.03, torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
+    tolerance = {torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
     exact = scores.logsumexp(-1, keepdim=True)
     torch.testing.assert_close(lse.double()[0, 1:], exact[0, 1:], rtol=0, atol=tolerance)
     torch.testing.assert_close(lse.double()[1], exact[1], rtol=0, atol=tolerance)
@@ -129,7 +140,7 @@ def test_fused_operator_gives_the_natural_log_sum_exp_of_scaled_scores(dtype):
     torch.testing.assert_close(out.double()[1], values, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("method", [flash_gradients, product_gradients])
+@pytest.mark.parametrize("method", [flash_gradients, product_gradients, long_gradients])
 @pytest.mark.parametrize("masked", [False, True])
 def test_gradients_from_the_log_sum_exp(method, masked):
     """Against autograd of a softmax that is written out."""

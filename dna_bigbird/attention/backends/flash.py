@@ -1,7 +1,8 @@
 """Attention over lists of keys that also gives the log-sum-exp, and its gradients; CPU.
 
-PyTorch's own kernels, called below the public name, which keeps the log-sum-exp to itself. They are
-private: `tests/attention/test_merged.py` guards what is expected of them.
+By PyTorch's own kernel, called below the public name, which keeps the log-sum-exp to itself, or by
+matrix products, which are faster where the scores stay in the cache. The kernel is private:
+`tests/attention/test_merged.py` guards what is expected of it.
 """
 
 # X, Y any, L queries, K keys, D head dimension

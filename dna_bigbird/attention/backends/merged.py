@@ -20,9 +20,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dna_bigbird.attention.backends.chunks import Chunk, chunks
-from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
+from dna_bigbird.attention.backends.flash import flash, product_gradients
 from dna_bigbird.attention.backends.fused import fused
 from dna_bigbird.attention.backends.lists import lists
+from dna_bigbird.attention.backends.long_lists import attend_long, long_gradients
 from dna_bigbird.attention.backends.workers import load, share_heads, store
 from dna_bigbird.attention.patterns import BlockPattern
 
@@ -97,7 +98,8 @@ def _merged(
         some_bias = None if bias is None else load(bias, heads, S, dtype)
         some_out, some_lse = torch.empty_like(some[0]), torch.empty_like(some[0][..., :1])
         for chunk in chunks(lists(table), heads.start, len(some_out), table.num_blocks, S):
-            found = flash(chunk.queries(some[0]), *_keys(chunk, *some[1:], some_bias))
+            attend = attend_long if chunk.blocks is None else flash
+            found = attend(chunk.queries(some[0]), *_keys(chunk, *some[1:], some_bias))
             for whole, part in zip((some_out, some_lse), found, strict=True):
                 chunk.put(whole, part)
         if bias is not None:
@@ -134,8 +136,7 @@ def _merged_backward(
             of_query[0] = of_query[0].masked_fill(of_query[3] < HIDDEN / 2, 0.0)
         dq, dk, dv = torch.empty_like(keys[0]), *map(torch.zeros_like, keys)
         for chunk in chunks(lists(table), heads.start, len(dq), table.num_blocks, S):
-            # The scores of global rows would not stay in the cache.
-            method = flash_gradients if chunk.blocks is None else product_gradients
+            method = long_gradients if chunk.blocks is None else product_gradients
             queries = map(chunk.queries, of_query)
             of_q, of_k, of_v = method(*queries, *_keys(chunk, *keys, some_bias))
             chunk.put(dq, of_q)
