@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.backends import chunks, long_lists, merged
+from dna_bigbird.attention.backends import long_lists, merged
 from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.backends.lists import lists
 from dna_bigbird.attention.backends.long_lists import attend_long, long_gradients
@@ -54,7 +54,7 @@ def test_a_row_that_reads_every_block_once_is_as_good_as_global():
 @pytest.mark.parametrize("tokens", [1, 20, 100])
 def test_the_cut_into_chunks_changes_nothing(tokens, monkeypatch):
     """Chunks of one block, of some rows of a head, of some heads."""
-    monkeypatch.setattr(chunks, "MOST_TOKENS", tokens)
+    monkeypatch.setattr(merged, "MOST_TOKENS", tokens)
     for seed in range(300, 330):
         case = random_case(seed)
         assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
@@ -70,7 +70,9 @@ def test_both_ways_for_global_rows(most, monkeypatch):
 
 
 @pytest.fixture(params=[2, 3, 5])
-def threads(request):
+def threads(request, monkeypatch):
+    """So many threads, which share heads however little there is to do."""
+    monkeypatch.setattr(merged, "FEW_SCORES", 0)
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
     yield request.param
@@ -84,7 +86,9 @@ def test_threads_share_the_heads_and_change_nothing(threads):
     assert torch.get_num_threads() == threads
 
 
-def test_results_do_not_depend_on_the_number_of_threads():
+@pytest.mark.parametrize("few", [0, 1 << 40])
+def test_results_do_not_depend_on_the_number_of_threads(few, monkeypatch):
+    monkeypatch.setattr(merged, "FEW_SCORES", few)
     pattern = bigbird_itc(20, 8, 2, 6)
     q, k, v = torch.randn(3, 2, 6, 160, 8, generator=torch.Generator().manual_seed(0)).unbind()
     before = torch.get_num_threads()

@@ -13,9 +13,6 @@ from torch import Tensor
 from dna_bigbird.attention.backends.lists import Group, Lists
 from dna_bigbird.attention.backends.workspace import workspace
 
-MOST_TOKENS = 512
-"""Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
-
 
 class Chunk(NamedTuple):
     """Some rows of some heads."""
@@ -63,16 +60,16 @@ class Chunk(NamedTuple):
 
 
 def chunks(
-    of_pattern: Lists, first_head: int, num_heads: int, num_blocks: int, block_size: int
+    of_pattern: Lists, first_head: int, num_heads: int, num_blocks: int, most_rows: int
 ) -> Iterator[Chunk]:
     """Yield chunks that together hold every query block of some heads once.
 
     Args:
         first_head: Number of the first of these heads, counted through all sequences of a batch.
+        most_rows: Query blocks of a chunk, not counting those that read everything.
     """
     if len(of_pattern.global_rows):
         yield Chunk(slice(0, num_heads), of_pattern.global_rows, None)
-    most_rows = max(1, MOST_TOKENS // block_size)
     for group in of_pattern.groups:
         in_pattern = torch.arange(first_head, first_head + num_heads) % len(group.blocks)
         heads_a_chunk = max(1, most_rows // len(group.rows))

@@ -31,6 +31,11 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 HIDDEN = -1e30
 """Added to the score of a hidden key. Finite: minus infinity gives NaN where all keys are hidden."""
 
+MOST_TOKENS = 512
+"""Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
+FEW_SCORES = 1 << 23
+"""Below, threads do not share the heads but each operation: 1,024 tokens of 12 heads, for example."""
+
 # An operator takes numbers and tensors only, so it is given the number of its pattern.
 _numbers: weakref.WeakKeyDictionary[BlockPattern, int] = weakref.WeakKeyDictionary()
 _patterns: weakref.WeakValueDictionary[int, BlockPattern] = weakref.WeakValueDictionary()
@@ -88,6 +93,7 @@ def _merged(
     """Return the output (B, H, T, D) and the log-sum-exp of the scores (B, H, T)."""
     table, dtype = _patterns[pattern], _precise(q.dtype)
     S, H = table.block_size, q.shape[1]
+    apart, most_rows = _sharing(q, table)
     # In memory as (B, T, H, D), which the projection after it wants.
     out = torch.empty_like(q.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
     lse = torch.empty(q.shape[:3], dtype=dtype)
@@ -97,7 +103,7 @@ def _merged(
         some = [load(x, heads, S, dtype) for x in (q, k, v)]
         some_bias = None if bias is None else load(bias, heads, S, dtype)
         some_out, some_lse = torch.empty_like(some[0]), torch.empty_like(some[0][..., :1])
-        for chunk in chunks(lists(table), heads.start, len(some_out), table.num_blocks, S):
+        for chunk in chunks(lists(table), heads.start, len(some_out), table.num_blocks, most_rows):
             attend = attend_long if chunk.blocks is None else flash
             found = attend(chunk.queries(some[0]), *_keys(chunk, *some[1:], some_bias))
             for whole, part in zip((some_out, some_lse), found, strict=True):
@@ -107,7 +113,7 @@ def _merged(
         store(out, heads, some_out)
         store(lse[..., None], heads, some_lse)
 
-    share_heads(attend_heads, q.shape[0] * H)
+    share_heads(attend_heads, q.shape[0] * H, apart=apart)
     return out, lse
 
 
@@ -125,6 +131,7 @@ def _merged_backward(
     """Return the gradients of q, k and v."""
     table, dtype = _patterns[pattern], _precise(q.dtype)
     S = table.block_size
+    apart, most_rows = _sharing(q, table)
     bias = _bias(hidden, q)
     gradients = tuple(torch.empty_like(q, memory_format=torch.contiguous_format) for _ in range(3))
 
@@ -135,7 +142,7 @@ def _merged_backward(
         if bias is not None:  # a query without keys gives zero whatever they are
             of_query[0] = of_query[0].masked_fill(of_query[3] < HIDDEN / 2, 0.0)
         dq, dk, dv = torch.empty_like(keys[0]), *map(torch.zeros_like, keys)
-        for chunk in chunks(lists(table), heads.start, len(dq), table.num_blocks, S):
+        for chunk in chunks(lists(table), heads.start, len(dq), table.num_blocks, most_rows):
             method = long_gradients if chunk.blocks is None else product_gradients
             queries = map(chunk.queries, of_query)
             of_q, of_k, of_v = method(*queries, *_keys(chunk, *keys, some_bias))
@@ -145,7 +152,7 @@ def _merged_backward(
         for whole, some in zip(gradients, (dq, dk, dv), strict=True):
             store(whole, heads, some)
 
-    share_heads(differentiate_heads, q.shape[0] * q.shape[1])
+    share_heads(differentiate_heads, q.shape[0] * q.shape[1], apart=apart)
     return gradients
 
 
@@ -170,6 +177,14 @@ def _backward(ctx, grad: Tensor, _):
 
 
 _merged.register_autograd(_backward, setup_context=_save)
+
+
+def _sharing(q_BHTD: Tensor, pattern: BlockPattern) -> tuple[bool, int]:
+    """Return whether threads take heads, and how many query blocks make a chunk."""
+    B, H, T, _ = q_BHTD.shape
+    apart = B * H * T * pattern.key_blocks.shape[2] * pattern.block_size >= FEW_SCORES
+    tokens = MOST_TOKENS if apart else MOST_TOKENS * torch.get_num_threads()
+    return apart, max(1, tokens // pattern.block_size)
 
 
 def _precise(dtype: torch.dtype) -> torch.dtype:
