@@ -176,3 +176,28 @@ def test_training_learns_a_copy_task(inputs):
 def test_a_classifier_needs_labels():
     with pytest.raises(ValueError, match="at least one label, got 0"):
         SequenceClassifier(CONFIG, 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [
+        ({"num_layers": 12, "num_heads": 12, "hidden_size": 768, "ffn_size": 3072}, 128_112_824),
+        ({"num_layers": 24, "num_heads": 16, "hidden_size": 1024, "ffn_size": 4096}, 360_228_024),
+    ],
+    ids=["base", "large"],
+)
+def test_paper_sizes_have_as_many_parameters_as_the_library(size, count):
+    """Counted without memory for them; vocabulary, positions and block are the published ones."""
+    transformers = pytest.importorskip("transformers")
+    with torch.device("meta"):
+        ours = PretrainingModel(EncoderConfig(vocab_size=50358, **size))
+        theirs = transformers.BigBirdForPreTraining(
+            transformers.BigBirdConfig(
+                num_hidden_layers=size["num_layers"],
+                num_attention_heads=size["num_heads"],
+                hidden_size=size["hidden_size"],
+                intermediate_size=size["ffn_size"],
+            )
+        )
+    for model in (ours, theirs):
+        assert sum(parameter.numel() for parameter in model.parameters()) == count
