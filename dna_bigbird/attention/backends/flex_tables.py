@@ -11,7 +11,8 @@ from torch import Tensor
 
 from dna_bigbird.attention.patterns import BlockPattern
 
-PLACES = 16
+KEY_PLACES = 16
+READER_PLACES = 32
 
 
 class Lists(NamedTuple):
@@ -50,7 +51,7 @@ def tables(pattern: BlockPattern, device: torch.device, backward: bool) -> Table
     head, row, slot = np.nonzero(distinct >= 0)
     column = distinct[head, row, slot]
     whole_rows = np.broadcast_to(pattern.is_global, distinct.shape[:2])
-    keys = _lists(head, row, column, whole_rows, device)
+    keys = _lists(head, row, column, whole_rows, KEY_PLACES, device)
     queries = _readers(head, row, column, pattern, device) if backward else None
     return Tables(keys, queries, _repeats(distinct, counts, device))
 
@@ -86,17 +87,23 @@ def _readers(
         np.concatenate([column[few], few_column.repeat(len(global_rows))]),
         np.concatenate([row[few], np.tile(global_rows, len(few_column))]),
         whole,
+        READER_PLACES,
         device,
     )
 
 
 def _lists(
-    head: np.ndarray, line: np.ndarray, other: np.ndarray, whole: np.ndarray, device: torch.device
+    head: np.ndarray,
+    line: np.ndarray,
+    other: np.ndarray,
+    whole: np.ndarray,
+    places: int,
+    device: torch.device,
 ) -> Lists:
     """Build the lists of (head, line, other); `whole` (H, N) marks lines that list everything.
 
     torch.compile makes a kernel of its own for a size of 1 and for each overlapping stride, so there
-    are at least two lines, and 16 places a line or a multiple. Lists are ascending: a kernel that
+    are at least two lines, and `places` in each or a multiple. Lists are ascending: a kernel that
     stops after as many tokens as there are must have met the ragged block last.
     """
     heads, blocks = whole.shape
@@ -105,7 +112,7 @@ def _lists(
     order = np.lexsort((other, flat))
     num = np.bincount(flat, minlength=heads * lines)
     place = np.arange(len(flat)) - (num.cumsum() - num)[flat[order]]
-    most = PLACES * max(-(-int(num.max(initial=0)) // PLACES), 1)
+    most = places * max(-(-int(num.max(initial=0)) // places), 1)
     # The CPU kernel wants a width of all blocks, though it reads only what is listed: an
     # overlapping view costs nothing. The tail keeps its last row inside the storage.
     listed = np.zeros(heads * lines * most + lines, dtype=np.int32)
@@ -121,7 +128,8 @@ def _lists(
         .to(device)
         .as_strided((1, heads, lines, width), (heads * lines * most, lines * most, most, 1)),
     )
-    return Lists(*map(_fixed, lists))
+    fixed = [(0, 1)] * 3 + [(0, 1) if device.type == "cpu" else (0, 1, 3)]
+    return Lists(*map(_fix, lists, fixed))
 
 
 def _repeats(
@@ -140,12 +148,11 @@ def _repeats(
     log_times = np.zeros(block.shape, dtype=np.float32)
     block[line, row] = distinct[head, row, slot]
     log_times[line, row] = np.log(counts[head, row, slot])
-    return _fixed(torch.from_numpy(block).to(device)), _fixed(
-        torch.from_numpy(log_times).to(device)
-    )
+    block, log_times = (_fix(torch.from_numpy(x).to(device), (0,)) for x in (block, log_times))
+    return block, log_times
 
 
-def _fixed(x: Tensor) -> Tensor:
-    """Tell torch.compile that all sizes but numbers of blocks stay: 12 heads are not 12 blocks."""
-    torch._dynamo.mark_static(x, [0, 1] if x.dim() > 2 else [0])
+def _fix(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Tell torch.compile which sizes never change, or it takes 12 heads and 12 blocks for one."""
+    torch._dynamo.mark_static(x, sizes)
     return x
