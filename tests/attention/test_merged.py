@@ -70,9 +70,7 @@ def test_both_ways_for_global_rows(most, monkeypatch):
 
 
 @pytest.fixture(params=[2, 3, 5])
-def threads(request, monkeypatch):
-    """So many threads, which share heads however little there is to do."""
-    monkeypatch.setattr(merged, "FEW_SCORES", 0)
+def threads(request):
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
     yield request.param

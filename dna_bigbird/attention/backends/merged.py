@@ -34,7 +34,7 @@ HIDDEN = -1e30
 MOST_TOKENS = 512
 """Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
 FEW_SCORES = 1 << 23
-"""Below, threads do not share the heads but each operation: 1,024 tokens of 12 heads, for example."""
+"""For less, chunks are larger, for starting an operation costs too: 1,024 tokens of 12 heads."""
 
 # An operator takes numbers and tensors only, so it is given the number of its pattern.
 _numbers: weakref.WeakKeyDictionary[BlockPattern, int] = weakref.WeakKeyDictionary()
@@ -93,7 +93,7 @@ def _merged(
     """Return the output (B, H, T, D) and the log-sum-exp of the scores (B, H, T)."""
     table, dtype = _patterns[pattern], _precise(q.dtype)
     S, H = table.block_size, q.shape[1]
-    apart, most_rows = _sharing(q, table)
+    most_rows = _most_rows(q, table)
     # In memory as (B, T, H, D), which the projection after it wants.
     out = torch.empty_like(q.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
     lse = torch.empty(q.shape[:3], dtype=dtype)
@@ -113,7 +113,7 @@ def _merged(
         store(out, heads, some_out)
         store(lse[..., None], heads, some_lse)
 
-    share_heads(attend_heads, q.shape[0] * H, apart=apart)
+    share_heads(attend_heads, q.shape[0] * H)
     return out, lse
 
 
@@ -131,7 +131,7 @@ def _merged_backward(
     """Return the gradients of q, k and v."""
     table, dtype = _patterns[pattern], _precise(q.dtype)
     S = table.block_size
-    apart, most_rows = _sharing(q, table)
+    most_rows = _most_rows(q, table)
     bias = _bias(hidden, q)
     gradients = tuple(torch.empty_like(q, memory_format=torch.contiguous_format) for _ in range(3))
 
@@ -152,7 +152,7 @@ def _merged_backward(
         for whole, some in zip(gradients, (dq, dk, dv), strict=True):
             store(whole, heads, some)
 
-    share_heads(differentiate_heads, q.shape[0] * q.shape[1], apart=apart)
+    share_heads(differentiate_heads, q.shape[0] * q.shape[1])
     return gradients
 
 
@@ -179,12 +179,12 @@ def _backward(ctx, grad: Tensor, _):
 _merged.register_autograd(_backward, setup_context=_save)
 
 
-def _sharing(q_BHTD: Tensor, pattern: BlockPattern) -> tuple[bool, int]:
-    """Return whether threads take heads, and how many query blocks make a chunk."""
+def _most_rows(q_BHTD: Tensor, pattern: BlockPattern) -> int:
+    """Return how many query blocks make a chunk."""
     B, H, T, _ = q_BHTD.shape
-    apart = B * H * T * pattern.key_blocks.shape[2] * pattern.block_size >= FEW_SCORES
-    tokens = MOST_TOKENS if apart else MOST_TOKENS * torch.get_num_threads()
-    return apart, max(1, tokens // pattern.block_size)
+    num_scores = B * H * T * pattern.key_blocks.shape[2] * pattern.block_size
+    tokens = MOST_TOKENS if num_scores >= FEW_SCORES else 4 * MOST_TOKENS
+    return max(1, tokens // pattern.block_size)
 
 
 def _precise(dtype: torch.dtype) -> torch.dtype:

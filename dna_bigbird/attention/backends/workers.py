@@ -48,22 +48,17 @@ def store(into_BHTD: Tensor, heads: slice, values_CNSD: Tensor) -> None:
         first += count
 
 
-def share_heads(task: Callable[[slice], None], num_heads: int, *, apart: bool) -> None:
+def share_heads(task: Callable[[slice], None], num_heads: int) -> None:
     """Call `task` with slices that together are all heads, on all of PyTorch's threads.
 
     The task runs without autograd and outside of autocast.
-
-    Args:
-        apart: Whether threads take heads; else one call does all, in which PyTorch shares each
-            operation. Better for little work: PyTorch's own threads stay awake for some
-            milliseconds after an operation and hold up others for that time.
 
     Raises:
         Exception: What a task raised.
     """
     threads = torch.get_num_threads()
     run = functools.partial(_run, task, torch.is_inference_mode_enabled())
-    if threads == 1 or not apart:
+    if threads == 1:
         run(slice(0, num_heads))
         return
     heads_a_task = math.ceil(num_heads / (TASKS_A_THREAD * threads))
