@@ -11,6 +11,8 @@ from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.patterns import BlockPattern
 
 BACKENDS = {"dense": dense, "gather": gather, "merged": merged, "flex": flex}
+MERGED_FROM = 1024
+"""Tokens from which 'auto' takes 'merged' on a CPU."""
 
 
 @torch.compiler.disable
@@ -30,8 +32,8 @@ def attend(
         pattern: For ceil(length / block_size) blocks and as many heads.
         key_padding_mask: (batch, length), True = padding, anywhere in the sequence.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
-        backend: A name in `BACKENDS`, or 'auto': 'merged' on a CPU, 'gather' elsewhere, with
-            dropout, and for float16. The choice never changes the function; a named backend that
+        backend: A name in `BACKENDS`, or 'auto': 'merged' on a CPU from 1,024 tokens on, 'gather'
+            below, elsewhere, with dropout, and for float16. The choice never changes the function; a named backend that
             cannot do what is asked is an error.
 
     Returns:
@@ -77,4 +79,5 @@ def attend(
 def _fastest(q: Tensor, dropout_p: float) -> str:
     """Return the backend of 'auto' (docs/attention.md has the measurements)."""
     can_merge = q.device.type == "cpu" and q.dtype in MERGED_DTYPES and not dropout_p
-    return "merged" if can_merge else "gather"
+    # Its threads disturb PyTorch's own, which a short sequence is not worth.
+    return "merged" if can_merge and q.shape[2] >= MERGED_FROM else "gather"

@@ -1,5 +1,6 @@
 """Backends against an oracle written with loops, and against each other."""
 
+import importlib
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
 
+attend_module = importlib.import_module("dna_bigbird.attention.attend")
 BACKENDS = ("dense", "gather", "merged")
 SPARSE = ("gather", "merged")
 # Repeats, empty slots in the middle, a query block with other width, no ITC structure at all.
@@ -183,6 +185,26 @@ def test_dropout_keeps_the_mean(backend):
     assert not torch.equal(runs[0], runs[1])
     spread = torch.stack(runs).std(dim=0)
     assert ((torch.stack(runs).mean(dim=0) - exact).abs() < 6 * spread / 20).all()
+
+
+@pytest.mark.parametrize(
+    ("length", "dtype", "dropout_p", "expected"),
+    [
+        (1024, torch.float32, 0.0, "merged"),
+        (1024, torch.bfloat16, 0.0, "merged"),
+        (1023, torch.float32, 0.0, "gather"),
+        (1024, torch.float16, 0.0, "gather"),
+        (1024, torch.float32, 0.1, "gather"),
+    ],
+)
+def test_rule_of_auto(length, dtype, dropout_p, expected, monkeypatch):
+    """As docs/attention.md states it."""
+    taken = []
+    for name in BACKENDS:
+        monkeypatch.setitem(attend_module.BACKENDS, name, lambda *_, name=name: taken.append(name))
+    q = torch.zeros(1, 2, length, 8, dtype=dtype)
+    attend(q, q, q, bigbird_itc(16, 64, 3, 2), None, dropout_p)
+    assert taken == [expected]
 
 
 def test_auto_never_changes_the_function():
