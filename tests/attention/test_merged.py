@@ -164,15 +164,6 @@ def test_gradients_from_the_log_sum_exp(method, masked):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 
 
-def test_operator_is_well_formed_for_the_compiler():
-    """Schema, fake tensors and autograd registration, by PyTorch's own checks."""
-    pattern = bigbird_itc(9, 4, 1, 2)
-    q, k, v = (torch.randn(1, 2, 36, 8, requires_grad=True) for _ in range(3))
-    attend(q, k, v, pattern, backend="merged")  # the pattern gets its number
-    number = merged._number(pattern)
-    torch.library.opcheck(torch.ops.dna_bigbird.merged.default, (q, k, v, None, number))
-
-
 @pytest.mark.parametrize(
     ("dtype", "dropout_p", "message"),
     [

@@ -12,9 +12,6 @@ the three by their log-sum-exp. With everything in the cache one list is as fast
 # B batch, H heads, T tokens, N blocks, S tokens in a block,
 # C heads of a chunk, R its query blocks, D head dimension
 
-import itertools
-import weakref
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -35,11 +32,6 @@ MOST_TOKENS = 512
 """Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
 FEW_SCORES = 1 << 23
 """For less, chunks are larger, for starting an operation costs too: 1,024 tokens of 12 heads."""
-
-# An operator takes numbers and tensors only, so it is given the number of its pattern.
-_numbers: weakref.WeakKeyDictionary[BlockPattern, int] = weakref.WeakKeyDictionary()
-_patterns: weakref.WeakValueDictionary[int, BlockPattern] = weakref.WeakValueDictionary()
-_next_number = itertools.count()
 
 
 def merged(
@@ -75,23 +67,28 @@ def merged(
         if hidden_BT is None:
             hidden_BT = torch.zeros(B, T, dtype=torch.bool)
         hidden_BT = F.pad(hidden_BT, (0, ragged), value=True)
-    return _merged(q, k, v, hidden_BT, _number(pattern))[0][:, :, :T]
+    return _Merged.apply(q, k, v, hidden_BT, pattern)[:, :, :T]
 
 
-def _number(pattern: BlockPattern) -> int:
-    if pattern not in _numbers:
-        _numbers[pattern] = next(_next_number)
-        _patterns[_numbers[pattern]] = pattern
-    return _numbers[pattern]
+class _Merged(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, table: BlockPattern):
+        out, lse = _attend(q, k, v, hidden, table)
+        ctx.table = table
+        ctx.save_for_backward(q, k, v, hidden, out, lse)
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad: Tensor):
+        return *_differentiate(grad, *ctx.saved_tensors, ctx.table), None, None
 
 
-# An operator is one opaque node for torch.compile, whatever the pattern.
-@torch.library.custom_op("dna_bigbird::merged", mutates_args=(), device_types="cpu")
-def _merged(
-    q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, pattern: int
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, table: BlockPattern
 ) -> tuple[Tensor, Tensor]:
     """Return the output (B, H, T, D) and the log-sum-exp of the scores (B, H, T)."""
-    table, dtype = _patterns[pattern], _precise(q.dtype)
+    dtype = torch.promote_types(q.dtype, torch.float32)
     S, H = table.block_size, q.shape[1]
     most_rows = _most_rows(q, table)
     # In memory as (B, T, H, D), which the projection after it wants.
@@ -104,8 +101,8 @@ def _merged(
         some_bias = None if bias is None else load(bias, heads, S, dtype)
         some_out, some_lse = torch.empty_like(some[0]), torch.empty_like(some[0][..., :1])
         for chunk in chunks(lists(table), heads.start, len(some_out), table.num_blocks, most_rows):
-            attend = attend_long if chunk.blocks is None else flash
-            found = attend(chunk.queries(some[0]), *_keys(chunk, *some[1:], some_bias))
+            method = attend_long if chunk.blocks is None else flash
+            found = method(chunk.queries(some[0]), *_keys(chunk, *some[1:], some_bias))
             for whole, part in zip((some_out, some_lse), found, strict=True):
                 chunk.put(whole, part)
         if bias is not None:
@@ -117,8 +114,7 @@ def _merged(
     return out, lse
 
 
-@torch.library.custom_op("dna_bigbird::merged_backward", mutates_args=(), device_types="cpu")
-def _merged_backward(
+def _differentiate(
     grad: Tensor,
     q: Tensor,
     k: Tensor,
@@ -126,10 +122,10 @@ def _merged_backward(
     hidden: Tensor | None,
     out: Tensor,
     lse: Tensor,
-    pattern: int,
+    table: BlockPattern,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of q, k and v."""
-    table, dtype = _patterns[pattern], _precise(q.dtype)
+    dtype = torch.promote_types(q.dtype, torch.float32)
     S = table.block_size
     most_rows = _most_rows(q, table)
     bias = _bias(hidden, q)
@@ -156,29 +152,6 @@ def _merged_backward(
     return gradients
 
 
-@_merged.register_fake
-def _(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, pattern: int):
-    out = torch.empty_like(q.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
-    return out, q.new_empty(q.shape[:3], dtype=_precise(q.dtype))
-
-
-@_merged_backward.register_fake
-def _(grad, q, k, v, hidden, out, lse, pattern):
-    return tuple(torch.empty_like(q, memory_format=torch.contiguous_format) for _ in range(3))
-
-
-def _save(ctx, inputs, output) -> None:
-    *tensors, ctx.pattern = inputs
-    ctx.save_for_backward(*tensors, *output)
-
-
-def _backward(ctx, grad: Tensor, _):
-    return *_merged_backward(grad, *ctx.saved_tensors, ctx.pattern), None, None
-
-
-_merged.register_autograd(_backward, setup_context=_save)
-
-
 def _most_rows(q_BHTD: Tensor, pattern: BlockPattern) -> int:
     """Return how many query blocks make a chunk."""
     B, H, T, _ = q_BHTD.shape
@@ -187,16 +160,14 @@ def _most_rows(q_BHTD: Tensor, pattern: BlockPattern) -> int:
     return max(1, tokens // pattern.block_size)
 
 
-def _precise(dtype: torch.dtype) -> torch.dtype:
-    return torch.promote_types(dtype, torch.float32)
-
-
 def _bias(hidden_BT: Tensor | None, q_BHTD: Tensor) -> Tensor | None:
     """Return what to add to the scores of each key (B, H, T, 1); None if nothing is hidden."""
     if hidden_BT is None or not hidden_BT.any():
         return None
     B, H, T, _ = q_BHTD.shape
-    bias_BT = torch.zeros(B, T, dtype=_precise(q_BHTD.dtype)).masked_fill_(hidden_BT, HIDDEN)
+    bias_BT = torch.zeros(
+        B, T, dtype=torch.promote_types(q_BHTD.dtype, torch.float32)
+    ).masked_fill_(hidden_BT, HIDDEN)
     return bias_BT[:, None, :, None].expand(B, H, T, 1)
 
 
