@@ -33,8 +33,8 @@ def attend(
         key_padding_mask: (batch, length), True = padding, anywhere in the sequence.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
         backend: A name in `BACKENDS`, or 'auto': 'merged' on a CPU from 1,024 tokens on, 'gather'
-            below, elsewhere, with dropout, and for float16. The choice never changes the function; a named backend that
-            cannot do what is asked is an error.
+            below, elsewhere, with dropout, and for float16. The choice never changes the function;
+            a named backend that cannot do what is asked is an error.
 
     Returns:
         (batch, heads, length, head_dim); zero for a query that sees no key. Under autocast in

@@ -1,5 +1,6 @@
-"""PyTorch's fused attention, with queries that see no key defined as zero."""
+"""What the sparse backends share: whole blocks, and PyTorch's fused attention."""
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -18,3 +19,17 @@ def fused(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, dropout_p: flo
     visible = ~hidden | nothing_seen
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=dropout_p)
     return out.masked_fill(nothing_seen, 0.0)
+
+
+def whole_blocks(
+    q: Tensor, k: Tensor, v: Tensor, hidden_BT: Tensor | None, num_tokens: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Return q, k, v (batch, heads, tokens, head_dim) and padding, lengthened by hidden tokens."""
+    B, _, T, _ = q.shape
+    missing = num_tokens - T
+    if not missing:
+        return q, k, v, hidden_BT
+    if hidden_BT is None:
+        hidden_BT = torch.zeros(B, T, dtype=torch.bool, device=q.device)
+    q, k, v = (F.pad(x, (0, 0, 0, missing)) for x in (q, k, v))
+    return q, k, v, F.pad(hidden_BT, (0, missing), value=True)

@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.fused import fused
+from dna_bigbird.attention.backends.fused import fused, whole_blocks
+from dna_bigbird.attention.backends.lists import lists
 from dna_bigbird.attention.patterns import BlockPattern
 
 
@@ -34,17 +35,13 @@ class _Plan(NamedTuple):
 @torch.inference_mode(False)  # kept for training too, whoever asks first
 def _plan(pattern: BlockPattern, device: torch.device) -> _Plan:
     """Turn a pattern into index tensors, once per pattern and device."""
-    table = torch.from_numpy(pattern.key_blocks.copy())
-    H, N, _ = table.shape
-    widths = (table[0] >= 0).sum(dim=1)  # 0 marks the global rows
+    H, N, _ = pattern.key_blocks.shape
+    of_pattern = lists(pattern)
     results: list[_Rows] = []
     piece_of_row = torch.zeros(N, 2, dtype=torch.long)
-    global_rows = torch.nonzero(widths == 0).squeeze(1)
+    global_rows = of_pattern.global_rows
     piece_of_row[global_rows, 1] = torch.arange(len(global_rows))
-    for width in widths[widths > 0].unique().tolist():
-        rows = torch.nonzero(widths == width).squeeze(1)
-        blocks = table[:, rows]
-        blocks = blocks[blocks >= 0].view(H, len(rows), width)
+    for rows, blocks in of_pattern.groups:
         sources = (blocks + N * torch.arange(H)[:, None, None]).flatten()
         counts = torch.bincount(sources, minlength=H * N)
         results.append(
@@ -113,19 +110,13 @@ def gather(
     dropout_p: float,
 ) -> Tensor:
     """Backend `gather`, O(length) in time and memory; see `attend` for the arguments."""
-    q, k, v, hidden_BT = q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT
-    B, H, T, D = q.shape
-    S, N = pattern.block_size, pattern.num_blocks
-    ragged = N * S - T
-    if ragged and not pattern.covers_everything:
-        q, k, v = (F.pad(x, (0, 0, 0, ragged)) for x in (q, k, v))
-        if hidden_BT is None:
-            hidden_BT = torch.zeros(B, T, dtype=torch.bool, device=q.device)
-        hidden_BT = F.pad(hidden_BT, (0, ragged), value=True)
-    hidden_B11T = None if hidden_BT is None else hidden_BT[:, None, None, :]
     if pattern.covers_everything:
-        return fused(q, k, v, hidden_B11T, dropout_p)
-
+        hidden = None if key_padding_mask_BT is None else key_padding_mask_BT[:, None, None, :]
+        return fused(q_BHTD, k_BHTD, v_BHTD, hidden, dropout_p)
+    S, N = pattern.block_size, pattern.num_blocks
+    q, k, v, hidden_BT = whole_blocks(q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT, N * S)
+    hidden_B11T = None if hidden_BT is None else hidden_BT[:, None, None, :]
+    B, H, _, D = q.shape
     plan = _plan(pattern, q.device)
     q_BHNSD = q.reshape(B, H, N, S, D)
     global_q = q_BHNSD.index_select(2, plan.global_rows).reshape(B, H, -1, D)
@@ -142,4 +133,4 @@ def gather(
         out = fused(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
         results.append(out.reshape(B, H, R, S, D))
     ordered = torch.cat([results[i][:, :, a:b] for i, a, b in plan.pieces], dim=2)
-    return ordered.reshape(B, H, N * S, D)[:, :, :T]
+    return ordered.reshape(B, H, N * S, D)[:, :, : q_BHTD.shape[2]]

@@ -13,12 +13,11 @@ the three by their log-sum-exp. With everything in the cache one list is as fast
 # C heads of a chunk, R its query blocks, D head dimension
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from dna_bigbird.attention.backends.chunks import Chunk, chunks
 from dna_bigbird.attention.backends.flash import flash, product_gradients
-from dna_bigbird.attention.backends.fused import fused
+from dna_bigbird.attention.backends.fused import fused, whole_blocks
 from dna_bigbird.attention.backends.lists import lists
 from dna_bigbird.attention.backends.long_lists import attend_long, long_gradients
 from dna_bigbird.attention.backends.workers import load, share_heads, store
@@ -60,14 +59,11 @@ def merged(
     if pattern.covers_everything:
         hidden = None if key_padding_mask_BT is None else key_padding_mask_BT[:, None, None, :]
         return fused(q_BHTD, k_BHTD, v_BHTD, hidden, 0.0)
-    B, _, T, _ = q_BHTD.shape
-    q, k, v, hidden_BT = q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT
-    if ragged := pattern.num_blocks * pattern.block_size - T:
-        q, k, v = (F.pad(x, (0, 0, 0, ragged)) for x in (q, k, v))
-        if hidden_BT is None:
-            hidden_BT = torch.zeros(B, T, dtype=torch.bool)
-        hidden_BT = F.pad(hidden_BT, (0, ragged), value=True)
-    return _Merged.apply(q, k, v, hidden_BT, pattern)[:, :, :T]
+    T = q_BHTD.shape[2]
+    whole = whole_blocks(
+        q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT, pattern.num_blocks * pattern.block_size
+    )
+    return _Merged.apply(*whole, pattern)[:, :, :T]
 
 
 class _Merged(torch.autograd.Function):

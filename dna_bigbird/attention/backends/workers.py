@@ -77,7 +77,7 @@ def _run(task: Callable[[slice], None], inference: bool, heads: slice) -> None:
         task(heads)
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=8)
 def _pool(threads: int, workers: int) -> ThreadPoolExecutor:
     """Return the workers; together they have `threads` threads."""
 
