@@ -29,8 +29,6 @@ HIDDEN = -1e30
 
 MOST_TOKENS = 512
 """Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
-FEW_SCORES = 1 << 23
-"""For less, chunks are larger, for starting an operation costs too: 1,024 tokens of 12 heads."""
 
 
 def merged(
@@ -86,7 +84,7 @@ def _attend(
     """Return the output (B, H, T, D) and the log-sum-exp of the scores (B, H, T)."""
     dtype = torch.promote_types(q.dtype, torch.float32)
     S, H = table.block_size, q.shape[1]
-    most_rows = _most_rows(q, table)
+    most_rows = max(1, MOST_TOKENS // S)
     # In memory as (B, T, H, D), which the projection after it wants.
     out = torch.empty_like(q.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
     lse = torch.empty(q.shape[:3], dtype=dtype)
@@ -123,7 +121,7 @@ def _differentiate(
     """Return the gradients of q, k and v."""
     dtype = torch.promote_types(q.dtype, torch.float32)
     S = table.block_size
-    most_rows = _most_rows(q, table)
+    most_rows = max(1, MOST_TOKENS // S)
     bias = _bias(hidden, q)
     gradients = tuple(torch.empty_like(q, memory_format=torch.contiguous_format) for _ in range(3))
 
@@ -146,14 +144,6 @@ def _differentiate(
 
     share_heads(differentiate_heads, q.shape[0] * q.shape[1])
     return gradients
-
-
-def _most_rows(q_BHTD: Tensor, pattern: BlockPattern) -> int:
-    """Return how many query blocks make a chunk."""
-    B, H, T, _ = q_BHTD.shape
-    num_scores = B * H * T * pattern.key_blocks.shape[2] * pattern.block_size
-    tokens = MOST_TOKENS if num_scores >= FEW_SCORES else 4 * MOST_TOKENS
-    return max(1, tokens // pattern.block_size)
 
 
 def _bias(hidden_BT: Tensor | None, q_BHTD: Tensor) -> Tensor | None:
