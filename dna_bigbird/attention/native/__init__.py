@@ -1,0 +1,1 @@
+"""The native CPU kernel: C++ made on this machine, for its processor."""
