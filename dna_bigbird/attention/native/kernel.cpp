@@ -1,0 +1,880 @@
+// Block-sparse attention on a CPU: forward and backward, float32 and bfloat16.
+//
+// The algorithm is FlashAttention over lists of key blocks. For each head and each tile of queries
+//
+//   forward    S = K Qᵀ            keys are rows, queries are columns
+//              P = exp2(c S - m)   m: a running maximum of each query, c = scale · log2(e)
+//              O = O · 2^(m_old - m) + Pᵀ V;  l = l · 2^(m_old - m) + column sums of P
+//              at the end O / l, and log-sum-exp = (m + log2 l) · ln 2
+//   backward   P anew from the log-sum-exp;  dP = V dOᵀ;  dS = scale · P ∘ (dP - delta)
+//              dV += P dO;  dK += dS Q;  dQ += dSᵀ K,  with delta = row sums of dO ∘ O
+//
+// one chunk of at most 64 keys after the other. No score, no copy of the keys leaves the cache.
+//
+// * Scores are computed transposed, so that maximum, sum and the factors of a query are vectors of
+//   different queries: nothing is ever added up across the lanes of a register. Keys are read where
+//   they are, as broadcast scalars; only the tile of queries is transposed, once.
+// * All five products have one form, C[r][:] += sum over u of A(r, u) · B[u][:], with A broadcast
+//   and C in registers: `tile` below, about 6 rows by 64 columns with AVX-512.
+// * The running maximum moves only when a score exceeds it by 2^8 (exp2 stays far from overflow),
+//   so that O is hardly ever rescaled.
+// * bfloat16: a "unit" of 32 bits holds two neighbours along the sum, which is what the dot product
+//   instruction eats; everything else is as for float32, where a unit is one float. Sums are kept
+//   in float32. Without that instruction bfloat16 is converted to float32 as it is read.
+// * Hidden keys: a chunk with some is copied without them; the rest never knows.
+// * Threads take tiles (forward) or heads (backward) from a counter, longest tiles first. In the
+//   backward pass a head's dK and dV belong to one thread. If the heads do not divide well among
+//   the threads, a head is cut into parts with dK and dV of their own, added up in a fixed order.
+//   So equal inputs and thread count give equal bits, whoever is faster.
+//
+// The file is compiled once for each instruction set; the width of `Vec` follows from the
+// compiler's flags (isa.py). It needs a C++17 compiler with vector extensions (GCC, Clang) and
+// OpenMP, nothing else.
+//
+// Words: T tokens, D head dimension, S tokens of a block, tile = up to 64 queries of one block,
+// chunk = up to 64 keys of one block, step = distance of two rows in units.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define WIDTH 16
+#elif defined(__AVX2__)
+#define WIDTH 8
+#else
+#define WIDTH 4
+#endif
+
+namespace {
+
+// ---- What the caller gives -----------------------------------------------------------------
+
+struct Tensor {  // (batch, heads, tokens, head_dim), the last one contiguous; steps in elements
+  void* data;
+  int64_t batch_step, head_step, token_step;
+};
+
+}  // namespace
+
+extern "C" struct DnaBigbirdAttention {
+  int64_t batch, heads, tokens, head_dim, block_size, num_blocks;
+  const int32_t* row_starts;  // (heads, num_blocks + 1): where each query block's list begins
+  const int32_t* key_blocks;  // the lists; a block that stands twice counts twice
+  const int32_t* order;       // (heads, num_blocks): query blocks, longest list first
+  const uint8_t* hidden;      // (batch, tokens), 1 = hidden; or null
+  float scale;
+  int32_t is_bfloat16, threads;
+  Tensor q, k, v, out;
+  float* log_sum_exp;  // (batch, heads, tokens); minus infinity where a query sees nothing
+  Tensor grad, grad_q, grad_k, grad_v;  // backward only
+};
+
+namespace {
+
+using Problem = DnaBigbirdAttention;
+
+constexpr int W = WIDTH;         // lanes of a register
+constexpr int QUERIES = 64;      // most queries of a tile; also the step of score matrices
+constexpr int KEYS = 64;         // most keys of a chunk
+constexpr int ALIGNMENT = 64;    // bytes
+constexpr float LAZY = 8.0f;     // the maximum may be exceeded by 2^8
+constexpr float LOWEST = -1e30f; // the maximum before any score; finite, for no inf - inf
+
+// ---- Vectors ---------------------------------------------------------------------------------
+
+using Vec = float __attribute__((vector_size(4 * W)));
+using Ints = int32_t __attribute__((vector_size(4 * W)));
+using Bits = uint32_t __attribute__((vector_size(4 * W)));
+using Halves = uint16_t __attribute__((vector_size(2 * W)));
+using LooseVec = float __attribute__((vector_size(4 * W), aligned(4), may_alias));
+using LooseBits = uint32_t __attribute__((vector_size(4 * W), aligned(4), may_alias));
+using LooseHalves = uint16_t __attribute__((vector_size(2 * W), aligned(2), may_alias));
+using LooseUnit = uint32_t __attribute__((aligned(2), may_alias));
+
+#define INLINE inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 64")
+
+INLINE Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
+INLINE void store(float* p, Vec x) { *reinterpret_cast<LooseVec*>(p) = x; }
+INLINE Vec splat(float x) { return x - Vec{}; }
+
+INLINE Vec larger(Vec a, Vec b) {  // NaN if b is
+#if WIDTH == 16
+  return _mm512_max_ps(a, b);
+#elif WIDTH == 8
+  return _mm256_max_ps(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+INLINE bool any_greater(Vec a, Vec b) {
+#if WIDTH == 16
+  return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+#elif WIDTH == 8
+  return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ));
+#else
+  Ints is = a > b;
+  return is[0] | is[1] | is[2] | is[3];
+#endif
+}
+
+// 2^x for x < 127; 2^-126 for what is smaller. x = n + f, |f| <= 1/2: a polynomial of f, made for the
+// least relative error, 2e-7 with five terms and 1e-4 with three; n is added to the exponent.
+template <int TERMS>
+INLINE Vec exp2_of(Vec x) {
+  static constexpr float coefficients[2][5] = {
+      {0.693282902f, 0.242210969f, 0.0550089329f},
+      {0.693147063f, 0.24022235f, 0.0555067845f, 0.00967196189f, 0.00132746331f}};
+  constexpr auto& c = coefficients[TERMS == 5];
+  const float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
+  x = larger(splat(-126.0f), x);
+  Vec rounded = x + magic;
+  Vec f = x - (rounded - magic);
+  Vec p = splat(c[TERMS - 1]);
+  UNROLL for (int i = TERMS - 2; i >= 0; --i) p = p * f + c[i];
+  p = p * f + 1.0f;
+  return (Vec)((Ints)p + ((Ints)rounded << 23));
+}
+
+// The bfloat16 stands in the upper half. Weights are rounded the quick way, ties away from zero.
+INLINE Bits rounded_quickly(Vec x) { return (Bits)x + 0x8000u; }
+INLINE Bits rounded_to_even(Vec x) {
+  Bits bits = (Bits)x;
+  return bits + 0x7fffu + (bits >> 16 & 1u);
+}
+
+INLINE Bits widened(const uint16_t* p) {
+  return __builtin_convertvector(*reinterpret_cast<const LooseHalves*>(p), Bits);
+}
+
+// One step of `transpose`: the lanes and rows that differ in bit STEP change places.
+template <int STEP, int... LANE>
+INLINE void exchange(Bits& a, Bits& b, std::integer_sequence<int, LANE...>) {
+  Bits low = __builtin_shufflevector(a, b, (LANE & STEP ? W + (LANE ^ STEP) : LANE)...);
+  b = __builtin_shufflevector(a, b, (LANE & STEP ? W + LANE : LANE ^ STEP)...);
+  a = low;
+}
+
+// W rows of W units become columns.
+template <int STEP = 1>
+INLINE void transpose(Bits* row) {
+  UNROLL for (int i = 0; i < W; ++i) {
+    if (!(i & STEP)) exchange<STEP>(row[i], row[i + STEP], std::make_integer_sequence<int, W>());
+  }
+  if constexpr (2 * STEP < W) transpose<2 * STEP>(row);
+}
+
+// ---- Element types -----------------------------------------------------------------------------
+//
+// A type says how its elements become units, and how units are multiplied.
+//   rows    n rows of `dim` elements as they are: units along the row
+//   pairs   the same rows, units along the column: [n / PACK][dim]
+// Both return where the units stand: at their place in memory where that is possible, else in
+// `scratch`. `index` names the rows to take; null takes the first n.
+
+struct View {
+  const uint32_t* units;
+  int64_t step;
+};
+
+INLINE int64_t row_of(const int32_t* index, int i) { return index ? index[i] : i; }
+
+INLINE uint32_t unit_at(const void* p) { return *static_cast<const LooseUnit*>(p); }
+
+struct Float32 {
+  using Element = float;
+  static constexpr int PACK = 1, EXP_TERMS = 5;
+
+  static INLINE Vec multiply_add(Vec sum, uint32_t a, Bits b) {
+    float factor;
+    std::memcpy(&factor, &a, 4);
+    return sum + factor * (Vec)b;
+  }
+  static INLINE Bits row_units(const Element* p, int) { return (Bits)load(p); }
+
+  static View rows(const Element* p, int64_t step, const int32_t* index, int n, int dim,
+                   uint32_t* scratch) {
+    if (!index) return {reinterpret_cast<const uint32_t*>(p), step};
+    return copied(p, step, index, n, dim, scratch);
+  }
+  static View pairs(const Element* p, int64_t step, const int32_t* index, int n, int dim,
+                    uint32_t* scratch) {
+    // Rows far apart would share the same few places of the cache.
+    if (!index && step == dim) return {reinterpret_cast<const uint32_t*>(p), step};
+    return copied(p, step, index, n, dim, scratch);
+  }
+  static View copied(const Element* p, int64_t step, const int32_t* index, int n, int dim,
+                     uint32_t* scratch) {
+    for (int i = 0; i < n; ++i)
+      std::memcpy(scratch + i * dim, p + row_of(index, i) * step, 4 * dim);
+    return {scratch, dim};
+  }
+  static INLINE void put(Element* p, Vec x) { store(p, x); }
+  static INLINE Vec floats(const Element* p) { return load(p); }
+};
+
+INLINE void store_narrowed(void* p, Vec x) {
+  *reinterpret_cast<LooseHalves*>(p) =
+      __builtin_convertvector(rounded_to_even(x) >> 16, Halves);
+}
+
+struct Bfloat16 {  // converted to float32
+  using Element = uint16_t;
+  static constexpr int PACK = 1, EXP_TERMS = 5;
+
+  static INLINE Vec multiply_add(Vec sum, uint32_t a, Bits b) {
+    return Float32::multiply_add(sum, a, b);
+  }
+  static INLINE Bits row_units(const Element* p, int) { return widened(p) << 16; }
+
+  static View rows(const Element* p, int64_t step, const int32_t* index, int n, int dim,
+                   uint32_t* scratch) {
+    for (int i = 0; i < n; ++i)
+      for (int d = 0; d < dim; d += W)
+        *reinterpret_cast<LooseBits*>(scratch + i * dim + d) =
+            row_units(p + row_of(index, i) * step + d, W);
+    return {scratch, dim};
+  }
+  static View pairs(const Element* p, int64_t step, const int32_t* index, int n, int dim,
+                    uint32_t* scratch) {
+    return rows(p, step, index, n, dim, scratch);
+  }
+  static INLINE void put(Element* p, Vec x) { store_narrowed(p, x); }
+  static INLINE Vec floats(const Element* p) { return (Vec)(widened(p) << 16); }
+};
+
+#if defined(__AVX512BF16__)
+struct Bfloat16Pairs {  // two neighbours in a unit
+  using Element = uint16_t;
+  static constexpr int PACK = 2, EXP_TERMS = 3;
+
+  static INLINE Vec multiply_add(Vec sum, uint32_t a, Bits b) {
+    return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32(a), (__m512bh)b);
+  }
+  static INLINE Bits row_units(const Element* p, int units) {  // a row may end within a register
+    Bits found{};
+    std::memcpy(&found, p, 4 * units);
+    return found;
+  }
+
+  static View rows(const Element* p, int64_t step, const int32_t* index, int n, int dim,
+                   uint32_t* scratch) {
+    if (!index) return {reinterpret_cast<const uint32_t*>(p), step / 2};
+    for (int i = 0; i < n; ++i)
+      std::memcpy(scratch + i * dim / 2, p + index[i] * step, 2 * dim);
+    return {scratch, dim / 2};
+  }
+  static View pairs(const Element* p, int64_t step, const int32_t* index, int n, int dim,
+                    uint32_t* scratch) {
+    for (int i = 0; i < n; i += 2) {
+      const Element* even = p + row_of(index, i) * step;
+      const Element* odd = i + 1 < n ? p + row_of(index, i + 1) * step : nullptr;
+      for (int d = 0; d < dim; d += W) {
+        Bits units = widened(even + d);
+        if (odd) units |= widened(odd + d) << 16;
+        *reinterpret_cast<LooseBits*>(scratch + i / 2 * dim + d) = units;
+      }
+    }
+    return {scratch, dim};
+  }
+  static INLINE void put(Element* p, Vec x) { store_narrowed(p, x); }
+  static INLINE Vec floats(const Element* p) { return (Vec)(widened(p) << 16); }
+};
+#endif
+
+// ---- The product -------------------------------------------------------------------------------
+
+// C[r][:] (+)= sum over u of A(r, u) · B[u][:] for ROWS rows and VECS registers of columns.
+// A(r, u) stands at a[r · a_step + u], or transposed at a[u · a_step + r].
+template <class E, bool TRANSPOSED, int ROWS, int VECS>
+void tile(int units, const uint32_t* a, int64_t a_step, const uint32_t* b, int64_t b_step, float* c,
+          int64_t c_step, bool add) {
+  Vec sum[ROWS][VECS];
+  UNROLL for (int r = 0; r < ROWS; ++r) {
+    UNROLL for (int v = 0; v < VECS; ++v) sum[r][v] = add ? load(c + r * c_step + v * W) : Vec{};
+  }
+  for (int u = 0; u < units; ++u) {
+    Bits columns[VECS];
+    UNROLL for (int v = 0; v < VECS; ++v) {
+      columns[v] = *reinterpret_cast<const LooseBits*>(b + v * W);
+    }
+    UNROLL for (int r = 0; r < ROWS; ++r) {
+      uint32_t factor = unit_at(TRANSPOSED ? a + r : a + r * a_step);
+      UNROLL for (int v = 0; v < VECS; ++v) {
+        sum[r][v] = E::multiply_add(sum[r][v], factor, columns[v]);
+      }
+    }
+    a += TRANSPOSED ? a_step : 1;
+    b += b_step;
+  }
+  UNROLL for (int r = 0; r < ROWS; ++r) {
+    UNROLL for (int v = 0; v < VECS; ++v) store(c + r * c_step + v * W, sum[r][v]);
+  }
+}
+
+// Registers: 32 with AVX-512, else 16.
+constexpr int MOST_VECS = W == 16 ? 4 : 2;
+constexpr int rows_of_tile(int vecs) { return W == 16 ? (vecs == 4 ? 6 : 8) : 4; }
+
+template <class E, bool TRANSPOSED, int ROWS, int VECS>
+INLINE void row_tiles(int& r, int num_rows, int units, const uint32_t* a, int64_t a_step,
+                      const uint32_t* b, int64_t b_step, float* c, int64_t c_step, bool add) {
+  for (; r + ROWS <= num_rows; r += ROWS)
+    tile<E, TRANSPOSED, ROWS, VECS>(units, a + (TRANSPOSED ? r : r * a_step), a_step, b, b_step,
+                                    c + r * c_step, c_step, add);
+}
+
+template <class E, bool TRANSPOSED, int VECS>
+void column_tiles(int num_rows, int units, const uint32_t* a, int64_t a_step, const uint32_t* b,
+                  int64_t b_step, float* c, int64_t c_step, bool add) {
+  int r = 0;
+  row_tiles<E, TRANSPOSED, rows_of_tile(VECS), VECS>(r, num_rows, units, a, a_step, b, b_step, c,
+                                                     c_step, add);
+  row_tiles<E, TRANSPOSED, 4, VECS>(r, num_rows, units, a, a_step, b, b_step, c, c_step, add);
+  row_tiles<E, TRANSPOSED, 1, VECS>(r, num_rows, units, a, a_step, b, b_step, c, c_step, add);
+}
+
+// The product for any number of rows and a multiple of W columns.
+template <class E, bool TRANSPOSED>
+void product(int num_rows, int num_columns, int units, const uint32_t* a, int64_t a_step, View b,
+             float* c, int64_t c_step, bool add) {
+  int left = num_columns / W;
+  const uint32_t* from = b.units;
+  while (left) {
+    int pieces = (left + MOST_VECS - 1) / MOST_VECS;
+    int vecs = (left + pieces - 1) / pieces;  // 5 registers are 3 and 2, not 4 and 1
+    auto call = vecs == 1   ? column_tiles<E, TRANSPOSED, 1>
+                : vecs == 2 ? column_tiles<E, TRANSPOSED, 2>
+                : vecs == 3 ? column_tiles<E, TRANSPOSED, MOST_VECS == 4 ? 3 : 2>
+                            : column_tiles<E, TRANSPOSED, MOST_VECS>;
+    call(num_rows, units, a, a_step, from, b.step, c, c_step, add);
+    left -= vecs, from += vecs * W, c += vecs * W;
+  }
+}
+
+// ---- Tiles and chunks --------------------------------------------------------------------------
+
+// n rows of `dim` elements as columns of units: [dim / PACK][QUERIES], the unused columns zero.
+template <class E>
+void columns_of(const typename E::Element* p, int64_t step, int n, int dim, uint32_t* to) {
+  constexpr int ELEMENTS = W * E::PACK;  // of a row that W units take
+  for (int i = 0; i < n; i += W) {
+    for (int d = 0; d < dim; d += ELEMENTS) {
+      Bits block[W];
+      const int units = std::min(W, (dim - d) / E::PACK);
+      for (int j = 0; j < W; ++j) {
+        block[j] = Bits{};
+        if (i + j < n) block[j] = E::row_units(p + (i + j) * step + d, units);
+      }
+      transpose(block);
+      for (int j = 0; j < units; ++j)
+        *reinterpret_cast<LooseBits*>(to + (d / E::PACK + j) * QUERIES + i) = block[j];
+    }
+  }
+}
+
+// A block's keys, at most KEYS at a time, without the hidden ones.
+struct Chunk {
+  int64_t start;         // the first key's place in the sequence
+  int n;                 // keys that are not hidden
+  const int32_t* index;  // their places after `start`; null if none is hidden
+};
+
+template <class F>
+void for_each_chunk(const Problem& p, int64_t batch, int64_t head, int64_t row, F&& body) {
+  alignas(ALIGNMENT) int32_t index[KEYS];
+  const int32_t* starts = p.row_starts + head * (p.num_blocks + 1) + row;
+  for (int32_t i = starts[0]; i < starts[1]; ++i) {
+    const int64_t block = p.key_blocks[i] * p.block_size;
+    const int64_t end = std::min(block + p.block_size, p.tokens);
+    for (int64_t start = block; start < end; start += KEYS) {
+      Chunk chunk{start, (int)std::min<int64_t>(KEYS, end - start), nullptr};
+      if (p.hidden) {
+        const uint8_t* hidden = p.hidden + batch * p.tokens + start;
+        int seen = 0;
+        for (int k = 0; k < chunk.n; ++k)
+          if (!hidden[k]) index[seen++] = k;
+        if (seen < chunk.n) chunk = {start, seen, index};
+      }
+      if (chunk.n) body(chunk);
+    }
+  }
+}
+
+// Up to QUERIES queries of one block.
+struct Tile {
+  int64_t batch, head, row, start;
+  int n;     // queries
+  int wide;  // n, rounded up to whole registers
+};
+
+// Tile number `item` of all, longest lists of each head first.
+Tile tile_of(const Problem& p, int64_t item) {
+  const int64_t per_block = (p.block_size + QUERIES - 1) / QUERIES;
+  const int64_t per_head = p.num_blocks * per_block;
+  const int64_t batch_head = item / per_head, head = batch_head % p.heads;
+  const int64_t row = p.order[head * p.num_blocks + item % per_head / per_block];
+  const int64_t offset = item % per_block * QUERIES;
+  const int64_t start = row * p.block_size + offset;
+  const int64_t end = std::min((row + 1) * p.block_size, p.tokens);
+  const int n = (int)std::clamp<int64_t>(end - start, 0, QUERIES);
+  return {batch_head / p.heads, head, row, start, n, (n + W - 1) / W * W};
+}
+
+int64_t num_tiles(const Problem& p) {
+  return p.num_blocks * ((p.block_size + QUERIES - 1) / QUERIES);  // of a head
+}
+
+template <class E>
+typename E::Element* head_of(const Tensor& tensor, int64_t batch, int64_t head) {
+  return static_cast<typename E::Element*>(tensor.data) + batch * tensor.batch_step +
+         head * tensor.head_step;
+}
+
+// Memory of one thread, handed out in pieces.
+class Memory {
+ public:
+  explicit Memory(size_t floats)
+      : all_(static_cast<float*>(std::aligned_alloc(ALIGNMENT, (floats * 4 + 63) / 64 * 64))) {
+    if (!all_) throw std::bad_alloc();
+    next_ = all_.get();
+  }
+  float* take(size_t floats) {  // a multiple of 16
+    float* taken = next_;
+    next_ += floats;
+    return taken;
+  }
+  uint32_t* take_units(size_t units) { return reinterpret_cast<uint32_t*>(take(units)); }
+
+ private:
+  struct Free {
+    void operator()(float* p) const { std::free(p); }
+  };
+  std::unique_ptr<float, Free> all_;
+  float* next_;
+};
+
+// ---- Forward -----------------------------------------------------------------------------------
+
+// Registers of a row of scores that are worked on at the same time.
+constexpr int GROUP = W == 16 ? 4 : 2;
+
+template <class F>
+INLINE void for_each_group(int wide, F&& body) {
+  int q = 0;
+  for (; q + GROUP * W <= wide; q += GROUP * W) body(q, std::integral_constant<int, GROUP>());
+  for (; q < wide; q += W) body(q, std::integral_constant<int, 1>());
+}
+
+template <class E>
+class Forward {
+ public:
+  explicit Forward(const Problem& p)
+      : p_(p), dim_((int)p.head_dim), c_(p.scale * (float)M_LOG2E), memory_(floats(dim_)) {
+    queries_ = memory_.take_units(dim_ * QUERIES);
+    keys_ = memory_.take_units(KEYS * dim_);
+    values_ = memory_.take_units(KEYS * dim_);
+    scores_ = memory_.take(KEYS * QUERIES);
+    weights_ = memory_.take_units(KEYS * QUERIES);
+    sum_ = memory_.take(QUERIES * dim_);
+    maximum_ = memory_.take(QUERIES);
+    total_ = memory_.take(QUERIES);
+    factor_ = memory_.take(QUERIES);
+  }
+
+  void operator()(const Tile& tile) {
+    using Element = typename E::Element;
+    const Element* q = head_of<E>(p_.q, tile.batch, tile.head) + tile.start * p_.q.token_step;
+    const Element* k = head_of<E>(p_.k, tile.batch, tile.head);
+    const Element* v = head_of<E>(p_.v, tile.batch, tile.head);
+    columns_of<E>(q, p_.q.token_step, tile.n, dim_, queries_);
+    std::fill_n(maximum_, QUERIES, LOWEST);
+    std::fill_n(total_, QUERIES, 0.0f);
+    bool has_sum = false;
+
+    for_each_chunk(p_, tile.batch, tile.head, tile.row, [&](const Chunk& chunk) {
+      const int n = chunk.n, units = (n + E::PACK - 1) / E::PACK;
+      View keys = E::rows(k + chunk.start * p_.k.token_step, p_.k.token_step, chunk.index, n, dim_,
+                          keys_);
+      product<E, false>(n, tile.wide, dim_ / E::PACK, keys.units, keys.step, {queries_, QUERIES},
+                        scores_, QUERIES, false);
+      if (raise_maximum(n, tile.wide) && has_sum) rescale(tile.n);
+      weigh(n, tile.wide);
+      View values = E::pairs(v + chunk.start * p_.v.token_step, p_.v.token_step, chunk.index, n,
+                             dim_, values_);
+      product<E, true>(tile.n, dim_, units, weights_, QUERIES, values, sum_, dim_, has_sum);
+      has_sum = true;
+    });
+    if (!has_sum) std::fill_n(sum_, QUERIES * dim_, 0.0f);
+    put(tile);
+  }
+
+ private:
+  static size_t floats(int dim) {
+    return dim * QUERIES + 2 * KEYS * dim + 2 * KEYS * QUERIES + QUERIES * dim + 3 * QUERIES;
+  }
+
+  // Raise the maxima that these scores exceed by far; factor_ is what they take from the sums.
+  bool raise_maximum(int n, int wide) {
+    bool raised = false;
+    for_each_group(wide, [&](int q, auto group) {
+      constexpr int G = group;
+      Vec highest[G];
+      UNROLL for (int g = 0; g < G; ++g) highest[g] = load(scores_ + q + g * W);
+      for (int k = 1; k < n; ++k) {
+        UNROLL for (int g = 0; g < G; ++g) {
+          highest[g] = larger(highest[g], load(scores_ + k * QUERIES + q + g * W));
+        }
+      }
+      UNROLL for (int g = 0; g < G; ++g) {
+        Vec old = load(maximum_ + q + g * W), seen = highest[g] * c_;
+        raised |= any_greater(seen, old + LAZY);
+        store(factor_ + q + g * W, larger(old, seen));
+      }
+    });
+    if (!raised) return false;
+    for (int q = 0; q < wide; q += W) {
+      Vec raised_to = load(factor_ + q);
+      Vec factor = exp2_of<5>(load(maximum_ + q) - raised_to);
+      store(maximum_ + q, raised_to);
+      store(total_ + q, load(total_ + q) * factor);
+      store(factor_ + q, factor);
+    }
+    return true;
+  }
+
+  void rescale(int n) {
+    for (int q = 0; q < n; ++q)
+      for (int d = 0; d < dim_; d += W)
+        store(sum_ + q * dim_ + d, load(sum_ + q * dim_ + d) * factor_[q]);
+  }
+
+  // Turn scores into weights, as units along the keys, and add them to the totals.
+  void weigh(int n, int wide) {
+    for_each_group(wide, [&](int q, auto group) {
+      constexpr int G = group;
+      Vec maximum[G], total[G];
+      UNROLL for (int g = 0; g < G; ++g) {
+        maximum[g] = load(maximum_ + q + g * W);
+        total[g] = load(total_ + q + g * W);
+      }
+      for (int k = 0; k < n; k += E::PACK) {
+        UNROLL for (int g = 0; g < G; ++g) {
+          const float* from = scores_ + k * QUERIES + q + g * W;
+          Vec weight = exp2_of<E::EXP_TERMS>(load(from) * c_ - maximum[g]);
+          total[g] += weight;
+          Bits units = (Bits)weight;
+          if constexpr (E::PACK == 2) {
+            units = rounded_quickly(weight) >> 16;
+            if (k + 1 < n) {
+              weight = exp2_of<E::EXP_TERMS>(load(from + QUERIES) * c_ - maximum[g]);
+              total[g] += weight;
+              units |= rounded_quickly(weight) & 0xffff0000u;
+            }
+          }
+          *reinterpret_cast<LooseBits*>(weights_ + k / E::PACK * QUERIES + q + g * W) = units;
+        }
+      }
+      UNROLL for (int g = 0; g < G; ++g) store(total_ + q + g * W, total[g]);
+    });
+  }
+
+  void put(const Tile& tile) {
+    auto* out = head_of<E>(p_.out, tile.batch, tile.head) + tile.start * p_.out.token_step;
+    float* lse = p_.log_sum_exp + (tile.batch * p_.heads + tile.head) * p_.tokens + tile.start;
+    for (int q = 0; q < tile.n; ++q) {
+      const float inverse = total_[q] == 0.0f ? 0.0f : 1.0f / total_[q];
+      for (int d = 0; d < dim_; d += W)
+        E::put(out + q * p_.out.token_step + d, load(sum_ + q * dim_ + d) * inverse);
+      lse[q] = total_[q] == 0.0f ? -INFINITY : (maximum_[q] + std::log2(total_[q])) * (float)M_LN2;
+    }
+  }
+
+  const Problem& p_;
+  const int dim_;
+  const float c_;
+  Memory memory_;
+  uint32_t *queries_, *keys_, *values_, *weights_;
+  float *scores_, *sum_, *maximum_, *total_, *factor_;
+};
+
+// ---- Backward ----------------------------------------------------------------------------------
+
+template <class E>
+class Backward {
+ public:
+  explicit Backward(const Problem& p)
+      : p_(p), dim_((int)p.head_dim), c_(p.scale * (float)M_LOG2E), memory_(floats(dim_)) {
+    for (uint32_t** columns : {&query_columns_, &grad_columns_})
+      *columns = memory_.take_units(dim_ * QUERIES);
+    for (uint32_t** rows : {&query_pairs_, &grad_pairs_, &keys_, &key_pairs_, &values_})
+      *rows = memory_.take_units(KEYS * dim_);
+    for (float** matrix : {&scores_, &grad_weights_})
+      *matrix = memory_.take(KEYS * QUERIES);
+    for (uint32_t** matrix : {&weight_rows_, &grad_rows_, &grad_score_pairs_})
+      *matrix = memory_.take_units(KEYS * QUERIES);
+    grad_query_ = memory_.take(QUERIES * dim_);
+    part_ = memory_.take(KEYS * dim_);
+    lse_ = memory_.take(QUERIES);
+    delta_ = memory_.take(QUERIES);
+  }
+
+  // Write the gradient of the tile's queries; add to those of the head's keys and values, (T, D).
+  void operator()(const Tile& tile, float* grad_k, float* grad_v) {
+    using Element = typename E::Element;
+    const Element* k = head_of<E>(p_.k, tile.batch, tile.head);
+    const Element* v = head_of<E>(p_.v, tile.batch, tile.head);
+    const auto [queries, grads] = read(tile);
+    const int query_units = (tile.n + E::PACK - 1) / E::PACK;
+    bool has_sum = false;
+
+    for_each_chunk(p_, tile.batch, tile.head, tile.row, [&](const Chunk& chunk) {
+      const int n = chunk.n, units = (n + E::PACK - 1) / E::PACK;
+      const Element* k_rows = k + chunk.start * p_.k.token_step;
+      const Element* v_rows = v + chunk.start * p_.v.token_step;
+      View keys = E::rows(k_rows, p_.k.token_step, chunk.index, n, dim_, keys_);
+      View key_pairs = E::pairs(k_rows, p_.k.token_step, chunk.index, n, dim_, key_pairs_);
+      View values = E::rows(v_rows, p_.v.token_step, chunk.index, n, dim_, values_);
+      product<E, false>(n, tile.wide, dim_ / E::PACK, keys.units, keys.step,
+                        {query_columns_, QUERIES}, scores_, QUERIES, false);
+      product<E, false>(n, tile.wide, dim_ / E::PACK, values.units, values.step,
+                        {grad_columns_, QUERIES}, grad_weights_, QUERIES, false);
+      differentiate(n, tile.wide);
+      add_rows(chunk, query_units, weight_rows_, grads, grad_v);
+      add_rows(chunk, query_units, grad_rows_, queries, grad_k);
+      product<E, true>(tile.n, dim_, units, E::PACK == 1 ? grad_rows_ : grad_score_pairs_, QUERIES,
+                       key_pairs, grad_query_, dim_, has_sum);
+      has_sum = true;
+    });
+    if (!has_sum) std::fill_n(grad_query_, QUERIES * dim_, 0.0f);
+    auto* grad_q = head_of<E>(p_.grad_q, tile.batch, tile.head);
+    for (int q = 0; q < tile.n; ++q)
+      for (int d = 0; d < dim_; d += W)
+        E::put(grad_q + (tile.start + q) * p_.grad_q.token_step + d,
+               load(grad_query_ + q * dim_ + d));
+  }
+
+ private:
+  static size_t floats(int dim) {
+    return 2 * dim * QUERIES + 5 * KEYS * dim + 5 * KEYS * QUERIES + (QUERIES + KEYS) * dim +
+           2 * QUERIES;
+  }
+  static constexpr int ROW_UNITS = QUERIES / E::PACK;  // step of a row of weights
+
+  // The tile's queries and output gradients, both ways round; log-sum-exp and delta.
+  std::pair<View, View> read(const Tile& tile) {
+    const auto* q = head_of<E>(p_.q, tile.batch, tile.head) + tile.start * p_.q.token_step;
+    const auto* out = head_of<E>(p_.out, tile.batch, tile.head) + tile.start * p_.out.token_step;
+    const auto* grad =
+        head_of<E>(p_.grad, tile.batch, tile.head) + tile.start * p_.grad.token_step;
+    const float* lse =
+        p_.log_sum_exp + (tile.batch * p_.heads + tile.head) * p_.tokens + tile.start;
+    columns_of<E>(q, p_.q.token_step, tile.n, dim_, query_columns_);
+    columns_of<E>(grad, p_.grad.token_step, tile.n, dim_, grad_columns_);
+    std::fill_n(lse_, QUERIES, 0.0f);
+    std::fill_n(delta_, QUERIES, 0.0f);
+    for (int i = 0; i < tile.n; ++i) {
+      Vec sum{};
+      for (int d = 0; d < dim_; d += W)
+        sum += E::floats(out + i * p_.out.token_step + d) *
+               E::floats(grad + i * p_.grad.token_step + d);
+      float delta = 0.0f;
+      for (int lane = 0; lane < W; ++lane) delta += sum[lane];
+      delta_[i] = delta * p_.scale;
+      lse_[i] = lse[i] == -INFINITY ? 0.0f : lse[i] * (float)M_LOG2E;
+    }
+    return {E::pairs(q, p_.q.token_step, nullptr, tile.n, dim_, query_pairs_),
+            E::pairs(grad, p_.grad.token_step, nullptr, tile.n, dim_, grad_pairs_)};
+  }
+
+  // From scores and gradients of the weights: weights and gradients of the scores.
+  void differentiate(int n, int wide) {
+    for (int k = 0; k < n; k += E::PACK) {
+      for (int q = 0; q < wide; q += W) {
+        Vec weight[2]{}, grad[2]{};
+        UNROLL for (int i = 0; i < E::PACK; ++i) {
+          if (k + i == n) break;
+          const int at = (k + i) * QUERIES + q;
+          weight[i] = exp2_of<E::EXP_TERMS>(load(scores_ + at) * c_ - load(lse_ + q));
+          grad[i] = weight[i] * (load(grad_weights_ + at) * p_.scale - load(delta_ + q));
+        }
+        if constexpr (E::PACK == 1) {  // a row is as good as a column
+          store(reinterpret_cast<float*>(weight_rows_) + k * QUERIES + q, weight[0]);
+          store(reinterpret_cast<float*>(grad_rows_) + k * QUERIES + q, grad[0]);
+        } else {
+          UNROLL for (int i = 0; i < 2; ++i) {
+            store_quickly(weight_rows_ + (k + i) * ROW_UNITS + q / 2, weight[i]);
+            store_quickly(grad_rows_ + (k + i) * ROW_UNITS + q / 2, grad[i]);
+          }
+          *reinterpret_cast<LooseBits*>(grad_score_pairs_ + k / 2 * QUERIES + q) =
+              rounded_quickly(grad[0]) >> 16 | (rounded_quickly(grad[1]) & 0xffff0000u);
+        }
+      }
+    }
+  }
+
+  static INLINE void store_quickly(uint32_t* p, Vec x) {
+    *reinterpret_cast<LooseHalves*>(p) =
+        __builtin_convertvector(rounded_quickly(x) >> 16, Halves);
+  }
+
+  // Add the product of `rows` (keys, queries) and `of_queries` (queries, D) to the keys' rows.
+  void add_rows(const Chunk& chunk, int units, const uint32_t* rows, View of_queries, float* to) {
+    float* from = to + chunk.start * dim_;
+    if (!chunk.index) {
+      product<E, false>(chunk.n, dim_, units, rows, ROW_UNITS, of_queries, from, dim_, true);
+      return;
+    }
+    product<E, false>(chunk.n, dim_, units, rows, ROW_UNITS, of_queries, part_, dim_, false);
+    for (int i = 0; i < chunk.n; ++i) {
+      float* row = from + chunk.index[i] * dim_;
+      for (int d = 0; d < dim_; d += W) store(row + d, load(row + d) + load(part_ + i * dim_ + d));
+    }
+  }
+
+  const Problem& p_;
+  const int dim_;
+  const float c_;
+  Memory memory_;
+  uint32_t *query_columns_, *grad_columns_, *query_pairs_, *grad_pairs_, *keys_, *key_pairs_,
+      *values_, *weight_rows_, *grad_rows_, *grad_score_pairs_;
+  float *scores_, *grad_weights_, *grad_query_, *part_, *lse_, *delta_;
+};
+
+// The gradients of a head's keys and values in float32, from one or several parts of its queries.
+class HeadSums {
+ public:
+  void expect(int parts) {
+    sums_.resize(parts);
+    left_ = parts;
+  }
+  // Return zeros for one part: (2, T, D).
+  float* begin(int part, size_t floats) {
+    sums_[part].reset(static_cast<float*>(std::calloc(2 * floats, 4)));
+    if (!sums_[part]) throw std::bad_alloc();
+    return sums_[part].get();
+  }
+  // Return the sum of all parts from the call that ends the last one, else null.
+  float* end(size_t floats) {
+    if (--left_) return nullptr;
+    float* sum = sums_[0].get();
+    for (size_t part = 1; part < sums_.size(); ++part) {
+      for (size_t i = 0; i < 2 * floats; i += W) store(sum + i, load(sum + i) + load(sums_[part].get() + i));
+      sums_[part].reset();
+    }
+    return sum;
+  }
+  void clear() { sums_[0].reset(); }
+
+ private:
+  struct Free {
+    void operator()(float* p) const { std::free(p); }
+  };
+  std::vector<std::unique_ptr<float, Free>> sums_;
+  std::atomic<int> left_{0};
+};
+
+// How many parts a head is cut into, so that the busiest thread has hardly more than the others.
+int num_parts(int64_t heads, int threads, int64_t tiles) {
+  const int64_t most = std::min<int64_t>(threads, tiles);
+  for (int64_t parts = 1; parts < most; ++parts) {
+    const int64_t items = heads * parts, rounds = (items + threads - 1) / threads;
+    if (items * 10 >= rounds * threads * 9) return (int)parts;
+  }
+  return (int)most;
+}
+
+template <class E>
+void put_rows(const Problem& p, const float* from, const Tensor& to, int64_t batch, int64_t head) {
+  auto* rows = head_of<E>(to, batch, head);
+  for (int64_t t = 0; t < p.tokens; ++t)
+    for (int64_t d = 0; d < p.head_dim; d += W)
+      E::put(rows + t * to.token_step + d, load(from + t * p.head_dim + d));
+}
+
+// ---- Threads -----------------------------------------------------------------------------------
+
+// Run `make_worker()(item)` for all items; return whether there was memory enough.
+template <class F>
+bool share(int64_t items, int threads, F&& make_worker) {
+  std::atomic<int64_t> next{0};
+  std::atomic<bool> failed{false};
+#pragma omp parallel num_threads(threads)
+  {
+    try {
+      auto worker = make_worker();
+      for (int64_t item; !failed && (item = next++) < items;) worker(item);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+  }
+  return !failed;
+}
+
+template <class E>
+bool forward(const Problem& p) {
+  return share(p.batch * p.heads * num_tiles(p), p.threads, [&] {
+    return [&p, work = std::make_unique<Forward<E>>(p)](int64_t item) {
+      const Tile tile = tile_of(p, item);
+      if (tile.n) (*work)(tile);
+    };
+  });
+}
+
+template <class E>
+bool backward(const Problem& p) {
+  const int64_t heads = p.batch * p.heads, tiles = num_tiles(p);
+  const int parts = num_parts(heads, p.threads, tiles);
+  const size_t floats = p.tokens * p.head_dim;
+  std::vector<HeadSums> sums(heads);
+  for (HeadSums& head : sums) head.expect(parts);
+  return share(heads * parts, p.threads, [&] {
+    return [&, work = std::make_unique<Backward<E>>(p)](int64_t item) {
+      const int64_t head = item / parts;
+      float* sum = sums[head].begin(item % parts, floats);
+      for (int64_t t = item % parts; t < tiles; t += parts) {
+        const Tile tile = tile_of(p, head * tiles + t);
+        if (tile.n) (*work)(tile, sum, sum + floats);
+      }
+      sum = sums[head].end(floats);
+      if (!sum) return;
+      put_rows<E>(p, sum, p.grad_k, head / p.heads, head % p.heads);
+      put_rows<E>(p, sum + floats, p.grad_v, head / p.heads, head % p.heads);
+      sums[head].clear();
+    };
+  });
+}
+
+}  // namespace
+
+// ---- Calls: 0, or 1 if memory ran out ----------------------------------------------------------
+
+#if defined(__AVX512BF16__)
+using FastBfloat16 = Bfloat16Pairs;
+#else
+using FastBfloat16 = Bfloat16;
+#endif
+
+extern "C" int dna_bigbird_forward(const DnaBigbirdAttention* problem) {
+  const Problem& p = *problem;
+  return !(p.is_bfloat16 ? forward<FastBfloat16>(p) : forward<Float32>(p));
+}
+
+extern "C" int dna_bigbird_backward(const DnaBigbirdAttention* problem) {
+  const Problem& p = *problem;
+  return !(p.is_bfloat16 ? backward<FastBfloat16>(p) : backward<Float32>(p));
+}
