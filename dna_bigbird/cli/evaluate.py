@@ -18,7 +18,7 @@ def evaluate(
 ) -> None:
     """Score a fine-tuned model on the held-out rows beside its baselines.
 
-    Probabilities are means over both strands. Thresholds are chosen on validation rows (best F1),
+    Probabilities are means over both strands, in float32. Thresholds are chosen on validation rows (best F1),
     for the model and for each baseline alike; every score is of test rows.
 
     Args:
@@ -65,7 +65,8 @@ def evaluate(
     if not len(test):
         raise InputError(f"{data}: no row in the test split; give the set other --split regions")
     held_out = np.sort(np.concatenate([validation, test]))
-    predictor = Predictor(bundle, strand="both", batch_size=batch_size)
+    # Reported scores do not depend on what processor is at hand.
+    predictor = Predictor(bundle, strand="both", batch_size=batch_size, precision="32-true")
     own = Scores(
         name="model",
         description="probabilities of the model, mean of both strands",

@@ -31,7 +31,7 @@ def evaluate_lm(
     """Score a pretrained model on held-out documents beside n-gram baselines.
 
     Bits per base: negative log-likelihood of the predicted tokens over ln 2 times the base pairs
-    they cover. Masked and causal scores answer different questions and are named apart.
+    they cover, in float32. Masked and causal scores answer different questions and are named apart.
 
     Args:
         model: Bundle of `dna-bigbird pretrain`.

@@ -33,6 +33,7 @@ COMMANDS = {
     "convert": "read and write models of the Hugging Face library; lengthen a model's context",
     "report": "write the HTML report of a workflow run",
     "clear-lock": "remove a stale Snakemake lock after proof that its process is dead",
+    "doctor": "say what works on this machine and what is slow; build the native CPU kernel",
 }
 
 POSITIONAL = {"info"}
@@ -83,6 +84,7 @@ def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
         function, as_positional=command in POSITIONAL, fail_untyped=True, sub_configs=True
     )
     _free_keywords(parser)
+    _let_switches_stand_alone(parser)
     return parser, function
 
 
@@ -94,6 +96,13 @@ def _free_keywords(parser: jsonargparse.ArgumentParser) -> None:
             del parser._option_string_actions[f"--{action.dest}"]
             action.dest, action.option_strings = name, [f"--{name}"]
             parser._option_string_actions[f"--{name}"] = action
+
+
+def _let_switches_stand_alone(parser: jsonargparse.ArgumentParser) -> None:
+    """`--pieces` is short for `--pieces true`."""
+    for action in parser._actions:
+        if getattr(action, "_typehint", None) is bool:
+            action.nargs, action.const = "?", True
 
 
 def _parameter(option: str) -> str:

@@ -19,7 +19,8 @@ def predict(
     stride: int | None = None,
     strand: Literal["both", "forward"] = "both",
     batch_size: int = 32,
-    precision: Literal["32-true", "bf16-mixed"] = "32-true",
+    precision: Literal["auto", "32-true", "bf16-mixed"] = "auto",
+    float32_matmul: Literal["default", "onednn"] = "default",
     backend: Literal["auto", "dense", "gather", "merged", "flex"] = "auto",
     threads: int = 0,
 ) -> None:
@@ -40,7 +41,10 @@ def predict(
         stride: Step between windows in base pairs; the window if not given.
         strand: 'both' averages a window and its reverse complement; 'forward' takes it as it is.
         batch_size: Windows computed at once. Results do not depend on it.
-        precision: 'bf16-mixed' is faster where the processor has bfloat16 arithmetic.
+        precision: '32-true' is float32, 'bf16-mixed' bfloat16 autocast: scores move by about a
+            hundredth. 'auto' takes the latter where the processor or GPU has bfloat16 products.
+        float32_matmul: 'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16 on
+            those with AMX. No matter for bf16-mixed.
         backend: How attention is computed; it changes time and memory, not the scores.
         threads: CPU threads; 0 leaves the choice to torch.
     """
@@ -65,6 +69,7 @@ def predict(
         strand=strand,
         batch_size=batch_size,
         precision=precision,
+        float32_matmul=float32_matmul,
         backend=backend,
     )
     window_bp = window or predictor.bundle.config["window_bp"]
@@ -79,6 +84,8 @@ def predict(
         for item, probabilities in predictor.score_windows(windows, progress.update):
             values = (f"{p:.5g}" for p in probabilities)
             print(item.name, item.start, item.end, *values, sep="\t", file=stream)
+    if precision == "auto":
+        print(f"dna-bigbird: note: computed in {predictor.precision}", file=sys.stderr)
     if predictor.num_split:
         print(
             f"dna-bigbird: note: {predictor.num_split} windows had more tokens than the model's "

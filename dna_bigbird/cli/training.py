@@ -95,10 +95,12 @@ def module_sha256(module) -> str:
 
 def described_training(training, result) -> dict:
     """Return what a bundle's config says of its training."""
+    from dataclasses import replace
+
     from dna_bigbird.tasks.fit import training_settings
 
     return {
-        "training": training_settings(training),
+        "training": training_settings(replace(training, precision=result.precision)),
         "examples_per_step": training.batch_size * training.accumulate * training.processes,
         "chosen_step": result.best_step,
     }

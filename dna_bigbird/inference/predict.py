@@ -1,5 +1,6 @@
 """Label probabilities for windows of DNA."""
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -10,6 +11,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.bundle import PRETRAINING, Bundle
 from dna_bigbird.inference.windows import Window
+from dna_bigbird.models.precision import BFLOAT16, float32_matmul, resolve_precision
 
 CHUNK = 1024
 """Windows held in memory at once; within a chunk they are batched by length."""
@@ -18,8 +20,8 @@ CHUNK = 1024
 class Predictor:
     """Scores DNA with a fine-tuned bundle.
 
-    A window's probabilities do not depend on the batch it falls into, beyond float rounding
-    (about 1e-6): attention patterns follow each sequence's own length, and padding is masked.
+    A window's probabilities do not depend on the batch it falls into, beyond the rounding of the
+    precision (about 1e-6 in float32): attention patterns follow each sequence's own length, and padding is masked.
 
     A window that holds no A, C, G or T has no score: NaN. A window of more tokens than the model's
     context is scored as the mean over the fewest equal parts that fit, never cut;
@@ -27,7 +29,9 @@ class Predictor:
 
     Args:
         strand: 'both' averages the probabilities of a window and of its reverse complement.
-        precision: '32-true' or 'bf16-mixed' (autocast).
+        precision: '32-true', 'bf16-mixed' (autocast) or 'auto': the latter where the device has
+            bfloat16 products. `self.precision` is what it came to.
+        float32_matmul: 'default' or 'onednn', see models.precision.
         backend: How attention is computed, see `attention.attend`.
 
     Raises:
@@ -40,7 +44,8 @@ class Predictor:
         *,
         strand: str = "both",
         batch_size: int = 32,
-        precision: str = "32-true",
+        precision: str = "auto",
+        float32_matmul: str = "default",
         backend: str = "auto",
         device: str | None = None,
     ) -> None:
@@ -52,8 +57,9 @@ class Predictor:
         self.bundle = bundle
         self.strand = strand
         self.batch_size = batch_size
-        self.autocast = precision == "bf16-mixed"
+        self.float32_matmul = float32_matmul
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.precision = resolve_precision(precision, self.device.type)
         self.model = bundle.model.to(self.device).eval()
         self.model.encoder.set_backend(backend)
         self.max_pieces = bundle.config["encoder"]["max_tokens"] - 2  # [CLS] and [SEP]
@@ -129,7 +135,16 @@ class Predictor:
             for row, i in enumerate(rows):
                 token_ids_BT[row, : len(encoded[i])] = torch.from_numpy(encoded[i])
                 is_padding_BT[row, : len(encoded[i])] = False
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocast):
+            with self._arithmetic():
                 logits_BL = self.model(token_ids_BT.to(self.device), is_padding_BT.to(self.device))
             result[rows] = logits_BL.float().sigmoid().cpu().numpy()
         return result
+
+    @contextlib.contextmanager
+    def _arithmetic(self) -> Iterator[None]:
+        enabled = self.precision == BFLOAT16
+        with (
+            float32_matmul(self.float32_matmul),
+            torch.autocast(self.device.type, torch.bfloat16, enabled=enabled),
+        ):
+            yield

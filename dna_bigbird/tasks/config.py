@@ -22,8 +22,12 @@ class TrainConfig:
     """Decoupled weight decay; biases and LayerNorms are spared."""
     gradient_clip: float = 0.0
     """Largest norm of the whole gradient; 0 leaves it alone, as the paper's code does."""
-    precision: Literal["32-true", "bf16-mixed"] = "32-true"
-    """Arithmetic: float32, or bfloat16 autocast over float32 weights."""
+    precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
+    """Arithmetic: float32, or bfloat16 autocast over float32 weights; 'auto' takes the latter where
+    the processor or GPU has bfloat16 products, and continues a run as it began."""
+    float32_matmul: Literal["default", "onednn"] = "default"
+    """Who multiplies float32 matrices on a CPU: 'onednn' is faster on AMD, and rounds to bfloat16
+    where the processor has AMX (docs/training.md). No matter for bf16-mixed."""
     attention_backend: Literal["auto", "dense", "gather", "merged", "flex"] = "auto"
     """How attention is computed (docs/attention.md); it changes time and memory, not the model."""
     validate_every: int = 100

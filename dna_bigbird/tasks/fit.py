@@ -1,21 +1,31 @@
 """Training a task to the end, from the beginning or from where it was killed."""
 
 import contextlib
+import json
 import logging
 import os
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pytorch_lightning as pl
+import torch
 from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEnvironment
 
+from dna_bigbird.models.precision import BFLOAT16, FLOAT32, float32_matmul, resolve_precision
 from dna_bigbird.tasks.callbacks import AtomicCheckpointIO, Checkpoints, History, SeededBatches
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import Objective
 from dna_bigbird.tasks.preemption import Preemption
-from dna_bigbird.tasks.run_folder import best_path, locked, open_run, read_checkpoint
+from dna_bigbird.tasks.run_folder import (
+    best_path,
+    locked,
+    note,
+    open_run,
+    read_checkpoint,
+    read_settings,
+)
 
 # What a run computes does not depend on these settings.
 FREE_SETTINGS = ("workers", "tensorboard", "devices", "nodes", "accumulate")
@@ -44,6 +54,8 @@ class FitResult:
     """Text of history.tsv."""
     is_writer: bool
     """True on the one process that writes files."""
+    precision: str
+    """The arithmetic of the run: '32-true' or 'bf16-mixed'."""
 
 
 def training_settings(config: TrainConfig) -> dict:
@@ -78,7 +90,7 @@ def fit(
         InputError: If the loss stops being a number, or another process trains in the folder.
     """
     is_writer = rank_zero_only.rank in (None, 0)
-    whole = {"seed": seed, "training": training_settings(config), **settings}
+    config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
     history = History(config.log_every)
     keeper = Checkpoints(
         checkpoints,
@@ -95,7 +107,8 @@ def fit(
             checkpoints,
             [*callbacks, SeededBatches(seed), history, keeper, Preemption(keeper)],
         )
-        trainer.fit(task, datamodule=data, ckpt_path=resume_from)
+        with float32_matmul(config.float32_matmul):
+            trainer.fit(task, datamodule=data, ckpt_path=resume_from)
         trainer.strategy.barrier()
         best = read_checkpoint(best_path(checkpoints, keeper.best_step))
     assert best is not None
@@ -105,6 +118,36 @@ def fit(
         best_metrics=keeper.best_metrics,
         history=history.table(),
         is_writer=trainer.is_global_zero,
+        precision=config.precision,
+    )
+
+
+def with_precision(
+    config: TrainConfig, checkpoints: Path, settings: dict, is_writer: bool
+) -> tuple[TrainConfig, dict]:
+    """Return the config with its precision decided, and all settings of the run with it.
+
+    With 'auto' a run that these very settings began goes on in the arithmetic it began with, also
+    on a machine that would choose another one.
+    """
+
+    def whole(precision: str) -> dict:
+        training = training_settings(replace(config, precision=precision))
+        return json.loads(json.dumps({"training": training, **settings}))
+
+    chosen = resolve_precision(config.precision, training_device())
+    if config.precision == "auto":
+        begun = read_settings(checkpoints)
+        chosen = next((p for p in (FLOAT32, BFLOAT16) if begun == whole(p)), chosen)
+        if is_writer:
+            note(f"training in {chosen}; --training.precision chooses")
+    return replace(config, precision=chosen), whole(chosen)
+
+
+def training_device() -> str:
+    """Return the type of device that Lightning will take."""
+    return (
+        torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else "cpu"
     )
 
 

@@ -100,6 +100,11 @@ def prediction_stride(wildcards):
     return option("stride", stride) if stride else ""
 
 
+def prediction_precision():
+    """The arithmetic of predictions as an option, if the config gives one."""
+    return options(config.get("predictions", {}), keys=["precision"])
+
+
 # --- how a command starts: params that depend on resources, so that another Python or another
 # --- profile is no reason to make a result anew
 

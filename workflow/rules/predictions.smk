@@ -37,6 +37,8 @@ rule predict:
         run=command,
         version=VERSION,
         stride=prediction_stride,
+        precision=prediction_precision(),
     shell:
         "{params.run} predict --fasta {input.genome} --bed {input.bed} --model {input.model}"
-        " --output {output} --threads {threads} {params.stride} > {log} 2>&1"
+        " --output {output} --threads {threads} {params.stride} {params.precision}"
+        " > {log} 2>&1"

@@ -73,7 +73,7 @@ def built(isa: str, *, source: Path = SOURCE) -> Path | None:
 
 
 def build(isa: str, *, verbose: bool = False, source: Path = SOURCE) -> Path:
-    """Return the library for an instruction set, made first if it is not there (some 20 s).
+    """Return the library for an instruction set, made first if it is not there (some seconds).
 
     Args:
         verbose: Say on standard error that it is being made.

@@ -193,6 +193,8 @@ struct View {
 
 INLINE int64_t row_of(const int32_t* index, int i) { return index ? index[i] : i; }
 
+INLINE const uint32_t* units_of(const float* p) { return reinterpret_cast<const uint32_t*>(p); }
+
 INLINE uint32_t unit_at(const void* p) { return *static_cast<const LooseUnit*>(p); }
 
 struct Float32 {
@@ -305,7 +307,7 @@ void tile(int units, const uint32_t* a, int64_t a_step, const uint32_t* b, int64
           int64_t c_step, bool add) {
   Vec sum[ROWS][VECS];
   UNROLL for (int r = 0; r < ROWS; ++r) {
-    UNROLL for (int v = 0; v < VECS; ++v) sum[r][v] = add ? load(c + r * c_step + v * W) : Vec{};
+    UNROLL for (int v = 0; v < VECS; ++v) sum[r][v] = Vec{};
   }
   for (int u = 0; u < units; ++u) {
     Bits columns[VECS];
@@ -321,8 +323,10 @@ void tile(int units, const uint32_t* a, int64_t a_step, const uint32_t* b, int64
     a += TRANSPOSED ? a_step : 1;
     b += b_step;
   }
-  UNROLL for (int r = 0; r < ROWS; ++r) {
-    UNROLL for (int v = 0; v < VECS; ++v) store(c + r * c_step + v * W, sum[r][v]);
+  UNROLL for (int r = 0; r < ROWS; ++r, c += c_step) {
+    UNROLL for (int v = 0; v < VECS; ++v) {
+      store(c + v * W, add ? load(c + v * W) + sum[r][v] : sum[r][v]);
+    }
   }
 }
 
@@ -489,7 +493,6 @@ class Forward {
     keys_ = memory_.take_units(KEYS * dim_);
     values_ = memory_.take_units(KEYS * dim_);
     scores_ = memory_.take(KEYS * QUERIES);
-    weights_ = memory_.take_units(KEYS * QUERIES);
     sum_ = memory_.take(QUERIES * dim_);
     maximum_ = memory_.take(QUERIES);
     total_ = memory_.take(QUERIES);
@@ -516,7 +519,7 @@ class Forward {
       weigh(n, tile.wide);
       View values = E::pairs(v + chunk.start * p_.v.token_step, p_.v.token_step, chunk.index, n,
                              dim_, values_);
-      product<E, true>(tile.n, dim_, units, weights_, QUERIES, values, sum_, dim_, has_sum);
+      product<E, true>(tile.n, dim_, units, units_of(scores_), QUERIES, values, sum_, dim_, has_sum);
       has_sum = true;
     });
     if (!has_sum) std::fill_n(sum_, QUERIES * dim_, 0.0f);
@@ -525,7 +528,7 @@ class Forward {
 
  private:
   static size_t floats(int dim) {
-    return dim * QUERIES + 2 * KEYS * dim + 2 * KEYS * QUERIES + QUERIES * dim + 3 * QUERIES;
+    return dim * QUERIES + 2 * KEYS * dim + KEYS * QUERIES + QUERIES * dim + 3 * QUERIES;
   }
 
   // Raise the maxima that these scores exceed by far; factor_ is what they take from the sums.
@@ -563,7 +566,7 @@ class Forward {
         store(sum_ + q * dim_ + d, load(sum_ + q * dim_ + d) * factor_[q]);
   }
 
-  // Turn scores into weights, as units along the keys, and add them to the totals.
+  // Turn scores into weights, as units along the keys in the same place; add them to the totals.
   void weigh(int n, int wide) {
     for_each_group(wide, [&](int q, auto group) {
       constexpr int G = group;
@@ -586,7 +589,7 @@ class Forward {
               units |= rounded_quickly(weight) & 0xffff0000u;
             }
           }
-          *reinterpret_cast<LooseBits*>(weights_ + k / E::PACK * QUERIES + q + g * W) = units;
+          store(scores_ + k / E::PACK * QUERIES + q + g * W, (Vec)units);
         }
       }
       UNROLL for (int g = 0; g < G; ++g) store(total_ + q + g * W, total[g]);
@@ -608,7 +611,7 @@ class Forward {
   const int dim_;
   const float c_;
   Memory memory_;
-  uint32_t *queries_, *keys_, *values_, *weights_;
+  uint32_t *queries_, *keys_, *values_;
   float *scores_, *sum_, *maximum_, *total_, *factor_;
 };
 
@@ -625,8 +628,7 @@ class Backward {
       *rows = memory_.take_units(KEYS * dim_);
     for (float** matrix : {&scores_, &grad_weights_})
       *matrix = memory_.take(KEYS * QUERIES);
-    for (uint32_t** matrix : {&weight_rows_, &grad_rows_, &grad_score_pairs_})
-      *matrix = memory_.take_units(KEYS * QUERIES);
+    grad_pairs_of_scores_ = memory_.take_units(KEYS * QUERIES);
     grad_query_ = memory_.take(QUERIES * dim_);
     part_ = memory_.take(KEYS * dim_);
     lse_ = memory_.take(QUERIES);
@@ -654,9 +656,10 @@ class Backward {
       product<E, false>(n, tile.wide, dim_ / E::PACK, values.units, values.step,
                         {grad_columns_, QUERIES}, grad_weights_, QUERIES, false);
       differentiate(n, tile.wide);
-      add_rows(chunk, query_units, weight_rows_, grads, grad_v);
-      add_rows(chunk, query_units, grad_rows_, queries, grad_k);
-      product<E, true>(tile.n, dim_, units, E::PACK == 1 ? grad_rows_ : grad_score_pairs_, QUERIES,
+      add_rows(chunk, query_units, scores_, grads, grad_v);
+      add_rows(chunk, query_units, grad_weights_, queries, grad_k);
+      product<E, true>(tile.n, dim_, units,
+                       E::PACK == 1 ? units_of(grad_weights_) : grad_pairs_of_scores_, QUERIES,
                        key_pairs, grad_query_, dim_, has_sum);
       has_sum = true;
     });
@@ -670,11 +673,9 @@ class Backward {
 
  private:
   static size_t floats(int dim) {
-    return 2 * dim * QUERIES + 5 * KEYS * dim + 5 * KEYS * QUERIES + (QUERIES + KEYS) * dim +
+    return 2 * dim * QUERIES + 5 * KEYS * dim + 3 * KEYS * QUERIES + (QUERIES + KEYS) * dim +
            2 * QUERIES;
   }
-  static constexpr int ROW_UNITS = QUERIES / E::PACK;  // step of a row of weights
-
   // The tile's queries and output gradients, both ways round; log-sum-exp and delta.
   std::pair<View, View> read(const Tile& tile) {
     const auto* q = head_of<E>(p_.q, tile.batch, tile.head) + tile.start * p_.q.token_step;
@@ -701,7 +702,8 @@ class Backward {
             E::pairs(grad, p_.grad.token_step, nullptr, tile.n, dim_, grad_pairs_)};
   }
 
-  // From scores and gradients of the weights: weights and gradients of the scores.
+  // From scores and gradients of the weights: weights and gradients of the scores, in the same
+  // place as units along the queries; the latter also as units along the keys.
   void differentiate(int n, int wide) {
     for (int k = 0; k < n; k += E::PACK) {
       for (int q = 0; q < wide; q += W) {
@@ -712,34 +714,34 @@ class Backward {
           weight[i] = exp2_of<E::EXP_TERMS>(load(scores_ + at) * c_ - load(lse_ + q));
           grad[i] = weight[i] * (load(grad_weights_ + at) * p_.scale - load(delta_ + q));
         }
-        if constexpr (E::PACK == 1) {  // a row is as good as a column
-          store(reinterpret_cast<float*>(weight_rows_) + k * QUERIES + q, weight[0]);
-          store(reinterpret_cast<float*>(grad_rows_) + k * QUERIES + q, grad[0]);
+        if constexpr (E::PACK == 1) {  // units along one are units along the other
+          store(scores_ + k * QUERIES + q, weight[0]);
+          store(grad_weights_ + k * QUERIES + q, grad[0]);
         } else {
           UNROLL for (int i = 0; i < 2; ++i) {
-            store_quickly(weight_rows_ + (k + i) * ROW_UNITS + q / 2, weight[i]);
-            store_quickly(grad_rows_ + (k + i) * ROW_UNITS + q / 2, grad[i]);
+            store_quickly(scores_ + (k + i) * QUERIES + q / 2, weight[i]);
+            store_quickly(grad_weights_ + (k + i) * QUERIES + q / 2, grad[i]);
           }
-          *reinterpret_cast<LooseBits*>(grad_score_pairs_ + k / 2 * QUERIES + q) =
+          *reinterpret_cast<LooseBits*>(grad_pairs_of_scores_ + k / 2 * QUERIES + q) =
               rounded_quickly(grad[0]) >> 16 | (rounded_quickly(grad[1]) & 0xffff0000u);
         }
       }
     }
   }
 
-  static INLINE void store_quickly(uint32_t* p, Vec x) {
+  static INLINE void store_quickly(float* p, Vec x) {
     *reinterpret_cast<LooseHalves*>(p) =
         __builtin_convertvector(rounded_quickly(x) >> 16, Halves);
   }
 
   // Add the product of `rows` (keys, queries) and `of_queries` (queries, D) to the keys' rows.
-  void add_rows(const Chunk& chunk, int units, const uint32_t* rows, View of_queries, float* to) {
+  void add_rows(const Chunk& chunk, int units, const float* rows, View of_queries, float* to) {
     float* from = to + chunk.start * dim_;
     if (!chunk.index) {
-      product<E, false>(chunk.n, dim_, units, rows, ROW_UNITS, of_queries, from, dim_, true);
+      product<E, false>(chunk.n, dim_, units, units_of(rows), QUERIES, of_queries, from, dim_, true);
       return;
     }
-    product<E, false>(chunk.n, dim_, units, rows, ROW_UNITS, of_queries, part_, dim_, false);
+    product<E, false>(chunk.n, dim_, units, units_of(rows), QUERIES, of_queries, part_, dim_, false);
     for (int i = 0; i < chunk.n; ++i) {
       float* row = from + chunk.index[i] * dim_;
       for (int d = 0; d < dim_; d += W) store(row + d, load(row + d) + load(part_ + i * dim_ + d));
@@ -751,7 +753,7 @@ class Backward {
   const float c_;
   Memory memory_;
   uint32_t *query_columns_, *grad_columns_, *query_pairs_, *grad_pairs_, *keys_, *key_pairs_,
-      *values_, *weight_rows_, *grad_rows_, *grad_score_pairs_;
+      *values_, *grad_pairs_of_scores_;
   float *scores_, *grad_weights_, *grad_query_, *part_, *lse_, *delta_;
 };
 
