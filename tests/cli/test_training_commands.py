@@ -23,7 +23,7 @@ MODEL = (
 )
 STEPS = (
     "--training.batch_size 8 --training.learning_rate 0.003 --training.warmup_steps 3 "
-    "--training.log_every 5 --threads 1"
+    "--training.log_every 5 --training.precision 32-true --threads 1"
 )
 PRETRAIN = (
     f"pretrain --train train.h5 --validation validation.h5 --tokenizer bpe.model --seed 1 {MODEL} "
@@ -149,7 +149,10 @@ def test_backends_compute_the_same(project, monkeypatch):
     expected = ours.metrics["bits_per_base_masked"]
     assert theirs.metrics["bits_per_base_masked"] == pytest.approx(expected, abs=1e-4)
     for backend in ("auto", "dense", "gather"):
-        run(f"predict --fasta toy.fa --model promoter --output {backend}.tsv --backend {backend}")
+        run(
+            f"predict --fasta toy.fa --model promoter --output {backend}.tsv --backend {backend} "
+            "--precision 32-true"
+        )
     tables = [np.loadtxt(f"{b}.tsv", skiprows=1, usecols=3) for b in ("auto", "dense", "gather")]
     np.testing.assert_allclose(tables[1], tables[0], rtol=1e-4)
     np.testing.assert_allclose(tables[2], tables[0], rtol=1e-4)

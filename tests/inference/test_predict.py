@@ -28,6 +28,10 @@ def sequences(random_dna):
     return [random_dna(length, seed=length) for length in (5, 37, 120, 200, 200, 333, 64, 200)]
 
 
+def exact(bundle, **options):
+    return Predictor(bundle, precision="32-true", **options)
+
+
 def direct(bundle, bases):
     """One sequence, one forward pass, no batching code."""
     ids = [bundle.tokenizer.cls_id, *bundle.tokenizer.encode(bases), bundle.tokenizer.sep_id]
@@ -39,7 +43,7 @@ def direct(bundle, bases):
 
 def test_forward_scores_equal_one_pass_per_sequence(bundle, sequences):
     short = [s for s in sequences if len(s) <= 200]
-    scores = Predictor(bundle, strand="forward").probabilities(short)
+    scores = exact(bundle, strand="forward").probabilities(short)
     expected = np.stack([direct(bundle, s) for s in short])
     assert np.abs(scores - expected).max() < TOLERANCE
     assert expected.std(axis=0).min() > 1e-3, "the fixture must tell sequences apart"
@@ -47,15 +51,15 @@ def test_forward_scores_equal_one_pass_per_sequence(bundle, sequences):
 
 @pytest.mark.parametrize("batch_size", [1, 3, 64])
 def test_batch_size_and_neighbours_do_not_matter(bundle, sequences, batch_size):
-    together = Predictor(bundle, batch_size=batch_size).probabilities(sequences)
-    alone = np.concatenate([Predictor(bundle).probabilities([s]) for s in sequences])
+    together = exact(bundle, batch_size=batch_size).probabilities(sequences)
+    alone = np.concatenate([exact(bundle).probabilities([s]) for s in sequences])
     assert np.abs(together - alone).max() < TOLERANCE
 
 
 def test_both_strands_is_the_mean_and_does_not_see_the_strand(bundle, sequences):
     plus = np.stack([direct(bundle, s) for s in sequences[:4]])
     minus = np.stack([direct(bundle, reverse_complement(s)) for s in sequences[:4]])
-    predictor = Predictor(bundle)
+    predictor = exact(bundle)
     scores = predictor.probabilities(sequences[:4])
     assert np.abs(scores - (plus + minus) / 2).max() < TOLERANCE
     flipped = predictor.probabilities([reverse_complement(s) for s in sequences[:4]])
@@ -63,14 +67,14 @@ def test_both_strands_is_the_mean_and_does_not_see_the_strand(bundle, sequences)
 
 
 def test_a_window_of_n_has_no_score(bundle):
-    scores = Predictor(bundle).probabilities(["N" * 50, "ACGT" * 20, "NNNA"])
+    scores = exact(bundle).probabilities(["N" * 50, "ACGT" * 20, "NNNA"])
     assert np.isnan(scores[0]).all()
     assert np.isfinite(scores[1:]).all()
 
 
 def test_a_window_beyond_the_context_is_the_mean_of_its_parts(bundle, random_dna):
     bases = random_dna(1000, seed=7)
-    predictor = Predictor(bundle, strand="forward")
+    predictor = exact(bundle, strand="forward")
     score = predictor.probabilities([bases])[0]
     assert predictor.num_split == 1
     fits = bundle.config["encoder"]["max_tokens"] - 2
@@ -82,14 +86,37 @@ def test_a_window_beyond_the_context_is_the_mean_of_its_parts(bundle, random_dna
     assert np.abs(score - np.mean([direct(bundle, p) for p in parts], axis=0)).max() < TOLERANCE
 
 
+@pytest.mark.parametrize(("found", "expected"), [(True, "bf16-mixed"), (False, "32-true")])
+def test_precision_is_that_of_the_processor(bundle, sequences, monkeypatch, found, expected):
+    """Off by the rounding of bfloat16, which is far less than what sets sequences apart."""
+    monkeypatch.setattr("dna_bigbird.models.precision.has_bf16_products", lambda device: found)
+    predictor = Predictor(bundle)
+    assert predictor.precision == expected
+    off = np.abs(predictor.probabilities(sequences) - exact(bundle).probabilities(sequences)).max()
+    assert (1e-5 < off < 0.02) if found else off == 0
+
+
+def test_float32_products_by_onednn(bundle, sequences):
+    before = torch.backends.mkldnn.matmul.fp32_precision
+    seen = []
+    bundle.model.register_forward_pre_hook(
+        lambda *_: seen.append(torch.backends.mkldnn.matmul.fp32_precision)
+    )
+    scores = exact(bundle, float32_matmul="onednn").probabilities(sequences)
+    assert set(seen) == {"bf16"}
+    assert torch.backends.mkldnn.matmul.fp32_precision == before
+    tolerance = 0.02 if torch.cpu._is_amx_tile_supported() else TOLERANCE
+    assert np.abs(scores - exact(bundle).probabilities(sequences)).max() < tolerance
+
+
 def test_a_pretrained_bundle_has_no_labels_to_predict(bundle):
     bundle.config["task"] = "pretraining"
     with pytest.raises(InputError, match="without a label head"):
-        Predictor(bundle)
+        exact(bundle)
 
 
 def run(capsys, *arguments):
-    main(["predict", *map(str, arguments)])
+    main(["predict", "--precision", "32-true", *map(str, arguments)])
     return capsys.readouterr().out
 
 

@@ -11,7 +11,7 @@ from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEn
 from dna_bigbird.errors import InputError
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import cluster_plugins, fit, training_settings
-from dna_bigbird.tasks.run_folder import list_checkpoints, locked
+from dna_bigbird.tasks.run_folder import list_checkpoints, locked, read_settings
 
 
 class KilledError(Exception):
@@ -181,6 +181,78 @@ def test_other_settings_start_over_and_say_so(tiny_run, tmp_path, capsys):
     assert "training.learning_rate: 0.005 -> 0.01); training starts over" in capsys.readouterr().err
     fresh = run(tiny_run, tmp_path / "a")
     assert_same_run(tmp_path / "a", tmp_path / "b", fresh, changed)
+
+
+@pytest.fixture
+def bf16_here(monkeypatch):
+    """Function (bool): whether this machine now has bfloat16 products."""
+
+    def set_to(found):
+        monkeypatch.setattr("dna_bigbird.models.precision.has_bf16_products", lambda device: found)
+
+    return set_to
+
+
+@pytest.mark.parametrize(("found", "expected"), [(True, "bf16-mixed"), (False, "32-true")])
+def test_auto_is_what_the_processor_is_good_at(
+    tiny_run, tmp_path, bf16_here, capsys, found, expected
+):
+    bf16_here(found)
+    chosen = run(tiny_run, tmp_path / "a", precision="auto")
+    assert f"note: training in {expected}" in capsys.readouterr().err
+    named = run(tiny_run, tmp_path / "b", precision=expected)
+    assert "training in" not in capsys.readouterr().err
+    assert_same_run(tmp_path / "a", tmp_path / "b", chosen, named)
+    assert (chosen[1].precision, read_settings(tmp_path / "a")["training"]["precision"]) == (
+        expected,
+        expected,
+    )
+    other = run(
+        tiny_run, tmp_path / "c", precision={"bf16-mixed": "32-true"}.get(expected, "bf16-mixed")
+    )
+    assert not torch.equal(other[0]["vocabulary.weight"], named[0]["vocabulary.weight"])
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_auto_goes_on_in_the_arithmetic_it_began_with(tiny_run, tmp_path, bf16_here, capsys, begun):
+    """A job that is queued again may wake up on a node with another processor."""
+    bf16_here(begun)
+    undisturbed = run(tiny_run, tmp_path / "a", precision="auto")
+    with pytest.raises(KilledError, match="on purpose"):
+        run(tiny_run, tmp_path / "b", callbacks=(KillAt(9, "start"),), precision="auto")
+    bf16_here(not begun)
+    kill = KillAt(7, "end")  # a run that started over would come to this step again
+    continued = run(tiny_run, tmp_path / "b", callbacks=(kill,), precision="auto")
+    assert "starts over" not in capsys.readouterr().err
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
+def test_another_precision_by_name_starts_over(tiny_run, tmp_path, capsys):
+    run(tiny_run, tmp_path, precision="bf16-mixed")
+    run(tiny_run, tmp_path, precision="32-true")
+    assert "training.precision: bf16-mixed -> 32-true" in capsys.readouterr().err
+
+
+class SeesProducts(pl.Callback):
+    """Notes the setting of float32 products in every step."""
+
+    def __init__(self):
+        self.seen = set()
+
+    def on_train_batch_start(self, *_):
+        self.seen.add(torch.backends.mkldnn.matmul.fp32_precision)
+
+
+def test_float32_products_are_set_for_the_run_only(tiny_run, tmp_path):
+    before = torch.backends.mkldnn.matmul.fp32_precision
+    seen = SeesProducts()
+    run(tiny_run, tmp_path / "a", callbacks=(seen,), float32_matmul="onednn")
+    assert seen.seen == {"bf16"}
+    assert torch.backends.mkldnn.matmul.fp32_precision == before
+    kill = KillAt(2, "start")
+    with pytest.raises(KilledError, match="on purpose"):
+        run(tiny_run, tmp_path / "b", callbacks=(kill,), float32_matmul="onednn")
+    assert torch.backends.mkldnn.matmul.fp32_precision == before
 
 
 def test_the_number_of_processes_is_no_setting(tiny_run, tmp_path, capsys):

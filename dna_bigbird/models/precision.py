@@ -1,0 +1,63 @@
+"""The arithmetic of the models: float32 or bfloat16 autocast, and who multiplies float32."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+FLOAT32, BFLOAT16 = "32-true", "bf16-mixed"
+CPUINFO = Path("/proc/cpuinfo")
+BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
+"""Dot products of bfloat16, as Linux names them: AVX-512, AMX, Arm."""
+
+
+def resolve_precision(precision: str, device: str) -> str:
+    """Return '32-true' or 'bf16-mixed'; 'auto' is the latter where the device is made for it.
+
+    Args:
+        device: 'cpu', 'cuda' or another type of torch's.
+    """
+    if precision != "auto":
+        return precision
+    return BFLOAT16 if has_bf16_products(device) else FLOAT32
+
+
+def has_bf16_products(device: str) -> bool:
+    """Tell whether a device multiplies bfloat16 in hardware, not by way of float32."""
+    if device == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device == "cpu" and torch.backends.mkldnn.is_available() and _cpu_has_bf16()
+
+
+def _cpu_has_bf16() -> bool:
+    """Read the features of the first processor; a system that does not list them has none."""
+    try:
+        lines = CPUINFO.read_text().splitlines()
+    except OSError:
+        return False
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() in ("flags", "Features"):  # x86, Arm
+            return not BF16_FLAGS.isdisjoint(value.split())
+    return False
+
+
+@contextlib.contextmanager
+def float32_matmul(by: str) -> Iterator[None]:
+    """Choose who multiplies float32 matrices on the CPU, and put the choice back.
+
+    Args:
+        by: 'onednn' allows oneDNN to round the factors to bfloat16. Processors with AMX do so; on
+            others it is oneDNN's plain float32, about twice as fast as MKL's on AMD. 'default' leaves
+            all as it is.
+    """
+    setting = torch.backends.mkldnn.matmul
+    before = setting.fp32_precision
+    if by == "onednn":
+        setting.fp32_precision = "bf16"
+    try:
+        yield
+    finally:
+        if by == "onednn":
+            setting.fp32_precision = before
