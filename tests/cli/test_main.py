@@ -46,6 +46,17 @@ def test_dashes_and_underscores_are_the_same_option(capsys, tmp_path):
         assert "--batch_size 0: expected at least 1" in capsys.readouterr().err
 
 
+def test_a_switch_may_stand_alone():
+    parser, _ = build_parser("doctor")
+    for arguments, expected in (
+        ([], False),
+        (["--build_native"], True),
+        (["--build_native", "true"], True),
+        (["--build_native=false"], False),
+    ):
+        assert parser.parse_args(arguments).build_native is expected
+
+
 def test_module_and_script_agree():
     text = subprocess.run(
         [sys.executable, "-m", "dna_bigbird", "--version"],

@@ -82,13 +82,19 @@ def build(isa: str, *, verbose: bool = False, source: Path = SOURCE) -> Path:
         NativeUnavailableError: If there is no compiler or no ninja, if compiling fails (the message
             names the file with all the compiler said), or if the cache cannot be written to.
     """
-    compiler = find_compiler()
+    try:
+        compiler = find_compiler()
+    except NativeUnavailableError:
+        library = built(isa, source=source)
+        if library is None:
+            raise
+        return library
     texts = _texts(source)
     folder = _folder(isa, texts)
     library = _library(folder, compiler)
     if _is_ours(library):
         return library
-    search_path = _with_ninja()
+    search_path = path_with_ninja()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder) as is_alone:
@@ -123,6 +129,21 @@ def find_compiler() -> str:
         f"the native kernel needs a C++ compiler: {found}; get one with apt-get install g++, or "
         "conda install -c conda-forge cxx-compiler"
     )
+
+
+def path_with_ninja() -> str:
+    """Return a search path on which there is ninja; it may be in an environment not activated.
+
+    Raises:
+        NativeUnavailableError: If there is none.
+    """
+    folders = [os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")]
+    search_path = os.pathsep.join([*folders, str(Path(sys.executable).parent)])
+    if shutil.which("ninja", path=search_path) is None:
+        raise NativeUnavailableError(
+            'the native kernel needs ninja to be built: pip install "dna-bigbird[native]"'
+        )
+    return search_path
 
 
 def _make(
@@ -178,17 +199,6 @@ def _reason(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]
     return (errors or lines[-1:] or ["it said nothing"])[0][:200]
-
-
-def _with_ninja() -> str:
-    """Return a search path on which there is ninja; it may be in an environment not activated."""
-    folders = [os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")]
-    search_path = os.pathsep.join([*folders, str(Path(sys.executable).parent)])
-    if shutil.which("ninja", path=search_path) is None:
-        raise NativeUnavailableError(
-            'the native kernel needs ninja to be built: pip install "dna-bigbird[native]"'
-        )
-    return search_path
 
 
 def _texts(source: Path) -> dict[str, bytes]:

@@ -32,7 +32,7 @@ def obstacle() -> str:
     """Return why nothing can be compiled here, or an empty text."""
     try:
         module.find_compiler()
-        module._with_ninja()
+        module.path_with_ninja()
     except NativeUnavailableError as error:
         return str(error)
     return ""
@@ -143,7 +143,8 @@ def test_the_library_of_this_compiler_is_preferred(tmp_path, monkeypatch):
     os.utime(own, (1, 1))
     assert built("portable", source=text) == own
     monkeypatch.setenv("CXX", "none-of-that-name")
-    assert built("portable", source=text) == other
+    assert built("portable", source=text) == build("portable", source=text) == other
+    monkeypatch.delenv("CXX")
     own.unlink()
     assert built("portable", source=text) == other
 
@@ -274,7 +275,7 @@ def test_ninja_of_an_environment_not_activated(tmp_path, monkeypatch):
     without_ninja(tmp_path, monkeypatch)
     (tmp_path / "scripts").mkdir()
     program(tmp_path / "scripts" / "ninja", "echo 1.11")
-    assert str(tmp_path / "scripts") in module._with_ninja().split(os.pathsep)
+    assert str(tmp_path / "scripts") in module.path_with_ninja().split(os.pathsep)
 
 
 @needs_compiler

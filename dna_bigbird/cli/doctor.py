@@ -1,0 +1,109 @@
+"""`dna-bigbird doctor`."""
+
+import os
+
+from dna_bigbird.cli.advice import BUILD, advice, missing
+from dna_bigbird.cli.machine import Machine
+from dna_bigbird.errors import InputError
+
+
+def doctor(build_native: bool = False) -> None:
+    """Say what this machine has, which attention backends work on it, and what is slow and why.
+
+    It changes nothing, unless it is to build the native CPU kernel; then it says only where that is.
+
+    Args:
+        build_native: Build the native CPU kernel for this processor, unless it is there already,
+            and write its path to standard output. Needs a C++ compiler and ninja.
+    """
+    if build_native:
+        print(_build())
+        return
+    from dna_bigbird.attention.native.build import cache_folder
+    from dna_bigbird.cli.machine import memory, this_machine, versions
+
+    machine, found = this_machine(), versions()
+    native_state, is_built = native()
+    print(table("versions", found))
+    print(table("machine", described(machine) | {"memory": memory(), "cache": str(cache_folder())}))
+    print(table("attention", backends(machine) | {"native": native_state}))
+    print("advice")
+    for line in advice(machine, is_built) + missing(found) or ["nothing is slow that need not be"]:
+        print(f"  - {line}")
+
+
+def table(title: str, rows: dict[str, str]) -> str:
+    """Return a heading and one line a row."""
+    width = max(map(len, rows))
+    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items()), ""])
+
+
+def described(machine: Machine) -> dict[str, str]:
+    """Return the machine's facts in words."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "not set")
+    return {
+        "processor": f"{machine.processor} ({machine.architecture})",
+        "processors": f"{machine.usable} usable, {machine.physical} physical",
+        "threads": f"{machine.threads} (OMP_NUM_THREADS {wanted})",
+        "instruction sets": ", ".join(machine.isas),
+        "bf16 dot products": "yes" if machine.has_bf16 else "no",
+        "libraries of PyTorch": f"oneDNN {_yes(machine.has_onednn)}, MKL {_yes(machine.has_mkl)}",
+        "GPU": "; ".join(machine.gpus) or "none that PyTorch can use",
+    }
+
+
+def backends(machine: Machine) -> dict[str, str]:
+    """Return for every backend but native whether it works here, and why not."""
+    from dna_bigbird.cli.machine import flex_obstacle
+
+    obstacle = flex_obstacle(machine)
+    where = "forward and backward on the GPU" if machine.gpus else "forward only on a CPU"
+    return {
+        "dense": "works; for tests and short sequences",
+        "gather": "works",
+        "merged": "works on the CPU",
+        "flex": f"does not work: {obstacle}"
+        if obstacle
+        else f"works, {where}; compiled at first use",
+    }
+
+
+def native() -> tuple[str, bool]:
+    """Return the state of the native kernel in words, and whether it is built."""
+    from dna_bigbird.attention.native.build import (
+        NativeUnavailableError,
+        built,
+        find_compiler,
+        path_with_ninja,
+    )
+    from dna_bigbird.attention.native.isa import best_isa
+
+    isa = best_isa()
+    library = built(isa)
+    if library is not None:
+        return f"built for {isa}: {library}", True
+    try:
+        compiler = find_compiler()
+        path_with_ninja()
+    except NativeUnavailableError as error:
+        return f"not built: {error}", False
+    return f"not built; {compiler} can build it for {isa}: {BUILD}", False
+
+
+def _build() -> str:
+    """Build the native kernel and return its path.
+
+    Raises:
+        InputError: If it cannot be built here.
+    """
+    from dna_bigbird.attention.native.build import NativeUnavailableError, build
+    from dna_bigbird.attention.native.isa import best_isa
+
+    try:
+        return str(build(best_isa(), verbose=True))
+    except NativeUnavailableError as error:
+        raise InputError(str(error)) from error
+
+
+def _yes(has: bool) -> str:
+    return "yes" if has else "no"

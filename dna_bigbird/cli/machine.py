@@ -1,0 +1,154 @@
+"""What `dna-bigbird doctor` can find out about the machine, without changing anything."""
+
+import importlib.metadata
+import importlib.util
+import math
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGES = ("torch", "pytorch-lightning", "snakemake", "numpy", "h5py", "transformers", "ninja")
+ABSENT = "–"
+PROC, SYS = Path("/proc"), Path("/sys")
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The facts that advice rests on."""
+
+    processor: str
+    architecture: str
+    usable: int
+    """Processors this process may use, hyper-threads counted, as affinity and cgroup allow."""
+    physical: int
+    """Processors of the machine without hyper-threads."""
+    threads: int
+    """Threads PyTorch computes with."""
+    isas: tuple[str, ...]
+    """Instruction sets of the native kernel that this processor has, best first."""
+    has_bf16: bool
+    """Whether it has bf16 dot products."""
+    has_onednn: bool
+    has_mkl: bool
+    gpus: tuple[str, ...]
+    has_nvidia_driver: bool
+    torch: str
+    """Version of PyTorch."""
+
+
+def this_machine() -> Machine:
+    """Look at the machine and at this PyTorch."""
+    import torch
+
+    from dna_bigbird.attention.native.isa import supported_isas
+
+    isas = supported_isas()
+    amx = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    gpus = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
+    return Machine(
+        processor=processor_name(),
+        architecture=platform.machine(),
+        usable=usable_processors(),
+        physical=physical_processors(),
+        threads=torch.get_num_threads(),
+        isas=isas,
+        has_bf16="avx512_bf16" in isas or bool(amx()),
+        has_onednn=torch.backends.mkldnn.is_available(),
+        has_mkl=torch.backends.mkl.is_available(),
+        gpus=tuple(_gpu(torch.cuda.get_device_properties(i)) for i in gpus),
+        has_nvidia_driver=(PROC / "driver/nvidia/version").exists(),
+        torch=torch.__version__,
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the version of Python, of the packages that matter, and of bedtools; '–' if absent."""
+    from dna_bigbird import __version__
+
+    found = {"dna-bigbird": __version__, "Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = ABSENT
+    found["bedtools"] = _output_of("bedtools", "--version").removeprefix("bedtools v") or ABSENT
+    return found
+
+
+def processor_name(cpuinfo: Path = PROC / "cpuinfo") -> str:
+    """Return the processor's name as it calls itself."""
+    names = re.findall(r"^model name\s*: *(.+)$", _text(cpuinfo), flags=re.MULTILINE)
+    return names[0].strip() if names else platform.processor() or platform.machine()
+
+
+def physical_processors(cpuinfo: Path = PROC / "cpuinfo") -> int:
+    """Count processors, hyper-threads of one counted once; all of them where nothing tells."""
+    text = _text(cpuinfo)
+    sockets = re.findall(r"^physical id\s*: *(\d+)$", text, flags=re.MULTILINE)
+    cores = re.findall(r"^core id\s*: *(\d+)$", text, flags=re.MULTILINE)
+    return len(set(zip(sockets, cores, strict=False))) or os.cpu_count() or 1
+
+
+def usable_processors(cgroup: Path = SYS / "fs/cgroup") -> int:
+    """Count processors this process may use: a job or a container often gets some of them."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    quota, _, period = _text(cgroup / "cpu.max").strip().partition(" ")
+    if quota.isdigit() and period.isdigit():
+        count = min(count, max(1, math.ceil(int(quota) / int(period))))
+    return count
+
+
+def memory(meminfo: Path = PROC / "meminfo", cgroup: Path = SYS / "fs/cgroup") -> str:
+    """Return main memory, free and in all, and a container's limit."""
+    kib = dict(re.findall(r"^(MemTotal|MemAvailable):\s*(\d+) kB$", _text(meminfo), re.MULTILINE))
+    if len(kib) < 2:
+        return "unknown"
+    free, total = (int(kib[name]) * 1024 / GIB for name in ("MemAvailable", "MemTotal"))
+    limit = _text(cgroup / "memory.max").strip()
+    within = f"; limit {int(limit) / GIB:.1f} GiB" if limit.isdigit() else ""
+    return f"{free:.1f} of {total:.1f} GiB free{within}"
+
+
+def flex_obstacle(machine: Machine) -> str:
+    """Return why the backend flex does not compile here, or an empty text."""
+    if machine.gpus:
+        return "" if importlib.util.find_spec("triton") else "Triton is missing"
+    if machine.isas == ("portable",) and machine.architecture.lower() in ("x86_64", "amd64"):
+        return "this processor has no AVX2"
+    try:
+        from torch._inductor.cpp_builder import get_cpp_compiler
+
+        get_cpp_compiler()
+    except Exception:  # PyTorch's own classes, in its own places
+        return "no C++ compiler"
+    headers = Path(sysconfig.get_path("include")) / "Python.h"
+    if not headers.exists():
+        return f"Python's headers are missing ({headers}): apt-get install python3-dev"
+    return ""
+
+
+def _gpu(properties) -> str:
+    memory_gib = properties.total_memory / GIB
+    return f"{properties.name}, {memory_gib:.0f} GiB, sm_{properties.major}{properties.minor}"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _output_of(program: str, *arguments: str) -> str:
+    path = shutil.which(program)
+    if path is None:
+        return ""
+    done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
