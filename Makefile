@@ -23,12 +23,12 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 KEY := $(shell { cat pyproject.toml constraints.txt; echo "$(CURDIR)"; } | cksum | cut -d' ' -f1)
 STAMP := .venv/.installed-$(KEY)
 
-.PHONY: help setup bedtools demo test test-slow lint clean distclean
+.PHONY: help setup bedtools native demo test test-slow lint clean distclean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
-setup: $(STAMP) bedtools ## the environment, in .venv/
+setup: $(STAMP) bedtools native ## the environment, in .venv/
 
 demo: setup ## the whole workflow on the embedded demo: results/report.html
 	@dna-bigbird clear-lock
@@ -66,6 +66,12 @@ $(STAMP):
 	.venv/bin/python -m pip install --constraint constraints.txt --editable '.[dev,slurm]'
 	@rm -f .venv/.installed-*
 	@touch $@
+
+# The native CPU kernel, unless it is there already. Everything works without it, only slower.
+native: $(STAMP)
+	@dna-bigbird doctor --build-native 2>&1 > /dev/null \
+	    | sed 's/^dna-bigbird: error: /make: going on without the native kernel: /' >&2 \
+	    || [ $$? = 2 ]
 
 bedtools:
 	@command -v bedtools > /dev/null || $(call debian_package,bedtools)

@@ -157,6 +157,10 @@ INLINE Bits rounded_to_even(Vec x) {
   return bits + 0x7fffu + (bits >> 16 & 1u);
 }
 
+INLINE Bits paired(Vec even, Vec odd) {
+  return rounded_quickly(even) >> 16 | (rounded_quickly(odd) & 0xffff0000u);
+}
+
 INLINE Bits widened(const uint16_t* p) {
   return __builtin_convertvector(*reinterpret_cast<const LooseHalves*>(p), Bits);
 }
@@ -206,7 +210,7 @@ struct Float32 {
     std::memcpy(&factor, &a, 4);
     return sum + factor * (Vec)b;
   }
-  static INLINE Bits row_units(const Element* p, int) { return (Bits)load(p); }
+  static INLINE Bits row_units(const Element* p, int = W) { return (Bits)load(p); }
 
   static View rows(const Element* p, int64_t step, const int32_t* index, int n, int dim,
                    uint32_t* scratch) {
@@ -241,14 +245,14 @@ struct Bfloat16 {  // converted to float32
   static INLINE Vec multiply_add(Vec sum, uint32_t a, Bits b) {
     return Float32::multiply_add(sum, a, b);
   }
-  static INLINE Bits row_units(const Element* p, int) { return widened(p) << 16; }
+  static INLINE Bits row_units(const Element* p, int = W) { return widened(p) << 16; }
 
   static View rows(const Element* p, int64_t step, const int32_t* index, int n, int dim,
                    uint32_t* scratch) {
     for (int i = 0; i < n; ++i)
       for (int d = 0; d < dim; d += W)
         *reinterpret_cast<LooseBits*>(scratch + i * dim + d) =
-            row_units(p + row_of(index, i) * step + d, W);
+            row_units(p + row_of(index, i) * step + d);
     return {scratch, dim};
   }
   static View pairs(const Element* p, int64_t step, const int32_t* index, int n, int dim,
@@ -267,6 +271,7 @@ struct Bfloat16Pairs {  // two neighbours in a unit
   static INLINE Vec multiply_add(Vec sum, uint32_t a, Bits b) {
     return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32(a), (__m512bh)b);
   }
+  static INLINE Bits row_units(const Element* p) { return (Bits)load((const float*)p); }
   static INLINE Bits row_units(const Element* p, int units) {  // a row may end within a register
     Bits found{};
     std::memcpy(&found, p, 4 * units);
@@ -380,13 +385,20 @@ void columns_of(const typename E::Element* p, int64_t step, int n, int dim, uint
     for (int d = 0; d < dim; d += ELEMENTS) {
       Bits block[W];
       const int units = std::min(W, (dim - d) / E::PACK);
-      for (int j = 0; j < W; ++j) {
-        block[j] = Bits{};
-        if (i + j < n) block[j] = E::row_units(p + (i + j) * step + d, units);
+      const typename E::Element* from = p + i * step + d;
+      if (i + W <= n && units == W) {
+        UNROLL for (int j = 0; j < W; ++j) block[j] = E::row_units(from + j * step);
+      } else {
+        for (int j = 0; j < W; ++j)
+          block[j] = i + j < n ? E::row_units(from + j * step, units) : Bits{};
       }
       transpose(block);
-      for (int j = 0; j < units; ++j)
-        *reinterpret_cast<LooseBits*>(to + (d / E::PACK + j) * QUERIES + i) = block[j];
+      float* column = reinterpret_cast<float*>(to) + d / E::PACK * QUERIES + i;
+      if (units == W) {
+        UNROLL for (int j = 0; j < W; ++j) store(column + j * QUERIES, (Vec)block[j]);
+      } else {
+        for (int j = 0; j < units; ++j) store(column + j * QUERIES, (Vec)block[j]);
+      }
     }
   }
 }
@@ -533,14 +545,15 @@ class Forward {
 
   // Raise the maxima that these scores exceed by far; factor_ is what they take from the sums.
   bool raise_maximum(int n, int wide) {
+    const float* const scores = scores_;
     bool raised = false;
     for_each_group(wide, [&](int q, auto group) {
       constexpr int G = group;
       Vec highest[G];
-      UNROLL for (int g = 0; g < G; ++g) highest[g] = load(scores_ + q + g * W);
+      UNROLL for (int g = 0; g < G; ++g) highest[g] = load(scores + q + g * W);
       for (int k = 1; k < n; ++k) {
         UNROLL for (int g = 0; g < G; ++g) {
-          highest[g] = larger(highest[g], load(scores_ + k * QUERIES + q + g * W));
+          highest[g] = larger(highest[g], load(scores + k * QUERIES + q + g * W));
         }
       }
       UNROLL for (int g = 0; g < G; ++g) {
@@ -561,13 +574,17 @@ class Forward {
   }
 
   void rescale(int n) {
-    for (int q = 0; q < n; ++q)
-      for (int d = 0; d < dim_; d += W)
-        store(sum_ + q * dim_ + d, load(sum_ + q * dim_ + d) * factor_[q]);
+    float* row = sum_;
+    for (int q = 0; q < n; ++q) {
+      const float factor = factor_[q];
+      for (float* end = row + dim_; row < end; row += W) store(row, load(row) * factor);
+    }
   }
 
   // Turn scores into weights, as units along the keys in the same place; add them to the totals.
   void weigh(int n, int wide) {
+    float* const scores = scores_;  // what stands in memory would be read again after each store
+    const float c = c_;
     for_each_group(wide, [&](int q, auto group) {
       constexpr int G = group;
       Vec maximum[G], total[G];
@@ -577,19 +594,17 @@ class Forward {
       }
       for (int k = 0; k < n; k += E::PACK) {
         UNROLL for (int g = 0; g < G; ++g) {
-          const float* from = scores_ + k * QUERIES + q + g * W;
-          Vec weight = exp2_of<E::EXP_TERMS>(load(from) * c_ - maximum[g]);
+          const float* from = scores + k * QUERIES + q + g * W;
+          Vec weight = exp2_of<E::EXP_TERMS>(load(from) * c - maximum[g]);
           total[g] += weight;
           Bits units = (Bits)weight;
           if constexpr (E::PACK == 2) {
-            units = rounded_quickly(weight) >> 16;
-            if (k + 1 < n) {
-              weight = exp2_of<E::EXP_TERMS>(load(from + QUERIES) * c_ - maximum[g]);
-              total[g] += weight;
-              units |= rounded_quickly(weight) & 0xffff0000u;
-            }
+            Vec odd{};
+            if (k + 1 < n) odd = exp2_of<E::EXP_TERMS>(load(from + QUERIES) * c - maximum[g]);
+            total[g] += odd;
+            units = paired(weight, odd);
           }
-          store(scores_ + k / E::PACK * QUERIES + q + g * W, (Vec)units);
+          store(scores + k / E::PACK * QUERIES + q + g * W, (Vec)units);
         }
       }
       UNROLL for (int g = 0; g < G; ++g) store(total_ + q + g * W, total[g]);
@@ -705,28 +720,39 @@ class Backward {
   // From scores and gradients of the weights: weights and gradients of the scores, in the same
   // place as units along the queries; the latter also as units along the keys.
   void differentiate(int n, int wide) {
-    for (int k = 0; k < n; k += E::PACK) {
-      for (int q = 0; q < wide; q += W) {
-        Vec weight[2]{}, grad[2]{};
-        UNROLL for (int i = 0; i < E::PACK; ++i) {
-          if (k + i == n) break;
-          const int at = (k + i) * QUERIES + q;
-          weight[i] = exp2_of<E::EXP_TERMS>(load(scores_ + at) * c_ - load(lse_ + q));
-          grad[i] = weight[i] * (load(grad_weights_ + at) * p_.scale - load(delta_ + q));
-        }
-        if constexpr (E::PACK == 1) {  // units along one are units along the other
-          store(scores_ + k * QUERIES + q, weight[0]);
-          store(grad_weights_ + k * QUERIES + q, grad[0]);
-        } else {
-          UNROLL for (int i = 0; i < 2; ++i) {
-            store_quickly(scores_ + (k + i) * QUERIES + q / 2, weight[i]);
-            store_quickly(grad_weights_ + (k + i) * QUERIES + q / 2, grad[i]);
+    float *const scores = scores_, *const grads = grad_weights_;  // see Forward::weigh
+    float* const pairs = reinterpret_cast<float*>(grad_pairs_of_scores_);
+    const float c = c_, scale = p_.scale;
+    for_each_group(wide, [&](int first, auto group) {
+      constexpr int G = group;
+      Vec lse[G], delta[G];
+      UNROLL for (int g = 0; g < G; ++g) {
+        lse[g] = load(lse_ + first + g * W);
+        delta[g] = load(delta_ + first + g * W);
+      }
+      for (int k = 0; k < n; k += E::PACK) {
+        UNROLL for (int g = 0; g < G; ++g) {
+          const int q = first + g * W;
+          Vec weight[2]{}, grad[2]{};
+          UNROLL for (int i = 0; i < E::PACK; ++i) {
+            if (k + i == n) break;
+            const int at = (k + i) * QUERIES + q;
+            weight[i] = exp2_of<E::EXP_TERMS>(load(scores + at) * c - lse[g]);
+            grad[i] = weight[i] * (load(grads + at) * scale - delta[g]);
           }
-          *reinterpret_cast<LooseBits*>(grad_pairs_of_scores_ + k / 2 * QUERIES + q) =
-              rounded_quickly(grad[0]) >> 16 | (rounded_quickly(grad[1]) & 0xffff0000u);
+          if constexpr (E::PACK == 1) {  // units along one are units along the other
+            store(scores + k * QUERIES + q, weight[0]);
+            store(grads + k * QUERIES + q, grad[0]);
+          } else {
+            UNROLL for (int i = 0; i < 2; ++i) {
+              store_quickly(scores + (k + i) * QUERIES + q / 2, weight[i]);
+              store_quickly(grads + (k + i) * QUERIES + q / 2, grad[i]);
+            }
+            store(pairs + k / 2 * QUERIES + q, (Vec)paired(grad[0], grad[1]));
+          }
         }
       }
-    }
+    });
   }
 
   static INLINE void store_quickly(float* p, Vec x) {
