@@ -33,7 +33,7 @@ class Machine:
     isas: tuple[str, ...]
     """Instruction sets of the native kernel that this processor has, best first."""
     has_bf16: bool
-    """Whether it has bf16 dot products."""
+    """Whether the processor has bf16 dot products, and PyTorch uses them."""
     has_onednn: bool
     has_mkl: bool
     gpus: tuple[str, ...]
@@ -47,9 +47,8 @@ def this_machine() -> Machine:
     import torch
 
     from dna_bigbird.attention.native.isa import supported_isas
+    from dna_bigbird.models.precision import has_bf16_products
 
-    isas = supported_isas()
-    amx = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
     gpus = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
     return Machine(
         processor=processor_name(),
@@ -57,8 +56,8 @@ def this_machine() -> Machine:
         usable=usable_processors(),
         physical=physical_processors(),
         threads=torch.get_num_threads(),
-        isas=isas,
-        has_bf16="avx512_bf16" in isas or bool(amx()),
+        isas=supported_isas(),
+        has_bf16=has_bf16_products("cpu"),
         has_onednn=torch.backends.mkldnn.is_available(),
         has_mkl=torch.backends.mkl.is_available(),
         gpus=tuple(_gpu(torch.cuda.get_device_properties(i)) for i in gpus),

@@ -1,0 +1,52 @@
+"""`make setup` builds the native kernel where it can, and goes on where it cannot."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GOES_ON = "make: going on without the native kernel: the native kernel needs a C++ compiler\n"
+
+
+def make_native(folder, script):
+    """Run the target `native` with a stand-in for the command, and no environment to install."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    shutil.copy(ROOT / "Makefile", folder)
+    for name in ("pyproject.toml", "constraints.txt"):
+        (folder / name).touch()
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "dna-bigbird").write_text(f"#!/bin/sh\n{script}\n")
+    (programs / "dna-bigbird").chmod(0o755)
+    command = ["make", "--no-print-directory", "native", "STAMP="]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_built_it_is_silent_but_for_the_progress(tmp_path):
+    done = make_native(tmp_path, "echo kernel.so; echo building >&2")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "building\n")
+
+
+def test_not_built_it_says_why_in_one_line_and_goes_on(tmp_path):
+    text = "dna-bigbird: error: the native kernel needs a C++ compiler"
+    done = make_native(tmp_path, f"echo '{text}' >&2; exit 2")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", GOES_ON)
+
+
+def test_the_command_is_asked_to_build(tmp_path):
+    assert make_native(tmp_path, 'echo "$@" >&2').stderr == "doctor --build-native\n"
+
+
+def test_a_program_that_fails_otherwise_stops_make(tmp_path):
+    done = make_native(tmp_path, "echo Traceback >&2; exit 1")
+    assert done.returncode == 2
+    assert done.stderr.startswith("Traceback\n")
+
+
+def test_setup_asks_for_it():
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    setup = next(line for line in lines if line.startswith("setup:"))
+    assert "native" in setup.split("##")[0].split()
