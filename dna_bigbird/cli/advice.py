@@ -15,28 +15,32 @@ def advice(machine: Machine, is_built: bool) -> list[str]:
     """
     is_x86 = machine.architecture.lower() in ("x86_64", "amd64")
     has_avx2, has_avx512 = (name in machine.isas for name in ("avx2", "avx512"))
-    lines = [
-        _native(machine, is_built),
-        _threads(machine),
-        is_x86 and not has_avx2 and "this processor has no AVX2: everything is slow on it",
-        is_x86
-        and has_avx2
-        and not has_avx512
-        and "this processor has no AVX-512: it computes half as many numbers at a time",
-        not machine.has_bf16
-        and not machine.gpus
-        and "this processor has no bf16 dot products: float32 is faster on it than bf16",
-        not machine.has_onednn
-        and f"PyTorch {machine.torch} lacks oneDNN: bf16 layers are slow; install another build",
-        is_x86
-        and not machine.has_mkl
-        and f"PyTorch {machine.torch} lacks MKL: float32 layers may be slow; install another build",
-        machine.has_nvidia_driver
-        and not machine.gpus
-        and f"there is an NVIDIA driver, but PyTorch {machine.torch} can use no GPU: install a build "
-        "for CUDA; nvidia-smi says what the driver sees",
+    faults = [
+        (is_x86 and not has_avx2, "this processor has no AVX2: everything is slow on it"),
+        (
+            is_x86 and has_avx2 and not has_avx512,
+            "this processor has no AVX-512: it computes half as many numbers at a time",
+        ),
+        (
+            not machine.has_bf16 and not machine.gpus,
+            "this processor has no bf16 dot products: float32 is faster on it than bf16",
+        ),
+        (
+            not machine.has_onednn,
+            f"PyTorch {machine.torch} lacks oneDNN: bf16 layers are slow; install another build",
+        ),
+        (
+            is_x86 and not machine.has_mkl,
+            f"PyTorch {machine.torch} lacks MKL: float32 layers may be slow; install another build",
+        ),
+        (
+            machine.has_nvidia_driver and not machine.gpus,
+            f"there is an NVIDIA driver, but PyTorch {machine.torch} can use no GPU: install a "
+            "build for CUDA; nvidia-smi says what the driver sees",
+        ),
     ]
-    return [line for line in lines if line]
+    first = [line for line in (_native(machine, is_built), _threads(machine)) if line]
+    return first + [line for is_found, line in faults if is_found]
 
 
 def missing(versions: dict[str, str]) -> list[str]:

@@ -51,7 +51,10 @@ def cache_folder() -> Path:
     if named:
         return Path(named).absolute()
     user = os.environ.get("XDG_CACHE_HOME")
-    return (Path(user) if user else Path.home() / ".cache").absolute() / "dna-bigbird"
+    try:
+        return (Path(user) if user else Path.home() / ".cache").absolute() / "dna-bigbird"
+    except RuntimeError:  # a container may run as a user that it does not know
+        return Path(tempfile.gettempdir()) / f"dna-bigbird-{os.geteuid()}"
 
 
 def built(isa: str, *, source: Path = SOURCE) -> Path | None:
@@ -79,22 +82,20 @@ def build(isa: str, *, verbose: bool = False, source: Path = SOURCE) -> Path:
         verbose: Say on standard error that it is being made.
 
     Raises:
-        NativeUnavailableError: If there is no compiler or no ninja, if compiling fails (the message
-            names the file with all the compiler said), or if the cache cannot be written to.
+        NativeUnavailableError: If compiling fails (the message names the file with all the compiler
+            said); and, unless another compiler's library is there, if there is no compiler or no
+            ninja, or the cache cannot be written to.
     """
-    try:
-        compiler = find_compiler()
-    except NativeUnavailableError:
-        library = built(isa, source=source)
-        if library is None:
-            raise
-        return library
     texts = _texts(source)
     folder = _folder(isa, texts)
-    library = _library(folder, compiler)
-    if _is_ours(library):
-        return library
-    search_path = path_with_ninja()
+    try:
+        compiler = find_compiler()
+        library = _library(folder, compiler)
+        if _is_ours(library):
+            return library
+        search_path = path_with_ninja()
+    except NativeUnavailableError as error:
+        return _of_another_compiler(isa, source, error)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder) as is_alone:
@@ -106,10 +107,11 @@ def build(isa: str, *, verbose: bool = False, source: Path = SOURCE) -> Path:
                         shutil.rmtree(left, ignore_errors=True)
                 _make(library, isa, texts, compiler, search_path)
     except OSError as error:
-        raise NativeUnavailableError(
+        unwritable = NativeUnavailableError(
             f"the native kernel cannot be kept: {error.filename or folder}: {error.strerror}; set "
             f"{CACHE_VARIABLE} to a folder of yours that can be written to"
-        ) from error
+        )
+        return _of_another_compiler(isa, source, unwritable)
     return library
 
 
@@ -144,6 +146,13 @@ def path_with_ninja() -> str:
             'the native kernel needs ninja to be built: pip install "dna-bigbird[native]"'
         )
     return search_path
+
+
+def _of_another_compiler(isa: str, source: Path, obstacle: NativeUnavailableError) -> Path:
+    library = built(isa, source=source)
+    if library is None:
+        raise obstacle
+    return library
 
 
 def _make(

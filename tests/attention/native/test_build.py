@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 
 import pytest
 
@@ -147,6 +148,18 @@ def test_the_library_of_this_compiler_is_preferred(tmp_path, monkeypatch):
     monkeypatch.delenv("CXX")
     own.unlink()
     assert built("portable", source=text) == other
+
+
+@needs_compiler
+def test_a_library_in_a_cache_that_is_read_only(tmp_path):
+    """In a container's image, say: another compiler's library is used, not built again."""
+    text = source(tmp_path)
+    own = build("portable", source=text)
+    other = own.rename(own.with_name("another.so"))
+    lock = own.with_name("lock")
+    lock.unlink()
+    lock.mkdir()  # root may write to read-only folders
+    assert build("portable", source=text) == other
 
 
 def wait_and_build(barrier, text, results):
@@ -318,3 +331,14 @@ def test_where_the_cache_is(monkeypatch, variables, expected):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert str(cache_folder()) == expected
+
+
+def test_a_user_without_a_home(tmp_path, monkeypatch):
+    def fails():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv(CACHE_VARIABLE)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(module.Path, "home", fails)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert cache_folder() == tmp_path / f"dna-bigbird-{os.geteuid()}"
