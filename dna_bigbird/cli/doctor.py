@@ -70,13 +70,13 @@ def backends(machine: Machine) -> dict[str, str]:
 
 def native() -> tuple[str, bool]:
     """Return the state of the native kernel in words, and whether it is built."""
-    from dna_bigbird.attention.native.build import (
+    from dna_bigbird.attention.native.build import built
+    from dna_bigbird.attention.native.isa import best_isa
+    from dna_bigbird.attention.native.tools import (
         NativeUnavailableError,
-        built,
         find_compiler,
         path_with_ninja,
     )
-    from dna_bigbird.attention.native.isa import best_isa
 
     isa = best_isa()
     library = built(isa)

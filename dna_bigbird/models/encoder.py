@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Groups
-from dna_bigbird.models.activations import activation
+from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.packing import Packing
 
@@ -63,7 +63,7 @@ class EncoderLayer(nn.Module):
     def forward(self, x_PE: Tensor, groups: Groups) -> Tensor:
         """Return the layer's output (packed tokens, hidden)."""
         y_PE = self.attention_norm(x_PE + self.dropout(self.attention.packed(x_PE, groups)))
-        ffn_PE = self.ffn_out(self.activation(self.ffn_in(y_PE)))
+        ffn_PE = self.ffn_out(activated(self.ffn_in, self.activation, y_PE))
         return self.ffn_norm(y_PE + self.dropout(ffn_PE))
 
 

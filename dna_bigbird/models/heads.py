@@ -5,7 +5,7 @@
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.models.activations import activation
+from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 
 
@@ -21,9 +21,8 @@ class MlmHead(nn.Module):
 
     def forward(self, hidden_PE: Tensor, table_VE: Tensor) -> Tensor:
         """Return logits (positions, vocabulary)."""
-        return nn.functional.linear(
-            self.norm(self.activation(self.dense(hidden_PE))), table_VE, self.bias
-        )
+        states_PE = self.norm(activated(self.dense, self.activation, hidden_PE))
+        return nn.functional.linear(states_PE, table_VE, self.bias)
 
 
 class Pooler(nn.Module):

@@ -11,6 +11,7 @@ import torch
 
 from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.attention.native import build as native_build
+from dna_bigbird.attention.native import tools
 from dna_bigbird.attention.native.isa import ISAS, VARIABLE
 from dna_bigbird.cli import machine
 from dna_bigbird.cli.advice import advice, missing
@@ -177,9 +178,9 @@ def small(folder):
 
 def test_build_native_says_where_it_is(tmp_path, monkeypatch, capfd):
     try:
-        native_build.find_compiler()
-        native_build.path_with_ninja()
-    except native_build.NativeUnavailableError as error:
+        tools.find_compiler()
+        tools.path_with_ninja()
+    except tools.NativeUnavailableError as error:
         pytest.skip(str(error))
     for name in ("build", "built"):
         whole = getattr(native_build, name)

@@ -13,7 +13,6 @@ own lock file among it, for which its next call would wait for ever) is removed 
 
 import contextlib
 import fcntl
-import functools
 import hashlib
 import json
 import os
@@ -22,12 +21,17 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.attention.native.isa import FLAGS
+from dna_bigbird.attention.native.tools import (
+    NativeUnavailableError,
+    find_compiler,
+    identity,
+    path_with_ninja,
+)
 
 SOURCE = Path(__file__).with_name("kernel.cpp")
 COMPILE = ("-O3", "-std=c++17", "-fopenmp")
@@ -35,14 +39,9 @@ COMPILE = ("-O3", "-std=c++17", "-fopenmp")
 LINK = ("-fopenmp", *(("-Wl,--as-needed",) if sys.platform == "linux" else ()))
 CACHE_VARIABLE = "DNA_BIGBIRD_CACHE"
 LOG = "build.log"
-COMPILERS = ("c++", "g++", "clang++")
 _SCRIPT = (
     "import json, sys; from torch.utils.cpp_extension import load; load(**json.load(sys.stdin))"
 )
-
-
-class NativeUnavailableError(RuntimeError):
-    """The native kernel cannot be built here; the message is one line and says what to do."""
 
 
 def cache_folder() -> Path:
@@ -113,39 +112,6 @@ def build(isa: str, *, verbose: bool = False, source: Path = SOURCE) -> Path:
         )
         return _of_another_compiler(isa, source, unwritable)
     return library
-
-
-def find_compiler() -> str:
-    """Return the path of the C++ compiler: $CXX, else c++, g++ or clang++.
-
-    Raises:
-        NativeUnavailableError: If there is none.
-    """
-    named = os.environ.get("CXX")
-    for name in (named,) if named else COMPILERS:
-        path = shutil.which(name)
-        if path:
-            return os.path.abspath(path)
-    found = f"CXX is {named!r}, which is no program" if named else "no C++ compiler found"
-    raise NativeUnavailableError(
-        f"the native kernel needs a C++ compiler: {found}; get one with apt-get install g++, or "
-        "conda install -c conda-forge cxx-compiler"
-    )
-
-
-def path_with_ninja() -> str:
-    """Return a search path on which there is ninja; it may be in an environment not activated.
-
-    Raises:
-        NativeUnavailableError: If there is none.
-    """
-    folders = [os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")]
-    search_path = os.pathsep.join([*folders, str(Path(sys.executable).parent)])
-    if shutil.which("ninja", path=search_path) is None:
-        raise NativeUnavailableError(
-            'the native kernel needs ninja to be built: pip install "dna-bigbird[native]"'
-        )
-    return search_path
 
 
 def _of_another_compiler(isa: str, source: Path, obstacle: NativeUnavailableError) -> Path:
@@ -223,20 +189,7 @@ def _folder(isa: str, texts: dict[str, bytes]) -> Path:
 
 
 def _library(folder: Path, compiler: str) -> Path:
-    return folder / f"{_identity(compiler)}.so"
-
-
-@functools.lru_cache
-def _identity(compiler: str) -> str:
-    """Return a short name for a compiler and its version."""
-    try:
-        done = subprocess.run([compiler, "--version"], capture_output=True, check=False)
-    except OSError as error:
-        raise NativeUnavailableError(
-            f"the native kernel needs a C++ compiler: {compiler} does not start: {error.strerror}; "
-            "CXX names another one"
-        ) from error
-    return hashlib.sha256(done.stdout.split(b"\n")[0]).hexdigest()[:12]
+    return folder / f"{identity(compiler)}.so"
 
 
 def _is_ours(library: Path) -> bool:

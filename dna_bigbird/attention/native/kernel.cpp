@@ -98,6 +98,7 @@ constexpr float LOWEST = -1e30f; // the maximum before any score; finite, for no
 using Vec = float __attribute__((vector_size(4 * W)));
 using Ints = int32_t __attribute__((vector_size(4 * W)));
 using Bits = uint32_t __attribute__((vector_size(4 * W)));
+using Words = uint16_t __attribute__((vector_size(4 * W)));
 using Halves = uint16_t __attribute__((vector_size(2 * W)));
 using LooseVec = float __attribute__((vector_size(4 * W), aligned(4), may_alias));
 using LooseBits = uint32_t __attribute__((vector_size(4 * W), aligned(4), may_alias));
@@ -105,10 +106,12 @@ using LooseHalves = uint16_t __attribute__((vector_size(2 * W), aligned(2), may_
 using LooseUnit = uint32_t __attribute__((aligned(2), may_alias));
 
 #define INLINE inline __attribute__((always_inline))
+#define INLINE_LAMBDA __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 64")
 
 INLINE Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
 INLINE void store(float* p, Vec x) { *reinterpret_cast<LooseVec*>(p) = x; }
+INLINE void store(uint32_t* p, Bits x) { *reinterpret_cast<LooseBits*>(p) = x; }
 INLINE Vec splat(float x) { return x - Vec{}; }
 
 INLINE Vec larger(Vec a, Vec b) {  // NaN if b is
@@ -132,22 +135,31 @@ INLINE bool any_greater(Vec a, Vec b) {
 #endif
 }
 
-// 2^x for x < 127; 2^-126 for what is smaller. x = n + f, |f| <= 1/2: a polynomial of f, made for the
-// least relative error, 2e-7 with five terms and 1e-4 with three; n is added to the exponent.
+// 2^x for x < 127, to 2e-7 with five terms and 1e-4 with three; what is smaller than 2^-126 may stay
+// that. x = n + f with a whole number n and |f| <= 1/2: a polynomial of f, then n goes into the
+// exponent.
 template <int TERMS>
 INLINE Vec exp2_of(Vec x) {
   static constexpr float coefficients[2][5] = {
       {0.693282902f, 0.242210969f, 0.0550089329f},
       {0.693147063f, 0.24022235f, 0.0555067845f, 0.00967196189f, 0.00132746331f}};
   constexpr auto& c = coefficients[TERMS == 5];
+#if WIDTH == 16
+  const Vec n = _mm512_roundscale_ps(x, 0);
+#else
   const float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
   x = larger(splat(-126.0f), x);
-  Vec rounded = x + magic;
-  Vec f = x - (rounded - magic);
+  const Vec rounded = x + magic, n = rounded - magic;
+#endif
+  const Vec f = x - n;
   Vec p = splat(c[TERMS - 1]);
   UNROLL for (int i = TERMS - 2; i >= 0; --i) p = p * f + c[i];
   p = p * f + 1.0f;
+#if WIDTH == 16
+  return _mm512_scalef_ps(p, n);
+#else
   return (Vec)((Ints)p + ((Ints)rounded << 23));
+#endif
 }
 
 // The bfloat16 stands in the upper half. Weights are rounded the quick way, ties away from zero.
@@ -162,7 +174,11 @@ INLINE Bits paired(Vec even, Vec odd) {
 }
 
 INLINE Bits widened(const uint16_t* p) {
+#if WIDTH == 16
+  return (Bits)_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+#else
   return __builtin_convertvector(*reinterpret_cast<const LooseHalves*>(p), Bits);
+#endif
 }
 
 // One step of `transpose`: the lanes and rows that differ in bit STEP change places.
@@ -251,8 +267,7 @@ struct Bfloat16 {  // converted to float32
                    uint32_t* scratch) {
     for (int i = 0; i < n; ++i)
       for (int d = 0; d < dim; d += W)
-        *reinterpret_cast<LooseBits*>(scratch + i * dim + d) =
-            row_units(p + row_of(index, i) * step + d);
+        store(scratch + i * dim + d, row_units(p + row_of(index, i) * step + d));
     return {scratch, dim};
   }
   static View pairs(const Element* p, int64_t step, const int32_t* index, int n, int dim,
@@ -289,14 +304,29 @@ struct Bfloat16Pairs {  // two neighbours in a unit
                     uint32_t* scratch) {
     for (int i = 0; i < n; i += 2) {
       const Element* even = p + row_of(index, i) * step;
-      const Element* odd = i + 1 < n ? p + row_of(index, i + 1) * step : nullptr;
-      for (int d = 0; d < dim; d += W) {
-        Bits units = widened(even + d);
-        if (odd) units |= widened(odd + d) << 16;
-        *reinterpret_cast<LooseBits*>(scratch + i / 2 * dim + d) = units;
+      uint32_t* to = scratch + i / 2 * dim;
+      if (i + 1 == n) {  // the last row alone, with zeros
+        for (int d = 0; d < dim; d += W) store(to + d, widened(even + d));
+        continue;
       }
+      const Element* odd = p + row_of(index, i + 1) * step;
+      int d = 0;
+      for (; d + 2 * W <= dim; d += 2 * W) interleave(even + d, odd + d, to + d);
+      if (d < dim) store(to + d, widened(even + d) | widened(odd + d) << 16);
     }
     return {scratch, dim};
+  }
+  // 2 W elements of each row become 2 W units.
+  static INLINE void interleave(const Element* even, const Element* odd, uint32_t* to) {
+    static constexpr auto lanes = std::make_integer_sequence<int, 2 * W>();
+    const Bits a = row_units(even), b = row_units(odd);
+    store(to, mixed<0>(a, b, lanes));
+    store(to + W, mixed<W>(a, b, lanes));
+  }
+  template <int FROM, int... LANE>
+  static INLINE Bits mixed(Bits a, Bits b, std::integer_sequence<int, LANE...>) {
+    return (Bits)__builtin_shufflevector((Words)a, (Words)b,
+                                         (FROM + LANE / 2 + LANE % 2 * 2 * W)...);
   }
   static INLINE void put(Element* p, Vec x) { store_narrowed(p, x); }
   static INLINE Vec floats(const Element* p) { return (Vec)(widened(p) << 16); }
@@ -335,43 +365,68 @@ void tile(int units, const uint32_t* a, int64_t a_step, const uint32_t* b, int64
   }
 }
 
+// Rows that will be needed soon: a product asks for them meanwhile, some with each of its tiles. They
+// may end behind the tensor; asking for what does not exist is harmless.
+struct Ahead {
+  const char* first;  // null for none
+  int64_t step, bytes;
+
+  INLINE void ask_for(int row, int n) const {
+    if (!first) return;
+    const char* p = first + row * step;
+    for (int i = 0; i < n; ++i, p += step)
+      for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(p + at);
+  }
+};
+
 // Registers: 32 with AVX-512, else 16.
 constexpr int MOST_VECS = W == 16 ? 4 : 2;
 constexpr int rows_of_tile(int vecs) { return W == 16 ? (vecs == 4 ? 6 : 8) : 4; }
 
+struct Factors {  // of a product; see `tile`
+  int units;
+  const uint32_t* a;
+  int64_t a_step;
+  View b;
+};
+
+struct Sums {
+  float* c;
+  int64_t step;
+  bool add;  // to what stands there
+};
+
 template <class E, bool TRANSPOSED, int ROWS, int VECS>
-INLINE void row_tiles(int& r, int num_rows, int units, const uint32_t* a, int64_t a_step,
-                      const uint32_t* b, int64_t b_step, float* c, int64_t c_step, bool add) {
-  for (; r + ROWS <= num_rows; r += ROWS)
-    tile<E, TRANSPOSED, ROWS, VECS>(units, a + (TRANSPOSED ? r : r * a_step), a_step, b, b_step,
-                                    c + r * c_step, c_step, add);
+INLINE void row_tiles(int& r, int num_rows, const Factors& f, const Sums& to, const Ahead& ahead) {
+  for (; r + ROWS <= num_rows; r += ROWS) {
+    ahead.ask_for(r, ROWS);
+    tile<E, TRANSPOSED, ROWS, VECS>(f.units, f.a + (TRANSPOSED ? r : r * f.a_step), f.a_step,
+                                    f.b.units, f.b.step, to.c + r * to.step, to.step, to.add);
+  }
 }
 
 template <class E, bool TRANSPOSED, int VECS>
-void column_tiles(int num_rows, int units, const uint32_t* a, int64_t a_step, const uint32_t* b,
-                  int64_t b_step, float* c, int64_t c_step, bool add) {
+void column_tiles(int num_rows, const Factors& f, const Sums& to, const Ahead& ahead) {
   int r = 0;
-  row_tiles<E, TRANSPOSED, rows_of_tile(VECS), VECS>(r, num_rows, units, a, a_step, b, b_step, c,
-                                                     c_step, add);
-  row_tiles<E, TRANSPOSED, 4, VECS>(r, num_rows, units, a, a_step, b, b_step, c, c_step, add);
-  row_tiles<E, TRANSPOSED, 1, VECS>(r, num_rows, units, a, a_step, b, b_step, c, c_step, add);
+  row_tiles<E, TRANSPOSED, rows_of_tile(VECS), VECS>(r, num_rows, f, to, ahead);
+  row_tiles<E, TRANSPOSED, 4, VECS>(r, num_rows, f, to, ahead);
+  row_tiles<E, TRANSPOSED, 1, VECS>(r, num_rows, f, to, ahead);
 }
 
 // The product for any number of rows and a multiple of W columns.
 template <class E, bool TRANSPOSED>
-void product(int num_rows, int num_columns, int units, const uint32_t* a, int64_t a_step, View b,
-             float* c, int64_t c_step, bool add) {
+void product(int num_rows, int num_columns, Factors f, Sums to, Ahead ahead = {}) {
   int left = num_columns / W;
-  const uint32_t* from = b.units;
   while (left) {
-    int pieces = (left + MOST_VECS - 1) / MOST_VECS;
-    int vecs = (left + pieces - 1) / pieces;  // 5 registers are 3 and 2, not 4 and 1
-    auto call = vecs == 1   ? column_tiles<E, TRANSPOSED, 1>
-                : vecs == 2 ? column_tiles<E, TRANSPOSED, 2>
-                : vecs == 3 ? column_tiles<E, TRANSPOSED, MOST_VECS == 4 ? 3 : 2>
-                            : column_tiles<E, TRANSPOSED, MOST_VECS>;
-    call(num_rows, units, a, a_step, from, b.step, c, c_step, add);
-    left -= vecs, from += vecs * W, c += vecs * W;
+    const int pieces = (left + MOST_VECS - 1) / MOST_VECS;
+    const int vecs = (left + pieces - 1) / pieces;  // 5 registers are 3 and 2, not 4 and 1
+    const auto tiles = vecs == 1   ? column_tiles<E, TRANSPOSED, 1>
+                       : vecs == 2 ? column_tiles<E, TRANSPOSED, 2>
+                       : vecs == 3 ? column_tiles<E, TRANSPOSED, MOST_VECS == 4 ? 3 : 2>
+                                   : column_tiles<E, TRANSPOSED, MOST_VECS>;
+    tiles(num_rows, f, to, ahead);
+    left -= vecs, f.b.units += vecs * W, to.c += vecs * W;
+    ahead.first = nullptr;
   }
 }
 
@@ -408,6 +463,7 @@ struct Chunk {
   int64_t start;         // the first key's place in the sequence
   int n;                 // keys that are not hidden
   const int32_t* index;  // their places after `start`; null if none is hidden
+  int64_t next;          // where the next chunk starts; -1 after the last one
 };
 
 template <class F>
@@ -418,13 +474,16 @@ void for_each_chunk(const Problem& p, int64_t batch, int64_t head, int64_t row, 
     const int64_t block = p.key_blocks[i] * p.block_size;
     const int64_t end = std::min(block + p.block_size, p.tokens);
     for (int64_t start = block; start < end; start += KEYS) {
-      Chunk chunk{start, (int)std::min<int64_t>(KEYS, end - start), nullptr};
+      const int64_t next = start + KEYS < end   ? start + KEYS
+                           : i + 1 < starts[1] ? p.key_blocks[i + 1] * p.block_size
+                                               : -1;
+      Chunk chunk{start, (int)std::min<int64_t>(KEYS, end - start), nullptr, next};
       if (p.hidden) {
         const uint8_t* hidden = p.hidden + batch * p.tokens + start;
         int seen = 0;
         for (int k = 0; k < chunk.n; ++k)
           if (!hidden[k]) index[seen++] = k;
-        if (seen < chunk.n) chunk = {start, seen, index};
+        if (seen < chunk.n) chunk = {start, seen, index, next};
       }
       if (chunk.n) body(chunk);
     }
@@ -459,6 +518,15 @@ template <class E>
 typename E::Element* head_of(const Tensor& tensor, int64_t batch, int64_t head) {
   return static_cast<typename E::Element*>(tensor.data) + batch * tensor.batch_step +
          head * tensor.head_step;
+}
+
+// The next chunk's rows of keys or values.
+template <class Element>
+Ahead ahead_of(const Problem& p, const Element* head, int64_t token_step, const Chunk& chunk) {
+  if (chunk.next < 0) return {};
+  constexpr int64_t size = sizeof(Element);
+  return {reinterpret_cast<const char*>(head + chunk.next * token_step), token_step * size,
+          p.head_dim * size};
 }
 
 // Memory of one thread, handed out in pieces.
@@ -525,13 +593,15 @@ class Forward {
       const int n = chunk.n, units = (n + E::PACK - 1) / E::PACK;
       View keys = E::rows(k + chunk.start * p_.k.token_step, p_.k.token_step, chunk.index, n, dim_,
                           keys_);
-      product<E, false>(n, tile.wide, dim_ / E::PACK, keys.units, keys.step, {queries_, QUERIES},
-                        scores_, QUERIES, false);
+      product<E, false>(n, tile.wide,
+                        {dim_ / E::PACK, keys.units, keys.step, {queries_, QUERIES}},
+                        {scores_, QUERIES, false}, ahead_of(p_, k, p_.k.token_step, chunk));
       if (raise_maximum(n, tile.wide) && has_sum) rescale(tile.n);
       weigh(n, tile.wide);
       View values = E::pairs(v + chunk.start * p_.v.token_step, p_.v.token_step, chunk.index, n,
                              dim_, values_);
-      product<E, true>(tile.n, dim_, units, units_of(scores_), QUERIES, values, sum_, dim_, has_sum);
+      product<E, true>(tile.n, dim_, {units, units_of(scores_), QUERIES, values},
+                       {sum_, dim_, has_sum}, ahead_of(p_, v, p_.v.token_step, chunk));
       has_sum = true;
     });
     if (!has_sum) std::fill_n(sum_, QUERIES * dim_, 0.0f);
@@ -592,19 +662,23 @@ class Forward {
         maximum[g] = load(maximum_ + q + g * W);
         total[g] = load(total_ + q + g * W);
       }
-      for (int k = 0; k < n; k += E::PACK) {
+      const auto weight_of = [&](int k, int g) INLINE_LAMBDA {
+        const Vec score = load(scores + k * QUERIES + q + g * W);
+        const Vec weight = exp2_of<E::EXP_TERMS>(score * c - maximum[g]);
+        total[g] += weight;
+        return weight;
+      };
+      int k = 0;
+      for (; k + E::PACK <= n; k += E::PACK) {
         UNROLL for (int g = 0; g < G; ++g) {
-          const float* from = scores + k * QUERIES + q + g * W;
-          Vec weight = exp2_of<E::EXP_TERMS>(load(from) * c - maximum[g]);
-          total[g] += weight;
-          Bits units = (Bits)weight;
-          if constexpr (E::PACK == 2) {
-            Vec odd{};
-            if (k + 1 < n) odd = exp2_of<E::EXP_TERMS>(load(from + QUERIES) * c - maximum[g]);
-            total[g] += odd;
-            units = paired(weight, odd);
-          }
-          store(scores + k / E::PACK * QUERIES + q + g * W, (Vec)units);
+          Vec unit = weight_of(k, g);
+          if constexpr (E::PACK == 2) unit = (Vec)paired(unit, weight_of(k + 1, g));
+          store(scores + k / E::PACK * QUERIES + q + g * W, unit);
+        }
+      }
+      if (k < n) {
+        UNROLL for (int g = 0; g < G; ++g) {
+          store(scores + k / 2 * QUERIES + q + g * W, (Vec)paired(weight_of(k, g), Vec{}));
         }
       }
       UNROLL for (int g = 0; g < G; ++g) store(total_ + q + g * W, total[g]);
@@ -639,11 +713,11 @@ class Backward {
       : p_(p), dim_((int)p.head_dim), c_(p.scale * (float)M_LOG2E), memory_(floats(dim_)) {
     for (uint32_t** columns : {&query_columns_, &grad_columns_})
       *columns = memory_.take_units(dim_ * QUERIES);
-    for (uint32_t** rows : {&query_pairs_, &grad_pairs_, &keys_, &key_pairs_, &values_})
+    for (uint32_t** rows : {&query_pairs_, &out_grad_pairs_, &keys_, &key_pairs_, &values_})
       *rows = memory_.take_units(KEYS * dim_);
     for (float** matrix : {&scores_, &grad_weights_})
       *matrix = memory_.take(KEYS * QUERIES);
-    grad_pairs_of_scores_ = memory_.take_units(KEYS * QUERIES);
+    grad_pairs_ = memory_.take_units(KEYS * QUERIES);
     grad_query_ = memory_.take(QUERIES * dim_);
     part_ = memory_.take(KEYS * dim_);
     lse_ = memory_.take(QUERIES);
@@ -666,16 +740,18 @@ class Backward {
       View keys = E::rows(k_rows, p_.k.token_step, chunk.index, n, dim_, keys_);
       View key_pairs = E::pairs(k_rows, p_.k.token_step, chunk.index, n, dim_, key_pairs_);
       View values = E::rows(v_rows, p_.v.token_step, chunk.index, n, dim_, values_);
-      product<E, false>(n, tile.wide, dim_ / E::PACK, keys.units, keys.step,
-                        {query_columns_, QUERIES}, scores_, QUERIES, false);
-      product<E, false>(n, tile.wide, dim_ / E::PACK, values.units, values.step,
-                        {grad_columns_, QUERIES}, grad_weights_, QUERIES, false);
+      product<E, false>(n, tile.wide,
+                        {dim_ / E::PACK, keys.units, keys.step, {query_columns_, QUERIES}},
+                        {scores_, QUERIES, false}, ahead_of(p_, k, p_.k.token_step, chunk));
+      product<E, false>(n, tile.wide,
+                        {dim_ / E::PACK, values.units, values.step, {grad_columns_, QUERIES}},
+                        {grad_weights_, QUERIES, false}, ahead_of(p_, v, p_.v.token_step, chunk));
       differentiate(n, tile.wide);
       add_rows(chunk, query_units, scores_, grads, grad_v);
       add_rows(chunk, query_units, grad_weights_, queries, grad_k);
-      product<E, true>(tile.n, dim_, units,
-                       E::PACK == 1 ? units_of(grad_weights_) : grad_pairs_of_scores_, QUERIES,
-                       key_pairs, grad_query_, dim_, has_sum);
+      const uint32_t* grad_pairs = E::PACK == 1 ? units_of(grad_weights_) : grad_pairs_;
+      product<E, true>(tile.n, dim_, {units, grad_pairs, QUERIES, key_pairs},
+                       {grad_query_, dim_, has_sum});
       has_sum = true;
     });
     if (!has_sum) std::fill_n(grad_query_, QUERIES * dim_, 0.0f);
@@ -714,14 +790,14 @@ class Backward {
       lse_[i] = lse[i] == -INFINITY ? 0.0f : lse[i] * (float)M_LOG2E;
     }
     return {E::pairs(q, p_.q.token_step, nullptr, tile.n, dim_, query_pairs_),
-            E::pairs(grad, p_.grad.token_step, nullptr, tile.n, dim_, grad_pairs_)};
+            E::pairs(grad, p_.grad.token_step, nullptr, tile.n, dim_, out_grad_pairs_)};
   }
 
   // From scores and gradients of the weights: weights and gradients of the scores, in the same
   // place as units along the queries; the latter also as units along the keys.
   void differentiate(int n, int wide) {
     float *const scores = scores_, *const grads = grad_weights_;  // see Forward::weigh
-    float* const pairs = reinterpret_cast<float*>(grad_pairs_of_scores_);
+    float* const pairs = reinterpret_cast<float*>(grad_pairs_);
     const float c = c_, scale = p_.scale;
     for_each_group(wide, [&](int first, auto group) {
       constexpr int G = group;
@@ -764,10 +840,12 @@ class Backward {
   void add_rows(const Chunk& chunk, int units, const float* rows, View of_queries, float* to) {
     float* from = to + chunk.start * dim_;
     if (!chunk.index) {
-      product<E, false>(chunk.n, dim_, units, units_of(rows), QUERIES, of_queries, from, dim_, true);
+      product<E, false>(chunk.n, dim_, {units, units_of(rows), QUERIES, of_queries},
+                        {from, dim_, true});
       return;
     }
-    product<E, false>(chunk.n, dim_, units, units_of(rows), QUERIES, of_queries, part_, dim_, false);
+    product<E, false>(chunk.n, dim_, {units, units_of(rows), QUERIES, of_queries},
+                      {part_, dim_, false});
     for (int i = 0; i < chunk.n; ++i) {
       float* row = from + chunk.index[i] * dim_;
       for (int d = 0; d < dim_; d += W) store(row + d, load(row + d) + load(part_ + i * dim_ + d));
@@ -778,8 +856,8 @@ class Backward {
   const int dim_;
   const float c_;
   Memory memory_;
-  uint32_t *query_columns_, *grad_columns_, *query_pairs_, *grad_pairs_, *keys_, *key_pairs_,
-      *values_, *grad_pairs_of_scores_;
+  uint32_t *query_columns_, *grad_columns_, *query_pairs_, *out_grad_pairs_, *keys_, *key_pairs_,
+      *values_, *grad_pairs_;
   float *scores_, *grad_weights_, *grad_query_, *part_, *lse_, *delta_;
 };
 

@@ -16,12 +16,11 @@ import tempfile
 import pytest
 
 from dna_bigbird.attention.native import build as module
-from dna_bigbird.attention.native.build import (
-    CACHE_VARIABLE,
+from dna_bigbird.attention.native.build import CACHE_VARIABLE, build, built, cache_folder
+from dna_bigbird.attention.native.tools import (
     NativeUnavailableError,
-    build,
-    built,
-    cache_folder,
+    find_compiler,
+    path_with_ninja,
 )
 
 FORK = multiprocessing.get_context("fork")  # a fresh Python would import torch each time
@@ -32,8 +31,8 @@ WAIT_S = 120
 def obstacle() -> str:
     """Return why nothing can be compiled here, or an empty text."""
     try:
-        module.find_compiler()
-        module.path_with_ninja()
+        find_compiler()
+        path_with_ninja()
     except NativeUnavailableError as error:
         return str(error)
     return ""
@@ -69,7 +68,7 @@ def program(path, text):
 def counting_compiler(folder, monkeypatch):
     """Put a compiler into CXX that appends a line to a file each time it compiles."""
     counts = folder / "compiled"
-    real = module.find_compiler()
+    real = find_compiler()
     text = f'case " $* " in *" -c "*) echo compiled >> "{counts}" ;; esac\nexec "{real}" "$@"'
     monkeypatch.setenv("CXX", program(folder / "counting", text))
     return lambda: len(counts.read_text().splitlines()) if counts.exists() else 0
@@ -206,7 +205,7 @@ def build_in_a_group_of_its_own(text):
 @needs_compiler
 def test_a_killed_build_leaves_nothing_that_counts(tmp_path, cache, monkeypatch):
     """PyTorch's own lock file is left behind; its next build would wait for it for ever."""
-    real = module.find_compiler()
+    real = find_compiler()
     started, never = tmp_path / "started", tmp_path / "never"
     os.mkfifo(started)
     os.mkfifo(never)
@@ -288,7 +287,7 @@ def test_ninja_of_an_environment_not_activated(tmp_path, monkeypatch):
     without_ninja(tmp_path, monkeypatch)
     (tmp_path / "scripts").mkdir()
     program(tmp_path / "scripts" / "ninja", "echo 1.11")
-    assert str(tmp_path / "scripts") in module.path_with_ninja().split(os.pathsep)
+    assert str(tmp_path / "scripts") in path_with_ninja().split(os.pathsep)
 
 
 @needs_compiler
