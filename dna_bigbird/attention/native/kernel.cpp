@@ -42,8 +42,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -529,11 +532,16 @@ Ahead ahead_of(const Problem& p, const Element* head, int64_t token_step, const 
           p.head_dim * size};
 }
 
+struct FreeIt {
+  void operator()(float* p) const { std::free(p); }
+};
+using Floats = std::unique_ptr<float, FreeIt>;
+
 // Memory of one thread, handed out in pieces.
 class Memory {
  public:
   explicit Memory(size_t floats)
-      : all_(static_cast<float*>(std::aligned_alloc(ALIGNMENT, (floats * 4 + 63) / 64 * 64))) {
+      : all_(static_cast<float*>(std::aligned_alloc(ALIGNMENT, floats * 4))) {
     if (!all_) throw std::bad_alloc();
     next_ = all_.get();
   }
@@ -545,10 +553,7 @@ class Memory {
   uint32_t* take_units(size_t units) { return reinterpret_cast<uint32_t*>(take(units)); }
 
  private:
-  struct Free {
-    void operator()(float* p) const { std::free(p); }
-  };
-  std::unique_ptr<float, Free> all_;
+  Floats all_;
   float* next_;
 };
 
@@ -861,37 +866,55 @@ class Backward {
   float *scores_, *grad_weights_, *grad_query_, *part_, *lse_, *delta_;
 };
 
-// The gradients of a head's keys and values in float32, from one or several parts of its queries.
+// The gradients of a head's keys and values, (T, D) in float32.
+struct KeyGrads {
+  float *k, *v;
+};
+
+// One for each part of a head's queries. The first may stand where the result goes.
 class HeadSums {
  public:
-  void expect(int parts) {
-    sums_.resize(parts);
-    left_ = parts;
+  HeadSums(int parts, size_t size, KeyGrads place) : parts_(parts), left_(parts), size_(size) {
+    parts_[0].sum = place;
   }
-  // Return zeros for one part: (2, T, D).
-  float* begin(int part, size_t floats) {
-    sums_[part].reset(static_cast<float*>(std::calloc(2 * floats, 4)));
-    if (!sums_[part]) throw std::bad_alloc();
-    return sums_[part].get();
-  }
-  // Return the sum of all parts from the call that ends the last one, else null.
-  float* end(size_t floats) {
-    if (--left_) return nullptr;
-    float* sum = sums_[0].get();
-    for (size_t part = 1; part < sums_.size(); ++part) {
-      for (size_t i = 0; i < 2 * floats; i += W) store(sum + i, load(sum + i) + load(sums_[part].get() + i));
-      sums_[part].reset();
+
+  KeyGrads begin(int part) {  // zeros
+    Part& p = parts_[part];
+    if (p.sum.k) {
+      std::fill_n(p.sum.k, size_, 0.0f);
+      std::fill_n(p.sum.v, size_, 0.0f);
+    } else {
+      p.own.reset(static_cast<float*>(std::calloc(2 * size_, 4)));
+      if (!p.own) throw std::bad_alloc();
+      p.sum = {p.own.get(), p.own.get() + size_};
     }
-    return sum;
+    return p.sum;
   }
-  void clear() { sums_[0].reset(); }
+  // Add up all parts in their order if this was the last one; return whether it was.
+  bool end() {
+    if (--left_) return false;
+    for (size_t part = 1; part < parts_.size(); ++part) {
+      add(parts_[part].sum.k, parts_[0].sum.k);
+      add(parts_[part].sum.v, parts_[0].sum.v);
+      parts_[part].own.reset();
+    }
+    return true;
+  }
+  KeyGrads sum() const { return parts_[0].sum; }
+  void clear() { parts_[0].own.reset(); }
 
  private:
-  struct Free {
-    void operator()(float* p) const { std::free(p); }
+  struct Part {
+    Floats own;
+    KeyGrads sum{};
   };
-  std::vector<std::unique_ptr<float, Free>> sums_;
-  std::atomic<int> left_{0};
+  void add(const float* from, float* to) const {
+    for (size_t i = 0; i < size_; i += W) store(to + i, load(to + i) + load(from + i));
+  }
+
+  std::vector<Part> parts_;
+  std::atomic<int> left_;
+  const size_t size_;
 };
 
 // How many parts a head is cut into, so that the busiest thread has hardly more than the others.
@@ -941,26 +964,35 @@ bool forward(const Problem& p) {
   });
 }
 
+// Where a head's sums may stand from the beginning: in the result, if that is (T, D) in float32.
+template <class E>
+KeyGrads place_of(const Problem& p, int64_t batch, int64_t head) {
+  if constexpr (std::is_same_v<E, Float32>) {
+    if (p.grad_k.token_step == p.head_dim && p.grad_v.token_step == p.head_dim)
+      return {head_of<E>(p.grad_k, batch, head), head_of<E>(p.grad_v, batch, head)};
+  }
+  return {};
+}
+
 template <class E>
 bool backward(const Problem& p) {
   const int64_t heads = p.batch * p.heads, tiles = num_tiles(p);
   const int parts = num_parts(heads, p.threads, tiles);
-  const size_t floats = p.tokens * p.head_dim;
-  std::vector<HeadSums> sums(heads);
-  for (HeadSums& head : sums) head.expect(parts);
+  std::deque<HeadSums> sums;
+  for (int64_t i = 0; i < heads; ++i)
+    sums.emplace_back(parts, p.tokens * p.head_dim, place_of<E>(p, i / p.heads, i % p.heads));
   return share(heads * parts, p.threads, [&] {
     return [&, work = std::make_unique<Backward<E>>(p)](int64_t item) {
-      const int64_t head = item / parts;
-      float* sum = sums[head].begin(item % parts, floats);
+      const int64_t i = item / parts;
+      const KeyGrads sum = sums[i].begin(item % parts);
       for (int64_t t = item % parts; t < tiles; t += parts) {
-        const Tile tile = tile_of(p, head * tiles + t);
-        if (tile.n) (*work)(tile, sum, sum + floats);
+        const Tile tile = tile_of(p, i * tiles + t);
+        if (tile.n) (*work)(tile, sum.k, sum.v);
       }
-      sum = sums[head].end(floats);
-      if (!sum) return;
-      put_rows<E>(p, sum, p.grad_k, head / p.heads, head % p.heads);
-      put_rows<E>(p, sum + floats, p.grad_v, head / p.heads, head % p.heads);
-      sums[head].clear();
+      if (!sums[i].end() || place_of<E>(p, 0, 0).k) return;
+      put_rows<E>(p, sums[i].sum().k, p.grad_k, i / p.heads, i % p.heads);
+      put_rows<E>(p, sums[i].sum().v, p.grad_v, i / p.heads, i % p.heads);
+      sums[i].clear();
     };
   });
 }
