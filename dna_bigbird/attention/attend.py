@@ -8,9 +8,11 @@ from dna_bigbird.attention.backends.flex import flex
 from dna_bigbird.attention.backends.gather import gather
 from dna_bigbird.attention.backends.merged import DTYPES as MERGED_DTYPES
 from dna_bigbird.attention.backends.merged import merged
+from dna_bigbird.attention.backends.native import native, obstacle
+from dna_bigbird.attention.native.library import is_there
 from dna_bigbird.attention.patterns import BlockPattern
 
-BACKENDS = {"dense": dense, "gather": gather, "merged": merged, "flex": flex}
+BACKENDS = {"dense": dense, "gather": gather, "merged": merged, "flex": flex, "native": native}
 MERGED_FROM = 1024
 """Tokens from which 'auto' takes 'merged' on a CPU."""
 
@@ -32,9 +34,10 @@ def attend(
         pattern: For ceil(length / block_size) blocks and as many heads.
         key_padding_mask: (batch, length), True = padding, anywhere in the sequence.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
-        backend: A name in `BACKENDS`, or 'auto': 'merged' on a CPU from 1,024 tokens on, 'gather'
-            below, elsewhere, with dropout, and for float16. The choice never changes the function;
-            a named backend that cannot do what is asked is an error.
+        backend: A name in `BACKENDS`, or 'auto': on a CPU 'native' if its kernel is built and takes
+            the problem; else 'merged' from 1,024 tokens on; 'gather' below, on other devices, with
+            dropout, and for float16. The choice never changes the function; a named backend that
+            cannot do what is asked is an error.
 
     Returns:
         (batch, heads, length, head_dim); zero for a query that sees no key. Under autocast in
@@ -42,6 +45,7 @@ def attend(
 
     Raises:
         ValueError: If shapes, pattern and backend do not fit each other.
+        NativeUnavailableError: If 'native' is named, is not built and cannot be.
     """
     if q.shape != k.shape or q.shape != v.shape or q.dim() != 4:
         raise ValueError(
@@ -69,15 +73,17 @@ def attend(
         )
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
-    name = _fastest(q, dropout_p) if backend == "auto" else backend
+    name = _fastest(q, pattern, dropout_p) if backend == "auto" else backend
     if name not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")
     with torch.autocast(device, enabled=False):
         return BACKENDS[name](q, k, v, pattern, key_padding_mask, dropout_p)
 
 
-def _fastest(q: Tensor, dropout_p: float) -> str:
+def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float) -> str:
     """Return the backend of 'auto' (docs/attention.md has the measurements)."""
+    if obstacle(q, pattern, dropout_p) is None and is_there():
+        return "native"
     can_merge = q.device.type == "cpu" and q.dtype in MERGED_DTYPES and not dropout_p
     # Its threads disturb PyTorch's own, which a short sequence is not worth.
     return "merged" if can_merge and q.shape[2] >= MERGED_FROM else "gather"

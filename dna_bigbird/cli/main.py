@@ -10,6 +10,7 @@ import jsonargparse
 
 from dna_bigbird import __version__
 from dna_bigbird.cli import watchdog
+from dna_bigbird.cli.allocator import keep_freed_memory
 from dna_bigbird.errors import InputError
 
 COMMANDS = {
@@ -131,6 +132,7 @@ def main(argv: list[str] | None = None) -> None:
         _fail(f"unknown command {command!r}. See: dna-bigbird --help")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     watchdog.start()
+    keep_freed_memory()
     try:
         parser, function = build_parser(command)
         options = parser.parse_args([_underscored(a) for a in rest])

@@ -1,0 +1,57 @@
+"""The kernel of our own for CPUs, in C++ (`attention/native/kernel.cpp`)."""
+
+# B batch, H heads, T tokens, D head dimension
+
+import torch
+from torch import Tensor
+
+from dna_bigbird.attention.native.operator import block_lists
+from dna_bigbird.attention.patterns import BlockPattern
+
+DTYPES = (torch.float32, torch.bfloat16)
+MULTIPLE = 16
+"""Of this the block size and the head dimension must be multiples."""
+MOST_HEAD_DIM = 256
+
+
+def native(
+    q_BHTD: Tensor,
+    k_BHTD: Tensor,
+    v_BHTD: Tensor,
+    pattern: BlockPattern,
+    key_padding_mask_BT: Tensor | None,
+    dropout_p: float,
+) -> Tensor:
+    """Backend `native`, O(length) in time and memory; see `attend` for the arguments.
+
+    Its first call compiles the kernel if that is not there yet.
+
+    Raises:
+        ValueError: If it does not compute this (see `obstacle`).
+        NativeUnavailableError: If the kernel is not there and cannot be compiled.
+    """
+    why = obstacle(q_BHTD, pattern, dropout_p)
+    if why:
+        raise ValueError(f"backend 'native' {why}")
+    # The same bytes as 0 and 1.
+    hidden_BT = None if key_padding_mask_BT is None else key_padding_mask_BT.contiguous()
+    out_BHTD, _ = torch.ops.dna_bigbird.block_attention(
+        q_BHTD, k_BHTD, v_BHTD, *block_lists(pattern), hidden_BT, pattern.block_size
+    )
+    return out_BHTD
+
+
+def obstacle(q_BHTD: Tensor, pattern: BlockPattern, dropout_p: float) -> str | None:
+    """Return why the kernel cannot compute this, or None if it can."""
+    head_dim = q_BHTD.shape[3]
+    if q_BHTD.device.type != "cpu":
+        return f"runs on a CPU, the tensors are on {q_BHTD.device}"
+    if q_BHTD.dtype not in DTYPES:
+        return f"computes float32 and bfloat16; the tensors are {q_BHTD.dtype}"
+    if dropout_p:
+        return f"has no dropout, dropout_p is {dropout_p}; 'gather' has it"
+    if head_dim % MULTIPLE or head_dim > MOST_HEAD_DIM:
+        return f"takes head dimensions that are multiples of {MULTIPLE} up to {MOST_HEAD_DIM}, got {head_dim}"
+    if pattern.block_size % MULTIPLE:
+        return f"takes block sizes that are multiples of {MULTIPLE}, got {pattern.block_size}"
+    return None
