@@ -117,14 +117,27 @@ def test_targets_of_attention(timing, script):
 
 
 def test_targets_of_the_encoder(timing, script):
-    names = ("hf/float32/all", "ours/bfloat16/predicted", "ours/bfloat16/all")
-    times = {
-        timing.Case(4096, "forward", n): [s] * 7 for n, s in zip(names, (9, 2, 4), strict=True)
+    seconds = {
+        ("forward", "ours/bfloat16/predicted"): 2,
+        ("forward", "ours/bfloat16/all"): 4,
+        ("forward", "hf/float32/all"): 14,
+        ("forward", "hf-compiled/float32/all"): 9,
+        ("forward+backward", "ours/bfloat16/predicted"): 5,
+        ("forward+backward", "hf/float32/all"): 30,
     }
+    times = {timing.Case(4096, *key): [s] * 7 for key, s in seconds.items()}
     found = lines(script("targets").encoder_targets(times, "cpu"))
-    assert [row[1:] for row in found] == [
-        ["4.50 [4.50, 4.50]", ">= 3", "met", ">= 4", "met"],
-        ["2.25 [2.25, 2.25]", ">= 3", "not met", ">= 4", "not met"],
+    assert ["  ".join(row) for row in found] == [
+        "hf/float32/all / ours/bfloat16/predicted, forward, 4096 tokens  7.00 [7.00, 7.00]  "
+        ">= 6  met  >= 8  not met",
+        "hf/float32/all / ours/bfloat16/all, forward, 4096 tokens  3.50 [3.50, 3.50]  "
+        ">= 6  not met  >= 8  not met",
+        "hf-compiled/float32/all / ours/bfloat16/predicted, forward, 4096 tokens  "
+        "4.50 [4.50, 4.50]  >= 3  met  >= 4  met",
+        "hf-compiled/float32/all / ours/bfloat16/all, forward, 4096 tokens  2.25 [2.25, 2.25]  "
+        ">= 3  not met  >= 4  not met",
+        "hf/float32/all / ours/bfloat16/predicted, forward+backward, 4096 tokens  "
+        "6.00 [6.00, 6.00]  >= 5  met  >= 7  not met",
     ]
 
 
