@@ -1,6 +1,7 @@
 """Random attention problems and the tolerance every backend is held to (issue: exactness)."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -59,11 +60,23 @@ def random_pattern(rng: np.random.Generator, heads: int, size: int) -> tuple[Blo
     return bigbird_itc(blocks, size, random, heads, kind, seed, **options), what
 
 
-def random_case(seed: int) -> Case:
+class Sizes(NamedTuple):
+    """What is drawn from."""
+
+    head_dims: tuple[int, ...]
+    block_sizes: tuple[int, ...]
+
+
+ANY = Sizes((4, 8, 20, 32, 64), (2, 5, 8, 16, 32))
+MULTIPLES_OF_16 = Sizes((16, 32, 64, 80, 96, 128), (16, 32, 48, 80))
+"""What backend `native` takes."""
+
+
+def random_case(seed: int, sizes: Sizes = ANY) -> Case:
     """Return the problem of a seed: shapes, pattern, padding and type are drawn."""
     rng = np.random.default_rng(seed)
     batch, heads = int(rng.integers(1, 4)), int(rng.integers(1, 5))
-    dim, size = int(rng.choice([4, 8, 20, 32, 64])), int(rng.choice([2, 5, 8, 16, 32]))
+    dim, size = int(rng.choice(sizes.head_dims)), int(rng.choice(sizes.block_sizes))
     pattern, what = random_pattern(rng, heads, size)
     length = pattern.num_blocks * size - int(rng.integers(0, size)) * (rng.random() < 0.5)
     generator = torch.Generator().manual_seed(seed)

@@ -3,9 +3,9 @@
 // The algorithm is FlashAttention over lists of key blocks. For each head and each tile of queries
 //
 //   forward    S = K Qᵀ            keys are rows, queries are columns
-//              P = exp2(c S - m)   m: a running maximum of each query, c = scale · log2(e)
-//              O = O · 2^(m_old - m) + Pᵀ V;  l = l · 2^(m_old - m) + column sums of P
-//              at the end O / l, and log-sum-exp = (m + log2 l) · ln 2
+//              P = exp2(c (S - m)) m: a running maximum of each query, c = scale · log2(e)
+//              O = O · 2^(c (m_old - m)) + Pᵀ V;  l likewise, with the column sums of P
+//              at the end O / l, and the log-sum-exp to base 2, c m + log2 l
 //   backward   P anew from the log-sum-exp;  dP = V dOᵀ;  dS = scale · P ∘ (dP - delta)
 //              dV += P dO;  dK += dS Q;  dQ += dSᵀ K,  with delta = row sums of dO ∘ O
 //
@@ -81,7 +81,7 @@ extern "C" struct DnaBigbirdAttention {
   float scale;
   int32_t is_bfloat16, threads;
   Tensor q, k, v, out;
-  float* log_sum_exp;  // (batch, heads, tokens); minus infinity where a query sees nothing
+  float* log2_sum_exp;  // (batch, heads, tokens), to base 2; minus infinity if nothing is seen
   Tensor grad, grad_q, grad_k, grad_v;  // backward only
 };
 
@@ -113,6 +113,7 @@ using LooseUnit = uint32_t __attribute__((aligned(2), may_alias));
 #define UNROLL _Pragma("GCC unroll 64")
 
 INLINE Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
+INLINE Bits load(const uint32_t* p) { return *reinterpret_cast<const LooseBits*>(p); }
 INLINE void store(float* p, Vec x) { *reinterpret_cast<LooseVec*>(p) = x; }
 INLINE void store(uint32_t* p, Bits x) { *reinterpret_cast<LooseBits*>(p) = x; }
 INLINE Vec splat(float x) { return x - Vec{}; }
@@ -224,11 +225,7 @@ struct Float32 {
   using Element = float;
   static constexpr int PACK = 1, EXP_TERMS = 5;
 
-  static INLINE Vec multiply_add(Vec sum, uint32_t a, Bits b) {
-    float factor;
-    std::memcpy(&factor, &a, 4);
-    return sum + factor * (Vec)b;
-  }
+  static INLINE Vec multiply_add(Vec sum, Bits a, Bits b) { return sum + (Vec)a * (Vec)b; }
   static INLINE Bits row_units(const Element* p, int = W) { return (Bits)load(p); }
 
   static View rows(const Element* p, int64_t step, const int32_t* index, int n, int dim,
@@ -249,7 +246,6 @@ struct Float32 {
     return {scratch, dim};
   }
   static INLINE void put(Element* p, Vec x) { store(p, x); }
-  static INLINE Vec floats(const Element* p) { return load(p); }
 };
 
 INLINE void store_narrowed(void* p, Vec x) {
@@ -261,9 +257,7 @@ struct Bfloat16 {  // converted to float32
   using Element = uint16_t;
   static constexpr int PACK = 1, EXP_TERMS = 5;
 
-  static INLINE Vec multiply_add(Vec sum, uint32_t a, Bits b) {
-    return Float32::multiply_add(sum, a, b);
-  }
+  static INLINE Vec multiply_add(Vec sum, Bits a, Bits b) { return sum + (Vec)a * (Vec)b; }
   static INLINE Bits row_units(const Element* p, int = W) { return widened(p) << 16; }
 
   static View rows(const Element* p, int64_t step, const int32_t* index, int n, int dim,
@@ -278,7 +272,6 @@ struct Bfloat16 {  // converted to float32
     return rows(p, step, index, n, dim, scratch);
   }
   static INLINE void put(Element* p, Vec x) { store_narrowed(p, x); }
-  static INLINE Vec floats(const Element* p) { return (Vec)(widened(p) << 16); }
 };
 
 #if defined(__AVX512BF16__)
@@ -286,8 +279,8 @@ struct Bfloat16Pairs {  // two neighbours in a unit
   using Element = uint16_t;
   static constexpr int PACK = 2, EXP_TERMS = 3;
 
-  static INLINE Vec multiply_add(Vec sum, uint32_t a, Bits b) {
-    return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32(a), (__m512bh)b);
+  static INLINE Vec multiply_add(Vec sum, Bits a, Bits b) {
+    return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
   }
   static INLINE Bits row_units(const Element* p) { return (Bits)load((const float*)p); }
   static INLINE Bits row_units(const Element* p, int units) {  // a row may end within a register
@@ -332,7 +325,6 @@ struct Bfloat16Pairs {  // two neighbours in a unit
                                          (FROM + LANE / 2 + LANE % 2 * 2 * W)...);
   }
   static INLINE void put(Element* p, Vec x) { store_narrowed(p, x); }
-  static INLINE Vec floats(const Element* p) { return (Vec)(widened(p) << 16); }
 };
 #endif
 
@@ -353,7 +345,7 @@ void tile(int units, const uint32_t* a, int64_t a_step, const uint32_t* b, int64
       columns[v] = *reinterpret_cast<const LooseBits*>(b + v * W);
     }
     UNROLL for (int r = 0; r < ROWS; ++r) {
-      uint32_t factor = unit_at(TRANSPOSED ? a + r : a + r * a_step);
+      const Bits factor = unit_at(TRANSPOSED ? a + r : a + r * a_step) + Bits{};
       UNROLL for (int v = 0; v < VECS; ++v) {
         sum[r][v] = E::multiply_add(sum[r][v], factor, columns[v]);
       }
@@ -632,15 +624,15 @@ class Forward {
         }
       }
       UNROLL for (int g = 0; g < G; ++g) {
-        Vec old = load(maximum_ + q + g * W), seen = highest[g] * c_;
-        raised |= any_greater(seen, old + LAZY);
-        store(factor_ + q + g * W, larger(old, seen));
+        const Vec old = load(maximum_ + q + g * W);
+        raised |= any_greater((highest[g] - old) * c_, splat(LAZY));
+        store(factor_ + q + g * W, larger(old, highest[g]));
       }
     });
     if (!raised) return false;
     for (int q = 0; q < wide; q += W) {
       Vec raised_to = load(factor_ + q);
-      Vec factor = exp2_of<5>(load(maximum_ + q) - raised_to);
+      Vec factor = exp2_of<5>((load(maximum_ + q) - raised_to) * c_);
       store(maximum_ + q, raised_to);
       store(total_ + q, load(total_ + q) * factor);
       store(factor_ + q, factor);
@@ -669,7 +661,7 @@ class Forward {
       }
       const auto weight_of = [&](int k, int g) INLINE_LAMBDA {
         const Vec score = load(scores + k * QUERIES + q + g * W);
-        const Vec weight = exp2_of<E::EXP_TERMS>(score * c - maximum[g]);
+        const Vec weight = exp2_of<E::EXP_TERMS>((score - maximum[g]) * c);
         total[g] += weight;
         return weight;
       };
@@ -692,12 +684,12 @@ class Forward {
 
   void put(const Tile& tile) {
     auto* out = head_of<E>(p_.out, tile.batch, tile.head) + tile.start * p_.out.token_step;
-    float* lse = p_.log_sum_exp + (tile.batch * p_.heads + tile.head) * p_.tokens + tile.start;
+    float* lse = p_.log2_sum_exp + (tile.batch * p_.heads + tile.head) * p_.tokens + tile.start;
     for (int q = 0; q < tile.n; ++q) {
       const float inverse = total_[q] == 0.0f ? 0.0f : 1.0f / total_[q];
       for (int d = 0; d < dim_; d += W)
         E::put(out + q * p_.out.token_step + d, load(sum_ + q * dim_ + d) * inverse);
-      lse[q] = total_[q] == 0.0f ? -INFINITY : (maximum_[q] + std::log2(total_[q])) * (float)M_LN2;
+      lse[q] = total_[q] == 0.0f ? -INFINITY : maximum_[q] * c_ + std::log2(total_[q]);
     }
   }
 
@@ -716,7 +708,7 @@ class Backward {
  public:
   explicit Backward(const Problem& p)
       : p_(p), dim_((int)p.head_dim), c_(p.scale * (float)M_LOG2E), memory_(floats(dim_)) {
-    for (uint32_t** columns : {&query_columns_, &grad_columns_})
+    for (uint32_t** columns : {&query_columns_, &grad_columns_, &out_columns_})
       *columns = memory_.take_units(dim_ * QUERIES);
     for (uint32_t** rows : {&query_pairs_, &out_grad_pairs_, &keys_, &key_pairs_, &values_})
       *rows = memory_.take_units(KEYS * dim_);
@@ -769,7 +761,7 @@ class Backward {
 
  private:
   static size_t floats(int dim) {
-    return 2 * dim * QUERIES + 5 * KEYS * dim + 3 * KEYS * QUERIES + (QUERIES + KEYS) * dim +
+    return 3 * dim * QUERIES + 5 * KEYS * dim + 3 * KEYS * QUERIES + (QUERIES + KEYS) * dim +
            2 * QUERIES;
   }
   // The tile's queries and output gradients, both ways round; log-sum-exp and delta.
@@ -779,21 +771,19 @@ class Backward {
     const auto* grad =
         head_of<E>(p_.grad, tile.batch, tile.head) + tile.start * p_.grad.token_step;
     const float* lse =
-        p_.log_sum_exp + (tile.batch * p_.heads + tile.head) * p_.tokens + tile.start;
+        p_.log2_sum_exp + (tile.batch * p_.heads + tile.head) * p_.tokens + tile.start;
     columns_of<E>(q, p_.q.token_step, tile.n, dim_, query_columns_);
     columns_of<E>(grad, p_.grad.token_step, tile.n, dim_, grad_columns_);
-    std::fill_n(lse_, QUERIES, 0.0f);
-    std::fill_n(delta_, QUERIES, 0.0f);
-    for (int i = 0; i < tile.n; ++i) {
-      Vec sum{};
-      for (int d = 0; d < dim_; d += W)
-        sum += E::floats(out + i * p_.out.token_step + d) *
-               E::floats(grad + i * p_.grad.token_step + d);
-      float delta = 0.0f;
-      for (int lane = 0; lane < W; ++lane) delta += sum[lane];
-      delta_[i] = delta * p_.scale;
-      lse_[i] = lse[i] == -INFINITY ? 0.0f : lse[i] * (float)M_LOG2E;
+    columns_of<E>(out, p_.out.token_step, tile.n, dim_, out_columns_);
+    for (int i = 0; i < tile.wide; i += W) {
+      Vec sum{};  // in the order of the product, so that it cancels where a query sees one key only
+      for (int at = i; at < dim_ / E::PACK * QUERIES; at += QUERIES)
+        sum = E::multiply_add(sum, load(out_columns_ + at), load(grad_columns_ + at));
+      store(delta_ + i, sum);
     }
+    std::fill_n(lse_, QUERIES, 0.0f);
+    for (int i = 0; i < tile.n; ++i)
+      if (lse[i] != -INFINITY) lse_[i] = lse[i];
     return {E::pairs(q, p_.q.token_step, nullptr, tile.n, dim_, query_pairs_),
             E::pairs(grad, p_.grad.token_step, nullptr, tile.n, dim_, out_grad_pairs_)};
   }
@@ -819,7 +809,7 @@ class Backward {
             if (k + i == n) break;
             const int at = (k + i) * QUERIES + q;
             weight[i] = exp2_of<E::EXP_TERMS>(load(scores + at) * c - lse[g]);
-            grad[i] = weight[i] * (load(grads + at) * scale - delta[g]);
+            grad[i] = (load(grads + at) - delta[g]) * (weight[i] * scale);
           }
           if constexpr (E::PACK == 1) {  // units along one are units along the other
             store(scores + k * QUERIES + q, weight[0]);
@@ -861,7 +851,7 @@ class Backward {
   const int dim_;
   const float c_;
   Memory memory_;
-  uint32_t *query_columns_, *grad_columns_, *query_pairs_, *out_grad_pairs_, *keys_, *key_pairs_,
+  uint32_t *query_columns_, *grad_columns_, *out_columns_, *query_pairs_, *out_grad_pairs_, *keys_, *key_pairs_,
       *values_, *grad_pairs_;
   float *scores_, *grad_weights_, *grad_query_, *part_, *lse_, *delta_;
 };

@@ -51,7 +51,7 @@ class Problem(ctypes.Structure):
         ("k", TensorView),
         ("v", TensorView),
         ("out", TensorView),
-        ("log_sum_exp", ctypes.c_void_p),
+        ("log2_sum_exp", ctypes.c_void_p),
         ("grad", TensorView),
         ("grad_q", TensorView),
         ("grad_k", TensorView),
@@ -77,7 +77,7 @@ class Library:
             ) from None
 
     def forward(self, problem: Problem) -> None:
-        """Write `out` and `log_sum_exp`."""
+        """Write `out` and `log2_sum_exp`."""
         self._run("dna_bigbird_forward", problem)
 
     def backward(self, problem: Problem) -> None:

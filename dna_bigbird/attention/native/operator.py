@@ -22,7 +22,7 @@ torch.library.define(
 )
 torch.library.define(
     "dna_bigbird::block_attention_backward",
-    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log_sum_exp, "
+    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
     f"{_LISTS}) -> (Tensor, Tensor, Tensor)",
 )
 
@@ -55,22 +55,22 @@ def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
 @torch.library.impl("dna_bigbird::block_attention", "CPU")
 def _forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
     q, k, v = (_readable(x) for x in (q, k, v))
-    out, log_sum_exp = _empty_results(q)
+    out, log2_sum_exp = _empty_results(q)
     if q.numel():
         problem = _problem(
-            q, k, v, out, log_sum_exp, row_starts, key_blocks, order, hidden, block_size
+            q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size
         )
         library().forward(problem)
-    return out, log_sum_exp
+    return out, log2_sum_exp
 
 
 @torch.library.impl("dna_bigbird::block_attention_backward", "CPU")
-def _backward(grad, q, k, v, out, log_sum_exp, row_starts, key_blocks, order, hidden, block_size):
+def _backward(grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size):
     grad, q, k, v = (_readable(x) for x in (grad, q, k, v))
     grads = _empty_gradients(q)
     if q.numel():
         problem = _problem(
-            q, k, v, out, log_sum_exp, row_starts, key_blocks, order, hidden, block_size
+            q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size
         )
         problem.grad = TensorView.of(grad)
         problem.grad_q, problem.grad_k, problem.grad_v = map(TensorView.of, grads)
@@ -85,7 +85,7 @@ def _fake_forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
 
 @torch.library.register_fake("dna_bigbird::block_attention_backward")
 def _fake_backward(
-    grad, q, k, v, out, log_sum_exp, row_starts, key_blocks, order, hidden, block_size
+    grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size
 ):
     return _empty_gradients(q)
 
@@ -113,7 +113,7 @@ def _readable(x: Tensor) -> Tensor:
 
 
 def _empty_results(q: Tensor) -> tuple[Tensor, Tensor]:
-    """Return room for the output and the log-sum-exp of the scores (B, H, T)."""
+    """Return room for the output and the log-sum-exp of the scores to base 2 (B, H, T)."""
     B, H, T, D = q.shape
     # In memory as (B, T, H, D), which the projection after it wants.
     return q.new_empty(B, T, H, D).transpose(1, 2), q.new_empty(B, H, T, dtype=torch.float32)
@@ -129,7 +129,7 @@ def _problem(
     k: Tensor,
     v: Tensor,
     out: Tensor,
-    log_sum_exp: Tensor,
+    log2_sum_exp: Tensor,
     row_starts: Tensor,
     key_blocks: Tensor,
     order: Tensor,
@@ -152,5 +152,5 @@ def _problem(
         q.dtype == torch.bfloat16,
         torch.get_num_threads(),
         *map(TensorView.of, (q, k, v, out)),
-        log_sum_exp.data_ptr(),
+        log2_sum_exp.data_ptr(),
     )
