@@ -184,7 +184,9 @@ def test_a_converted_model_is_fine_tuned_scored_and_predicts(project, labelled, 
     )
     assert load_bundle("final").tokenizer.files == gena.tokenizer.files
     capsys.readouterr()
-    run("predict --precision 32-true --fasta toy.fa --model final --window 300 --stride 5000 --strand forward")
+    run(
+        "predict --precision 32-true --fasta toy.fa --model final --window 300 --stride 5000 --strand forward"
+    )
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert rows[0] == ["sequence", "start", "end", "promoter"]
     assert len(rows) == 8
