@@ -26,11 +26,14 @@ def lengths(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(","))
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """Add the options that every benchmark has."""
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--modes", type=names(MODES), default=MODES)
+def add_common(parser: argparse.ArgumentParser, *, only_cpu: bool = False) -> None:
+    """Add the options that every benchmark has; with `only_cpu` those of one fixed problem."""
+    if only_cpu:
+        parser.set_defaults(device="cpu")
+    else:
+        parser.add_argument("--batch", type=int, default=1)
+        parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+        parser.add_argument("--modes", type=names(MODES), default=MODES)
     parser.add_argument("--rounds", type=int, default=MIN_ROUNDS, help=f"at least {MIN_ROUNDS}")
     parser.add_argument("--threads", type=int, default=0, help="0 leaves PyTorch alone")
     parser.add_argument(

@@ -1,6 +1,6 @@
 """What is asked of the ratios, and whether a run reached it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from timing import FORWARD, TRAINING, Case, Spread, Times, ratio, spread
@@ -86,6 +86,39 @@ def fastest_growth(times: Times, backends: Sequence[str]) -> tuple[str, Spread |
     fastest = min(far, key=lambda case: spread(times[case]).median)
     found = ratio(times, fastest, fastest._replace(tokens=4096))
     return fastest.name, found and Spread(*(value * 4096 / 65536 for value in found))
+
+
+def native_targets(
+    times: Times, peak: Case, work: Mapping[int, float], peak_memory: int | str | None
+) -> list[Target]:
+    """Return the rows for the native kernel: 12 heads of 64, blocks of 64, two processors.
+
+    Args:
+        peak: The case that only multiplies and adds.
+        work: Operations of a forward pass over those of `peak`, for each number of tokens.
+        peak_memory: Bytes of one layer, forward and backward, at 16,384 tokens.
+    """
+    asked = (
+        (4096, FORWARD, "hf-strip", "native", 9, 12),
+        (4096, TRAINING, "hf-strip", "native", 8, 10),
+        (4096, FORWARD, "dense", "native", 10, 14),
+        (4096, TRAINING, "dense", "native", 11, 15),
+        (4096, FORWARD, "native", "native-bfloat16", 1.6, 2),
+        (1024, FORWARD, "dense", "native", 3, 4),
+        (4096, FORWARD, "native-1-thread", "native", 1.8, 1.95),
+    )
+    rows = [
+        _row(times, Case(tokens, mode, slow), Case(tokens, mode, fast), must, aim)
+        for tokens, mode, slow, fast, must, aim in asked
+    ]
+    for tokens, must, aim in ((4096, 0.6, 0.75), (65536, 0.4, 0.6)):
+        found = ratio(times, peak, Case(tokens, FORWARD, "native"))
+        share = found and Spread(*(value * work[tokens] for value in found))
+        text = f"share of the float32 multiply-add peak, forward, {tokens} tokens"
+        rows.append(Target(text, must, aim, share))
+    held = Spread(*[peak_memory / 1e9] * 3) if isinstance(peak_memory, int) else None
+    text = "GB of one layer above its inputs, forward+backward, 16384 tokens"
+    return [*rows, Target(text, 0.3, 0.22, held, at_most=True)]
 
 
 def encoder_targets(times: Times, device: str) -> list[Target]:
