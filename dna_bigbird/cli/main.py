@@ -10,7 +10,7 @@ import jsonargparse
 
 from dna_bigbird import __version__
 from dna_bigbird.cli import watchdog
-from dna_bigbird.cli.allocator import keep_freed_memory
+from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.errors import InputError
 
 COMMANDS = {
@@ -133,6 +133,7 @@ def main(argv: list[str] | None = None) -> None:
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     watchdog.start()
     keep_freed_memory()
+    keep_few_products()
     try:
         parser, function = build_parser(command)
         options = parser.parse_args([_underscored(a) for a in rest])

@@ -1,5 +1,6 @@
 """Freed memory is used again, so that its pages need not be cleared again."""
 
+import os
 import platform
 import subprocess
 import sys
@@ -42,3 +43,25 @@ def test_elsewhere_nothing_is_called(monkeypatch):
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
     monkeypatch.setattr(allocator.ctypes, "CDLL", None)
     assert allocator.keep_freed_memory() is False
+
+
+def test_few_products_are_kept_unless_the_user_says_otherwise(monkeypatch):
+    from dna_bigbird.cli.allocator import keep_few_products
+
+    monkeypatch.setenv("LRU_CACHE_CAPACITY", "7")
+    monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "x")  # so that it is put back
+    monkeypatch.delenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY")
+    keep_few_products()
+    found = [os.environ[f"{name}_CACHE_CAPACITY"] for name in ("LRU", "ONEDNN_PRIMITIVE")]
+    assert found == ["7", "64"]
+
+
+@pytest.mark.parametrize("command", ["pretrain", "finetune", "predict", "evaluate", "evaluate-lm"])
+def test_torch_is_imported_after_memory_is_set_up(command):
+    """The libraries read their variables when they are loaded."""
+    code = (
+        "import sys, dna_bigbird.cli.main as cli\n"
+        "cli.keep_few_products = lambda: sys.exit('torch' in sys.modules)\n"
+        f"cli.main(['{command}', '--help'])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
