@@ -10,13 +10,20 @@
 // Memory ends with the last element, for AddressSanitizer and valgrind; what must not be read
 // (hidden keys, places between rows) is NaN, and what must not be written has to stay so.
 
-#include "kernel.cpp"
+#include "interface.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace test {
 
@@ -82,7 +89,7 @@ class Array {
     bytes_.resize(static_cast<size_t>(width_ * (at(B - 1, H - 1, T - 1) + D)), 0xff);
   }
 
-  Tensor tensor() {
+  DnaBigbirdTensor tensor() {
     return {bytes_.data() + width_ * first_, batch_step_, head_step_, token_step_};
   }
   void fill(const Doubles& values) {  // in the order of the dimensions; NaN is left out

@@ -37,12 +37,12 @@ def compiler():
         pytest.skip(str(error))
 
 
-def built(folder, isa, *options):
+def built(folder, isa, *options, source=SOURCE):
     """Compile the program for an instruction set, or skip."""
     if isa not in supported_isas():
         pytest.skip(f"this processor has no {isa}")
     program = folder / "kernel_test"
-    command = [compiler(), *OPTIONS, *FLAGS[isa], *options, "-I", SOURCE.parent, PROGRAM]
+    command = [compiler(), *OPTIONS, *FLAGS[isa], *options, "-I", source.parent, PROGRAM, source]
     subprocess.run([*command, "-o", program], check=True, timeout=LIMIT_S)
     return program
 
@@ -74,11 +74,12 @@ def test_random_problems(tmp_path, isa):
 
 def test_a_wrong_kernel_fails(tmp_path):
     """One that scales scores wrongly; what the program says repeats the failure."""
-    text = SOURCE.read_text()
-    wrong = text.replace("scale * (float)M_LOG2E", "scale")
-    assert wrong != text
-    (tmp_path / "kernel.cpp").write_text(wrong)
-    program = built(tmp_path, "portable", "-I", tmp_path)
+    right, wrong = "scale * (float)M_LOG2E", "scale"
+    texts = {path.name: path.read_text() for path in SOURCE.parent.glob("*.[ch]*")}
+    assert any(right in text for text in texts.values())
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text.replace(right, wrong))
+    program = built(tmp_path, "portable", source=tmp_path / SOURCE.name)
     done = subprocess.run([program, "7", "2"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     first, *_, last = done.stdout.splitlines()
