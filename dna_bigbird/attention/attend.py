@@ -17,7 +17,6 @@ MERGED_FROM = 1024
 """Tokens from which 'auto' takes 'merged' on a CPU."""
 
 
-@torch.compiler.disable
 def attend(
     q: Tensor,
     k: Tensor,
@@ -76,8 +75,16 @@ def attend(
     name = _fastest(q, pattern, dropout_p) if backend == "auto" else backend
     if name not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")
-    with torch.autocast(device, enabled=False):
-        return BACKENDS[name](q, k, v, pattern, key_padding_mask, dropout_p)
+    given = (q, k, v, pattern, key_padding_mask, dropout_p)
+    if name == "native":  # an operator, which torch.compile knows
+        return BACKENDS[name](*given)
+    return _uncompiled(name, *given)
+
+
+@torch.compiler.disable
+def _uncompiled(name: str, q: Tensor, *given) -> Tensor:
+    with torch.autocast(q.device.type, enabled=False):
+        return BACKENDS[name](q, *given)
 
 
 def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float) -> str:

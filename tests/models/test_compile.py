@@ -10,14 +10,19 @@ from torch._dynamo.utils import counters
 from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining import PretrainingModel
+from tests.attention.native.marks import needs_kernel
 from tests.attention.test_flex import needs_compiler
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*script_method:DeprecationWarning")
 CONFIG = EncoderConfig(
     vocab_size=50, hidden_size=32, num_layers=2, num_heads=2, ffn_size=48, max_tokens=200,
-    block_size=8, num_random=1, dropout=0.0, init_std=0.2,
+    block_size=16, num_random=1, dropout=0.0, init_std=0.2,
 )  # fmt: skip
-TRAINABLE = [name for name in BACKENDS if name != "flex"]
+TRAINABLE = [
+    pytest.param(name, marks=needs_kernel) if name == "native" else name
+    for name in BACKENDS
+    if name != "flex"
+]
 # No padding; two patterns and padding in the last block; then other numbers of blocks.
 LENGTHS = ([160, 160], [170, 100], [192, 192], [90, 195], [64, 64])
 
@@ -181,13 +186,11 @@ def test_gradient_checkpointing_changes_nothing(backend):
         torch.testing.assert_close(recomputed, kept)
 
 
-@pytest.mark.parametrize(
-    ("backend", "compiled"), [*((name, False) for name in TRAINABLE), ("auto", True)]
-)
-def test_bfloat16_autocast(backend, compiled):
+@pytest.mark.parametrize("backend", [*TRAINABLE, "auto"])
+def test_bfloat16_autocast(backend):
     model = build(backend)
     exact = gradients(model, model, batch(LENGTHS[1]))
-    call = torch.compile(model, backend="aot_eager") if compiled else model
+    call = torch.compile(model, backend="aot_eager") if backend == "auto" else model
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mlm, nsp = call(*batch(LENGTHS[1]))
         found = gradients(call, model, batch(LENGTHS[1]))

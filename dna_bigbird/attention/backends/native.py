@@ -36,9 +36,15 @@ def native(
     # The same bytes as 0 and 1.
     hidden_BT = None if key_padding_mask_BT is None else key_padding_mask_BT.contiguous()
     out_BHTD, _ = torch.ops.dna_bigbird.block_attention(
-        q_BHTD, k_BHTD, v_BHTD, *block_lists(pattern), hidden_BT, pattern.block_size
+        q_BHTD, k_BHTD, v_BHTD, *_lists(pattern), hidden_BT, pattern.block_size
     )
     return out_BHTD
+
+
+@torch.compiler.assume_constant_result
+def _lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the lists of a pattern; torch.compile takes them as they are, for this pattern."""
+    return block_lists(pattern)
 
 
 def obstacle(q_BHTD: Tensor, pattern: BlockPattern, dropout_p: float) -> str | None:

@@ -33,7 +33,8 @@ class Backward {
     using Element = typename E::Element;
     const Element* k = head_of<E>(p_.k, tile.batch, tile.head);
     const Element* v = head_of<E>(p_.v, tile.batch, tile.head);
-    const auto [queries, grads] = read(tile);
+    View queries, grads;
+    read(tile, queries, grads);
     const int query_units = (tile.n + E::PACK - 1) / E::PACK;
     bool has_sum = false;
 
@@ -72,7 +73,7 @@ class Backward {
            2 * QUERIES;
   }
   // The tile's queries and output gradients, both ways round; log-sum-exp and delta.
-  std::pair<View, View> read(const Tile& tile) {
+  void read(const Tile& tile, View& queries, View& grads) {
     const auto* q = head_of<E>(p_.q, tile.batch, tile.head) + tile.start * p_.q.token_step;
     const auto* out = head_of<E>(p_.out, tile.batch, tile.head) + tile.start * p_.out.token_step;
     const auto* grad =
@@ -91,8 +92,8 @@ class Backward {
     std::fill_n(lse_, QUERIES, 0.0f);
     for (int i = 0; i < tile.n; ++i)
       if (lse[i] != -INFINITY) lse_[i] = lse[i];
-    return {E::pairs(q, p_.q.token_step, nullptr, tile.n, dim_, query_pairs_),
-            E::pairs(grad, p_.grad.token_step, nullptr, tile.n, dim_, out_grad_pairs_)};
+    queries = E::pairs(q, p_.q.token_step, nullptr, tile.n, dim_, query_pairs_);
+    grads = E::pairs(grad, p_.grad.token_step, nullptr, tile.n, dim_, out_grad_pairs_);
   }
 
   // From scores and gradients of the weights: weights and gradients of the scores, in the same

@@ -99,9 +99,14 @@ def library() -> Library:
     return Library(build(best_isa(), verbose=True))
 
 
-@functools.cache
+@torch.compiler.assume_constant_result
 def is_there() -> bool:
     """Tell whether the kernel can be used without compiling; if not, say so once on the log."""
+    return _is_there()
+
+
+@functools.cache
+def _is_there() -> bool:
     isa = best_isa()
     try:
         path = built(isa)

@@ -26,8 +26,9 @@ using Ints = int32_t __attribute__((vector_size(4 * W)));
 using Bits = uint32_t __attribute__((vector_size(4 * W)));
 using Words = uint16_t __attribute__((vector_size(4 * W)));
 using Halves = uint16_t __attribute__((vector_size(2 * W)));
-using LooseVec = float __attribute__((vector_size(4 * W), aligned(4), may_alias));
-using LooseBits = uint32_t __attribute__((vector_size(4 * W), aligned(4), may_alias));
+// As they stand in memory; a row of bfloat16 may begin at any even byte.
+using LooseVec = float __attribute__((vector_size(4 * W), aligned(2), may_alias));
+using LooseBits = uint32_t __attribute__((vector_size(4 * W), aligned(2), may_alias));
 using LooseHalves = uint16_t __attribute__((vector_size(2 * W), aligned(2), may_alias));
 using LooseUnit = uint32_t __attribute__((aligned(2), may_alias));
 

@@ -14,10 +14,10 @@ from dna_bigbird.attention.patterns import bigbird_itc
 @pytest.fixture(autouse=True)
 def fresh_choice():
     """The choice is made once a process: before and after a test it is open."""
-    library.is_there.cache_clear()
+    library._is_there.cache_clear()
     library.library.cache_clear()
     yield
-    library.is_there.cache_clear()
+    library._is_there.cache_clear()
     library.library.cache_clear()
 
 

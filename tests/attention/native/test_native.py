@@ -161,22 +161,24 @@ def test_pytorchs_own_checks_of_an_operator(dtype, hidden):
     torch.library.opcheck(torch.ops.dna_bigbird.block_attention, (*tensors, *lists, hidden, 16))
 
 
-def test_compiles_into_one_graph():
-    """torch.compile finds nothing it must leave, forward or backward."""
-    q, k, v, weight = inputs(1, 2, 70, 16)
-    lists = block_lists(bigbird_itc(5, 16, 1, 2))
+@pytest.mark.parametrize("backend", ["native", "auto"])
+def test_compiles_into_one_graph(backend):
+    """torch.compile finds nothing it must leave, forward or backward, and knows pattern from pattern."""
+    *tensors, weight = inputs(1, 2, 150, 16)
+    library.library()
 
-    def block(q, k, v):
-        out, _ = torch.ops.dna_bigbird.block_attention(2 * q, k, v, *lists, None, 16)
-        return out.sin()
+    def block(q, k, v, pattern):
+        return attend(2 * q, k, v, pattern, backend=backend).sin()
 
-    found = []
-    for call in (block, torch.compile(block, fullgraph=True, backend="aot_eager")):
-        tensors = [x.detach().requires_grad_() for x in (q, k, v)]
-        out = call(*tensors)
-        found.append([out, *torch.autograd.grad(out, tensors, weight)])
-    for one, other in zip(*found, strict=True):
-        torch.testing.assert_close(one, other)
+    compiled = torch.compile(block, fullgraph=True, backend="aot_eager")
+    for pattern in (bigbird_itc(10, 16, 1, 2, seed=seed) for seed in (0, 1, 0)):
+        found = []
+        for call in (block, compiled):
+            leaves = [x.detach().requires_grad_() for x in tensors]
+            out = call(*leaves, pattern)
+            found.append([out, *torch.autograd.grad(out, leaves, weight)])
+        for one, other in zip(*found, strict=True):
+            torch.testing.assert_close(one, other)
 
 
 def test_autocast_computes_in_its_type():
@@ -229,10 +231,10 @@ def test_auto_takes_it(monkeypatch):
         attend_module.BACKENDS, "native", lambda *given: called.append(1) or kernel(*given)
     )
     library.library()  # built, if it was not
-    library.is_there.cache_clear()
+    library._is_there.cache_clear()
     q, k, v, _ = inputs(1, 2, 70, 16)
     attend(q, k, v, bigbird_itc(5, 16, 1, 2))
     assert called
     attend(q, k, v, bigbird_itc(7, 10, 1, 2))  # blocks that it does not take
     assert len(called) == 1
-    library.is_there.cache_clear()
+    library._is_there.cache_clear()
