@@ -124,8 +124,8 @@ def native_targets(
 def encoder_targets(times: Times, device: str) -> list[Target]:
     """Return the rows for the whole base model.
 
-    On a CPU each of the three is followed by the same with equal logits, which say what computing fewer
-    of them contributes.
+    On a CPU each of the three is followed by the same with equal logits, which say what computing
+    fewer of them contributes.
     """
     if device == "cuda":
         fast, slow = "ours/bfloat16/predicted", "full/bfloat16/predicted"

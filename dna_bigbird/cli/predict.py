@@ -43,8 +43,8 @@ def predict(
         batch_size: Windows computed at once. Results do not depend on it.
         precision: '32-true' is float32, 'bf16-mixed' bfloat16 autocast: scores move by about a
             hundredth. 'auto' takes the latter where the processor or GPU has bfloat16 products.
-        float32_matmul: 'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16 on
-            those with AMX. No matter for bf16-mixed.
+        float32_matmul: 'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16
+            on those with AMX. No matter for bf16-mixed.
         backend: How attention is computed; it changes time and memory, not the scores.
         threads: CPU threads; 0 leaves the choice to torch.
     """

@@ -49,8 +49,8 @@ def float32_matmul(by: str) -> Iterator[None]:
 
     Args:
         by: 'onednn' allows oneDNN to round the factors to bfloat16. Processors with AMX do so; on
-            others it is oneDNN's plain float32, about twice as fast as MKL's on AMD. 'default' leaves
-            all as it is.
+            others it is oneDNN's plain float32, about twice as fast as MKL's on AMD. 'default'
+            leaves all as it is.
     """
     setting = torch.backends.mkldnn.matmul
     before = setting.fp32_precision

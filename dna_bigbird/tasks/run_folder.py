@@ -146,9 +146,9 @@ def wait_for_settings(folder: Path, settings: dict) -> None:
     while read_settings(folder) != settings:
         if time.monotonic() > deadline:
             raise InputError(
-                f"{folder}: the first process did not open this folder with the same settings within "
-                f"{WAIT_S} s; is it on a disk that all nodes share? Where nodes differ in processors, "
-                "name the --training.precision"
+                f"{folder}: the first process did not open this folder with the same settings "
+                f"within {WAIT_S} s; is it on a disk that all nodes share? Where nodes differ in "
+                "processors, name the --training.precision"
             )
         time.sleep(0.5)
 
