@@ -21,7 +21,7 @@ def predict(
     batch_size: int = 32,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto",
     float32_matmul: Literal["default", "onednn"] = "default",
-    backend: Literal["auto", "dense", "gather", "merged", "flex"] = "auto",
+    backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto",
     threads: int = 0,
 ) -> None:
     """Write label probabilities for every window of a FASTA file, as TSV.

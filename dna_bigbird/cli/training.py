@@ -65,9 +65,9 @@ def set_training_backend(encoder, name: str) -> None:
     option = f"--training.attention_backend {name}"
     if name == "flex" and not on_gpu:
         raise InputError(f"{option} has no backward pass on a CPU; use auto, merged or gather")
-    if name == "merged" and on_gpu:
+    if name in ("merged", "native") and on_gpu:
         raise InputError(f"{option} runs on a CPU, and training takes the GPU; use flex or gather")
-    if name in ("flex", "merged") and dropout:
+    if name in ("flex", "merged", "native") and dropout:
         raise InputError(f"{option} has no dropout, the model's attention_dropout is {dropout}")
     encoder.set_backend(name)
 

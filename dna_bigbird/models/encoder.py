@@ -9,7 +9,10 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.attend import BACKENDS
+from dna_bigbird.attention.backends.native import shape_obstacle
 from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Groups
+from dna_bigbird.attention.native.library import library
+from dna_bigbird.errors import InputError
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.packing import Packing
@@ -97,11 +100,20 @@ class Encoder(nn.Module):
 
         It is not kept with the model: a backend has no meaning of its own.
 
+        'native' is built now if it is not there.
+
         Raises:
             ValueError: If there is none of that name.
+            InputError: If it is 'native' and cannot compute this model, or cannot be built.
         """
         if name != "auto" and name not in BACKENDS:
             raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {name!r}")
+        if name == "native":
+            config = self.config
+            why = shape_obstacle(config.hidden_size // config.num_heads, config.block_size)
+            if why:
+                raise InputError(f"backend 'native' {why}, the model's")
+            library()
         for layer in self.layers:
             layer.attention.backend = name
 

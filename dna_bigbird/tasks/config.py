@@ -28,7 +28,7 @@ class TrainConfig:
     float32_matmul: Literal["default", "onednn"] = "default"
     """Who multiplies float32 matrices on a CPU: 'onednn' is faster on AMD, and rounds to bfloat16
     where the processor has AMX (docs/training.md). No matter for bf16-mixed."""
-    attention_backend: Literal["auto", "dense", "gather", "merged", "flex"] = "auto"
+    attention_backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto"
     """How attention is computed (docs/attention.md); it changes time and memory, not the model."""
     validate_every: int = 100
     """Optimizer steps between two validations; divides `max_steps`, so the last step is validated."""

@@ -168,6 +168,11 @@ def test_backends_compute_the_same(project, monkeypatch):
             False,
             "attention_backend merged has no dropout, the model's attention_dropout is 0.1",
         ),
+        (
+            "native",
+            False,
+            "backend 'native' takes head dimensions that are multiples of 16 up to 256, got 8, the",
+        ),
     ],
 )
 def test_backend_that_cannot_train_is_refused(options, on_gpu, message, monkeypatch, capsys):

@@ -49,15 +49,19 @@ def _lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
 
 def obstacle(q_BHTD: Tensor, pattern: BlockPattern, dropout_p: float) -> str | None:
     """Return why the kernel cannot compute this, or None if it can."""
-    head_dim = q_BHTD.shape[3]
     if q_BHTD.device.type != "cpu":
         return f"runs on a CPU, the tensors are on {q_BHTD.device}"
     if q_BHTD.dtype not in DTYPES:
         return f"computes float32 and bfloat16; the tensors are {q_BHTD.dtype}"
     if dropout_p:
         return f"has no dropout, dropout_p is {dropout_p}; 'gather' has it"
+    return shape_obstacle(q_BHTD.shape[3], pattern.block_size)
+
+
+def shape_obstacle(head_dim: int, block_size: int) -> str | None:
+    """Return why the kernel cannot compute heads and blocks of these sizes, or None if it can."""
     if head_dim % MULTIPLE or head_dim > MOST_HEAD_DIM:
         return f"takes head dimensions that are multiples of {MULTIPLE} up to {MOST_HEAD_DIM}, got {head_dim}"
-    if pattern.block_size % MULTIPLE:
-        return f"takes block sizes that are multiples of {MULTIPLE}, got {pattern.block_size}"
+    if block_size % MULTIPLE:
+        return f"takes block sizes that are multiples of {MULTIPLE}, got {block_size}"
     return None

@@ -9,10 +9,12 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from dna_bigbird.errors import InputError
+
 COMPILERS = ("c++", "g++", "clang++")
 
 
-class NativeUnavailableError(RuntimeError):
+class NativeUnavailableError(InputError, RuntimeError):
     """The native kernel cannot be built here; the message is one line and says what to do."""
 
 

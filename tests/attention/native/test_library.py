@@ -9,6 +9,9 @@ from dna_bigbird.attention import attend
 from dna_bigbird.attention.native import library
 from dna_bigbird.attention.native.tools import NativeUnavailableError
 from dna_bigbird.attention.patterns import bigbird_itc
+from dna_bigbird.errors import InputError
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.encoder import Encoder
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +44,16 @@ def test_named_without_a_compiler_it_is_an_error(monkeypatch, tmp_path):
     q, k, v = torch.randn(3, 1, 2, 70, 16).unbind()
     with pytest.raises(NativeUnavailableError, match=r"/nonexistent/c\+\+"):
         attend(q, k, v, bigbird_itc(5, 16, 1, 2), backend="native")
+
+
+def test_a_model_names_it_without_a_compiler(monkeypatch, tmp_path):
+    """One line and status 2 on the command line, before anything is computed."""
+    monkeypatch.setenv("DNA_BIGBIRD_CACHE", str(tmp_path))
+    monkeypatch.setenv("CXX", "/nonexistent/c++")
+    sizes = {"hidden_size": 32, "num_layers": 1, "num_heads": 2, "ffn_size": 16}
+    encoder = Encoder(EncoderConfig(vocab_size=9, max_tokens=64, block_size=16, **sizes))
+    with pytest.raises(InputError, match=r"/nonexistent/c\+\+"):
+        encoder.set_backend("native")
 
 
 def test_a_library_that_cannot_be_loaded_is_an_error(tmp_path):
