@@ -94,7 +94,7 @@ def test_a_wrong_kernel_fails(tmp_path):
 @pytest.mark.slow
 @each_isa
 def test_many_large_problems(tmp_path, isa):
-    checked(built(tmp_path, isa), 10_000, 1000, LARGE)
+    checked(built(tmp_path, isa), 10_000, 300, LARGE)
 
 
 @pytest.mark.slow
