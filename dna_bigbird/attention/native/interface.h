@@ -27,4 +27,7 @@ struct DnaBigbirdAttention {
 // Return 0, or 1 if memory ran out.
 int dna_bigbird_forward(const DnaBigbirdAttention* problem);
 int dna_bigbird_backward(const DnaBigbirdAttention* problem);
+
+// Return how many threads share the work where `wanted` are asked for.
+int dna_bigbird_threads(int wanted);
 }

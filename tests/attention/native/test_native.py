@@ -89,6 +89,12 @@ def test_the_same_bits_again_and_forward_for_any_number_of_threads(heads, dtype,
             )
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_the_work_is_shared(number):
+    """Without OpenMP in both compiling and linking, all would silently run on one thread."""
+    assert library.library().threads(number) == number
+
+
 def test_more_threads_than_heads_are_exact(threads):
     threads(7)
     for seed in range(2100, 2120):
