@@ -26,11 +26,12 @@ using Ints = int32_t __attribute__((vector_size(4 * W)));
 using Bits = uint32_t __attribute__((vector_size(4 * W)));
 using Words = uint16_t __attribute__((vector_size(4 * W)));
 using Halves = uint16_t __attribute__((vector_size(2 * W)));
-// As they stand in memory; a row of bfloat16 may begin at any even byte.
-using LooseVec = float __attribute__((vector_size(4 * W), aligned(2), may_alias));
-using LooseBits = uint32_t __attribute__((vector_size(4 * W), aligned(2), may_alias));
-using LooseHalves = uint16_t __attribute__((vector_size(2 * W), aligned(2), may_alias));
-using LooseUnit = uint32_t __attribute__((aligned(2), may_alias));
+// As they stand in memory; a row of bfloat16 may begin at any even byte. (Clang ignores `aligned` of
+// an alias that is made by `using`.)
+typedef float LooseVec __attribute__((vector_size(4 * W), aligned(2), may_alias));
+typedef uint32_t LooseBits __attribute__((vector_size(4 * W), aligned(2), may_alias));
+typedef uint16_t LooseHalves __attribute__((vector_size(2 * W), aligned(2), may_alias));
+typedef uint32_t LooseUnit __attribute__((aligned(2), may_alias));
 
 #define INLINE inline __attribute__((always_inline))
 #define INLINE_LAMBDA __attribute__((always_inline))
