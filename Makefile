@@ -37,7 +37,7 @@ demo: setup ## the whole workflow on the embedded demo: results/report.html
 test: setup ## the tests
 	python -m pytest $(PYTEST_ARGS)
 
-test-slow: setup ## kill points, full disks, stalled downloads: long
+test-slow: setup ## kill points, full disks, sanitizers, valgrind: long
 	python -m pytest -m slow $(PYTEST_ARGS)
 
 lint: setup ## style of Python and Snakemake files
