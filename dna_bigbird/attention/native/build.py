@@ -38,6 +38,7 @@ COMPILE = ("-O3", "-std=c++17", "-fopenmp")
 # PyTorch's libraries are loaded anyway: as needed, so that the kernel fits every version of it.
 LINK = ("-fopenmp", *(("-Wl,--as-needed",) if sys.platform == "linux" else ()))
 CACHE_VARIABLE = "DNA_BIGBIRD_CACHE"
+ENVIRONMENT = Path(sys.prefix)
 LOG = "build.log"
 _SCRIPT = (
     "import json, sys; from torch.utils.cpp_extension import load; load(**json.load(sys.stdin))"
@@ -45,10 +46,16 @@ _SCRIPT = (
 
 
 def cache_folder() -> Path:
-    """Return where libraries are kept: $DNA_BIGBIRD_CACHE, else below the user's cache folder."""
+    """Return where libraries are kept.
+
+    $DNA_BIGBIRD_CACHE; else `.cache/` of the checkout, if this Python is of the environment that
+    `make setup` made in one; else below the user's cache folder.
+    """
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).absolute()
+    if (ENVIRONMENT / ".folder").is_file():  # the Makefile's mark
+        return ENVIRONMENT.parent / ".cache" / "dna-bigbird"
     user = os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(user) if user else Path.home() / ".cache").absolute() / "dna-bigbird"

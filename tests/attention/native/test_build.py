@@ -308,6 +308,7 @@ def test_a_library_of_another_user_is_not_loaded(tmp_path, monkeypatch):
     os.chmod(library, 0o646)
     assert built("portable", source=text) == library
 
+    monkeypatch.setattr(module, "ENVIRONMENT", tmp_path / "no environment")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "a cache").rename(tmp_path / "dna-bigbird")
     monkeypatch.delenv(CACHE_VARIABLE)
@@ -324,7 +325,8 @@ def test_a_library_of_another_user_is_not_loaded(tmp_path, monkeypatch):
         ({"HOME": "/c"}, "/c/.cache/dna-bigbird"),
     ],
 )
-def test_where_the_cache_is(monkeypatch, variables, expected):
+def test_where_the_cache_is(monkeypatch, tmp_path, variables, expected):
+    monkeypatch.setattr(module, "ENVIRONMENT", tmp_path)
     for name in (CACHE_VARIABLE, "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
@@ -332,10 +334,21 @@ def test_where_the_cache_is(monkeypatch, variables, expected):
     assert str(cache_folder()) == expected
 
 
+def test_a_checkout_keeps_its_cache(monkeypatch, tmp_path):
+    """`.venv/bin/dna-bigbird` finds what `make` built, whatever the user's variables say."""
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / ".folder").write_text(str(tmp_path))
+    monkeypatch.setattr(module, "ENVIRONMENT", tmp_path / ".venv")
+    monkeypatch.delenv(CACHE_VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
+    assert cache_folder() == tmp_path / ".cache" / "dna-bigbird"
+
+
 def test_a_user_without_a_home(tmp_path, monkeypatch):
     def fails():
         raise RuntimeError("Could not determine home directory.")
 
+    monkeypatch.setattr(module, "ENVIRONMENT", tmp_path)
     monkeypatch.delenv(CACHE_VARIABLE)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(module.Path, "home", fails)
