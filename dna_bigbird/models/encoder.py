@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.attend import BACKENDS
-from dna_bigbird.attention.backends.native import shape_obstacle
 from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Groups
 from dna_bigbird.attention.native.library import library
+from dna_bigbird.attention.native.operator import shape_obstacle
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig

@@ -5,13 +5,8 @@
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.native.operator import block_lists
+from dna_bigbird.attention.native.operator import DTYPES, block_lists, shape_obstacle
 from dna_bigbird.attention.patterns import BlockPattern
-
-DTYPES = (torch.float32, torch.bfloat16)
-MULTIPLE = 16
-"""Of this the block size and the head dimension must be multiples."""
-MOST_HEAD_DIM = 256
 
 
 def native(
@@ -56,12 +51,3 @@ def obstacle(q_BHTD: Tensor, pattern: BlockPattern, dropout_p: float) -> str | N
     if dropout_p:
         return f"has no dropout, dropout_p is {dropout_p}; 'gather' has it"
     return shape_obstacle(q_BHTD.shape[3], pattern.block_size)
-
-
-def shape_obstacle(head_dim: int, block_size: int) -> str | None:
-    """Return why the kernel cannot compute heads and blocks of these sizes, or None if it can."""
-    if head_dim % MULTIPLE or head_dim > MOST_HEAD_DIM:
-        return f"takes head dimensions that are multiples of {MULTIPLE} up to {MOST_HEAD_DIM}, got {head_dim}"
-    if block_size % MULTIPLE:
-        return f"takes block sizes that are multiples of {MULTIPLE}, got {block_size}"
-    return None

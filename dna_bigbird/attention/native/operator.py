@@ -16,6 +16,11 @@ from torch import Tensor
 from dna_bigbird.attention.native.library import Problem, TensorView, library
 from dna_bigbird.attention.patterns import BlockPattern
 
+DTYPES = (torch.float32, torch.bfloat16)
+MULTIPLE = 16
+"""Of this the block size and the head dimension must be multiples."""
+MOST_HEAD_DIM = 256
+
 _LISTS = "Tensor row_starts, Tensor key_blocks, Tensor order, Tensor? hidden, int block_size"
 torch.library.define(
     "dna_bigbird::block_attention", f"(Tensor q, Tensor k, Tensor v, {_LISTS}) -> (Tensor, Tensor)"
@@ -25,6 +30,15 @@ torch.library.define(
     "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
     f"{_LISTS}) -> (Tensor, Tensor, Tensor)",
 )
+
+
+def shape_obstacle(head_dim: int, block_size: int) -> str | None:
+    """Return why the kernel cannot compute heads and blocks of these sizes, or None if it can."""
+    if head_dim % MULTIPLE or head_dim > MOST_HEAD_DIM:
+        return f"takes head dimensions that are multiples of {MULTIPLE} up to {MOST_HEAD_DIM}, got {head_dim}"
+    if block_size % MULTIPLE:
+        return f"takes block sizes that are multiples of {MULTIPLE}, got {block_size}"
+    return None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -54,6 +68,7 @@ def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
 
 @torch.library.impl("dna_bigbird::block_attention", "CPU")
 def _forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
+    _check(q, k, v, row_starts, key_blocks, order, hidden, block_size)
     q, k, v = (_readable(x) for x in (q, k, v))
     out, log2_sum_exp = _empty_results(q)
     if q.numel():
@@ -105,6 +120,49 @@ def _differentiate(ctx, grad, _):
 
 
 torch.library.register_autograd("dna_bigbird::block_attention", _differentiate, setup_context=_keep)
+
+
+def _check(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    row_starts: Tensor,
+    key_blocks: Tensor,
+    order: Tensor,
+    hidden: Tensor | None,
+    block_size: int,
+) -> None:
+    """Refuse what would make the kernel read outside of its tensors; `block_lists` are trusted.
+
+    Raises:
+        ValueError: If shapes or types do not fit each other.
+    """
+    B, H, T, D = q.shape
+    N = -(-T // block_size)
+    why = shape_obstacle(D, block_size)
+    if why:
+        raise ValueError(f"the native kernel {why}")
+    if not (q.shape == k.shape == v.shape and q.dtype == k.dtype == v.dtype):
+        raise ValueError(
+            f"q, k, v must have one shape and type, got {q.dtype} {tuple(q.shape)}, "
+            f"{k.dtype} {tuple(k.shape)}, {v.dtype} {tuple(v.shape)}"
+        )
+    if q.dtype not in DTYPES:
+        raise ValueError(f"q, k, v must be float32 or bfloat16, got {q.dtype}")
+    lists = (row_starts, key_blocks, order)
+    if row_starts.shape != (H, N + 1) or order.shape != (H, N):
+        raise ValueError(
+            f"the lists are of {tuple(order.shape)} heads and query blocks, expected {(H, N)}: "
+            f"{T} tokens in blocks of {block_size}"
+        )
+    if any(x.dtype != torch.int32 or not x.is_contiguous() for x in lists):
+        raise ValueError("the lists must be contiguous int32; see block_lists")
+    if hidden is not None and (
+        hidden.shape != (B, T) or hidden.dtype != torch.bool or not hidden.is_contiguous()
+    ):
+        raise ValueError(
+            f"hidden must be contiguous bool {(B, T)}, got {hidden.dtype} {tuple(hidden.shape)}"
+        )
 
 
 def _readable(x: Tensor) -> Tensor:

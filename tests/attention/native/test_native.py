@@ -167,6 +167,26 @@ def test_pytorchs_own_checks_of_an_operator(dtype, hidden):
     torch.library.opcheck(torch.ops.dna_bigbird.block_attention, (*tensors, *lists, hidden, 16))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"k": torch.zeros(1, 2, 69, 16)}, "q, k, v must have one shape and type"),
+        ({"v": torch.zeros(1, 2, 70, 16).bfloat16()}, "q, k, v must have one shape and type"),
+        ({"block_size": 32}, r"of \(2, 5\) heads and query blocks, expected \(2, 3\): 70 tokens"),
+        ({"block_size": 8}, "block sizes that are multiples of 16, got 8"),
+        ({"order": torch.zeros(2, 5)}, "the lists must be contiguous int32"),
+        ({"hidden": torch.zeros(1, 71, dtype=torch.bool)}, r"contiguous bool \(1, 70\)"),
+    ],
+)
+def test_the_operator_refuses_what_does_not_fit(change, message):
+    q, k, v, _ = inputs(1, 2, 70, 16)
+    row_starts, key_blocks, order = block_lists(bigbird_itc(5, 16, 1, 2))
+    given = {"q": q, "k": k, "v": v, "row_starts": row_starts, "key_blocks": key_blocks}
+    given |= {"order": order, "hidden": None, "block_size": 16}
+    with pytest.raises(ValueError, match=message):
+        torch.ops.dna_bigbird.block_attention(**(given | change))
+
+
 @pytest.mark.parametrize("backend", ["native", "auto"])
 def test_compiles_into_one_graph(backend):
     """torch.compile finds nothing it must leave, forward or backward, and knows pattern from pattern."""
