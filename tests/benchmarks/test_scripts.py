@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from tests.attention.native.marks import needs_kernel
+
 
 def table(text):
     """Return the lines of the first table as dicts."""
@@ -109,3 +111,23 @@ def test_options_are_refused_with_a_reason(script, capsys):
         with pytest.raises(SystemExit, match="2"):
             script("attention").parse(arguments)
         assert message in capsys.readouterr().err
+
+
+def test_the_native_table_covers_every_target(script):
+    native, targets = script("native"), script("targets")
+    times = dict.fromkeys(native.CASES, [2.0] * 7) | {native.PEAK: [1.0] * 7}
+    rows = targets.native_targets(times, native.PEAK, {4096: 1.5, 65536: 0.5}, 200_000_000)
+    assert all(row.measured for row in rows)
+    shares = [row.measured.median for row in rows if row.text.startswith("share")]
+    assert shares == [0.75, 0.25]  # half as many calls a second, of so much work
+    assert rows[-1].measured.median == 0.2
+    # 60 rows of 8 blocks, 2 beside a global one of 7, 2 global ones of 64; two products of 64³.
+    assert native.operations(4096) == 4 * 64**3 * 12 * (60 * 8 + 2 * 7 + 2 * 64)
+
+
+@needs_kernel
+def test_the_peak_counts_its_operations(script):
+    peak = script("native").Peak()
+    peak.ROUNDS = 100
+    peak()
+    assert peak.operations % (2 * 12 * 2_000_000) == 0
