@@ -3,25 +3,17 @@
 
 #include <cstdint>
 
-#if defined(__AVX512F__)
-#define WIDTH 16
-#elif defined(__AVX2__)
-#define WIDTH 8
-#else
-#define WIDTH 4
-#endif
-
+constexpr int WIDTH = __BIGGEST_ALIGNMENT__ / 4;  // lanes of the widest register
 using Vec = float __attribute__((vector_size(4 * WIDTH)));
 constexpr int CHAINS = 12;
 
 // One multiply-add, which the compiler may neither leave out nor move to memory.
-#if defined(__AVX512F__)
-#define STEP(c) c = c * factor + term; asm volatile("" : "+v"(c));
-#elif defined(__x86_64__)
-#define STEP(c) c = c * factor + term; asm volatile("" : "+x"(c));
+#if defined(__x86_64__)
+#define REGISTER "+v"
 #else
-#define STEP(c) c = c * factor + term; asm volatile("" : "+w"(c));
+#define REGISTER "+w"
 #endif
+#define STEP(c) c = c * factor + term; asm volatile("" : REGISTER(c));
 
 // Run `rounds` times CHAINS multiply-adds on each thread; return the floating-point operations.
 extern "C" double dna_bigbird_fma(int threads, int64_t rounds) {

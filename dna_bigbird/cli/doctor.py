@@ -4,7 +4,6 @@ import os
 
 from dna_bigbird.cli.advice import BUILD, advice, missing
 from dna_bigbird.cli.machine import Machine
-from dna_bigbird.errors import InputError
 
 
 def doctor(build_native: bool = False) -> None:
@@ -94,15 +93,12 @@ def _build() -> str:
     """Build the native kernel and return its path.
 
     Raises:
-        InputError: If it cannot be built here.
+        NativeUnavailableError: If it cannot be built here.
     """
-    from dna_bigbird.attention.native.build import NativeUnavailableError, build
+    from dna_bigbird.attention.native.build import build
     from dna_bigbird.attention.native.isa import best_isa
 
-    try:
-        return str(build(best_isa(), verbose=True))
-    except NativeUnavailableError as error:
-        raise InputError(str(error)) from error
+    return str(build(best_isa(), verbose=True))
 
 
 def _yes(has: bool) -> str:

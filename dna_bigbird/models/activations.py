@@ -1,9 +1,13 @@
 """Activations by their name in the settings, alone and with the dense layer before them."""
 
 import functools
+import platform
 
 import torch
 from torch import Tensor, nn
+
+from dna_bigbird.attention.native.isa import X86
+from dna_bigbird.models.precision import has_bf16_products
 
 ACTIVATIONS = {
     "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
@@ -57,5 +61,4 @@ def _can_fuse(dense: nn.Linear, act: nn.Module, x: Tensor) -> bool:
 
 @functools.cache
 def _onednn_has_bf16() -> bool:
-    supported = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return supported and torch.backends.mkldnn.is_available()
+    return platform.machine().lower() in X86 and has_bf16_products("cpu")  # untried on Arm

@@ -2,12 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import torch
 
+from dna_bigbird.attention.native.isa import processor_flags
+
 FLOAT32, BFLOAT16 = "32-true", "bf16-mixed"
-CPUINFO = Path("/proc/cpuinfo")
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
 """Dot products of bfloat16, as Linux names them: AVX-512, AMX, Arm."""
 
@@ -27,20 +27,9 @@ def has_bf16_products(device: str) -> bool:
     """Tell whether a device multiplies bfloat16 in hardware, not by way of float32."""
     if device == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    return device == "cpu" and torch.backends.mkldnn.is_available() and _cpu_has_bf16()
-
-
-def _cpu_has_bf16() -> bool:
-    """Read the features of the first processor; a system that does not list them has none."""
-    try:
-        lines = CPUINFO.read_text().splitlines()
-    except OSError:
+    if device != "cpu" or not torch.backends.mkldnn.is_available():
         return False
-    for line in lines:
-        name, _, value = line.partition(":")
-        if name.strip() in ("flags", "Features"):  # x86, Arm
-            return not BF16_FLAGS.isdisjoint(value.split())
-    return False
+    return not BF16_FLAGS.isdisjoint(processor_flags() or ())
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from dna_bigbird.attention.native.isa import processor_flags
 from dna_bigbird.models import precision
 from dna_bigbird.models.precision import float32_matmul, resolve_precision
 
@@ -25,7 +26,7 @@ def test_auto_takes_bfloat16_where_the_processor_has_its_products(
     tmp_path, monkeypatch, cpuinfo, expected
 ):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    monkeypatch.setattr(precision, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(precision, "processor_flags", lambda: processor_flags(tmp_path / "cpuinfo"))
     if cpuinfo is not None:
         (tmp_path / "cpuinfo").write_text(cpuinfo)
     assert resolve_precision("auto", "cpu") == expected
@@ -34,7 +35,7 @@ def test_auto_takes_bfloat16_where_the_processor_has_its_products(
 
 
 def test_without_onednn_bfloat16_would_be_slow(monkeypatch):
-    monkeypatch.setattr(precision, "_cpu_has_bf16", lambda: True)
+    monkeypatch.setattr(precision, "processor_flags", lambda: {"avx512_bf16"})
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     assert resolve_precision("auto", "cpu") == "32-true"
 

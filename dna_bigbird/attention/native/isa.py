@@ -34,7 +34,7 @@ def supported_isas(cpuinfo: Path = CPUINFO, machine: str | None = None) -> tuple
     """
     if (machine or platform.machine()).lower() not in X86:
         return ("portable",)
-    found = _flags(cpuinfo)
+    found = processor_flags(cpuinfo)
     if found is None:
         return tuple(isa for isa in ISAS if _torch_has(isa))
     return tuple(isa for isa in ISAS if {_flag_of(option) for option in FLAGS[isa]} <= found)
@@ -58,13 +58,13 @@ def best_isa() -> str:
     return wanted
 
 
-def _flags(cpuinfo: Path) -> set[str] | None:
-    """Return the flags of the first processor, or None where nothing tells."""
+def processor_flags(cpuinfo: Path = CPUINFO) -> set[str] | None:
+    """Return what Linux lists of the first processor, x86 or Arm; None where nothing tells."""
     try:
         lines = cpuinfo.read_text(errors="replace").splitlines()
     except OSError:
         return None
-    texts = (line.partition(":")[2] for line in lines if line.startswith("flags"))
+    texts = (line.partition(":")[2] for line in lines if line.startswith(("flags", "Features")))
     text = next(texts, None)
     return None if text is None else set(text.split())
 
