@@ -5,7 +5,19 @@ import re
 
 import pytest
 
+from dna_bigbird.attention.native import operator
+from dna_bigbird.attention.native.build import SOURCE
 from tests.attention.native.marks import needs_kernel
+
+SMALL_SHAPE = {
+    "batch": 1,
+    "heads": 2,
+    "head_dim": 16,
+    "block_size": 16,
+    "num_random": 1,
+    "dtype": "float32",
+    "device": "cpu",
+}
 
 
 def table(text):
@@ -131,3 +143,18 @@ def test_the_peak_counts_its_operations(script):
     peak.ROUNDS = 100
     peak()
     assert peak.operations % (2 * 12 * 2_000_000) == 0
+
+
+@needs_kernel
+def test_kernels_are_compared(script, monkeypatch, capsys):
+    monkeypatch.setattr(script("memory"), "limit", lambda num_bytes: None)
+    monkeypatch.setattr(script("attention"), "ISSUE_SHAPE", SMALL_SHAPE)
+    usual = operator.library
+    script("kernels").main([str(SOURCE), "--lengths", "48"])
+    assert operator.library is usual
+    rows = table(capsys.readouterr().out)
+    assert [(row["name"], row["mode"]) for row in rows] == [
+        (str(SOURCE), "forward"),
+        (str(SOURCE), "forward+backward"),
+    ]
+    assert all(float(row["median_ms"]) > 0 for row in rows)
