@@ -14,6 +14,7 @@ from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEnvironment
 
 from dna_bigbird.models.precision import BFLOAT16, FLOAT32, float32_matmul, resolve_precision
+from dna_bigbird.tasks.agreement import check_agreement
 from dna_bigbird.tasks.callbacks import AtomicCheckpointIO, Checkpoints, History, SeededBatches
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import Objective
@@ -87,7 +88,8 @@ def fit(
         callbacks: More Lightning callbacks, called first.
 
     Raises:
-        InputError: If the loss stops being a number, or another process trains in the folder.
+        InputError: If the loss stops being a number, another process trains in the folder, or the
+            processes end with different weights.
     """
     is_writer = rank_zero_only.rank in (None, 0)
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
@@ -109,6 +111,7 @@ def fit(
         )
         with float32_matmul(config.float32_matmul):
             trainer.fit(task, datamodule=data, ckpt_path=resume_from)
+        check_agreement(trainer, task)
         trainer.strategy.barrier()
         best = read_checkpoint(best_path(checkpoints, keeper.best_step))
     assert best is not None
