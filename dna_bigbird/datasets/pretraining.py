@@ -115,6 +115,40 @@ class PretrainExamples:
             "is_next": pair.is_next,
         }
 
+    def places(self, index: int, piece_bp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the predicted tokens of an example lie on the genome.
+
+        Args:
+            piece_bp: Base pairs of every token id, as the tokenizer's.
+
+        Returns:
+            In the order of the example's `labels`: numbers into `store.chromosomes`, shape (M,),
+            int64, and start and end, shape (M, 2), int64, 0-based half-open on the chromosome
+            whatever the strand the token was read from.
+        """
+        pair = self.pair(index)
+        positions = self[index]["positions"]
+        bounds_a, bounds_b = (self._bounds(part, piece_bp) for part in (pair.a, pair.b))
+        is_b = positions > len(bounds_a)
+        # [CLS] stands before A, [SEP] between A and B.
+        bounds = np.where(
+            is_b[:, None],
+            bounds_b[np.where(is_b, positions - len(bounds_a) - 2, 0)],
+            bounds_a[np.where(is_b, 0, positions - 1)],
+        )
+        chroms = [self.store.chromosome_number(part.document) for part in (pair.a, pair.b)]
+        return np.where(is_b, chroms[1], chroms[0]), bounds
+
+    def _bounds(self, part: Part, piece_bp: np.ndarray) -> np.ndarray:
+        """Start and end on the chromosome of each token of a part, in reading order."""
+        place = self.store.sentence_interval(part.document, part.first, part.last)
+        offsets = self.store.token_offsets(part.document)
+        begin, end = int(offsets[part.first]), int(offsets[part.last])
+        ends = np.cumsum(piece_bp[self.store.tokens(begin, end)])
+        read = np.stack([np.concatenate(([0], ends[:-1])), ends], axis=1)
+        read = read[part.start - begin : part.end - begin]
+        return place.end - read[:, ::-1] if place.strand == "-" else place.start + read
+
     def pair(self, index: int) -> Pair:
         """Return which sentences example `index` is made of."""
         return self._draw(index)[0]

@@ -288,6 +288,10 @@ class TokenStore:
         offsets = self.document_sentence_offsets
         return int(offsets[document + 1] - offsets[document])
 
+    def chromosome_number(self, document: int) -> int:
+        """Return which of `chromosomes` a document lies on."""
+        return int(self._chrom[document])
+
     def document_interval(self, document: int) -> Interval:
         """Where a document lies, with the strand it is read from."""
         start, end = self._bounds[document].tolist()

@@ -8,6 +8,8 @@ _TO_BASES = str.maketrans(
     BASES + BASES.lower() + IUPAC_AMBIGUOUS + IUPAC_AMBIGUOUS.lower() + "Uu",
     BASES + BASES + "N" * (2 * len(IUPAC_AMBIGUOUS)) + "TT",
 )
+_BYTES_TO_BASES = bytes(_TO_BASES.get(code, 0) for code in range(256))
+"""The same for ASCII; 0 marks a letter that is not DNA."""
 _COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 _ALLOWED = frozenset(BASES)
 
@@ -29,6 +31,20 @@ def normalise(sequence: str) -> str:
         position, letter = next((i, c) for i, c in enumerate(result) if c not in _ALLOWED)
         raise ValueError(f"{letter!r} at position {position + 1} is no DNA letter")
     return result
+
+
+def normalise_bytes(letters: bytes) -> str:
+    """Return what `normalise` gives for the same letters as text, several times as fast.
+
+    Raises:
+        ValueError: As `normalise` does.
+
+    Example:
+        >>> normalise_bytes(b"acgtRyNu")
+        'ACGTNNNT'
+    """
+    found = letters.translate(_BYTES_TO_BASES)
+    return normalise(letters.decode("latin-1")) if 0 in found else found.decode("ascii")
 
 
 def reverse_complement(sequence: str) -> str:

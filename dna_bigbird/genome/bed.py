@@ -115,13 +115,13 @@ def place(
     for row in rows:
         chrom = row.interval.chrom
         if chrom not in names:
-            names[chrom] = _resolved(genome, chrom)
+            names[chrom] = genome.find(chrom)
         name = names[chrom]
         if name is None:
             absent += 1
         elif row.interval.end > genome.lengths[name]:
             if not pieces:
-                raise _beyond_error(row, genome, name, path)
+                raise beyond_error(row, genome, name, path)
             beyond += 1
         else:
             here = row.interval
@@ -151,17 +151,11 @@ def check_inside(rows: Iterable[BedRow], genome: Genome, path: Path | str) -> No
         except InputError as error:
             raise InputError(f"{path}:{row.line_number}: {error}") from None
         if row.interval.end > genome.lengths[name]:
-            raise _beyond_error(row, genome, name, path)
+            raise beyond_error(row, genome, name, path)
 
 
-def _resolved(genome: Genome, chrom: str) -> str | None:
-    try:
-        return genome.resolve(chrom)
-    except InputError:
-        return None
-
-
-def _beyond_error(row: BedRow, genome: Genome, name: str, path: Path | str) -> InputError:
+def beyond_error(row: BedRow, genome: Genome, name: str, path: Path | str) -> InputError:
+    """Say that a row ends beyond the chromosome that the genome calls `name`."""
     return InputError(
         f"{path}:{row.line_number}: end {row.interval.end:,} is beyond the end of {name} "
         f"({genome.lengths[name]:,} bp in {genome.path.name}). Is the BED on another assembly? "

@@ -1,12 +1,13 @@
 """Random access to a reference genome."""
 
+import os
 from pathlib import Path
 
 import pyfaidx
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import is_gzip
-from dna_bigbird.genome.alphabet import normalise, reverse_complement
+from dna_bigbird.genome.alphabet import normalise_bytes, reverse_complement
 from dna_bigbird.genome.interval import Interval
 
 
@@ -35,14 +36,17 @@ class Genome:
 
     def _open(self) -> None:
         try:
-            self._fasta = pyfaidx.Fasta(
-                str(self.path), as_raw=True, sequence_always_upper=True, rebuild=True
-            )
+            self._fasta = pyfaidx.Fasta(str(self.path), rebuild=True)
         except (pyfaidx.FastaIndexingError, pyfaidx.FastaNotFoundError, ValueError) as error:
             raise InputError(f"{self.path}: cannot read it as FASTA: {error}") from error
         self.lengths: dict[str, int] = {name: len(self._fasta[name]) for name in self._fasta.keys()}  # noqa: SIM118
         if not self.lengths:
             raise InputError(f"{self.path}: no sequence in it; a FASTA record starts with '>'")
+        self._raw = open(self.path, "rb", buffering=0)  # noqa: SIM115 - open as long as the genome
+
+    def __del__(self) -> None:
+        if hasattr(self, "_raw"):
+            self._raw.close()
 
     def __getstate__(self) -> dict:
         return {"path": self.path}
@@ -51,17 +55,22 @@ class Genome:
         self.path = state["path"]
         self._open()
 
+    def find(self, chrom: str) -> str | None:
+        """Return the name this genome uses for a chromosome (see `resolve`), None if it has none."""
+        if chrom in self.lengths:
+            return chrom
+        other = chrom.removeprefix("chr") if chrom.startswith("chr") else f"chr{chrom}"
+        return other if other in self.lengths else None
+
     def resolve(self, chrom: str) -> str:
         """Return the name this genome uses for a chromosome, accepting `1` for `chr1` and back.
 
         Raises:
             InputError: If the genome has no such chromosome.
         """
-        if chrom in self.lengths:
-            return chrom
-        other = chrom.removeprefix("chr") if chrom.startswith("chr") else f"chr{chrom}"
-        if other in self.lengths:
-            return other
+        found = self.find(chrom)
+        if found is not None:
+            return found
         some = ", ".join(list(self.lengths)[:5])
         more = ", …" if len(self.lengths) > 5 else ""
         raise InputError(
@@ -80,13 +89,50 @@ class Genome:
         chrom = self.resolve(interval.chrom)
         length = self.lengths[chrom]
         start, end = max(0, interval.start), min(length, interval.end)
-        inside = self._fasta[chrom][start:end] if start < end else ""
+        inside = self._read(chrom, start, end) if start < end else b""
         try:
-            inside = normalise(inside)
+            text = normalise_bytes(inside)
         except ValueError as error:
             raise InputError(
                 f"{self.path}: {chrom}:{start + 1}-{end}: {error}; expected a genome over A C G T N"
             ) from error
-        left = min(interval.length, max(0, -interval.start))
-        sequence = ("N" * left + inside).ljust(interval.length, "N")
-        return reverse_complement(sequence) if interval.strand == "-" else sequence
+        if len(text) != interval.length:
+            left = min(interval.length, max(0, -interval.start))
+            text = ("N" * left + text).ljust(interval.length, "N")
+        return reverse_complement(text) if interval.strand == "-" else text
+
+    def letters(self, interval: Interval) -> bytes:
+        """Return the letters of an interval as they stand in the file, lower case included.
+
+        They come in forward order whatever the strand, as ASCII bytes.
+
+        Raises:
+            InputError: If the chromosome is missing or the interval is not wholly on it.
+        """
+        chrom = self.resolve(interval.chrom)
+        if not 0 <= interval.start <= interval.end <= self.lengths[chrom]:
+            raise InputError(
+                f"{chrom}:{interval.start}-{interval.end} is not within {chrom}, which has "
+                f"{self.lengths[chrom]:,} bases in {self.path.name}"
+            )
+        return self._read(chrom, interval.start, interval.end)
+
+    def _read(self, chrom: str, start: int, end: int) -> bytes:
+        """Read bases from the file itself: pyfaidx makes text of them, which takes longer."""
+        if start == end:
+            return b""
+        entry = self._fasta.faidx.index[chrom]
+
+        def place(base: int) -> int:
+            line, column = divmod(base, entry.lenc)
+            return entry.offset + line * entry.lenb + column
+
+        first = place(start)
+        read = os.pread(self._raw.fileno(), place(end - 1) + 1 - first, first)
+        found = read.translate(None, b"\r\n")
+        if len(found) != end - start:
+            raise InputError(
+                f"{self.path}: {chrom}:{start + 1}-{end} has {len(found)} letters; the file does "
+                f"not fit its index. Delete {self.path.name}.fai to have it made anew"
+            )
+        return found

@@ -95,6 +95,28 @@ def test_true_continuations_are_adjacent_and_others_are_elsewhere(toy_corpus):
     assert abs(sum(kinds) - 150) < 4.5 * np.sqrt(75)
 
 
+@pytest.mark.parametrize("max_tokens", [128, 15])
+def test_places_of_predicted_tokens_are_their_bases(toy_corpus, max_tokens):
+    """The genome read there is the piece of the label, also of sentences that were cut."""
+    store, tokenizer = toy_corpus.store, toy_corpus.tokenizer
+    examples = examples_of(toy_corpus, max_tokens=max_tokens)
+    strands = set()
+    for index in range(60):
+        example, pair = examples[index], examples.pair(index)
+        chroms, bounds = examples.places(index, tokenizer.piece_bp)
+        assert chroms.shape == example["labels"].shape
+        assert bounds.shape == (len(chroms), 2)
+        end_of_a = pair.a.end - pair.a.start
+        rows = zip(example["positions"], example["labels"], chroms, bounds, strict=True)
+        for position, label, chrom, (start, end) in rows:
+            part = pair.a if position <= end_of_a else pair.b
+            strand = store.document_interval(part.document).strand
+            place = Interval(store.chromosomes[chrom], start, end, strand)
+            assert toy_corpus.genome.fetch(place) == tokenizer.pieces[label]
+            strands.add((strand, part is pair.a))
+    assert len(strands) == 4
+
+
 def test_documents_are_drawn_by_size_from_the_full_set(toy_corpus):
     """A by sentence pairs, a random B by sentences."""
     examples, store = examples_of(toy_corpus), toy_corpus.store
