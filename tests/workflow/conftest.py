@@ -48,7 +48,7 @@ class Workflow:
     @staticmethod
     def commands_of(output: str) -> list[str]:
         """Read the dna-bigbird commands that a dry run prints, without the log."""
-        found = re.findall(r"-m dna_bigbird (.+?) > logs/\S+ 2>&1", output)
+        found = re.findall(r"-m dna_bigbird (.+?) >>? logs/\S+ 2>&1", output)
         assert found
         return found
 
@@ -71,8 +71,9 @@ class Workflow:
 def copy_of_the_workflow(folder: Path) -> Workflow:
     for name in ("Snakefile", "environment.yml"):
         shutil.copy(ROOT / name, folder)
-    for name in ("workflow", "config", "data_specs", "profiles/default"):
+    for name in ("workflow", "config", "data_specs"):
         shutil.copytree(ROOT / name, folder / name)
+    (folder / "profiles").symlink_to("workflow/profiles")
     return Workflow(folder)
 
 

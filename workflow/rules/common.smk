@@ -84,6 +84,11 @@ def task_options(section, group):
     return lambda wildcards: options(config[wildcards.task].get(section, {}), group)
 
 
+def variant_section(variant, section):
+    """A section of the config with the changes of one variant of `experiments`."""
+    return config[section] | config["experiments"]["variants"][variant].get(section, {})
+
+
 def prediction_rows():
     """The regions of the config (from 1, both ends included) as BED rows."""
     rows = []
@@ -114,6 +119,15 @@ def command(wildcards, resources):
     return DNA_BIGBIRD
 
 
+# For rules whose log keeps every attempt: `keep_log {log}; command >> {log}`. Snakemake deletes the
+# log before each attempt, also when SLURM requeues the job, so it becomes a link to a file that
+# Snakemake does not know, where a line begins each attempt.
+shell.prefix(
+    'keep_log() {{ ln -sfn "$(basename "$1" .log).attempts.log" "$1"; '
+    'date "+=== %FT%T%z $(uname -n) SLURM job ${{SLURM_JOB_ID:-none}}" >> "$1"; }}; '
+)
+
+
 def training_command(wildcards, resources, threads):
     """The dna-bigbird command, once for each GPU where a profile asks for it.
 
@@ -123,8 +137,11 @@ def training_command(wildcards, resources, threads):
     """
     if not resources.get("mpi"):
         return DNA_BIGBIRD
-    task = getattr(wildcards, "task", None)
-    training = config[task]["training"] if task else config["pretraining"]
+    task, variant = (getattr(wildcards, name, None) for name in ("task", "variant"))
+    if variant:
+        training = variant_section(variant, "pretraining")
+    else:
+        training = config[task]["training"] if task else config["pretraining"]
     wanted = training.get("nodes", 1), training.get("devices", 1)
     given = resources.get("nodes", 1), resources.get("tasks_per_node", 1)
     if given != wanted:

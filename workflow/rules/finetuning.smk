@@ -53,9 +53,9 @@ rule finetune:
         head=task_options("head", "head"),
         training=task_options("training", "training"),
     shell:
-        "{params.run} finetune --genome {input.genome} --data {input.data}"
+        "keep_log {log}; {params.run} finetune --genome {input.genome} --data {input.data}"
         " --pretrained {input.pretrained} --output {output} --checkpoints {params.checkpoints}"
-        " --seed {params.seed} --threads {threads} {params.head} {params.training} > {log} 2>&1"
+        " --seed {params.seed} --threads {threads} {params.head} {params.training} >> {log} 2>&1"
 
 
 rule evaluate:

@@ -27,10 +27,10 @@ rule pretrain:
         masking=options(config["masking"], "masking"),
         training=options(config["pretraining"], "training"),
     shell:
-        "{params.run} pretrain --train {input.train}"
+        "keep_log {log}; {params.run} pretrain --train {input.train}"
         " --validation {input.validation} --tokenizer {input.tokenizer} --output {output}"
         " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
-        " {params.model} {params.masking} {params.training} > {log} 2>&1"
+        " {params.model} {params.masking} {params.training} >> {log} 2>&1"
 
 
 rule evaluate_lm:
