@@ -40,6 +40,10 @@ def pretrain(
         training: How it is trained.
         threads: CPU threads of one process; 0 leaves the choice to torch.
     """
+    from dna_bigbird.tasks import signals
+
+    signals.listen()  # before the imports, which take seconds
+
     from dataclasses import asdict, replace
 
     import torch

@@ -3,40 +3,36 @@
 import os
 import signal
 import subprocess
-import threading
 from typing import Any
 
 import pytorch_lightning as pl
 
+from dna_bigbird.tasks import signals
 from dna_bigbird.tasks.callbacks import Checkpoints, is_step_end
 from dna_bigbird.tasks.run_folder import note
-
-SIGNAL = signal.SIGUSR1
 
 
 class Preemption(pl.Callback):
     """On SIGUSR1 (sbatch --signal=SIGUSR1@120 --requeue) saves at the end of the running step.
 
-    Inside a SLURM job the job is then queued again, and SLURM ends this one; outside, training
-    goes on. Lightning's own handler saves in the middle of whatever is running, from which no
-    exact restart is possible, so it is switched off. With several processes a signal to one of
-    them is enough. Comes after `Checkpoints` in the list of callbacks.
+    Inside a SLURM job the job is then queued again, and SLURM ends this one; outside, and after the
+    last step, training goes on. Lightning's own handler saves in the middle of whatever is running,
+    from which no exact restart is possible, so it is switched off. With several processes a signal
+    to one of them is enough. Comes after `Checkpoints` in the list of callbacks.
     """
 
     def __init__(self, keeper: Checkpoints) -> None:
         self.keeper = keeper
-        self.received = False
         self._previous: Any = None
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Listen to the signal."""
-        if threading.current_thread() is threading.main_thread():
-            self._previous = signal.signal(SIGNAL, self._remember)
+        self._previous = signals.listen()
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Leave the signal as it was."""
         if self._previous is not None:
-            signal.signal(SIGNAL, self._previous)
+            signal.signal(signals.SIGNAL, self._previous)
             self._previous = None
 
     def on_train_batch_end(
@@ -60,21 +56,19 @@ class Preemption(pl.Callback):
         if self._is_wanted(trainer):
             self._leave(trainer)
 
-    def _remember(self, signum: int, frame: Any) -> None:
-        self.received = True
-
     def _is_wanted(self, trainer: pl.Trainer) -> bool:
         if trainer.world_size == 1:
-            return self.received
-        return trainer.strategy.reduce_boolean_decision(self.received, all=False)
+            return signals.is_received()
+        return trainer.strategy.reduce_boolean_decision(signals.is_received(), all=False)
 
     def _leave(self, trainer: pl.Trainer) -> None:
-        self.received = False
+        signals.forget()
         if not trainer.is_global_zero:
             return
-        note(f"signal {SIGNAL.name}: saved after step {trainer.global_step}")
+        note(f"signal {signals.SIGNAL.name}: saved after step {trainer.global_step}")
         job = os.environ.get("SLURM_JOB_ID")
-        if job is None:
+        is_over = trainer.should_stop or trainer.global_step >= trainer.max_steps
+        if job is None or is_over:  # what is left is sooner done than begun again
             return
         array, task = (os.environ.get(f"SLURM_ARRAY_{x}_ID") for x in ("JOB", "TASK"))
         job = f"{array}_{task}" if array and task else job
