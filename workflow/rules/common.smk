@@ -115,7 +115,16 @@ def prediction_precision():
 
 
 def command(wildcards, resources):
-    """The dna-bigbird command."""
+    """The dna-bigbird command.
+
+    Every rule of a cluster calls it, so a profile that nobody has filled in is refused here.
+    """
+    for name in ("slurm_account", "slurm_partition"):
+        if resources.get(name) == "CHANGE":
+            raise WorkflowError(
+                f"the profile says `{name}: CHANGE`: write your cluster's there, or delete the "
+                "line if it has none"
+            )
     return DNA_BIGBIRD
 
 
@@ -131,28 +140,35 @@ shell.prefix(
 def training_command(wildcards, resources, threads):
     """The dna-bigbird command, once for each GPU where a profile asks for it.
 
-    The SLURM profile gives the resources mpi, nodes and tasks_per_node; without them (one
-    process, or no cluster) there is no launcher. Snakemake strips the job's SLURM variables:
-    every option must be written out.
+    The SLURM profile gives the resources mpi, nodes and tasks_per_node; without them there is no
+    launcher, and Lightning starts the processes of one machine. Snakemake strips the job's SLURM
+    variables: every option must be written out. Without --kill-on-bad-exit the processes left by
+    one that died would wait for it.
     """
-    if not resources.get("mpi"):
-        return DNA_BIGBIRD
+    run = command(wildcards, resources)
     task, variant = (getattr(wildcards, name, None) for name in ("task", "variant"))
     if variant:
         training = variant_section(variant, "pretraining")
     else:
         training = config[task]["training"] if task else config["pretraining"]
     wanted = training.get("nodes", 1), training.get("devices", 1)
+    if not resources.get("mpi"):
+        if wanted[0] > 1:
+            raise WorkflowError(
+                f"the config trains on {wanted[0]} nodes, and there is no launcher: give the rule "
+                "`mpi: srun`, `nodes` and `tasks_per_node` in the profile (docs/slurm.md)"
+            )
+        return run
     given = resources.get("nodes", 1), resources.get("tasks_per_node", 1)
     if given != wanted:
         raise WorkflowError(
             f"the config trains on {wanted[0]} node(s) x {wanted[1]} device(s), the profile asks "
             f"for {given[0]} x {given[1]}: make `nodes` and `devices` of the config and `nodes` "
-            "and `tasks_per_node` of the profile equal"
+            "and `tasks_per_node` of the profile equal (docs/slurm.md)"
         )
     return (
         f"{resources.mpi} --nodes={given[0]} --ntasks-per-node={given[1]} "
-        f"--cpus-per-task={threads} {DNA_BIGBIRD}"
+        f"--cpus-per-task={threads} --kill-on-bad-exit=1 {run}"
     )
 
 
