@@ -1,8 +1,10 @@
 """Pretraining examples made on the fly: sentence pairs with masked tokens (paper, appendix F.1).
 
-Every example is a function of the seed and its number alone, so any process may make any of them.
+Every example is a function of (seed, epoch, index in the epoch), which its number in the stream
+stands for; so any process may make any of them, in any order.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,14 +45,23 @@ class Pair:
 class PretrainExamples:
     """Example number `index` of an endless, reproducible stream: `[CLS] A [SEP] B [SEP]`.
 
-    A document is drawn with a chance proportional to its number of sentence pairs, and A starts at
-    a sentence drawn uniformly among those behind which the document still fills the example (its
-    first sentence if it is too short for that). A takes whole sentences up to half the room; B
-    takes the sentences that follow, or with chance 1/2 sentences of another document of the whole
-    store, up to the same length. A sentence longer than its room is cut at the end that is far
-    from the seam between A and B. A random B that overlaps A or its true continuation on the genome
-    (documents of different passes do) is drawn again, at most 8 times. In a store of a single
-    document every B is the true one.
+    An epoch has `examples_per_epoch` examples, about as many as the store fills. All sentence pairs
+    of the store, document after document, are cut into as many equal strata; each example of an
+    epoch draws its place in another one, in an order drawn for the epoch. So every part of the
+    corpus comes once an epoch, each time elsewhere and with other masks.
+
+    The place names a document, and how far into it: A starts at that share of the sentences behind
+    which the document still fills the example (its first sentence if it is too short for that).
+    Thus a document comes in proportion to its pairs, and all those starts are equally likely. A
+    takes whole sentences up to half the room; B takes the sentences that follow, or with chance 1/2
+    sentences of another document of the whole store, up to the same length. A sentence longer than
+    its room is cut at the end that is far from the seam between A and B. A random B that overlaps A
+    or its true continuation on the genome (documents of different passes do) is drawn again, at
+    most 8 times. In a store of a single document every B is the true one.
+
+    Attributes:
+        examples_per_epoch: Tokens of the store over `max_tokens`, rounded up; example `index` is
+            number `index % examples_per_epoch` of epoch `index // examples_per_epoch`.
 
     Args:
         vocabulary: A `DnaTokenizer`, or anything with its special ids and `vocab_size`.
@@ -84,7 +95,10 @@ class PretrainExamples:
         self.masking = masking
         self.seed = seed
         sentences = np.diff(store.document_sentence_offsets)
-        self._pair_ends = np.cumsum(np.maximum(sentences - 1, 0))
+        self._pairs = np.maximum(sentences - 1, 0)
+        self._pair_ends = np.cumsum(self._pairs)
+        self.examples_per_epoch = math.ceil(store.num_tokens / max_tokens)
+        self._strata: tuple[int, np.ndarray] | None = None
         if not len(sentences) or self._pair_ends[-1] == 0:
             raise InputError(f"{store.path}: no document has two sentences, so there are no pairs")
 
@@ -154,14 +168,13 @@ class PretrainExamples:
         return self._draw(index)[0]
 
     def _draw(self, index: int) -> tuple[Pair, np.random.Generator]:
-        rng = np.random.default_rng([self.seed, index])
+        epoch, number = divmod(index, self.examples_per_epoch)
+        rng = np.random.default_rng([self.seed, epoch, number])
         is_random = bool(rng.random() < 0.5) and self.store.num_documents > 1
-        document = int(
-            np.searchsorted(self._pair_ends, rng.integers(self._pair_ends[-1]), side="right")
-        )
+        document, share = self._place(self._stratum(epoch, number) + rng.random())
         offsets = self.store.token_offsets(document)
         budget = self.max_tokens - 3
-        first = _draw_start(offsets[:-1], int(offsets[-1]), budget, rng)
+        first = int(share * _count_starts(offsets[:-1], int(offsets[-1]), budget))
         room = min(budget, int(offsets[-1] - offsets[first]))
         a = _fill(document, offsets[:-1], first, room // 2, cut_start=True)
         room -= a.end - a.start
@@ -169,6 +182,20 @@ class PretrainExamples:
         if is_random:
             b = self._random_part(a, b, room, rng)
         return Pair(a, b, int(is_random)), rng
+
+    def _stratum(self, epoch: int, number: int) -> int:
+        if self._strata is None or self._strata[0] != epoch:
+            rng = np.random.default_rng([self.seed, epoch])
+            self._strata = (epoch, rng.permutation(self.examples_per_epoch))
+        return int(self._strata[1][number])
+
+    def _place(self, stratum: float) -> tuple[int, float]:
+        """Return the document, and the share of its pairs, of a place counted in strata."""
+        pairs = int(self._pair_ends[-1])
+        pair = min(stratum * pairs / self.examples_per_epoch, math.nextafter(pairs, 0))
+        document = int(np.searchsorted(self._pair_ends, pair, side="right"))
+        before_end = float(self._pair_ends[document]) - pair
+        return document, 1 - before_end / float(self._pairs[document])
 
     def _random_part(self, a: Part, following: Part, room: int, rng: np.random.Generator) -> Part:
         taken = self.store.sentence_interval(a.document, a.first, following.last)
@@ -180,7 +207,7 @@ class PretrainExamples:
             number += (own_last - own_first) if number >= own_first else 0
             document = int(np.searchsorted(ends, number, side="right")) - 1
             offsets = self.store.token_offsets(document)
-            first = _draw_start(offsets, int(offsets[-1]), room, rng)
+            first = int(rng.integers(_count_starts(offsets, int(offsets[-1]), room)))
             part = _fill(document, offsets, first, room)
             if not _overlap(taken, self.store.sentence_interval(document, part.first, part.last)):
                 break
@@ -191,13 +218,12 @@ def _overlap(a: Interval, b: Interval) -> bool:
     return a.overlap(b) > 0
 
 
-def _draw_start(offsets: np.ndarray, end: int, room: int, rng: np.random.Generator) -> int:
-    """Draw a first sentence uniformly among those with at least `room` tokens up to `end`.
+def _count_starts(offsets: np.ndarray, end: int, room: int) -> int:
+    """Count the first sentences with at least `room` tokens up to `end`; the very first always is one.
 
-    The last entry of `offsets` is no start. If all are too late, the first sentence it is.
+    The last entry of `offsets` is no start.
     """
-    early_enough = int(np.searchsorted(offsets[:-1], end - room, side="right"))
-    return int(rng.integers(max(1, early_enough)))
+    return max(1, int(np.searchsorted(offsets[:-1], end - room, side="right")))
 
 
 def _fill(

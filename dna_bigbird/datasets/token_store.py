@@ -243,7 +243,7 @@ class TokenStore:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._file: h5py.File | None = None
+        self._open_datasets: dict[str, h5py.Dataset] = {}
         self._pid = -1
         if not self.path.is_file():
             raise InputError(f"{path}: no such token store; make it with: dna-bigbird tokenize")
@@ -270,13 +270,14 @@ class TokenStore:
         self.tokenizer_sha256 = str(self.attributes["tokenizer_sha256"])
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_file": None, "_pid": -1}
+        return {**self.__dict__, "_open_datasets": {}, "_pid": -1}
 
     def _dataset(self, name: str) -> h5py.Dataset:
         if self._pid != os.getpid():
-            self._file = h5py.File(self.path, "r")
+            file = h5py.File(self.path, "r")
+            self._open_datasets = {key: file[key] for key in _DATASETS}
             self._pid = os.getpid()
-        return self._file[name]
+        return self._open_datasets[name]
 
     @property
     def num_documents(self) -> int:

@@ -11,7 +11,9 @@ from dna_bigbird.datasets.modules import (
     collate_labelled,
     collate_pretraining,
     labelled_data,
+    pack,
     pretraining_data,
+    unpack,
 )
 from dna_bigbird.datasets.tokenized import tokenize_rows
 from dna_bigbird.errors import InputError
@@ -114,6 +116,18 @@ def test_stream_continues_where_it_stood(make, workers, step):
     continued = attach(make(accumulate=2, workers=workers), step=step).train_dataloader()
     rest = take(continued, 20 - 2 * step)
     assert all(map(equal, undisturbed[2 * step :], rest))
+
+
+@pytest.mark.parametrize("number", [3, 2**31 - 1, 2**31, -(2**31), 2**62])
+def test_a_packed_batch_comes_back_as_it_was(number):
+    batch = collate_pretraining([(i, NumberedExamples()[i]) for i in (0, 1, 3)])
+    batch = batch._replace(examples_B=torch.tensor([0, number, 1]))
+    packed = pack(batch)
+    back = unpack(packed)
+    assert type(back) is type(batch)
+    assert equal(back, batch)
+    assert [field.dtype for field in back] == [field.dtype for field in batch]
+    assert packed.buffer.numel() < 0.6 * sum(x.numel() * x.itemsize for x in batch)
 
 
 @pytest.mark.parametrize("make", [pretraining, labelled])

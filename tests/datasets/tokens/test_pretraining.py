@@ -156,13 +156,67 @@ def test_starts_are_uniform_over_those_that_fill_the_example(toy_corpus, tmp_pat
     assert (abs(starts[eligible] - expected) < 5 * np.sqrt(expected)).all()
 
 
-def test_a_function_of_seed_and_index(toy_corpus):
-    one, two = examples_of(toy_corpus), examples_of(toy_corpus)
-    for index in (5, 0, 123_456_789_012):
-        for key, value in one[index].items():
-            assert np.array_equal(value, two[index][key])
+def same(one: dict, other: dict) -> bool:
+    return all(np.array_equal(value, other[key]) for key, value in one.items())
+
+
+def test_a_function_of_seed_epoch_and_number(toy_corpus):
+    """Whatever was asked for before, in this process or another."""
+    one = examples_of(toy_corpus)
+    per_epoch = one.examples_per_epoch
+    assert per_epoch == -(-toy_corpus.store.num_tokens // 128)
+    indices = [5, per_epoch + 5, 0, 123_456_789_012, 2 * per_epoch - 1, 5]
+    first = [one[index] for index in indices]
+    other_order = examples_of(toy_corpus)
+    for index, example in reversed(list(zip(indices, first, strict=True))):
+        assert same(other_order[index], example)
+    assert not same(first[0], first[1])
     other = examples_of(toy_corpus, seed=1)
     assert not all(np.array_equal(one[i]["token_ids"], other[i]["token_ids"]) for i in range(3))
+
+
+def test_every_part_of_the_corpus_comes_once_an_epoch(toy_corpus):
+    """Strata by hand: of k strata that a document covers, all but those at its two ends are its own."""
+    examples, store = examples_of(toy_corpus), toy_corpus.store
+    per_epoch = examples.examples_per_epoch
+    pairs = np.diff(store.document_sentence_offsets) - 1
+    covered = per_epoch * pairs / pairs.sum()
+    for epoch in range(3):
+        numbers = range(epoch * per_epoch, (epoch + 1) * per_epoch)
+        drawn = np.bincount(
+            [examples.pair(i).a.document for i in numbers], minlength=store.num_documents
+        )
+        assert (abs(drawn - covered) < 2).all()
+
+
+def test_one_long_document_is_visited_from_end_to_end(toy_corpus, tmp_path):
+    """Example after example of an epoch, in order of their starts, begins in the next stratum."""
+    store = store_of(
+        toy_corpus, tmp_path, [Document(Interval("chr2", 0, 16_000), tuple(range(20, 16_001, 20)))]
+    )
+    examples = examples_of(toy_corpus, store, max_tokens=64)
+    per_epoch = examples.examples_per_epoch
+    offsets = store.token_offsets(0)
+    eligible = sum(offsets[-1] - offsets[i] >= 61 for i in range(800 - 1))
+    orders = []
+    for epoch in range(2):
+        numbers = range(epoch * per_epoch, (epoch + 1) * per_epoch)
+        starts = [examples.pair(i).a.first for i in numbers]
+        for stratum, start in enumerate(sorted(starts)):
+            low, high = stratum * eligible / per_epoch, (stratum + 1) * eligible / per_epoch
+            assert np.floor(low) <= start < high
+        orders.append(np.argsort(starts, kind="stable").tolist())
+    assert orders[0] != orders[1]
+
+
+def test_the_next_epoch_has_other_masks(toy_corpus, tmp_path):
+    """A document of one pair gives the same text each time; what is hidden differs."""
+    store = store_of(toy_corpus, tmp_path, [Document(Interval("chr2", 0, 600), (300, 600))])
+    examples = examples_of(toy_corpus, store, max_tokens=4096)
+    assert examples.examples_per_epoch == 1
+    epochs = [examples[epoch] for epoch in range(5)]
+    assert len({unmasked(e).tobytes() for e in epochs}) == 1
+    assert len({e["positions"].tobytes() for e in epochs}) == 5
 
 
 def test_long_sentences_are_cut_far_from_the_seam(toy_corpus, tmp_path):
