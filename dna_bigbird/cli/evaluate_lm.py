@@ -2,18 +2,7 @@
 
 from pathlib import Path
 
-DESCRIPTIONS = {
-    "token_unigram_masked": "token frequencies of the training documents, on exactly the masked "
-    "positions the model predicts; ignores all context",
-    "token_unigram_informed_masked": "the same, but it also uses the token shown at a position "
-    "that does not show [MASK] (Bayes' rule with the shares of masking)",
-    "token_bigram_informed_masked": "the token on either side of a masked one (Witten-Bell "
-    "bigrams both ways), on the same positions, using shown tokens likewise",
-    "token_ngram_causal": "token 3-gram, interpolated Witten-Bell; every token of the held-out "
-    "documents from those before it",
-    "base_ngram_causal": "base 12-gram, interpolated Witten-Bell; every base of the held-out "
-    "documents from those before it",
-}
+from dna_bigbird.errors import InputError
 
 
 def evaluate_lm(
@@ -27,11 +16,15 @@ def evaluate_lm(
     batch_size: int = 32,
     baseline_documents: int = 2000,
     threads: int = 0,
+    genome: Path | None = None,
+    repeats: Path | None = None,
+    pieces: bool = False,
 ) -> None:
     """Score a pretrained model on held-out documents beside n-gram baselines.
 
     Bits per base: negative log-likelihood of the predicted tokens over ln 2 times the base pairs
-    they cover, in float32. Masked and causal scores answer different questions and are named apart.
+    they cover, in float32, whole, by chromosome and by repeat class. Masked and causal scores
+    answer different questions and are named apart.
 
     Args:
         model: Bundle of `dna-bigbird pretrain`.
@@ -45,20 +38,20 @@ def evaluate_lm(
         baseline_documents: Most documents that a baseline counts and, apart, scores; evenly
             spaced if there are more.
         threads: CPU threads; 0 leaves the choice to torch.
+        genome: FASTA file the documents come from; with it, scores also come by repeat class:
+            lower case against upper case, or those of --repeats.
+        repeats: BED file with a repeat class in column 4, such as RepeatMasker's.
+        pieces: The FASTA file holds only the first part of its chromosomes.
     """
     import torch
     from tqdm import tqdm
 
-    from dna_bigbird.cli.training import check_tokenizer
-    from dna_bigbird.corpus.masking import MaskingConfig
     from dna_bigbird.datasets.pretraining import PretrainExamples
-    from dna_bigbird.datasets.token_store import TokenStore
-    from dna_bigbird.errors import InputError
     from dna_bigbird.files import atomic_path
-    from dna_bigbird.inference.bundle import PRETRAINING, load_bundle, to_json
+    from dna_bigbird.inference.bundle import to_json
     from dna_bigbird.inference.card import model_card, write_scored_bundle
-    from dna_bigbird.models.pretraining import HEADS
     from dna_bigbird.tasks.config import TrainConfig
+    from dna_bigbird.tasks.language_baselines import DESCRIPTIONS
     from dna_bigbird.tasks.language_scores import score_examples
     from dna_bigbird.tasks.pretraining import PretrainingTask
 
@@ -66,18 +59,9 @@ def evaluate_lm(
         raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")
     if threads:
         torch.set_num_threads(threads)
-    bundle = load_bundle(model)
-    if bundle.config["task"] != PRETRAINING:
-        raise InputError(f"{model}: a {bundle.config['task']} model; expected a pretrained one")
-    if bundle.model.heads != HEADS:
-        found = ", ".join(bundle.model.heads) or "none"
-        raise InputError(f"{model}: scoring needs the heads {', '.join(HEADS)}; it has {found}")
-    bundle.check_reads_dna()
-    stores = {"train": TokenStore(train), "test": TokenStore(test)}
-    for store in stores.values():
-        check_tokenizer(store, bundle.tokenizer, model)
-    # A converted model does not say how it was masked.
-    masking = MaskingConfig(**bundle.config.get("masking", {}))
+    bundle, masking = load_masked_model(model)
+    stores = load_stores(train, test, bundle.tokenizer, model)
+    strata = ways_to_divide(stores["test"], bundle.tokenizer, genome, repeats, pieces)
     max_tokens = bundle.config["encoder"]["max_tokens"]
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, max_tokens, masking, seed)
     task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)
@@ -89,14 +73,11 @@ def evaluate_lm(
         batch_size=batch_size,
         progress=lambda batches: tqdm(batches, desc="examples", unit=" batches", disable=None),
     )
-    metrics = {
-        **scores.metrics(seed),
-        "step": bundle.metrics.get("step"),
-        "seed": seed,
-        "split": "test",
-        "baselines": masked_baselines(stores, held_out, bundle, examples, baseline_documents, seed)
-        | causal_baselines(stores, bundle.tokenizer, baseline_documents),
-    }
+    metrics = {**scores.metrics(seed), "step": bundle.metrics.get("step")}
+    metrics |= {"seed": seed, "split": "test"}
+    metrics |= beside_baselines(
+        scores, held_out, bundle.tokenizer, stores, strata, baseline_documents
+    )
     lines = dict(metrics)
     lines["baselines"] = {
         name: {"description": DESCRIPTIONS[name], **table}
@@ -110,66 +91,100 @@ def evaluate_lm(
         print(f"  {name}: {next(iter(table.values()))}")
 
 
-def masked_baselines(
-    stores: dict, examples, bundle, count: int, documents: int, seed: int
-) -> dict[str, dict]:
-    """Score the masked baselines on the very positions of the model's examples."""
-    import numpy as np
+def load_masked_model(model: Path):
+    """Return a pretrained bundle that can be scored, and how its tokens are hidden.
 
-    from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
-    from dna_bigbird.baselines.ngram import TokenUnigram, posterior_nll
-    from dna_bigbird.tasks.language_scores import interval
+    Raises:
+        InputError: If it is another kind of model, or lacks a head.
+    """
+    from dna_bigbird.corpus.masking import MaskingConfig
+    from dna_bigbird.inference.bundle import PRETRAINING, load_bundle
+    from dna_bigbird.models.pretraining import HEADS
 
-    tokenizer = bundle.tokenizer
-    unigram = TokenUnigram().fit(stores["train"], documents)
-    bigram = TokenBigramMasked().fit(stores["train"], documents)
-    shares = {name: getattr(examples.masking, name) for name in ("mask_share", "random_share")}
-    pieces = tokenizer.vocab_size - tokenizer.first_piece_id
-    nats: dict[str, list[float]] = {name: [] for name in list(DESCRIPTIONS)[:3]}
-    base_pairs = []
-    for number in range(count):
-        example = examples[number]
-        labels, positions = example["labels"], example["positions"]
-        seen = example["token_ids"][positions]
-        sides = bigram.neighbours(example["token_ids"], positions, tokenizer.mask_id)
-        informed = {
-            "token_unigram_informed_masked": [unigram.probability[i] for i in (labels, seen)],
-            "token_bigram_informed_masked": [
-                # [MASK] has no probability as a label; the value is not used there.
-                bigram.probabilities(*sides, np.where(i == tokenizer.mask_id, labels, i))
-                for i in (labels, seen)
-            ],
-        }
-        nats["token_unigram_masked"].append(unigram.nll(labels).sum())
-        for name, (p_label, p_seen) in informed.items():
-            nll = posterior_nll(
-                labels,
-                seen,
-                p_label,
-                p_seen,
-                mask_id=tokenizer.mask_id,
-                num_pieces=pieces,
-                **shares,
-            )
-            nats[name].append(nll.sum())
-        base_pairs.append(tokenizer.piece_bp[labels].sum())
-    return {
-        name: interval(
-            "bits_per_base_masked", np.array(values) / np.log(2), np.array(base_pairs), seed
+    bundle = load_bundle(model)
+    if bundle.config["task"] != PRETRAINING:
+        raise InputError(f"{model}: a {bundle.config['task']} model; expected a pretrained one")
+    if bundle.model.heads != HEADS:
+        found = ", ".join(bundle.model.heads) or "none"
+        raise InputError(f"{model}: scoring needs the heads {', '.join(HEADS)}; it has {found}")
+    bundle.check_reads_dna()
+    # A converted model does not say how it was masked.
+    return bundle, MaskingConfig(**bundle.config.get("masking", {}))
+
+
+def load_stores(train: Path, test: Path, tokenizer, model: Path) -> dict:
+    """Return both token stores, made with the model's tokenizer."""
+    from dna_bigbird.cli.training import check_tokenizer
+    from dna_bigbird.datasets.token_store import TokenStore
+
+    stores = {"train": TokenStore(train), "test": TokenStore(test)}
+    for store in stores.values():
+        check_tokenizer(store, tokenizer, model)
+    return stores
+
+
+def ways_to_divide(
+    store, tokenizer, genome: Path | None, repeats: Path | None, pieces: bool
+) -> dict:
+    """Return by what the scores are told apart, by the name of its table in metrics.json.
+
+    Raises:
+        InputError: If there are repeats without a genome, or the genome is not the documents'.
+    """
+    from dna_bigbird.genome import Genome
+    from dna_bigbird.genome.repeats import RepeatClasses
+    from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass
+
+    strata = {"by_chromosome": ByChromosome(store.chromosomes)}
+    if genome is None:
+        if repeats is not None:
+            raise InputError("--repeats needs the genome too: give --genome")
+        return strata
+    reference = Genome(genome)
+    check_genome(store, tokenizer, reference)
+    classes = (
+        RepeatClasses.from_bed(repeats, reference, pieces=pieces)
+        if repeats is not None
+        else RepeatClasses.from_soft_mask(reference)
+    )
+    return strata | {"by_repeat_class": ByRepeatClass(classes, store.chromosomes)}
+
+
+def check_genome(store, tokenizer, genome) -> None:
+    """Refuse a genome that reads otherwise where a store's first document begins."""
+    place = store.sentence_interval(0, 0)
+    if genome.fetch(place) != tokenizer.decode(store.sentence(0, 0)):
+        raise InputError(
+            f"{genome.path}: {place.chrom}:{place.start + 1}-{place.end} is not what "
+            f"{store.path} has there. Is it another assembly than {store.assembly}?"
         )
-        for name, values in nats.items()
+
+
+def beside_baselines(
+    scores, examples, tokenizer, stores: dict, strata: dict, documents: int
+) -> dict:
+    """Return the tables by chromosome and class of the model, and its baselines with theirs."""
+    import numpy as np
+    from tqdm import tqdm
+
+    from dna_bigbird.evaluation.language import interval
+    from dna_bigbird.tasks.language_baselines import MaskedBaselines, causal_baselines
+    from dna_bigbird.tasks.language_strata import spread_costs, strata_tables
+
+    seed, piece_bp = examples.seed, tokenizer.piece_bp
+    masked = MaskedBaselines(stores["train"], tokenizer, examples.masking, documents)
+    whole, parts = spread_costs(
+        examples,
+        scores.token_nats,
+        masked.nats,
+        piece_bp,
+        strata,
+        progress=lambda numbers: tqdm(numbers, desc="baselines", disable=None),
+    )
+    baselines = {
+        name: interval("bits_per_base_masked", whole[:, k] / np.log(2), whole[:, -1], seed)
+        | strata_tables(strata, parts, k, seed)
+        for k, name in enumerate(masked.names, start=1)
     }
-
-
-def causal_baselines(stores: dict, tokenizer, documents: int) -> dict[str, dict]:
-    """Score the n-grams on every token or base of the held-out documents, left to right."""
-    from dna_bigbird.baselines.base_ngram import BaseNgramCausal
-    from dna_bigbird.baselines.ngram import TokenNgramCausal
-
-    train, test = stores["train"], stores["test"]
-    tokens = TokenNgramCausal().fit(train, documents).score(test, tokenizer.piece_bp, documents)
-    bases = BaseNgramCausal().fit(train, tokenizer, documents).score(test, tokenizer, documents)
-    return {
-        name: {"bits_per_base_causal": round(score.bits_per_base, 6), "n_bp": score.base_pairs}
-        for name, score in (("token_ngram_causal", tokens), ("base_ngram_causal", bases))
-    }
+    causal = causal_baselines(stores["train"], stores["test"], tokenizer, documents)
+    return {**strata_tables(strata, parts, 0, seed), "baselines": baselines | causal}

@@ -5,10 +5,14 @@ by ln 2 times the base pairs those tokens cover. Masked and causal scores are di
 a masked model sees both sides. 2 bits is a uniform guess over A C G T.
 """
 
+import functools
 import math
-from collections.abc import Sequence
 
 import numpy as np
+
+# N examples, S strata (parts of the genome)
+
+DRAWS = 1000
 
 
 def bits_per_base(nll_nats: float | np.ndarray, base_pairs: float | np.ndarray) -> float:
@@ -31,28 +35,58 @@ def bits_per_base(nll_nats: float | np.ndarray, base_pairs: float | np.ndarray) 
     return float(np.sum(nll_nats)) / (math.log(2) * covered)
 
 
-def bits_per_base_interval(
-    nll_nats: Sequence[float],
-    base_pairs: Sequence[float],
-    *,
-    seed: int,
-    draws: int = 1000,
-    level: float = 0.95,
-) -> tuple[float, float]:
-    """Return a bootstrap interval of `bits_per_base`, drawing whole examples with replacement.
+def interval(
+    name: str, numerators: np.ndarray, denominators: np.ndarray, seed: int
+) -> dict[str, float | None]:
+    """Return a ratio of sums and its 95 % bootstrap interval, drawing whole examples.
+
+    Tokens of one example are not independent, so they are drawn together. Draws without any
+    denominator are left out.
 
     Args:
-        nll_nats, base_pairs: Sums of each example (a window of text), shape (n,). Tokens of one
-            example are not independent, so they are drawn together.
+        numerators, denominators: Sums of each example, shape (N,).
+
+    Returns:
+        `name`, `name_low` and `name_high`, rounded to six digits; None where it is not defined:
+        the ratio if the denominators are all 0, the interval if they are in half of the draws.
 
     Raises:
         ValueError: If the two differ in length, or there is no example.
     """
-    nll, covered = np.asarray(nll_nats, dtype=float), np.asarray(base_pairs, dtype=float)
-    if nll.shape != covered.shape or nll.ndim != 1 or not len(nll):
-        raise ValueError(f"one sum an example is needed, got shapes {nll.shape}, {covered.shape}")
-    rng = np.random.default_rng([seed, len(nll)])
-    weights = rng.multinomial(len(nll), np.full(len(nll), 1 / len(nll)), size=draws)
-    values = (weights @ nll) / (math.log(2) * (weights @ covered))
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    top, bottom = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    if top.shape != bottom.shape or top.ndim != 1 or not len(top):
+        raise ValueError(f"one sum an example is needed, got shapes {top.shape}, {bottom.shape}")
+    weights = _weights(len(top), seed)
+    tops, bottoms = weights @ top, weights @ bottom
+    drawn = tops[bottoms > 0] / bottoms[bottoms > 0]
+    low = high = None
+    if 2 * len(drawn) > DRAWS:
+        low, high = (round(float(q), 6) for q in np.quantile(drawn, [0.025, 0.975]))
+    value = round(float(top.sum() / bottom.sum()), 6) if bottom.sum() > 0 else None
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def by_stratum(
+    names: list[str], nats_NS: np.ndarray, base_pairs_NS: np.ndarray, seed: int
+) -> dict[str, dict[str, float | int | None]]:
+    """Return bits per base, its interval and the bases for each part of the genome.
+
+    Args:
+        nats_NS, base_pairs_NS: Sums of each example that fall on each part; a token that lies in
+            two is shared between them by its bases.
+
+    Returns:
+        For each name `bits_per_base_masked` with `_low` and `_high`, and `n_bp`, rounded.
+    """
+    return {
+        name: interval("bits_per_base_masked", nats_NS[:, s] / np.log(2), bp, seed)
+        | {"n_bp": round(float(bp.sum()))}
+        for s, (name, bp) in enumerate(zip(names, base_pairs_NS.T, strict=True))
+    }
+
+
+@functools.lru_cache(maxsize=1)
+def _weights(count: int, seed: int) -> np.ndarray:
+    """How often each example is drawn, shape (DRAWS, N); the same for all ratios of a run."""
+    rng = np.random.default_rng([seed, count])
+    return rng.multinomial(count, np.full(count, 1 / count), size=DRAWS)

@@ -1,4 +1,4 @@
-"""Scores of a masked language model, example by example, with their intervals."""
+"""Scores of a masked language model, example by example."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,14 +7,13 @@ import numpy as np
 import torch
 
 from dna_bigbird.datasets.modules import chunks, collate_pretraining
+from dna_bigbird.evaluation.language import interval
 from dna_bigbird.tasks.pretraining import PretrainingTask
-
-DRAWS = 1000
 
 
 @dataclass(frozen=True)
 class ExampleScores:
-    """Sums over the predicted tokens of each of n examples, and the tokens themselves."""
+    """Sums over the predicted tokens of each of n examples, and the cost of each token."""
 
     nll_nats: np.ndarray
     """(n,)"""
@@ -26,8 +25,10 @@ class ExampleScores:
     """(n,) of them predicted exactly."""
     right_next: np.ndarray
     """(n,) 1 where next-sentence prediction was right."""
+    token_nats: list[np.ndarray]
+    """n times the nats of every predicted token, in the order of the example's labels; float32."""
 
-    def metrics(self, seed: int) -> dict[str, float | int]:
+    def metrics(self, seed: int) -> dict[str, float | int | None]:
         """Return all figures with 95 % intervals over examples."""
         return {
             **interval("bits_per_base_masked", self.nll_nats / np.log(2), self.base_pairs, seed),
@@ -37,27 +38,6 @@ class ExampleScores:
             "n_masked_tokens": int(self.predicted.sum()),
             "n_masked_bp": int(self.base_pairs.sum()),
         }
-
-
-def interval(
-    name: str, numerators: np.ndarray, denominators: np.ndarray, seed: int
-) -> dict[str, float]:
-    """Return a ratio of sums and its 95 % bootstrap interval, drawing whole examples.
-
-    Returns:
-        `name`, `name_low` and `name_high`, rounded to six digits.
-    """
-    count = len(numerators)
-    rng = np.random.default_rng([seed, count])
-    weights = rng.multinomial(count, np.full(count, 1 / count), size=DRAWS)
-    ratios = (weights @ numerators) / (weights @ denominators)
-    low, high = np.quantile(ratios, [0.025, 0.975])
-    value = numerators.sum() / denominators.sum()
-    return {
-        name: round(float(value), 6),
-        f"{name}_low": round(float(low), 6),
-        f"{name}_high": round(float(high), 6),
-    }
 
 
 @torch.inference_mode()
@@ -77,12 +57,14 @@ def score_examples(
     task.eval()
     piece_bp = task.piece_bp.cpu().numpy()
     sums: list[np.ndarray] = []
+    token_nats: list[np.ndarray] = []
     for numbers in progress(chunks(list(range(count)), batch_size)):
         batch = collate_pretraining([(i, examples[i]) for i in numbers])
         batch = type(batch)(*(field.to(task.device) for field in batch))
         nll_P, mlm_logits_PV, nsp_logits_B2 = task.predict_batch(batch)
         labels = batch.labels_P.cpu().numpy()
-        owner = np.repeat(np.arange(len(numbers)), batch.predicted_B.cpu().numpy())
+        predicted = batch.predicted_B.cpu().numpy()
+        owner = np.repeat(np.arange(len(numbers)), predicted)
         per_token = (
             nll_P.double().cpu().numpy(),
             piece_bp[labels],
@@ -92,4 +74,6 @@ def score_examples(
         rows = [np.bincount(owner, values, minlength=len(numbers)) for values in per_token]
         right_next = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
         sums.append(np.stack([*rows, right_next.cpu().numpy().astype(float)]))
-    return ExampleScores(*np.concatenate(sums, axis=1))
+        nats = per_token[0].astype(np.float32)
+        token_nats += np.split(nats, np.cumsum(predicted)[:-1])
+    return ExampleScores(*np.concatenate(sums, axis=1), token_nats)

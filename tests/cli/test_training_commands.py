@@ -86,7 +86,7 @@ def project(tmp_path_factory):
         run(f"{PRETRAIN} --output pretrained --checkpoints checkpoints/pretrained")
         run(
             "evaluate-lm --model pretrained --train train.h5 --test test.h5 --output final/pretrained "
-            "--report report/lm.json --seed 1 --examples 20"
+            "--report report/lm.json --seed 1 --examples 20 --genome toy.fa"
         )
         run(
             "promoter-set --genome toy.fa --sites sites.bed --output set.h5 --assembly demo-toy "
@@ -203,6 +203,32 @@ def test_language_scores_stand_beside_their_baselines(project):
     assert "token_unigram_masked" in card
     weights = project / "final/pretrained/model.safetensors"
     assert weights.read_bytes() == (project / "pretrained/model.safetensors").read_bytes()
+
+
+def test_language_scores_by_chromosome_and_class_add_up(project):
+    """One chromosome in one case: a single part each time, with the figures of the whole."""
+    metrics = metrics_of(project / "final/pretrained")
+    keys = [f"bits_per_base_masked{end}" for end in ("", "_low", "_high")]
+    for table in (metrics, metrics["baselines"]["token_unigram_masked"]):
+        whole = [table[key] for key in keys] + [metrics["n_masked_bp"]]
+        assert list(table["by_chromosome"]) == ["chr1"]
+        for part in (table["by_chromosome"]["chr1"], table["by_repeat_class"]["unknown"]):
+            assert [part[key] for key in keys] + [part["n_bp"]] == pytest.approx(whole, abs=2e-6)
+        nothing = dict.fromkeys(keys) | {"n_bp": 0}
+        assert table["by_repeat_class"]["soft_masked"] == nothing
+
+
+def test_another_genome_is_refused(project, capsys):
+    letters = (project / "toy.fa").read_text().split("\n")[1]
+    (project / "other.fa").write_text(f">chr1\n{letters[::-1]}\n")
+    line = (
+        "evaluate-lm --model pretrained --train train.h5 --test test.h5 --output never "
+        "--report never.json --examples 1"
+    )
+    error = refused(f"{line} --genome other.fa", capsys)
+    assert "is not what test.h5 has there. Is it another assembly than demo-toy?" in error
+    assert "--repeats needs the genome too" in refused(f"{line} --repeats r.bed", capsys)
+    assert not os.path.exists("never")
 
 
 def test_promoter_scores_against_sklearn(project):

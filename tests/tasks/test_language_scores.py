@@ -11,7 +11,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.language_scores import interval, score_examples
+from dna_bigbird.tasks.language_scores import score_examples
 from dna_bigbird.tasks.pretraining import PretrainingTask
 
 ENCODER = EncoderConfig(
@@ -66,17 +66,9 @@ def test_scores_add_up_and_do_not_depend_on_batches(tiny, batch_size):
     labels = [tiny.Examples(4)[i]["labels"] for i in range(10)]
     assert scores.base_pairs.tolist() == [tiny.piece_bp[x].sum() for x in labels]
     assert scores.predicted.tolist() == [3] * 10
+    assert [float(x.sum()) for x in scores.token_nats] == pytest.approx(scores.nll_nats.tolist())
+    assert [len(x) for x in scores.token_nats] == [3] * 10
     metrics = scores.metrics(seed=0)
     expected = scores.nll_nats.sum() / (math.log(2) * scores.base_pairs.sum())
     assert metrics["bits_per_base_masked"] == pytest.approx(expected, abs=1e-6)
     assert metrics["n_masked_tokens"] == 30
-
-
-def test_interval_of_a_share_is_about_the_normal_one():
-    """400 coins of 1/4: the standard error is sqrt(3/16/400) = 0.0217."""
-    heads = np.tile([1, 0, 0, 0], 100)
-    found = interval("share", heads, np.ones(400), seed=1)
-    assert found["share"] == 0.25
-    assert found["share_low"] == pytest.approx(0.25 - 1.96 * 0.0217, abs=0.006)
-    assert found["share_high"] == pytest.approx(0.25 + 1.96 * 0.0217, abs=0.006)
-    assert interval("share", heads, np.ones(400), seed=1) == found

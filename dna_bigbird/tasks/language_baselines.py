@@ -1,0 +1,74 @@
+"""Count-based baselines beside a masked model: on its very positions, and causal ones apart."""
+
+import numpy as np
+
+from dna_bigbird.baselines.base_ngram import BaseNgramCausal
+from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
+from dna_bigbird.baselines.ngram import TokenNgramCausal, TokenUnigram, posterior_nll
+
+DESCRIPTIONS = {
+    "token_unigram_masked": "token frequencies of the training documents, on exactly the masked "
+    "positions the model predicts; ignores all context",
+    "token_unigram_informed_masked": "the same, but it also uses the token shown at a position "
+    "that does not show [MASK] (Bayes' rule with the shares of masking)",
+    "token_bigram_informed_masked": "the token on either side of a masked one (Witten-Bell "
+    "bigrams both ways), on the same positions, using shown tokens likewise",
+    "token_ngram_causal": "token 3-gram, interpolated Witten-Bell; every token of the held-out "
+    "documents from those before it",
+    "base_ngram_causal": "base 12-gram, interpolated Witten-Bell; every base of the held-out "
+    "documents from those before it",
+}
+
+
+class MaskedBaselines:
+    """The predictors of hidden tokens, counted once.
+
+    Args:
+        store: Token store they count, the one the model was trained on.
+        documents: Most documents that are counted.
+    """
+
+    names = tuple(name for name in DESCRIPTIONS if name.endswith("_masked"))
+
+    def __init__(self, store, tokenizer, masking, documents: int) -> None:
+        self.unigram = TokenUnigram().fit(store, documents)
+        self.bigram = TokenBigramMasked().fit(store, documents)
+        self.mask_id = tokenizer.mask_id
+        self.known = {
+            "mask_id": tokenizer.mask_id,
+            "num_pieces": tokenizer.vocab_size - tokenizer.first_piece_id,
+            "mask_share": masking.mask_share,
+            "random_share": masking.random_share,
+        }
+
+    def nats(self, example: dict) -> np.ndarray:
+        """Return the cost of each predicted token of an example, shape (M, names)."""
+        labels, positions = example["labels"], example["positions"]
+        seen = example["token_ids"][positions]
+        p = self.unigram.probability
+        sides = self.bigram.neighbours(example["token_ids"], positions, self.mask_id)
+        # [MASK] has no probability as a label; the value is not used there.
+        shown = np.where(seen == self.mask_id, labels, seen)
+        between = [self.bigram.probabilities(*sides, tokens) for tokens in (labels, shown)]
+        return np.column_stack(
+            [
+                self.unigram.nll(labels),
+                posterior_nll(labels, seen, p[labels], p[seen], **self.known),
+                posterior_nll(labels, seen, *between, **self.known),
+            ]
+        )
+
+
+def causal_baselines(train, test, tokenizer, documents: int) -> dict[str, dict]:
+    """Score the n-grams on every token or base of the held-out documents, left to right.
+
+    Args:
+        train, test: Token stores.
+        documents: Most documents that are counted and, apart, scored.
+    """
+    tokens = TokenNgramCausal().fit(train, documents).score(test, tokenizer.piece_bp, documents)
+    bases = BaseNgramCausal().fit(train, tokenizer, documents).score(test, tokenizer, documents)
+    return {
+        name: {"bits_per_base_causal": round(score.bits_per_base, 6), "n_bp": score.base_pairs}
+        for name, score in (("token_ngram_causal", tokens), ("base_ngram_causal", bases))
+    }
