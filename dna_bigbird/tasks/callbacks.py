@@ -2,6 +2,8 @@
 
 import math
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,14 @@ import torch
 from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 from tqdm import tqdm
 
-from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path
+from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.objective import Objective, Sums, add_sums, ratios
 from dna_bigbird.tasks.run_folder import best_path, note, prune, step_path
+
+HEADER = "step\tsplit\tname\tvalue"
+SHOWN = ("loss", "bits_per_base_masked")
+"""Training figures beside the progress bar."""
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
@@ -64,17 +70,22 @@ class SeededBatches(pl.Callback):
 
 
 class History(pl.Callback):
-    """Rows of (step, split, name, value), kept in the checkpoints; progress; a stop at NaN.
+    """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress.
 
     Training figures are sums over `log_every` steps, divided once. On a terminal there is a
     progress bar; elsewhere one line a validation.
+
+    Args:
+        path: The file, kept up to date while the run goes on.
     """
 
-    def __init__(self, log_every: int) -> None:
+    def __init__(self, path: Path, log_every: int) -> None:
+        self.file = GrowingTable(path, HEADER)
         self.log_every = log_every
         self.rows: list[list] = []
         self.window: Sums = {}
         self.bar: tqdm | None = None
+        self.shown: dict[str, float] = {}
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a restart needs."""
@@ -85,7 +96,9 @@ class History(pl.Callback):
         self.rows, self.window = state_dict["rows"], state_dict["window"]
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Open the progress bar."""
+        """Open the progress bar; begin or continue the file."""
+        if trainer.is_global_zero:
+            self.file.begin(map(as_line, self.rows))
         self.window = {k: v.to(pl_module.device) for k, v in self.window.items()}
         self.bar = tqdm(
             desc="training",
@@ -107,8 +120,6 @@ class History(pl.Callback):
         add_sums(self.window, outputs["sums"])
         ends_step = is_step_end(trainer, batch_idx)
         ends_window = ends_step and trainer.global_step % self.log_every == 0
-        if pl_module.device.type == "cpu" or ends_window:  # a look costs a GPU its lead
-            self._stop_at_nan(trainer, pl_module, outputs, batch)
         if ends_step and self.bar is not None:
             self.bar.update()
         if ends_window:
@@ -139,42 +150,59 @@ class History(pl.Callback):
 
     def table(self) -> str:
         """Return history.tsv."""
-        lines = [f"{step}\t{split}\t{name}\t{value:.6g}" for step, split, name, value in self.rows]
-        return "\n".join(["step\tsplit\tname\tvalue", *lines]) + "\n"
+        return "\n".join([HEADER, *map(as_line, self.rows)]) + "\n"
+
+    def show(self, figures: dict[str, float]) -> None:
+        """Put figures beside the progress bar."""
+        self.shown |= figures
+        if self.bar is not None:
+            self.bar.set_postfix({name: f"{value:.4g}" for name, value in self.shown.items()})
 
     def _record(self, trainer: pl.Trainer, split: str, figures: dict[str, float]) -> None:
-        self.rows += [[trainer.global_step, split, name, value] for name, value in figures.items()]
+        rows = [[trainer.global_step, split, name, value] for name, value in figures.items()]
+        self.rows += rows
+        if trainer.is_global_zero:
+            self.file.add(map(as_line, rows))
+        if split == "train":
+            self.show({name: figures[name] for name in SHOWN if name in figures})
         for logger in trainer.loggers:
             named = {f"{split}/{name}": value for name, value in figures.items()}
             logger.log_metrics(named, step=trainer.global_step)
 
-    def _stop_at_nan(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any
-    ) -> None:
-        if all(bool(torch.isfinite(value).all()) for value in self.window.values()):
-            return
-        here = math.isfinite(float(outputs["loss"]))
-        since = f" (or up to {self.log_every} steps before)" if here else ""
-        examples = batch.examples_B.tolist()
-        shown = ", ".join(map(str, examples[:16])) + (", …" if len(examples) > 16 else "")
-        raise InputError(
-            f"training diverged: the loss is not a number at step {trainer.global_step}{since}, "
-            f"on process {trainer.global_rank}, in the batch of examples {shown}. Try a smaller "
-            "--training.learning_rate, more --training.warmup_steps or --training.gradient_clip 1"
-        )
+
+def as_line(row: list) -> str:
+    """Return a row of `History` as it stands in history.tsv."""
+    step, split, name, value = row
+    return f"{step}\t{split}\t{name}\t{value:.6g}"
 
 
 class Checkpoints(pl.Callback):
     """Saves the training state, remembers the best validation, stops when patience ends.
 
     Comes after `History` in the list of callbacks, so that its rows are in the state.
+
+    Args:
+        every_steps, every_minutes: When a checkpoint is due between validations; 0 for never.
+        clock: Seconds; only the first process asks it.
     """
 
-    def __init__(self, folder: Path, *, every: int, validate_every: int, patience: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        every_steps: int,
+        every_minutes: float,
+        validate_every: int,
+        patience: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.folder = folder
-        self.every = every
+        self.every_steps = every_steps
+        self.every_minutes = every_minutes
         self.validate_every = validate_every
         self.patience = patience
+        self.clock = clock
+        self.saved_at = clock()
         self.best_step: int | None = None
         self.best_metrics: dict[str, float] = {}
         self.validations_since_best = 0
@@ -194,6 +222,7 @@ class Checkpoints(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Say where training continues; a run that had lost its patience does not go on."""
+        self.saved_at = self.clock()
         if trainer.global_step and trainer.is_global_zero:
             note(f"{self.folder}: continuing after step {trainer.global_step}")
         self._stop_if_out_of_patience(trainer)
@@ -208,8 +237,10 @@ class Checkpoints(pl.Callback):
     ) -> None:
         """Save between validations, if asked to."""
         step = trainer.global_step
-        due = is_step_end(trainer, batch_idx) and self.every and step % self.every == 0
-        if due and step % self.validate_every:  # a validation saves anyway, once it is over
+        if not is_step_end(trainer, batch_idx) or step % self.validate_every == 0:
+            return  # a validation saves anyway, once it is over
+        by_steps = self.every_steps and step % self.every_steps == 0
+        if by_steps or self._minutes_are_over(trainer):
             self.save(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: Objective) -> None:
@@ -232,6 +263,15 @@ class Checkpoints(pl.Callback):
         trainer.save_checkpoint(step_path(self.folder, trainer.global_step))
         if trainer.is_global_zero:
             prune(self.folder)
+        self.saved_at = self.clock()
+
+    def _minutes_are_over(self, trainer: pl.Trainer) -> bool:
+        if not self.every_minutes:
+            return False
+        over = trainer.is_global_zero and self.clock() - self.saved_at >= 60 * self.every_minutes
+        if trainer.world_size == 1:
+            return over
+        return trainer.strategy.reduce_boolean_decision(over, all=False)
 
     def _stop_if_out_of_patience(self, trainer: pl.Trainer) -> None:
         if self.patience and self.validations_since_best >= self.patience:

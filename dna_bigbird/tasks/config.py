@@ -30,6 +30,8 @@ class TrainConfig:
     where the processor has AMX (docs/training.md). No matter for bf16-mixed."""
     attention_backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto"
     """How attention is computed (docs/attention.md); it changes time and memory, not the model."""
+    compile: bool = False
+    """Compile the model with torch.compile: minutes at the start, faster steps, other rounding."""
     validate_every: int = 100
     """Optimizer steps between two validations; divides `max_steps`, so the last step is validated."""
     validation_examples: int = 0
@@ -37,6 +39,8 @@ class TrainConfig:
     (pretraining draws examples without end and needs a number: 0 means 256 there)."""
     checkpoint_every_steps: int = 0
     """Steps between two checkpoints, besides the one after every validation; 0: only those."""
+    checkpoint_every_minutes: float = 0.0
+    """Minutes after which a checkpoint is due, whatever the steps; 0: never. Saving changes no result."""
     log_every: int = 20
     """Steps whose mean makes one row of training figures in history.tsv."""
     patience: int = 0
@@ -49,10 +53,16 @@ class TrainConfig:
     """Processes (one per GPU, if there are any) on one node."""
     nodes: int = 1
     """Nodes of the cluster that train together."""
+    strategy: Literal["auto", "ddp", "fsdp"] = "auto"
+    """How several processes share: 'ddp' (which 'auto' takes) holds the model in each of them, 'fsdp'
+    holds a part of it in each."""
     workers: int = 0
     """Processes that prepare data for each training process; the examples do not depend on it."""
     tensorboard: bool = False
     """Write TensorBoard files to the folder of the checkpoints."""
+    measure_speed: bool = True
+    """Write tokens and base pairs a second, waiting for data and utilisation to speed.tsv beside the
+    checkpoints; measuring the processor's peak for it takes 0.3 s at the start."""
 
     def __post_init__(self) -> None:
         for name in ("max_steps", "batch_size", "accumulate", "validate_every", "log_every"):
@@ -61,7 +71,9 @@ class TrainConfig:
             _at_least(1, name, getattr(self, name))
         for name in ("workers", "patience", "warmup_steps", "checkpoint_every_steps"):
             _at_least(0, name, getattr(self, name))
-        for name in ("validation_examples", "weight_decay", "gradient_clip"):
+        for name in ("checkpoint_every_minutes", "validation_examples"):
+            _at_least(0, name, getattr(self, name))
+        for name in ("weight_decay", "gradient_clip"):
             _at_least(0, name, getattr(self, name))
         for name in ("learning_rate", "positive_weight"):
             if not getattr(self, name) > 0:
@@ -84,5 +96,5 @@ class TrainConfig:
 
 
 def _at_least(least: int, name: str, value: float) -> None:
-    if value < least:
+    if not value >= least:  # NaN is not either
         raise ValueError(f"--{name} is {value}; expected at least {least}")

@@ -12,11 +12,14 @@ import pytorch_lightning as pl
 import torch
 from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEnvironment
+from pytorch_lightning.profilers import Profiler
 
 from dna_bigbird.models.precision import BFLOAT16, FLOAT32, float32_matmul, resolve_precision
 from dna_bigbird.tasks.agreement import check_agreement
 from dna_bigbird.tasks.callbacks import AtomicCheckpointIO, Checkpoints, History, SeededBatches
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.divergence import StopAtNan
+from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.objective import Objective
 from dna_bigbird.tasks.preemption import Preemption
 from dna_bigbird.tasks.run_folder import (
@@ -27,9 +30,19 @@ from dna_bigbird.tasks.run_folder import (
     read_checkpoint,
     read_settings,
 )
+from dna_bigbird.tasks.speed import HEADER, DataClock, Speed
 
 # What a run computes does not depend on these settings.
-FREE_SETTINGS = ("workers", "tensorboard", "devices", "nodes", "accumulate")
+FREE_SETTINGS = (
+    "workers",
+    "tensorboard",
+    "measure_speed",
+    "checkpoint_every_steps",
+    "checkpoint_every_minutes",
+    "devices",
+    "nodes",
+    "accumulate",
+)
 
 SILENCED = (
     ".*does not have many workers.*",
@@ -93,10 +106,11 @@ def fit(
     """
     is_writer = rank_zero_only.rank in (None, 0)
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
-    history = History(config.log_every)
+    history = History(checkpoints / "history.tsv", config.log_every)
     keeper = Checkpoints(
         checkpoints,
-        every=config.checkpoint_every_steps,
+        every_steps=config.checkpoint_every_steps,
+        every_minutes=config.checkpoint_every_minutes,
         validate_every=config.validate_every,
         patience=config.patience,
     )
@@ -104,11 +118,14 @@ def fit(
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
         resume_from = open_run(checkpoints, whole, is_writer)
-        trainer = build_trainer(
-            config,
-            checkpoints,
-            [*callbacks, SeededBatches(seed), history, keeper, Preemption(keeper)],
-        )
+        ours = [SeededBatches(seed), StopAtNan(config.log_every), history, keeper]
+        ours.append(Preemption(keeper))
+        waits = None
+        if config.measure_speed:
+            waits = DataClock()
+            table = GrowingTable(checkpoints / "speed.tsv", HEADER)
+            ours.append(Speed(table, waits, log_every=config.log_every, show=history.show))
+        trainer = build_trainer(config, checkpoints, [*callbacks, *ours], waits)
         with float32_matmul(config.float32_matmul):
             trainer.fit(task, datamodule=data, ckpt_path=resume_from)
         check_agreement(trainer, task)
@@ -155,7 +172,10 @@ def training_device() -> str:
 
 
 def build_trainer(
-    config: TrainConfig, checkpoints: Path, callbacks: list[pl.Callback]
+    config: TrainConfig,
+    checkpoints: Path,
+    callbacks: list[pl.Callback],
+    profiler: Profiler | None = None,
 ) -> pl.Trainer:
     """Return a Lightning trainer that counts steps, not epochs, and says little."""
     logger = False
@@ -180,6 +200,7 @@ def build_trainer(
         deterministic="warn",
         logger=logger,
         callbacks=callbacks,
+        profiler=profiler,
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,

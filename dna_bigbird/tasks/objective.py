@@ -60,6 +60,10 @@ class Objective(pl.LightningModule):
         """Return the loss to minimise and the figures of one batch."""
         raise NotImplementedError
 
+    def base_pairs(self, batch: Any) -> Tensor | None:
+        """Return how many base pairs the tokens of a batch cover; None if it does not tell."""
+        return None
+
     def training_step(self, batch: Any, batch_idx: int) -> dict:
         """Return the loss; `sums` is picked up by the history callback."""
         loss, sums = self.loss_and_sums(batch)

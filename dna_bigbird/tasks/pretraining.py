@@ -35,6 +35,12 @@ class PretrainingTask(Objective):
         bp = torch.as_tensor(np.asarray(piece_bp), dtype=torch.float64)
         self.register_buffer("piece_bp", bp, persistent=False)
 
+    def base_pairs(self, batch: PretrainingBatch) -> Tensor:
+        """Return the base pairs of all tokens, of predicted ones as they were before masking."""
+        bp_BT = self.piece_bp[batch.token_ids_BT].masked_fill(batch.is_padding_BT, 0)
+        masked_P = batch.token_ids_BT.flatten()[batch.positions_P]
+        return bp_BT.sum() - self.piece_bp[masked_P].sum() + self.piece_bp[batch.labels_P].sum()
+
     def predict_batch(self, batch: PretrainingBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Return negative log-likelihoods (P,) in nats, MLM logits (P, V) and NSP logits (B, 2)."""
         mlm_logits_PV, nsp_logits_B2 = self.model(

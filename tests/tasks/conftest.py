@@ -71,6 +71,7 @@ def tiny_run():
     def make(**settings):
         values = {"max_steps": 12, "batch_size": 4, "learning_rate": 1e-2, "validate_every": 4}
         values |= {"log_every": 3, "warmup_steps": 2, "precision": "32-true"}
+        values |= {"measure_speed": False}
         config = TrainConfig(**(values | settings))
         data = pretraining_data(
             TinyExamples(1),
