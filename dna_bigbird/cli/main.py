@@ -22,6 +22,7 @@ COMMANDS = {
     "tokenize": "turn documents into a token store",
     "pretrain": "pretrain BigBird with masked tokens and next-sentence prediction",
     "evaluate-lm": "score a pretrained model on held-out documents beside n-gram baselines",
+    "compare-lm": "set pretrained models beside each other, as the paper's tables do",
     "lift-over": "move a BED file to another assembly with a chain file",
     "promoter-set": "build promoters and negatives with their splits",
     "chromatin-set": "build 200-bp bins with one label per peak file",

@@ -79,6 +79,13 @@ def document_regions(wildcards):
     return option("regions", config["splits"][wildcards.split])
 
 
+def repeat_options():
+    """Where the repeat classes come from, if not from lower case."""
+    if not REPEATS:
+        return ""
+    return f"{option('repeats', REPEATS)} {option('pieces', config['pieces'])}"
+
+
 def task_options(section, group):
     """Return the params function for a subsection of a task's section in the config."""
     return lambda wildcards: options(config[wildcards.task].get(section, {}), group)
@@ -240,5 +247,6 @@ for task, key, found in (
 ):
     if task in config and not found:
         raise WorkflowError(f"config: section {task!r} needs inputs: {key}")
+REPEATS = source(INPUTS["repeats"]) if "repeats" in INPUTS else []
 SITES = f"{RES}/promoter/sites.bed" if CHAIN else PROMOTERS
 FETCHED_PATTERN = "|".join(map(re.escape, FETCHED)) or "(?!)"

@@ -38,6 +38,9 @@ rule evaluate_lm:
         model=f"{RES}/trained/pretrained",
         train=f"{RES}/corpus/train.h5",
         test=f"{RES}/corpus/test.h5",
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        repeats=REPEATS,
     output:
         model=directory(f"{RES}/models/pretrained"),
         report=f"{RES}/evaluation/pretrained/lm.json",
@@ -55,8 +58,9 @@ rule evaluate_lm:
         run=command,
         version=VERSION,
         seed=config["seed"],
+        repeats=repeat_options(),
         options=options(config["evaluation"]),
     shell:
         "{params.run} evaluate-lm --model {input.model} --train {input.train} --test {input.test}"
         " --output {output.model} --report {output.report} --seed {params.seed}"
-        " --threads {threads} {params.options} > {log} 2>&1"
+        " --threads {threads} --genome {input.genome} {params.repeats} {params.options} > {log} 2>&1"

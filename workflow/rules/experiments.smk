@@ -1,0 +1,152 @@
+# The paper's comparisons of language models (config section `experiments`): each variant is the
+# pretraining of the run with some settings changed, on the same token stores. No part of `all`.
+
+EXPERIMENTS = config.get("experiments", {})
+VARIANTS = EXPERIMENTS.get("variants", {})
+TABLES = [name for name in ("table5", "figure8", "table1") if EXPERIMENTS.get(name)]
+for name in TABLES:
+    for variant in EXPERIMENTS[name]:
+        if variant not in VARIANTS:
+            raise WorkflowError(
+                f"config, experiments, {name}: {variant!r} is not among the variants "
+                f"({', '.join(VARIANTS) or 'none'})"
+            )
+
+
+def variant_options(section, group=""):
+    """Return the params function for a section of the config with a variant's changes."""
+    return lambda wildcards: options(variant_section(wildcards.variant, section), group)
+
+
+def table(name):
+    """Return the input function of a target, which a config without it has not."""
+
+    def made(wildcards):
+        if name not in TABLES:
+            raise WorkflowError(
+                f"config: no list `{name}` in the section `experiments`; config/README.md says how "
+                "to write one"
+            )
+        return f"{RES}/experiments/{name}"
+
+    return made
+
+
+wildcard_constraints:
+    variant="[A-Za-z0-9_]+",
+
+
+rule pretrain_variant:
+    input:
+        train=f"{RES}/corpus/train.h5",
+        validation=f"{RES}/corpus/validation.h5",
+        tokenizer=TOKENIZER,
+    output:
+        directory(f"{RES}/experiments/runs/{{variant}}/trained"),
+    log:
+        f"{LOGS}/experiments/pretrain_{{variant}}.log",
+    benchmark:
+        f"{RES}/benchmarks/pretrain_{{variant}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=1440,
+    params:
+        run=training_command,
+        version=VERSION,
+        seed=config["seed"],
+        checkpoints=f"{RES}/checkpoints/experiments/{{variant}}",
+        model=variant_options("model", "model"),
+        masking=options(config["masking"], "masking"),
+        training=variant_options("pretraining", "training"),
+    shell:
+        "keep_log {log}; {params.run} pretrain --train {input.train}"
+        " --validation {input.validation} --tokenizer {input.tokenizer} --output {output}"
+        " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
+        " {params.model} {params.masking} {params.training} >> {log} 2>&1"
+
+
+rule evaluate_lm_variant:
+    input:
+        model=f"{RES}/experiments/runs/{{variant}}/trained",
+        train=f"{RES}/corpus/train.h5",
+        test=f"{RES}/corpus/test.h5",
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        repeats=REPEATS,
+    output:
+        model=directory(f"{RES}/experiments/runs/{{variant}}/model"),
+        report=f"{RES}/experiments/runs/{{variant}}/lm.json",
+    log:
+        f"{LOGS}/experiments/evaluate_lm_{{variant}}.log",
+    benchmark:
+        f"{RES}/benchmarks/evaluate_lm_{{variant}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=480,
+    params:
+        run=command,
+        version=VERSION,
+        seed=config["seed"],
+        repeats=repeat_options(),
+        options=variant_options("evaluation"),
+    shell:
+        "{params.run} evaluate-lm --model {input.model} --train {input.train} --test {input.test}"
+        " --output {output.model} --report {output.report} --seed {params.seed}"
+        " --threads {threads} --genome {input.genome} {params.repeats} {params.options} > {log} 2>&1"
+
+
+rule compare_lm:
+    input:
+        lambda wildcards: expand(
+            "{res}/experiments/runs/{variant}/{part}",
+            res=RES,
+            variant=EXPERIMENTS[wildcards.table],
+            part=["trained", "model", "lm.json"],
+        ),
+    output:
+        directory(f"{RES}/experiments/{{table}}"),
+    log:
+        f"{LOGS}/experiments/{{table}}.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    wildcard_constraints:
+        table="table5|figure8|table1",
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        runs=lambda wildcards: option(
+            "runs", [f"{RES}/experiments/runs/{v}" for v in EXPERIMENTS[wildcards.table]]
+        ),
+    shell:
+        "{params.run} compare-lm --table {wildcards.table} {params.runs} --output {output}"
+        " > {log} 2>&1"
+
+
+rule table5:
+    input:
+        table("table5"),
+
+
+rule figure8:
+    input:
+        table("figure8"),
+
+
+rule table1:
+    input:
+        table("table1"),
+
+
+rule experiments:
+    input:
+        lambda wildcards: [f"{RES}/experiments/{name}" for name in TABLES],
