@@ -113,11 +113,11 @@ rule compare_lm:
         directory(f"{RES}/experiments/{{table}}"),
     log:
         f"{LOGS}/experiments/{{table}}.log",
+    wildcard_constraints:
+        table="table5|figure8|table1",
     localrule: True
     conda:
         "../../environment.yml"
-    wildcard_constraints:
-        table="table5|figure8|table1",
     resources:
         mem_mb=2000,
         runtime=30,
@@ -125,7 +125,8 @@ rule compare_lm:
         run=command,
         version=VERSION,
         runs=lambda wildcards: option(
-            "runs", [f"{RES}/experiments/runs/{v}" for v in EXPERIMENTS[wildcards.table]]
+            "runs",
+            [f"{RES}/experiments/runs/{v}" for v in EXPERIMENTS[wildcards.table]],
         ),
     shell:
         "{params.run} compare-lm --table {wildcards.table} {params.runs} --output {output}"
