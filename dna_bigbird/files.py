@@ -1,6 +1,7 @@
 """Reading compressed text and writing files that are either whole or absent."""
 
 import contextlib
+import fcntl
 import gzip
 import hashlib
 import io
@@ -93,6 +94,38 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+@contextlib.contextmanager
+def kernel_lock(path: Path, busy: str) -> Iterator[None]:
+    """Hold a lock that belongs to this process; if it is killed, the kernel frees it.
+
+    The holder may delete the file. Where a file system knows no locks, nothing is held.
+
+    Args:
+        path: Made if missing, with its folder.
+        busy: What to say if another living process holds it.
+
+    Raises:
+        InputError: With the text `busy`.
+    """
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            stream = open(path, "w")  # noqa: SIM115 - closed below
+        except FileNotFoundError:  # its holder has just removed the folder
+            continue
+        with stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(busy) from None
+            except OSError:
+                pass
+            # Another process may have held and deleted the file after it was opened here.
+            if path.exists() and path.stat().st_ino == os.fstat(stream.fileno()).st_ino:
+                yield
+                return
 
 
 def readable_write_error(path: Path, error: OSError) -> Exception:

@@ -2,11 +2,18 @@
 
 import errno
 import gzip
+import shutil
 
 import pytest
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory, atomic_path, open_text, partial_path
+from dna_bigbird.files import (
+    atomic_directory,
+    atomic_path,
+    kernel_lock,
+    open_text,
+    partial_path,
+)
 
 
 def test_atomic_path_keeps_the_old_file_when_the_block_fails(tmp_path):
@@ -73,3 +80,17 @@ def test_truncated_gzip_is_named(tmp_path):
 def test_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="absent: no such file"), open_text(tmp_path / "absent"):
         pass
+
+
+def test_a_lock_is_held_by_one_and_freed_at_the_end(tmp_path):
+    lock = tmp_path / "new" / ".lock"
+    with (
+        kernel_lock(lock, "held"),
+        pytest.raises(InputError, match="busy here"),
+        kernel_lock(lock, "busy here"),
+    ):
+        pass
+    with kernel_lock(lock, "busy here"):
+        shutil.rmtree(lock.parent)  # as its holder may
+    with kernel_lock(lock, "busy here"):
+        assert lock.exists()

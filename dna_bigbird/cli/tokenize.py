@@ -13,6 +13,9 @@ def tokenize(
 ) -> None:
     """Turn documents into a token store (HDF5), the same bytes for any number of workers.
 
+    Killed and started again with the same inputs, it goes on with what is done: until the end,
+    finished parts lie in the hidden folder `.NAME.parts` beside the output.
+
     Args:
         genome: Plain FASTA file.
         documents: BED12 file of `dna-bigbird documents`.
@@ -34,6 +37,7 @@ def tokenize(
         raise InputError(f"--workers {workers} must not be negative")
     bpe = DnaTokenizer.from_file(tokenizer)
     reference = Genome(genome)
+    checksums = {"genome_sha256": sha256_of(genome), "documents_sha256": sha256_of(documents)}
     shown = tqdm(iter_document_file(documents), desc="tokenize", unit="doc", disable=None)
     write_token_store(
         output,
@@ -42,9 +46,6 @@ def tokenize(
         bpe,
         workers=workers,
         assembly=assembly,
-        attributes={
-            "genome_sha256": sha256_of(genome),
-            "documents_sha256": sha256_of(documents),
-            "command": "dna-bigbird tokenize",
-        },
+        attributes={**checksums, "command": "dna-bigbird tokenize"},
+        restart_key=" ".join(checksums.values()),
     )

@@ -9,20 +9,12 @@ Layout (S sentences, D documents, T tokens; docs/corpus.md has the table):
 Equal inputs give equal bytes, whatever the number of workers.
 """
 
-import functools
+import contextlib
 import hashlib
 import json
-import multiprocessing
-import multiprocessing.connection
 import os
-import threading
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import h5py
 import numpy as np
@@ -30,12 +22,11 @@ import numpy as np
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.hdf5 import new_hdf5
+from dna_bigbird.datasets.token_parts import Part, iter_parts, parts_folder
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 
 FORMAT_VERSION = 1
-DOCUMENTS_PER_BLOCK = 32
-"""Documents one worker tokenizes at a time; part of no result, only of the memory used."""
 _DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
     "token_ids": (np.uint16, 0, 65536),
     "sentence_token_offsets": (np.int64, 0, 8192),
@@ -45,100 +36,6 @@ _DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
     "document_chrom": (np.uint32, 0, 1024),
     "document_strand": (np.int8, 0, 1024),
 }
-
-
-class _Block(NamedTuple):
-    """Tokens of some documents: ids, tokens per sentence, sentence bounds, sentences per document."""
-
-    token_ids: np.ndarray
-    sentence_tokens: np.ndarray
-    sentence_bounds: np.ndarray
-    document_sentences: np.ndarray
-    places: list[Interval]
-
-
-def tokenize_documents(
-    documents: list[Document], genome: Genome, tokenizer: DnaTokenizer
-) -> _Block:
-    """Tokenize documents sentence by sentence, so that no token crosses a sentence's end.
-
-    Raises:
-        InputError: If a document does not fit the genome.
-    """
-    texts: list[str] = []
-    bounds: list[tuple[int, int]] = []
-    for document in documents:
-        chrom_bp = genome.lengths[genome.resolve(document.interval.chrom)]
-        if document.interval.start < 0 or document.interval.end > chrom_bp:
-            raise InputError(
-                f"document {document.interval.chrom}:{document.interval.start}-"
-                f"{document.interval.end} runs past the chromosome, which has {chrom_bp:,} bases "
-                f"in {genome.path.name}. Are the documents from another assembly?"
-            )
-        texts.extend(document.texts(genome))
-        bounds.extend((s.start, s.end) for s in document.sentences())
-    encoded = tokenizer.encode_all(texts)
-    return _Block(
-        np.concatenate(encoded).astype(np.uint16),
-        np.array([len(ids) for ids in encoded], dtype=np.int64),
-        np.array(bounds, dtype=np.int64).reshape(-1, 2),
-        np.array([len(d.sentence_ends) for d in documents], dtype=np.int64),
-        [document.interval for document in documents],
-    )
-
-
-def _exit_with_parent() -> None:
-    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
-    os._exit(1)
-
-
-def _start_worker() -> None:
-    threading.Thread(target=_exit_with_parent, daemon=True).start()  # even after SIGKILL
-
-
-@functools.lru_cache(maxsize=1)
-def _worker_inputs(genome_path: Path, model_bytes: bytes) -> tuple[Genome, DnaTokenizer]:
-    return Genome(genome_path), DnaTokenizer.from_bytes(model_bytes)
-
-
-def _work(documents: list[Document], genome_path: Path, model_bytes: bytes) -> _Block:
-    # Not as arguments of the process: one that dies at once would leave the parent blocked on
-    # a pipe too small for a model.
-    return tokenize_documents(documents, *_worker_inputs(genome_path, model_bytes))
-
-
-def _blocks(
-    documents: Iterable[Document], genome: Genome, tokenizer: DnaTokenizer, workers: int
-) -> Iterator[_Block]:
-    """Yield the tokenized blocks in order, holding at most a few per worker in memory."""
-    remaining = iter(documents)
-    batches = iter(lambda: list(islice(remaining, DOCUMENTS_PER_BLOCK)), [])
-    if workers <= 1:
-        for batch in batches:
-            yield tokenize_documents(batch, genome, tokenizer)
-        return
-    pool = ProcessPoolExecutor(
-        workers,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-    )
-
-    def submit(batch: list[Document]) -> Future[_Block]:
-        return pool.submit(_work, batch, genome.path, tokenizer.model_bytes)
-
-    with pool:
-        try:
-            pending = deque(map(submit, islice(batches, 2 * workers)))
-            while pending:
-                block = pending.popleft().result()
-                pending.extend(map(submit, islice(batches, 1)))
-                yield block
-        except BrokenProcessPool as error:
-            raise InputError(
-                "a tokenizing process was killed, perhaps for want of memory; try --workers 1"
-            ) from error
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 class _Appender:
@@ -152,6 +49,25 @@ class _Appender:
             file.create_dataset(
                 name, (0, *tail), dtype, maxshape=(None, *tail), chunks=(rows, *tail)
             )
+        self.chroms: dict[str, int] = {}
+        self.sentences_done = self.tokens_done = 0
+        self.append("sentence_token_offsets", [0])
+        self.append("document_sentence_offsets", [0])
+
+    def append_part(self, part: Part) -> None:
+        """Append the documents of a part; chromosomes are numbered as they first come."""
+        self.append("token_ids", part.token_ids)
+        self.append("sentence_token_offsets", self.tokens_done + np.cumsum(part.sentence_tokens))
+        self.append("sentence_bounds", part.sentence_bounds)
+        sentence_offsets = self.sentences_done + np.cumsum(part.document_sentences)
+        self.append("document_sentence_offsets", sentence_offsets)
+        self.append("document_bounds", part.document_bounds)
+        chroms = part.document_chrom.tolist()
+        numbers = [self.chroms.setdefault(chrom, len(self.chroms)) for chrom in chroms]
+        self.append("document_chrom", numbers)
+        self.append("document_strand", part.document_strand)
+        self.tokens_done += len(part.token_ids)
+        self.sentences_done += len(part.sentence_tokens)
 
     def append(self, name: str, values: np.ndarray | list) -> None:
         dataset = self._file[name]
@@ -177,52 +93,49 @@ def write_token_store(
     workers: int = 1,
     assembly: str = "",
     attributes: dict[str, str] | None = None,
+    restart_key: str = "",
 ) -> None:
     """Tokenize documents into a new store.
 
+    They are tokenized in parts, each kept in the hidden folder `.NAME.parts` beside the store until
+    all of them are joined in it; after a kill the same call goes on with the parts that are there.
+    The bytes written depend neither on that nor on the number of workers.
+
     Args:
         documents: Read once, in order, without holding all of them.
-        workers: Processes; 0 and 1 mean this one. Does not change the bytes written.
+        workers: Processes; 0 and 1 mean this one.
         assembly: Name of the genome, kept in the file.
         attributes: More attributes, such as checksums of the inputs and the command; neither
             paths nor times, or equal runs would differ.
+        restart_key: Stands for genome and documents, such as their checksums. Only parts made with
+            the same key and tokenizer are used again; without a key none are.
 
     Raises:
         InputError: If there is no document, one lies outside the genome, the vocabulary is too
-            large, or the disk is full.
+            large, another process writes the same store, or the disk is full.
     """
     if tokenizer.vocab_size > 65536:
         raise InputError(f"the tokenizer has {tokenizer.vocab_size} entries; a store holds 65536")
-    chroms: dict[str, int] = {}
-    sentences_done, tokens_done = 0, 0
-    with new_hdf5(path) as file:
+    tokenizer_sha256 = hashlib.sha256(tokenizer.model_bytes).hexdigest()
+    key = f"{FORMAT_VERSION} {tokenizer_sha256} {restart_key}" if restart_key else ""
+    with (
+        parts_folder(Path(path), key) as folder,
+        new_hdf5(path) as file,
+        contextlib.closing(iter_parts(folder, documents, genome, tokenizer, workers)) as parts,
+    ):
         out = _Appender(file)
-        out.append("sentence_token_offsets", [0])
-        out.append("document_sentence_offsets", [0])
-        for block in _blocks(documents, genome, tokenizer, workers):
-            out.append("token_ids", block.token_ids)
-            out.append("sentence_token_offsets", tokens_done + np.cumsum(block.sentence_tokens))
-            out.append("sentence_bounds", block.sentence_bounds)
-            out.append(
-                "document_sentence_offsets", sentences_done + np.cumsum(block.document_sentences)
-            )
-            out.append("document_bounds", [(p.start, p.end) for p in block.places])
-            out.append(
-                "document_chrom", [chroms.setdefault(p.chrom, len(chroms)) for p in block.places]
-            )
-            out.append("document_strand", [-1 if p.strand == "-" else 1 for p in block.places])
-            tokens_done += len(block.token_ids)
-            sentences_done += len(block.sentence_tokens)
-        if not sentences_done:
+        for part in parts:
+            out.append_part(part)
+        if not out.sentences_done:
             raise InputError(f"{path}: not written, there is no document to tokenize")
         file.attrs.update(
             {
                 "kind": "dna-bigbird token store",
                 "format_version": FORMAT_VERSION,
                 "assembly": assembly,
-                "chromosomes": json.dumps(list(chroms)),
+                "chromosomes": json.dumps(list(out.chroms)),
                 "vocab_size": tokenizer.vocab_size,
-                "tokenizer_sha256": hashlib.sha256(tokenizer.model_bytes).hexdigest(),
+                "tokenizer_sha256": tokenizer_sha256,
                 "checksum": out.checksum(),
                 **(attributes or {}),
             }

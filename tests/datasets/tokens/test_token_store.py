@@ -13,7 +13,7 @@ import pytest
 
 from dna_bigbird.corpus.documents import Document, DocumentConfig, build_documents
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.datasets import token_store
+from dna_bigbird.datasets import token_parts
 from dna_bigbird.datasets.token_store import TokenStore, write_token_store
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
@@ -61,7 +61,7 @@ def test_no_special_and_no_unknown_token(toy_corpus):
 
 
 def test_equal_bytes_for_any_number_of_workers(toy_corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(token_store, "DOCUMENTS_PER_BLOCK", 16)
+    monkeypatch.setattr(token_parts, "DOCUMENTS_PER_PART", 16)
     written = []
     for workers in (0, 1, 2):
         path = tmp_path / f"{workers}.h5"

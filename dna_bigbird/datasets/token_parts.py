@@ -1,0 +1,255 @@
+"""Tokenized documents in parts: made by many processes, kept on disk until the store is whole.
+
+The parts of `tokens.h5` lie in the folder `.tokens.h5.parts` beside it:
+    key          what they were made from and how; parts of another key are not used
+    000017.npz   the arrays of one part; a part that is there is whole
+    .lock        held by the process that writes the store
+The number of documents in a part is fixed, so the parts do not depend on who makes them.
+"""
+
+import contextlib
+import functools
+import itertools
+import multiprocessing
+import multiprocessing.connection
+import os
+import shutil
+import sys
+import threading
+import zipfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dna_bigbird.corpus.documents import Document
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import kernel_lock, readable_write_error
+from dna_bigbird.genome import Genome
+
+DOCUMENTS_PER_PART = 64
+"""About 4 Mbp and 1 MB; part of no result, but of the key."""
+_TEXTS_PER_CALL = 512
+"""Sentences encoded at a time: their ids pass through lists of Python, 36 bytes a token."""
+
+
+class Part(NamedTuple):
+    """Some documents as tokens (T tokens, S sentences, D documents)."""
+
+    token_ids: np.ndarray
+    """(T,) uint16, in reading order."""
+    sentence_tokens: np.ndarray
+    """(S,) tokens of each sentence."""
+    sentence_bounds: np.ndarray
+    """(S, 2) 0-based half-open on the chromosome, also on '-'."""
+    document_sentences: np.ndarray
+    """(D,) sentences of each document."""
+    document_bounds: np.ndarray
+    """(D, 2)"""
+    document_chrom: np.ndarray
+    """(D,) names."""
+    document_strand: np.ndarray
+    """(D,) 1 or -1."""
+
+
+class StoppedWorkerError(InputError):
+    """A worker died of something that is not the input's fault; its parts are good."""
+
+
+def tokenize_documents(documents: list[Document], genome: Genome, tokenizer: DnaTokenizer) -> Part:
+    """Tokenize documents sentence by sentence, so that no token crosses a sentence's end.
+
+    Raises:
+        InputError: If a document does not fit the genome.
+    """
+    texts: list[str] = []
+    bounds: list[tuple[int, int]] = []
+    for document in documents:
+        chrom_bp = genome.lengths[genome.resolve(document.interval.chrom)]
+        if document.interval.start < 0 or document.interval.end > chrom_bp:
+            raise InputError(
+                f"document {document.interval.chrom}:{document.interval.start}-"
+                f"{document.interval.end} runs past the chromosome, which has {chrom_bp:,} bases "
+                f"in {genome.path.name}. Are the documents from another assembly?"
+            )
+        texts.extend(document.texts(genome))
+        bounds.extend((s.start, s.end) for s in document.sentences())
+    ids, counts = [], []
+    for start in range(0, len(texts), _TEXTS_PER_CALL):
+        some_ids, some_counts = tokenizer.encode_flat(texts[start : start + _TEXTS_PER_CALL])
+        ids.append(some_ids.astype(np.uint16))
+        counts.append(some_counts)
+    places = [document.interval for document in documents]
+    return Part(
+        np.concatenate(ids),
+        np.concatenate(counts),
+        np.array(bounds, dtype=np.int64).reshape(-1, 2),
+        np.array([len(d.sentence_ends) for d in documents], dtype=np.int64),
+        np.array([(p.start, p.end) for p in places], dtype=np.int64).reshape(-1, 2),
+        np.array([p.chrom for p in places]),
+        np.array([-1 if p.strand == "-" else 1 for p in places], dtype=np.int8),
+    )
+
+
+@contextlib.contextmanager
+def parts_folder(output: Path, key: str) -> Iterator[Path]:
+    """Hold the folder for the parts of a store, with no parts but those of the same key in it.
+
+    It is removed when the block succeeds, and also when it fails for bad input or a full disk. It
+    stays if the process is interrupted or a worker was killed, for the next run to go on.
+
+    Args:
+        key: Says what parts are made from; if empty, earlier parts are not used.
+
+    Raises:
+        InputError: If another living process writes the same store, or the folder cannot be made.
+    """
+    folder = output.with_name(f".{output.name}.parts")
+    busy = f"{output}: another process writes this file now; wait for it or stop it"
+    try:
+        with kernel_lock(folder / ".lock", busy):
+            _keep_matching(folder, f"{key} {DOCUMENTS_PER_PART}" if key else "")
+            try:
+                yield folder
+            except (KeyboardInterrupt, SystemExit, StoppedWorkerError):
+                raise
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise readable_write_error(output, error) from error
+
+
+def _keep_matching(folder: Path, key: str) -> None:
+    noted = folder / "key"
+    parts = sorted(folder.glob("*.npz"))
+    for partial in folder.glob("*.partial"):
+        partial.unlink()
+    if key and noted.is_file() and noted.read_text() == key:
+        return
+    for part in parts:
+        part.unlink()
+    if parts:
+        print(
+            f"dna-bigbird: note: {folder}: {len(parts)} parts of another run deleted; they were "
+            "made from another genome, other documents or another tokenizer",
+            file=sys.stderr,
+        )
+    noted.write_text(key)
+
+
+def part_path(folder: Path, number: int) -> Path:
+    """Return where part `number` lies."""
+    return folder / f"{number:06d}.npz"
+
+
+def write_part(path: Path, part: Part) -> None:
+    """Write a part under a name of this process alone, then rename it.
+
+    A worker whose parent was killed may live a moment longer, beside those of the next run.
+    """
+    partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
+    with open(partial, "wb") as stream:
+        np.savez(stream, **part._asdict())
+    partial.replace(path)
+
+
+def read_part(path: Path) -> Part | None:
+    """Read a part; None if it is not there or damaged (its arrays have checksums)."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Part(*(arrays[name] for name in Part._fields))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def iter_parts(
+    folder: Path,
+    documents: Iterable[Document],
+    genome: Genome,
+    tokenizer: DnaTokenizer,
+    workers: int,
+) -> Iterator[Part]:
+    """Yield all parts in order, making those that are not in the folder.
+
+    Only a few documents a worker are held in memory, and one part.
+
+    Args:
+        workers: Processes that tokenize; 0 and 1 mean this one.
+
+    Raises:
+        InputError: As `tokenize_documents`, or if a worker was killed.
+    """
+    remaining = iter(documents)
+    batches = enumerate(iter(lambda: list(itertools.islice(remaining, DOCUMENTS_PER_PART)), []))
+    if workers <= 1:
+        for number, batch in batches:
+            yield _make(part_path(folder, number), batch, genome, tokenizer)
+        return
+    with _pool(workers) as pool:
+
+        def start(number: int, batch: list[Document]) -> Callable[[], Part]:
+            path = part_path(folder, number)
+            finish = functools.partial(_make, path, batch, genome, tokenizer)
+            if path.exists():
+                return finish
+            done = pool.submit(_work, path, batch, genome.path, tokenizer.model_bytes)
+
+            def wait() -> Part:
+                done.result()
+                return finish()
+
+            return wait
+
+        try:
+            pending = deque(itertools.starmap(start, itertools.islice(batches, 2 * workers)))
+            while pending:
+                part = pending.popleft()()
+                pending.extend(itertools.starmap(start, itertools.islice(batches, 1)))
+                yield part
+        except BrokenProcessPool as error:
+            raise StoppedWorkerError(
+                "a tokenizing process was killed, perhaps for want of memory; try --workers 1"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _make(path: Path, documents: list[Document], genome: Genome, tokenizer: DnaTokenizer) -> Part:
+    """Return a part, read if it is there and whole."""
+    part = read_part(path)
+    if part is None:
+        part = tokenize_documents(documents, genome, tokenizer)
+        write_part(path, part)
+    return part
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+
+
+def _start_worker() -> None:
+    threading.Thread(target=_exit_with_parent, daemon=True).start()  # even after SIGKILL
+
+
+def _exit_with_parent() -> None:
+    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
+    os._exit(1)
+
+
+@functools.lru_cache(maxsize=1)
+def _worker_inputs(genome_path: Path, model_bytes: bytes) -> tuple[Genome, DnaTokenizer]:
+    return Genome(genome_path), DnaTokenizer.from_bytes(model_bytes)
+
+
+def _work(path: Path, documents: list[Document], genome_path: Path, model_bytes: bytes) -> None:
+    # Not as arguments of the process: one that dies at once would leave the parent blocked on
+    # a pipe too small for a model.
+    _make(path, documents, *_worker_inputs(genome_path, model_bytes))
