@@ -88,7 +88,8 @@ def test_the_schema_has_the_settings_of_the_code(path, module, name, derived):
         (
             "evaluation",
             "evaluate_lm",
-            {"model", "train", "test", "output", "report", "seed", "threads"},
+            {"model", "train", "test", "output", "report", "seed", "threads"}
+            | {"genome", "repeats", "pieces"},
         ),
     ],
 )

@@ -1,0 +1,172 @@
+"""Models beside each other, from hand-made scores; who is ahead is computed, never claimed."""
+
+import csv
+import json
+
+import matplotlib.pyplot as plt
+import pytest
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.report.comparison import ranking
+from dna_bigbird.report.words import Score
+
+MASKED, CAUSAL = "token_unigram_masked", "token_ngram_causal"
+
+
+def score(name: str, value: float, half: float) -> dict:
+    return {name: value, f"{name}_low": value - half, f"{name}_high": value + half}
+
+
+def bits(value: float, half: float = 0.01) -> dict:
+    return score("bits_per_base_masked", value, half)
+
+
+def write_run(folder, name: str, value: float, *, accuracy=0.2, half=0.01, batch=1, **encoder):
+    """Write the files of one variant; `encoder` as in EncoderConfig."""
+    settings = {
+        "vocab_size": 32000,
+        "hidden_size": 768,
+        "num_layers": 12,
+        "num_heads": 12,
+        "max_tokens": 512,
+        "attention": "bigbird",
+        "window_blocks": 3,
+        "global_blocks": "first_last",
+        "num_random": 3,
+        "block_size": 64,
+    }
+    parts = {"by_chromosome": {"chr8": bits(value) | {"n_bp": 900}}}
+    nothing = dict.fromkeys(bits(0)) | {"n_bp": 0}
+    parts["by_repeat_class"] = {"unmasked": bits(value + 0.1) | {"n_bp": 900}, "unknown": nothing}
+    metrics = bits(value, half) | score("mlm_accuracy", accuracy, 0.01) | parts
+    metrics |= {"n_masked_tokens": 100, "n_masked_bp": 900, "split": "test"}
+    metrics["baselines"] = {
+        MASKED: bits(1.95) | parts,
+        CAUSAL: {"bits_per_base_causal": 1.91, "n_bp": 5000},
+    }
+    config = {
+        "encoder": settings | encoder,
+        "training": {"max_steps": 1_000_000},
+        "examples_per_step": batch,
+        "assembly": "GRCh37",
+        "seed": 0,
+    }
+    history = "step\tsplit\tname\tvalue\n" + "".join(
+        f"{step}\tvalidation\t{key}\t{figure}\n"
+        for step, figure in ((10, 0.1), (20, accuracy))
+        for key in ("mlm_accuracy", "bits_per_base_masked")
+    )
+    for file, text in (
+        ("model/metrics.json", json.dumps(metrics)),
+        ("model/config.json", json.dumps(config)),
+        ("trained/history.tsv", history),
+    ):
+        (folder / name / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name / file).write_text(text)
+    return str(folder / name)
+
+
+def compare(tmp_path, table: str, runs: list[str]):
+    """Return the rows of table.tsv, the notes and the readable table."""
+    output = tmp_path / table
+    main(["compare-lm", "--runs", json.dumps(runs), "--table", table, "--output", str(output)])
+    with open(output / "table.tsv", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    written = json.loads((output / "table.json").read_text())
+    assert [list(row) for row in written["rows"]] == [list(row) for row in rows]
+    return rows, written["notes"], (output / "table.md").read_text()
+
+
+def test_table5_has_baselines_models_and_the_papers_figures(tmp_path):
+    runs = [
+        write_run(tmp_path, "full_512", 1.9, attention="full", batch=8),
+        write_run(tmp_path, "bigbird_4096", 1.7, max_tokens=4096, vocab_size=2048),
+    ]
+    rows, notes, text = compare(tmp_path, "table5", runs)
+    short = [(r["predictor"], r["seen"], r["bits_per_base"], r["paper"]) for r in rows]
+    assert short == [
+        ("token unigram", "masked", "1.95", ""),
+        ("token n-gram", "causal", "1.91", "1.57"),
+        ("full_512", "masked", "1.9", "1.23"),
+        ("bigbird_4096", "masked", "1.7", "1.12"),
+    ]
+    assert [r["n_bp"] for r in rows] == ["900", "5000", "900", "900"]
+    assert rows[3]["differs"] == "vocabulary 2,048 for 32,000"
+    assert notes[0] == (
+        "bigbird_4096 is ahead of full_512: bits per base 1.700 against 1.900, and their 95 % "
+        "intervals do not overlap."
+    )
+    assert "| full_512 | masked | 1.900 [1.890, 1.910] | 900 | 1.23 |" in text
+    with open(tmp_path / "table5/parts.tsv", newline="") as stream:
+        parts = list(csv.DictReader(stream, delimiter="\t"))
+    assert {(p["way"], p["part"]) for p in parts} == {
+        ("by_chromosome", "chr8"),
+        ("by_repeat_class", "unmasked"),
+    }
+    assert len(parts) == 2 * 2 * 2  # runs x (model, baseline) x parts that have a base
+    assert plt.imread(tmp_path / "table5/figure.png").size
+
+
+def test_figure8_takes_the_last_validation_and_tells_unequal_training(tmp_path):
+    runs = [
+        write_run(tmp_path, "a512", 1.9, accuracy=0.21, batch=8),
+        write_run(tmp_path, "b1024", 1.895, accuracy=0.22, max_tokens=1024, batch=2),
+    ]
+    rows, notes, _ = compare(tmp_path, "figure8", runs)
+    assert [r["validation_mlm_accuracy"] for r in rows] == ["0.21", "0.22"]
+    assert [(r["tokens_per_step"], r["paper_mlm_percent"]) for r in rows] == [
+        ("4096", "22"),
+        ("2048", "24"),
+    ]
+    assert notes[1].startswith("b1024 and a512 are not told apart: bits per base 1.895 against")
+    assert notes[-1] == "Not equal for all: tokens a step (a512 4096, b1024 2048)."
+
+
+def test_table1_names_the_building_blocks_and_counts_what_is_read(tmp_path):
+    """8 blocks of 64: 22 of 64 pairs lie within one of the diagonal; 3 random ones are 3/8."""
+    shapes = {
+        "r": {"window_blocks": 0, "global_blocks": "none"},
+        "w": {"num_random": 0, "global_blocks": "none"},
+        "g": {},
+        "full": {"attention": "full"},
+    }
+    runs = [write_run(tmp_path, name, 1.9, **shape) for name, shape in shapes.items()]
+    rows, notes, _ = compare(tmp_path, "table1", runs)
+    assert [(r["building_blocks"], r["paper_mlm_percent"]) for r in rows] == [
+        ("random", "60.1"),
+        ("window", "58.3"),
+        ("random + window + global", ""),
+        ("full attention", "64.2"),
+    ]
+    shares = [float(r["key_blocks_read"]) for r in rows]
+    assert shares[0] == pytest.approx(3 / 8, abs=1e-4)
+    assert shares[1] == pytest.approx(22 / 64, abs=1e-4)
+    assert shares[1] < shares[2] < shares[3] == 1
+    assert sum("are equal" in note for note in notes) == 6
+
+
+def test_overlapping_intervals_decide_nothing():
+    near = [("a", Score(0.21, 0.20, 0.22)), ("b", Score(0.23, 0.215, 0.24))]
+    [said] = ranking(near, "accuracy", higher_is_better=True)
+    assert said.startswith("b and a are not told apart: accuracy 0.230 against 0.210")
+    far = [("a", Score(0.21, 0.20, 0.22)), ("c", Score(0.3, 0.29, 0.31)), ("n", Score(None))]
+    assert ranking(far, "accuracy", higher_is_better=True)[0].startswith("c is ahead of a:")
+    assert ranking(far[:1], "accuracy", higher_is_better=True) == []
+
+
+def refused(line: list[str], capsys) -> str:
+    with pytest.raises(SystemExit, match="2"):
+        main(line)
+    return capsys.readouterr().err
+
+
+def test_what_is_not_a_scored_variant_is_refused(tmp_path, capsys):
+    line = ["compare-lm", "--table", "table5", "--output", str(tmp_path / "never"), "--runs"]
+    assert "expected the folder of at least one" in refused([*line, "[]"], capsys)
+    error = refused([*line, json.dumps([str(tmp_path / "no")])], capsys)
+    assert "config.json: no such file; the rule evaluate_lm_variant makes it" in error
+    run = write_run(tmp_path, "early", 1.9)
+    (tmp_path / "early/model/metrics.json").write_text('{"split": "validation"}')
+    error = refused([*line, json.dumps([run])], capsys)
+    assert "scores of the split 'validation'; expected bits per base on the test split" in error
+    assert not (tmp_path / "never").exists()

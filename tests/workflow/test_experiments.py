@@ -1,0 +1,171 @@
+"""The paper's comparisons as targets: planned from the config, never part of `all`."""
+
+import json
+import shlex
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from dna_bigbird.cli.main import _underscored, build_parser
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+TWO = {
+    "variants": {
+        "short": {
+            "model": {"attention": "full", "max_tokens": 64},
+            "pretraining": {"batch_size": 12, "max_steps": 6},
+            "evaluation": {"examples": 12},
+        },
+        "long": {},
+    },
+    "table5": ["short", "long"],
+    "figure8": ["long"],
+}
+TINY = {
+    "documents": {"passes": 1, "min_sentences": 5, "max_sentences": 10},
+    "tokenizer": {"vocab_size": 128},
+    "model": {
+        "hidden_size": 16,
+        "num_layers": 1,
+        "num_heads": 2,
+        "ffn_size": 16,
+        "max_tokens": 128,
+        "block_size": 16,
+        "num_random": 1,
+    },
+    "pretraining": {
+        "max_steps": 4,
+        "batch_size": 6,
+        "validate_every": 2,
+        "validation_examples": 6,
+        "precision": "32-true",
+    },
+    "evaluation": {"examples": 6},
+}
+
+
+def plan(workflow, *targets: str, **changes) -> str:
+    config = workflow.config(name="exp", experiments=TWO, **changes)
+    return workflow.snakemake("-n", *targets, "--configfile", config)
+
+
+def test_variants_change_what_they_name_and_nothing_else(workflow):
+    output = plan(workflow, "experiments")
+    jobs = workflow.jobs_of(output)
+    assert {name: jobs[name] for name in ("pretrain_variant", "evaluate_lm_variant")} == {
+        "pretrain_variant": 2,
+        "evaluate_lm_variant": 2,
+    }
+    assert jobs["compare_lm"] == 2
+    assert not {"pretrain", "report", "finetune"} & set(jobs)
+    trained = {
+        c.split("experiments/runs/")[1].split("/")[0]: c
+        for c in workflow.commands_of(output.replace(" >> logs", " > logs"))
+        if c.startswith("pretrain")
+    }
+    for changed in ("--model.max_tokens 64", "--model.attention full", "--training.max_steps 6"):
+        assert changed in trained["short"]
+        assert changed not in trained["long"]
+    for kept in ("--model.hidden_size 128", "--training.learning_rate 0.001"):
+        assert kept in trained["short"]
+        assert kept in trained["long"]
+
+
+def test_a_target_makes_only_its_variants(workflow):
+    assert workflow.jobs_of(plan(workflow, "figure8"))["pretrain_variant"] == 1
+    assert "pretrain_variant" not in workflow.jobs_of(plan(workflow, "all"))
+
+
+def test_a_table_that_the_config_has_not(workflow):
+    config = workflow.config(name="exp", experiments=TWO)
+    output = workflow.snakemake("-n", "table1", "--configfile", config, check=False)
+    assert "config: no list `table1` in the section `experiments`" in output
+
+
+def test_an_unknown_variant_is_named(workflow):
+    config = workflow.config(name="exp", experiments=TWO | {"table1": ["shrt"]})
+    output = workflow.snakemake("-n", "--configfile", config, check=False)
+    assert "experiments, table1: 'shrt' is not among the variants (short, long)" in output
+
+
+def test_repeats_of_the_config_reach_the_scores(workflow):
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    (workflow.folder / "r.bed").write_text("chr1\t1\t2\tLINE\n")
+    inputs = {"genome": ["./g.fa"], "repeats": "./r.bed"}
+    output = plan(
+        workflow, "table5", inputs=inputs, promoter=None, chromatin=None, predictions=None
+    )
+    scored = [c for c in workflow.commands_of(output) if c.startswith("evaluate-lm")]
+    assert len(scored) == 2
+    assert all("--repeats ./r.bed --pieces false" in command for command in scored)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"table2": ["a"]}, "'table2' was unexpected"),
+        ({"variants": {"a b": {}}}, "'a b' does not match any of the regexes"),
+        ({"variants": {"a": {"model": {"depth": 3}}}}, "'depth' was unexpected"),
+        ({"variants": {"a": {"masking": {}}}}, "'masking' was unexpected"),
+        ({"table5": []}, "[] should be non-empty"),
+    ],
+)
+def test_a_bad_setting_is_named(change, named):
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    config["experiments"] = TWO
+    assert not list(validator.iter_errors(config))
+    config["experiments"] = TWO | change
+    messages = [error.message for error in validator.iter_errors(config)]
+    assert any(named in message for message in messages), messages
+
+
+@pytest.mark.parametrize("name", ["config/grch37.yaml", "tests/real/pretraining.yaml"])
+def test_variants_of_our_configs_read_as_many_tokens_a_step(name):
+    """And no setting of theirs contradicts another one."""
+    from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.tasks.config import TrainConfig
+
+    config = yaml.safe_load((ROOT / name).read_text())
+    jsonschema.Draft202012Validator(SCHEMA).validate(config)
+    tokens = set()
+    for variant in config["experiments"]["variants"].values():
+        model = EncoderConfig(**(config["model"] | variant.get("model", {})))
+        training = TrainConfig(**(config["pretraining"] | variant.get("pretraining", {})))
+        tokens.add(
+            model.max_tokens * training.batch_size * training.accumulate * training.processes
+        )
+    assert len(tokens) == 1
+
+
+@pytest.mark.parametrize("name", ["config/grch37.yaml", "tests/real/pretraining.yaml"])
+def test_every_command_is_understood(workflow, name):
+    text = (ROOT / name).read_text().replace("../shared/", "./")
+    for path in yaml.safe_load(text)["inputs"]["genome"]:
+        (workflow.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (workflow.folder / path).touch()
+    (workflow.folder / "mine.yaml").write_text(text)
+    output = workflow.snakemake("-n", "experiments", "--configfile", "mine.yaml")
+    commands = workflow.commands_of(output.replace(" >> logs", " > logs"))
+    assert {"pretrain", "evaluate-lm", "compare-lm"} <= {c.split()[0] for c in commands}
+    for command in commands:
+        first, *words = shlex.split(command.removeprefix("keep_log "))
+        parser, _ = build_parser(first)
+        parser.instantiate(parser.parse_args([_underscored(word) for word in words]))
+
+
+@pytest.mark.slow
+def test_the_tables_are_made(workflow):
+    config = workflow.config(
+        name="exp", promoter=None, chromatin=None, predictions=None, experiments=TWO, **TINY
+    )
+    workflow.snakemake("--cores", "2", "table5", "figure8", "--configfile", config)
+    folder = workflow.folder / "results/exp/experiments"
+    for table in ("table5", "figure8"):
+        assert {p.name for p in (folder / table).iterdir()} >= {"table.tsv", "figure.png"}
+    rows = json.loads((folder / "table5/table.json").read_text())["rows"]
+    assert [row["predictor"] for row in rows][-2:] == ["short", "long"]
+    assert {row["seen"] for row in rows} == {"masked", "causal"}
