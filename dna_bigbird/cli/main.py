@@ -30,7 +30,7 @@ COMMANDS = {
     "finetune": "fine-tune a pretrained model on a labelled set",
     "evaluate": "score a fine-tuned model on the held-out rows beside its baselines",
     "predict": "probabilities for every window of a FASTA file",
-    "info": "describe a model bundle",
+    "info": "describe a model bundle or a token store",
     "plot-attention": "draw which blocks attend to which, as text or as a picture",
     "convert": "read and write models of the Hugging Face library; lengthen a model's context",
     "report": "write the HTML report of a workflow run",

@@ -197,6 +197,11 @@ class TokenStore:
         """Number of documents."""
         return len(self._bounds)
 
+    @property
+    def num_bp(self) -> int:
+        """Base pairs of all documents, those of every pass counted."""
+        return int((self._bounds[:, 1] - self._bounds[:, 0]).sum())
+
     def num_sentences(self, document: int) -> int:
         """Number of sentences of a document."""
         offsets = self.document_sentence_offsets

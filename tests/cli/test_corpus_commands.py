@@ -1,7 +1,9 @@
 """documents, train-tokenizer and tokenize, as the workflow calls them."""
 
 import json
+import shutil
 
+import h5py
 import numpy as np
 import pytest
 
@@ -61,6 +63,34 @@ def test_two_runs_give_equal_bytes_and_silence(folder, capfd):
     assert str(folder).encode() not in (folder / "a" / "d.h5").read_bytes()
     captured = capfd.readouterr()
     assert captured.out == captured.err == ""
+
+
+def test_info_describes_and_verifies_a_token_store(folder, capsys):
+    make("a")
+    capsys.readouterr()
+    run("info a/d.h5 --verify")
+    shown = json.loads(capsys.readouterr().out)
+    store, documents = TokenStore(folder / "a" / "d.h5"), read_documents(folder / "a" / "d.bed.gz")
+    assert shown["documents"] == len(documents)
+    assert shown["sentences"] == sum(len(d.sentence_ends) for d in documents)
+    assert shown["bp"] == sum(d.interval.length for d in documents)
+    assert shown["tokens"] == len(store.tokens(0, 10**9))
+    assert shown["bp_per_token"] == pytest.approx(shown["bp"] / shown["tokens"], abs=1e-6)
+    assert shown["checksum_verified"] is True
+    assert shown["attributes"]["vocab_size"] == 200
+    run("info a/d.h5")
+    assert json.loads(capsys.readouterr().out)["checksum_verified"] is False
+    shutil.copy(folder / "a" / "d.h5", folder / "changed.h5")
+    with h5py.File(folder / "changed.h5", "r+") as file:
+        file["sentence_bounds"][3] += 1
+    for line, message in (
+        ("info changed.h5 --verify", "do not match their checksum"),
+        ("info a/d.bed.gz", "cannot read it as a token store"),
+        ("info a --verify", "--verify is for a token store"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            run(line)
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
