@@ -21,6 +21,7 @@ from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.divergence import StopAtNan
 from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.objective import Objective
+from dna_bigbird.tasks.peers import end_with_the_first, readable_loss
 from dna_bigbird.tasks.preemption import Preemption
 from dna_bigbird.tasks.run_folder import (
     best_path,
@@ -102,9 +103,10 @@ def fit(
 
     Raises:
         InputError: If the loss stops being a number, another process trains in the folder, or the
-            processes end with different weights.
+            processes end with different weights, or another process of the run has ended.
     """
     is_writer = rank_zero_only.rank in (None, 0)
+    end_with_the_first(is_writer)
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
     history = History(checkpoints / "history.tsv", config.log_every)
     keeper = Checkpoints(
@@ -126,7 +128,7 @@ def fit(
             table = GrowingTable(checkpoints / "speed.tsv", HEADER)
             ours.append(Speed(table, waits, log_every=config.log_every, show=history.show))
         trainer = build_trainer(config, checkpoints, [*callbacks, *ours], waits)
-        with float32_matmul(config.float32_matmul):
+        with float32_matmul(config.float32_matmul), readable_loss(config.processes):
             trainer.fit(task, datamodule=data, ckpt_path=resume_from)
         check_agreement(trainer, task)
         trainer.strategy.barrier()

@@ -12,6 +12,7 @@ A run continues only what the very same settings began. Checkpoints are read wit
 import contextlib
 import fcntl
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -26,6 +27,20 @@ from dna_bigbird.files import atomic_path
 SETTINGS = "settings.json"
 KEPT = 2
 WAIT_S = 600
+
+_held: set[int] = set()
+"""Descriptors of the locks of this process."""
+
+
+def _let_go_in_child() -> None:
+    """Close the locks that a fork copied: a data worker that outlives a killed run must not hold it."""
+    for descriptor in _held:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 def step_path(folder: Path, step: int) -> Path:
@@ -64,7 +79,11 @@ def locked(folder: Path) -> Iterator[None]:
             ) from None
         except OSError:  # a file system without locks
             pass
-        yield
+        _held.add(stream.fileno())
+        try:
+            yield
+        finally:
+            _held.discard(stream.fileno())
 
 
 def open_run(folder: Path, settings: dict, is_writer: bool = True) -> Path | None:

@@ -2,9 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.inference import load_bundle
-from dna_bigbird.tasks.run_folder import list_checkpoints, read_checkpoint
 
 MOTIF = "GCGCCGTATAAAAGGGGCGCAGCC"
 MODEL = (
@@ -338,65 +334,3 @@ def test_bundles_and_sets_that_do_not_belong_together_are_refused(project, capsy
         capsys,
     )
     assert "small_kmer.h5: scores of another labelled set than set.h5" in message
-
-
-def start(line: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "dna_bigbird", *line.split()],
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
-
-
-def ends_within(process: subprocess.Popen, seconds: float) -> bool:
-    try:
-        process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-@pytest.mark.slow
-def test_killed_at_any_moment_it_ends_the_same(project):
-    """SIGKILL at 20 moments of one run, most of them while a checkpoint is written."""
-    rng = np.random.default_rng(0)
-    line = PRETRAIN.replace("max_steps 20", "max_steps 400").replace("every 10", "every 40")
-    line += " --training.checkpoint_every_steps 1"
-    killed = 0
-    for _ in range(20):
-        process = start(f"{line} --output killed --checkpoints ck/killed")
-        before = set((project / "ck/killed").glob("step_*"))
-        while not ends_within(process, 0.02):
-            if set((project / "ck/killed").glob("step_*")) - before:
-                break  # it trains now
-        if not ends_within(process, float(rng.uniform(0, 0.3))):
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            killed += 1
-    assert killed > 10
-    assert start(f"{line} --output killed --checkpoints ck/killed").wait() == 0
-    run(f"{line} --output undisturbed --checkpoints ck/undisturbed")
-    assert bytes_of(project / "killed") == bytes_of(project / "undisturbed")
-    steps = [
-        read_checkpoint(list_checkpoints(project / f"ck/{n}", "step")[-1])
-        for n in ("killed", "undisturbed")
-    ]
-    moments = [s["optimizer_states"][0]["state"] for s in steps]
-    for i, state in moments[0].items():
-        assert all(value.equal(moments[1][i][key]) for key, value in state.items())
-
-
-@pytest.mark.slow
-def test_two_processes_compute_what_one_does(project):
-    """Two micro-batches a step: by one process in turn, or by two at once; also after a kill."""
-    common = PRETRAIN.replace("max_steps 20", "max_steps 60")
-    one = f"{common} --training.accumulate 2 --output one --checkpoints ck/one"
-    two = f"{common} --training.devices 2 --output two --checkpoints ck/two"
-    run(one)
-    assert start(two).wait() == 0
-    assert start(two.replace("two", "again")).wait() == 0
-    assert bytes_of(project / "two") == bytes_of(project / "again")
-    weights = [load_bundle(project / name).model.state_dict() for name in ("one", "two")]
-    for name, value in weights[0].items():
-        assert np.allclose(value, weights[1][name], atol=1e-4), name

@@ -1,0 +1,287 @@
+"""The real command, killed at drawn moments and started again: bitwise the undisturbed run."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.cli.watchdog import descendants, start_time_of
+from dna_bigbird.inference import load_bundle
+from dna_bigbird.tasks.run_folder import list_checkpoints, read_checkpoint
+
+pytestmark = pytest.mark.slow
+STEPS = 400
+PRETRAIN = (
+    "pretrain --train train.h5 --validation validation.h5 --tokenizer bpe.model --seed 1 "
+    "--model.hidden_size 16 --model.num_layers 2 --model.num_heads 2 --model.ffn_size 32 "
+    "--model.max_tokens 96 --model.block_size 8 --model.num_random 1 "
+    "--training.batch_size 8 --training.learning_rate 0.003 --training.warmup_steps 3 "
+    "--training.log_every 5 --training.precision 32-true --threads 1 "
+    "--training.validate_every 40 --training.validation_examples 12 "
+)
+SAVING = "--training.checkpoint_every_steps 4 --training.checkpoint_every_minutes 0.004 "
+AGAIN = f"{PRETRAIN} --training.max_steps {STEPS} {SAVING} "
+HANG_S = 120
+"""A guard against waiting for ever; nothing is measured by it."""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A folder with token stores of a random genome."""
+    folder = tmp_path_factory.mktemp("corpus")
+    letters = np.random.default_rng(0).choice(list("ACGT"), 50_000)
+    (folder / "toy.fa").write_text(f">chr1\n{''.join(letters)}\n")
+    sizes = (
+        "--documents.passes 2 --documents.min_sentences 4 --documents.max_sentences 8 "
+        "--documents.min_sentence_bp 80 --documents.max_sentence_bp 160 "
+        "--documents.max_start_bp 500 --genome toy.fa --seed 1"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for split, region in {"train": "1-40000", "validation": "40001-50000"}.items():
+            main(f"documents --regions [chr1:{region}] --output {split}.bed.gz {sizes}".split())
+            if split == "train":
+                main(
+                    [
+                        "train-tokenizer",
+                        "--genome",
+                        "toy.fa",
+                        "--documents",
+                        "train.bed.gz",
+                        "--output",
+                        "bpe.model",
+                        "--metrics",
+                        "bpe.json",
+                        "--seed",
+                        "1",
+                        "--tokenizer.vocab_size",
+                        "128",
+                    ]
+                )
+            main(
+                f"tokenize --genome toy.fa --documents {split}.bed.gz --tokenizer bpe.model "
+                f"--output {split}.h5 --assembly demo-toy".split()
+            )
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def in_corpus(corpus, monkeypatch):
+    monkeypatch.chdir(corpus)
+
+
+def command(line: str, output: str, checkpoints: str) -> list[str]:
+    given = [*line.split(), "--output", output, "--checkpoints", checkpoints]
+    return [sys.executable, "-m", "dna_bigbird", *given]
+
+
+def start(line: str, name: str) -> subprocess.Popen:
+    """Start a pretraining of its own process group that writes to NAME and ck/NAME."""
+    with open(f"{name}.log", "ab") as log:
+        return subprocess.Popen(
+            command(line, name, f"ck/{name}"),
+            stderr=log,
+            stdout=log,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
+
+
+def finish(line: str, name: str) -> None:
+    assert start(line, name).wait(timeout=10 * HANG_S) == 0, Path(f"{name}.log").read_text()
+
+
+def wait_until(condition, process: subprocess.Popen) -> None:
+    """Wait for a condition, as long as the process lives."""
+    until = time.monotonic() + HANG_S
+    while process.poll() is None and not condition():
+        assert time.monotonic() < until, "the run hangs"
+        time.sleep(0.003)
+
+
+def newest_step(name: str) -> int:
+    paths = list_checkpoints(Path("ck") / name, "step")
+    return int(paths[-1].stem.removeprefix("step_")) if paths else 0
+
+
+def assert_equal(found, expected, where=""):
+    """Same plain values and same bits in all tensors."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys(), where
+        for key, value in expected.items():
+            assert_equal(found[key], value, f"{where}.{key}")
+    elif isinstance(expected, list | tuple):
+        assert len(found) == len(expected), where
+        for i, value in enumerate(expected):
+            assert_equal(found[i], value, f"{where}[{i}]")
+    elif isinstance(expected, torch.Tensor):
+        assert torch.equal(found, expected), where
+    else:
+        assert found == expected, where
+
+
+def assert_same_run(name: str, undisturbed: str) -> None:
+    """Same bundle; same weights, optimizer, schedule and history after the last step."""
+    files = [
+        {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        for folder in (name, undisturbed)
+    ]
+    assert files[0] == files[1]
+    histories = [
+        (Path("ck") / folder / "history.tsv").read_bytes() for folder in (name, undisturbed)
+    ]
+    assert histories[0] == histories[1] == files[1]["history.tsv"]
+    states = [
+        read_checkpoint(list_checkpoints(Path("ck") / folder, "step")[-1])
+        for folder in (name, undisturbed)
+    ]
+    for part in ("state_dict", "optimizer_states", "lr_schedulers", "callbacks", "global_step"):
+        assert_equal(states[0][part], states[1][part], part)
+    sums = [
+        re.findall("sha256 [0-9a-f]{64}", Path(f"{n}.log").read_text()) for n in (name, undisturbed)
+    ]
+    assert sums[0][-1:] == sums[1] != []
+
+
+def kill_points(seed: int, count: int) -> list[tuple[int, float]]:
+    """Draw (step to wait for, seconds more); with 0 for the step, seconds after the start."""
+    rng = np.random.default_rng(seed)
+    points = [(int(s), float(rng.uniform(0, 0.05))) for s in rng.integers(1, STEPS - 8, count - 4)]
+    points.sort()
+    for _ in range(4):  # between the others, while the run begins or continues
+        points.insert(int(rng.integers(len(points))), (0, float(rng.uniform(0, 6))))
+    print(f"kill points of seed {seed}: {points}")
+    return points
+
+
+def wait_for_point(process: subprocess.Popen, name: str, step: int, delay_s: float) -> None:
+    if step:
+        begun = newest_step(name)
+        wait_until(lambda: newest_step(name) >= max(step, begun + 1), process)
+    with_delay = time.monotonic() + delay_s
+    wait_until(lambda: time.monotonic() >= with_delay, process)
+
+
+def test_one_process_killed_at_any_moment(corpus):
+    """24 times SIGKILL, each time with another number of data workers."""
+    finish(f"{AGAIN} --training.workers 0", "whole")
+    killed = 0
+    for number, (step, delay_s) in enumerate(kill_points(1, 24)):
+        process = start(f"{AGAIN} --training.workers {number % 3}", "killed")
+        wait_for_point(process, "killed", step, delay_s)
+        killed += process.poll() is None
+        process.kill()
+        process.wait()
+    assert killed >= 20
+    finish(AGAIN, "killed")
+    assert_same_run("killed", "whole")
+
+
+def test_two_processes_killed_at_any_moment(corpus):
+    """22 times one of two, or both: the other one ends by itself, no worker stays behind."""
+    two = f"{AGAIN} --training.devices 2 --training.workers 1"
+    finish(two, "whole_of_two")
+    rng = np.random.default_rng(7)
+    killed = 0
+    for step, delay_s in kill_points(2, 22):
+        first = start(two, "killed_of_two")
+        wait_for_point(first, "killed_of_two", step, delay_s)
+        family = {pid: start_time_of(pid) for pid in [first.pid, *descendants(first.pid)]}
+        ranks = [pid for pid in family if b"--checkpoints" in _command_of(pid)]
+        second = next((pid for pid in ranks if _is_second(pid)), first.pid)
+        victim = rng.choice(["first", "second", "both"])
+        killed += first.poll() is None
+        if victim == "both":
+            os.killpg(first.pid, signal.SIGKILL)
+        elif first.poll() is None:
+            os.kill(first.pid if victim == "first" else second, signal.SIGKILL)
+        first.wait(timeout=HANG_S)
+        until = time.monotonic() + HANG_S
+        while alive := [p for p, s in family.items() if s and start_time_of(p) == s]:
+            assert time.monotonic() < until, f"{victim} killed, {alive} stay behind"
+            time.sleep(0.05)
+    assert killed >= 20
+    finish(two, "killed_of_two")
+    assert_same_run("killed_of_two", "whole_of_two")
+    assert "weights are the same on all 2 processes" in Path("killed_of_two.log").read_text()
+
+
+def _command_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _is_second(pid: int) -> bool:
+    try:
+        return b"LOCAL_RANK=1\0" in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+def test_two_processes_compute_what_one_does(corpus):
+    """Two micro-batches a step: by one process in turn, or by two at once."""
+    few = f"{PRETRAIN} --training.max_steps 80"
+    finish(f"{few} --training.accumulate 2", "one")
+    finish(f"{few} --training.devices 2", "two")
+    weights = [load_bundle(Path(name)).model.state_dict() for name in ("one", "two")]
+    for name, value in weights[0].items():
+        assert np.allclose(value, weights[1][name], atol=1e-4), name
+
+
+def test_signals_outside_slurm_change_nothing(corpus):
+    """SIGUSR1 at 12 drawn moments, also while the run is being prepared: it saves and goes on."""
+    line = f"{PRETRAIN} --training.max_steps {STEPS}"
+    finish(line, "quiet")
+    process = start(line, "signalled")
+    wait_until(lambda: _handles_sigusr1(process.pid), process)
+    rng = np.random.default_rng(3)
+    waits_s = [0.0, *rng.uniform(0.0, 2.0, 3), *rng.uniform(0.0, 0.8, 8)]
+    for wait_s in waits_s:
+        until = time.monotonic() + wait_s
+        wait_until(lambda until=until: time.monotonic() >= until, process)
+        if process.poll() is None:
+            process.send_signal(signal.SIGUSR1)
+    assert process.wait(timeout=10 * HANG_S) == 0
+    assert "signal SIGUSR1: saved after step" in Path("signalled.log").read_text()
+    assert_same_run("signalled", "quiet")
+
+
+def _handles_sigusr1(pid: int) -> bool:
+    caught = re.search(r"SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{pid}/status").read_text())
+    return bool(caught) and bool(int(caught[1], 16) >> (signal.SIGUSR1 - 1) & 1)
+
+
+def test_a_folder_in_use_is_refused_until_its_owner_is_gone(corpus):
+    """Its data workers live for seconds after it; they do not hold the folder."""
+    endless = f"{PRETRAIN} --training.max_steps 40000 --training.workers 2"
+    first = start(endless, "owner")
+    wait_until(lambda: newest_step("owner") > 0, first)
+    refused = subprocess.run(
+        command(endless, "other", "ck/owner"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode == 2
+    lines = refused.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert "error: ck/owner: another process trains in this folder now; wait for it" in lines[0]
+    reached = newest_step("owner")
+    first.kill()
+    first.wait()
+    second = start(endless, "owner")
+    wait_until(lambda: newest_step("owner") > reached, second)
+    assert second.poll() is None, Path("owner.log").read_text()
+    second.kill()
+    second.wait()
+    assert "continuing after step" in Path("owner.log").read_text()
