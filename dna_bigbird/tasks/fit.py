@@ -45,7 +45,12 @@ FREE_SETTINGS = (
     "accumulate",
 )
 
+# Otherwise DDP packs the gradients anew after the first step of each start, and with more than two
+# processes their sums would be rounded differently from there: no exact restart.
+DDP = "ddp_find_unused_parameters_true"
+
 SILENCED = (
+    ".*find_unused_parameters=True was specified.*",
     ".*does not have many workers.*",
     ".*dataloader is not resumable.*",  # the stream starts at the trainer's step
     ".*Checkpoint directory .* exists and is not empty.*",
@@ -196,7 +201,7 @@ def build_trainer(
         precision=config.precision,
         devices=config.devices,
         num_nodes=config.nodes,
-        strategy="ddp" if config.processes > 1 else "auto",
+        strategy=DDP if config.processes > 1 else "auto",
         plugins=[AtomicCheckpointIO(), *cluster_plugins(config)],
         use_distributed_sampler=False,
         deterministic="warn",
