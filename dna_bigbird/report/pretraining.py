@@ -3,7 +3,7 @@
 from dna_bigbird.report.figures import history_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
-from dna_bigbird.report.markup import Html, is_number, join, not_run, paragraph, table
+from dna_bigbird.report.markup import Html, is_number, join, not_run, paragraph, shown, table
 from dna_bigbird.report.parts import chosen_step, interval_of, share
 from dna_bigbird.report.results import ModelResult, Results
 from dna_bigbird.report.words import (
@@ -11,6 +11,7 @@ from dna_bigbird.report.words import (
     baseline_title,
     bits_of,
     score_of,
+    strongest_masked,
 )
 
 
@@ -31,6 +32,7 @@ def pretraining(results: Results, gallery: Gallery) -> Html:
             ),
             _figures(result, gallery),
             _scores(results),
+            _parts(results.pretrained.metrics),
         ]
     )
 
@@ -107,4 +109,34 @@ def _scores(results: Results) -> Html:
         rows,
         caption="Bits per base on the test split. Compare masked with masked, causal with causal",
         numeric=[2],
+    )
+
+
+def _parts(metrics: dict) -> Html:
+    """Return bits per base by chromosome and repeat class; nothing if there is but one part each."""
+    best, _ = strongest_masked(metrics)
+    rows: list[tuple] = []
+    for way, title in (("by_chromosome", "chromosome"), ("by_repeat_class", "repeat class")):
+        found = {name: part for name, part in metrics.get(way, {}).items() if part["n_bp"]}
+        if len(found) < 2:
+            continue
+        rows.append((title,))
+        baseline = metrics.get("baselines", {}).get(best, {}).get(way, {})
+        rows += [
+            (
+                name.replace("_", " "),
+                interval_of(score_of(part, MASKED_BITS)),
+                interval_of(score_of(baseline.get(name, {}), MASKED_BITS)),
+                shown(part["n_bp"]),
+            )
+            for name, part in found.items()
+        ]
+    if not rows:
+        return Html("")
+    return table(
+        ["part", "BigBird [95\u00a0%]", f"{baseline_title(best)} [95\u00a0%]", "masked bp"],
+        rows,
+        caption="Bits per base by part of the test split; a token in two parts is shared by its bases",
+        numeric=[1, 2, 3],
+        groups=True,
     )

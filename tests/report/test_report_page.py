@@ -9,6 +9,8 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.report.markup import shown
 from dna_bigbird.report.page import build_report
 
+STRONGEST = "token_bigram_informed_masked"
+
 
 def report_of(folder, results=None):
     return build_report(
@@ -119,6 +121,24 @@ def test_pretraining_names_every_kind_of_baseline(run, read_page):
         "bigram (masked), on the same positions against the model's 1.921" in words
     )
     assert "The best causal baseline, the base n-gram (causal), needs 1.918" in words
+
+
+def test_parts_of_the_genome_that_have_bases_are_told_apart(tmp_path, write_example, read_page):
+    results = write_example(tmp_path)
+    path = results / "models/pretrained/metrics.json"
+    metrics = json.loads(path.read_text())
+    nothing = {"bits_per_base_masked": None, "n_bp": 0}
+    for table, bits in ((metrics, 1.811), (metrics["baselines"][STRONGEST], 1.877)):
+        one = {"bits_per_base_masked": bits, "n_bp": 74_000}
+        table["by_chromosome"] = {"chr8": one}
+        table["by_repeat_class"] = {"unmasked": one, "soft_masked": one, "unknown": nothing}
+    path.write_text(json.dumps(metrics))
+    text = " ".join(read_page(report_of(tmp_path)[0]).text)
+    start = text.index("Bits per base by part")
+    found = " ".join(text[start : start + 400].split())
+    assert "soft masked 1.811 1.877 74,000" in found
+    assert "chr8" not in found
+    assert "unknown" not in found
 
 
 def test_a_label_without_positives_is_not_defined(run, read_page):
