@@ -46,11 +46,11 @@ FREE_SETTINGS = (
 )
 
 # Otherwise DDP packs the gradients anew after the first step of each start, and with more than two
-# processes their sums would be rounded differently from there: no exact restart.
+# processes their sums would be rounded differently from there: no exact restart. (That torch finds
+# nothing unused, and says so at each start, is meant.)
 DDP = "ddp_find_unused_parameters_true"
 
 SILENCED = (
-    ".*find_unused_parameters=True was specified.*",
     ".*does not have many workers.*",
     ".*dataloader is not resumable.*",  # the stream starts at the trainer's step
     ".*Checkpoint directory .* exists and is not empty.*",
