@@ -12,8 +12,8 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.interval import parse_region
 
-SCAN_BP = 4_000_000
-"""Bases held in memory at a time while looking for gaps."""
+SCAN_BP = 1 << 16
+"""Bases held in memory at a time while looking for gaps; few enough for a processor's cache."""
 
 
 def read_region(text: str | int, genome: Genome) -> Interval:
@@ -136,25 +136,27 @@ def contiguous_stretches(genome: Genome, interval: Interval, max_n_run_bp: int) 
 
 def _runs_of_n(genome: Genome, interval: Interval) -> Iterator[tuple[int, int]]:
     """Yield start and end of every run of N, reading `SCAN_BP` at a time."""
-    open_start = None
+    run = None  # the last run, which may go on in the next piece
     for start in range(interval.start, interval.end, SCAN_BP):
         end = min(start + SCAN_BP, interval.end)
-        sequence = genome.fetch(Interval(interval.chrom, start, end))
-        is_n = np.frombuffer(sequence.encode("ascii"), dtype=np.uint8) == ord("N")
-        padded = np.concatenate(([False], is_n, [False])).astype(np.int8)
-        edges = np.flatnonzero(np.diff(padded)) + start
-        for run_start, run_end in edges.reshape(-1, 2).tolist():
-            if open_start is not None and run_start == start:
-                run_start = open_start
-            elif open_start is not None:
-                yield open_start, start
-            open_start = None
-            if run_end == end:
-                open_start = run_start
-            else:
-                yield run_start, run_end
-        if not len(edges) and open_start is not None:
-            yield open_start, start
-            open_start = None
-    if open_start is not None:
-        yield open_start, interval.end
+        is_n = genome.unknown_bases(Interval(interval.chrom, start, end))
+        for found in _runs(is_n, start):
+            if run and run[1] == found[0]:
+                run = (run[0], found[1])
+                continue
+            if run:
+                yield run
+            run = found
+    if run:
+        yield run
+
+
+def _runs(flags: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each run of 1, both counted from `start`."""
+    if 1 not in flags:  # the usual case, and much faster
+        return
+    is_one = np.frombuffer(flags, dtype=bool)
+    edges = np.flatnonzero(is_one[1:] != is_one[:-1]) + 1
+    edges = [0] * flags.startswith(b"\1") + edges.tolist() + [len(flags)] * flags.endswith(b"\1")
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        yield start + first, start + last

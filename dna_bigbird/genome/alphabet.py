@@ -10,6 +10,9 @@ _TO_BASES = str.maketrans(
 )
 _BYTES_TO_BASES = bytes(_TO_BASES.get(code, 0) for code in range(256))
 """The same for ASCII; 0 marks a letter that is not DNA."""
+NOT_DNA = 2
+IS_UNKNOWN = bytes({0: NOT_DNA, ord("N"): 1}.get(base, 0) for base in _BYTES_TO_BASES)
+"""For every ASCII letter: 1 if it is N or becomes N, 0 for another base, or `NOT_DNA`."""
 _COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 _ALLOWED = frozenset(BASES)
 

@@ -7,7 +7,12 @@ import pyfaidx
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import is_gzip
-from dna_bigbird.genome.alphabet import normalise_bytes, reverse_complement
+from dna_bigbird.genome.alphabet import (
+    IS_UNKNOWN,
+    NOT_DNA,
+    normalise_bytes,
+    reverse_complement,
+)
 from dna_bigbird.genome.interval import Interval
 
 
@@ -101,6 +106,17 @@ class Genome:
             text = ("N" * left + text).ljust(interval.length, "N")
         return reverse_complement(text) if interval.strand == "-" else text
 
+    def unknown_bases(self, interval: Interval) -> bytes:
+        """Return a byte for each base in forward order: 1 where `fetch` gives N, else 0.
+
+        Raises:
+            InputError: As `letters`, or if the file has letters that are not DNA.
+        """
+        found = self.letters(interval).translate(IS_UNKNOWN)
+        if NOT_DNA in found:
+            self.fetch(interval)  # raises, and names the letter
+        return found
+
     def letters(self, interval: Interval) -> bytes:
         """Return the letters of an interval as they stand in the file, lower case included.
 
@@ -129,7 +145,9 @@ class Genome:
 
         first = place(start)
         read = os.pread(self._raw.fileno(), place(end - 1) + 1 - first, first)
-        found = read.translate(None, b"\r\n")
+        found = read.replace(b"\n", b"")
+        if entry.lenb > entry.lenc + 1:
+            found = found.replace(b"\r", b"")
         if len(found) != end - start:
             raise InputError(
                 f"{self.path}: {chrom}:{start + 1}-{end} has {len(found)} letters; the file does "
