@@ -19,6 +19,7 @@ def evaluate_lm(
     genome: Path | None = None,
     repeats: Path | None = None,
     pieces: bool = False,
+    kenlm: bool = False,
 ) -> None:
     """Score a pretrained model on held-out documents beside n-gram baselines.
 
@@ -42,10 +43,12 @@ def evaluate_lm(
             lower case against upper case, or those of --repeats.
         repeats: BED file with a repeat class in column 4, such as RepeatMasker's.
         pieces: The FASTA file holds only the first part of its chromosomes.
+        kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).
     """
     import torch
     from tqdm import tqdm
 
+    from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.files import atomic_path
     from dna_bigbird.inference.bundle import to_json
@@ -57,6 +60,8 @@ def evaluate_lm(
 
     if examples < 1 or batch_size < 1:
         raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")
+    if kenlm and kenlm_missing():
+        raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
     if threads:
         torch.set_num_threads(threads)
     bundle, masking = load_masked_model(model)
@@ -76,7 +81,7 @@ def evaluate_lm(
     metrics = {**scores.metrics(seed), "step": bundle.metrics.get("step")}
     metrics |= {"seed": seed, "split": "test"}
     metrics |= beside_baselines(
-        scores, held_out, bundle.tokenizer, stores, strata, baseline_documents
+        scores, held_out, bundle.tokenizer, stores, strata, baseline_documents, kenlm
     )
     lines = dict(metrics)
     lines["baselines"] = {
@@ -161,7 +166,7 @@ def check_genome(store, tokenizer, genome) -> None:
 
 
 def beside_baselines(
-    scores, examples, tokenizer, stores: dict, strata: dict, documents: int
+    scores, examples, tokenizer, stores: dict, strata: dict, documents: int, kenlm: bool
 ) -> dict:
     """Return the tables by chromosome and class of the model, and its baselines with theirs."""
     import numpy as np
@@ -186,5 +191,5 @@ def beside_baselines(
         | strata_tables(strata, parts, k, seed)
         for k, name in enumerate(masked.names, start=1)
     }
-    causal = causal_baselines(stores["train"], stores["test"], tokenizer, documents)
+    causal = causal_baselines(stores["train"], stores["test"], tokenizer, documents, kenlm=kenlm)
     return {**strata_tables(strata, parts, 0, seed), "baselines": baselines | causal}

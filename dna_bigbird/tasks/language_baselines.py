@@ -3,6 +3,7 @@
 import numpy as np
 
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
+from dna_bigbird.baselines.kneser_ney import kneser_ney_scores
 from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
 from dna_bigbird.baselines.ngram import TokenNgramCausal, TokenUnigram, posterior_nll
 
@@ -17,6 +18,9 @@ DESCRIPTIONS = {
     "documents from those before it",
     "base_ngram_causal": "base 12-gram, interpolated Witten-Bell; every base of the held-out "
     "documents from those before it",
+    "token_ngram_kenlm_causal": "token 3-gram, modified Kneser-Ney by KenLM, likewise",
+    "base_ngram_kenlm_causal": "base 12-gram, modified Kneser-Ney by KenLM, likewise; counted on "
+    "20 Mbp at most",
 }
 
 
@@ -59,16 +63,26 @@ class MaskedBaselines:
         )
 
 
-def causal_baselines(train, test, tokenizer, documents: int) -> dict[str, dict]:
+def causal_baselines(
+    train, test, tokenizer, documents: int, *, kenlm: bool = False
+) -> dict[str, dict]:
     """Score the n-grams on every token or base of the held-out documents, left to right.
 
     Args:
         train, test: Token stores.
         documents: Most documents that are counted and, apart, scored.
+        kenlm: Those of KenLM too.
+
+    Raises:
+        InputError: If KenLM is asked for and not installed.
     """
     tokens = TokenNgramCausal().fit(train, documents).score(test, tokenizer.piece_bp, documents)
     bases = BaseNgramCausal().fit(train, tokenizer, documents).score(test, tokenizer, documents)
+    scores = {"token_ngram_causal": tokens, "base_ngram_causal": bases}
+    if kenlm:
+        found = kneser_ney_scores(train, test, tokenizer, documents)
+        scores |= {f"{unit}_ngram_kenlm_causal": score for unit, score in found.items()}
     return {
         name: {"bits_per_base_causal": round(score.bits_per_base, 6), "n_bp": score.base_pairs}
-        for name, score in (("token_ngram_causal", tokens), ("base_ngram_causal", bases))
+        for name, score in scores.items()
     }

@@ -1,0 +1,153 @@
+"""Modified Kneser-Ney n-grams by KenLM (Heafield 2011), where it is installed.
+
+Optional: `lmplz` estimates, the Python module `kenlm` answers. The package `kenlm` of PyPI holds
+the module; `lmplz` is built from the same source (docs/experiments.md).
+"""
+
+import math
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dna_bigbird.baselines.ngram import Score, Store, covering_documents
+from dna_bigbird.errors import InputError
+
+TOKEN_ORDER, BASE_ORDER = 3, 12
+MOST_BASES = 20_000_000
+"""Bases that the base n-gram counts at most: 12-grams of them take about 1.5 GB."""
+SORT_MEMORY = "1G"
+HOW = "see docs/experiments.md for how to install KenLM"
+
+
+def missing() -> str:
+    """Say what of KenLM is not installed; empty if nothing is."""
+    found = []
+    if shutil.which("lmplz") is None:
+        found.append("the program lmplz")
+    try:
+        import kenlm  # noqa: F401
+    except ImportError:
+        found.append("the Python module kenlm")
+    return " and ".join(found)
+
+
+class KneserNey:
+    """An n-gram over words, each line by itself.
+
+    Args:
+        order: Words in the longest n-gram. KenLM is built for a highest order.
+        words: How many words there are; those never counted share the chance of an unknown one.
+
+    """
+
+    def __init__(self, order: int, words: int) -> None:
+        self.order, self.words = order, words
+
+    def fit(self, lines: Iterable[list[str]]) -> "KneserNey":
+        """Count lines of words, read once; the model is written to the system's temporary folder.
+
+        Raises:
+            InputError: If KenLM cannot estimate or read such a model.
+        """
+        import kenlm
+
+        seen: set[str] = set()
+        with tempfile.TemporaryDirectory() as folder:
+            arpa, log = Path(folder) / "model.arpa", Path(folder) / "log"
+            with open(arpa, "wb") as out, open(log, "wb") as err:
+                # Four letters do not give the counts of counts that discounts are estimated from.
+                command = ["lmplz", "-o", str(self.order), "-S", SORT_MEMORY, "-T", f"{folder}/"]
+                process = subprocess.Popen(
+                    [*command, "--discount_fallback"],
+                    stdin=subprocess.PIPE,
+                    stdout=out,
+                    stderr=err,
+                )
+                try:
+                    for line in lines:
+                        seen.update(line)
+                        process.stdin.write((" ".join(line) + "\n").encode())
+                    process.stdin.close()
+                except BrokenPipeError:
+                    pass  # it has stopped; its log says why
+                failed = process.wait()
+            if failed:
+                said = log.read_text(errors="replace").strip().splitlines()[-1:]
+                raise InputError(f"lmplz -o {self.order} failed: {' '.join(said)}; {HOW}")
+            try:
+                self._model = kenlm.Model(str(arpa))
+            except (OSError, RuntimeError) as error:
+                first = str(error).splitlines()[0]
+                raise InputError(f"kenlm cannot read order {self.order}: {first}; {HOW}") from error
+        self._unseen = max(1, self.words - len(seen))
+        return self
+
+    def nll(self, line: list[str]) -> np.ndarray:
+        """Return the nats of each word of a line given those before it, shape (words of it,).
+
+        Given also that the line goes on: with four letters its end takes a share that shows.
+        """
+        import kenlm
+
+        state, after, unused = kenlm.State(), kenlm.State(), kenlm.State()
+        self._model.BeginSentenceWrite(state)
+        log10 = np.empty((2, len(line)))
+        for i, word in enumerate(line):
+            log10[0, i] = self._model.BaseScore(state, "</s>", unused)
+            found = self._model.BaseFullScore(state, word, after)
+            log10[1, i] = found.log_prob - (math.log10(self._unseen) if found.oov else 0)
+            state, after = after, state
+        return np.log1p(-(10 ** log10[0])) - math.log(10) * log10[1]
+
+
+def kneser_ney_scores(
+    train: Store, test: Store, tokenizer, max_documents: int | None = None
+) -> dict[str, Score]:
+    """Score a token 3-gram and a base 12-gram on the `covering_documents` of a held-out store.
+
+    N is neither counted nor predicted; context starts anew behind it.
+
+    Args:
+        max_documents: Most documents counted and, apart, scored; of bases at most `MOST_BASES`.
+
+    Returns:
+        The scores by "token" and "base".
+    """
+    tokens = KneserNey(TOKEN_ORDER, tokenizer.vocab_size - tokenizer.first_piece_id)
+    tokens.fit([str(i) for i in ids] for ids in _documents(train, max_documents))
+    bases = KneserNey(BASE_ORDER, words=4).fit(
+        line
+        for ids in _documents(train, _within(train, max_documents))
+        for line in _letters(tokenizer.decode(ids))
+    )
+    nats = {"token": 0.0, "base": 0.0}
+    counts = {"token": 0, "base": 0}
+    token_bp = 0
+    for ids in _documents(test, max_documents):
+        lines = list(_letters(tokenizer.decode(ids)))
+        nats["token"] += float(tokens.nll([str(i) for i in ids]).sum())
+        nats["base"] += sum(float(bases.nll(line).sum()) for line in lines)
+        counts["token"] += len(ids)
+        counts["base"] += sum(map(len, lines))
+        token_bp += int(tokenizer.piece_bp[ids].sum())
+    base_pairs = {"token": token_bp, "base": counts["base"]}
+    return {name: Score(nats[name], base_pairs[name], counts[name]) for name in nats}
+
+
+def _documents(store: Store, max_documents: int | None) -> Iterator[np.ndarray]:
+    return (store.document(d) for d in covering_documents(store, max_documents))
+
+
+def _letters(sequence: str) -> Iterator[list[str]]:
+    return (list(part) for part in sequence.split("N") if part)
+
+
+def _within(store: Store, max_documents: int | None) -> int:
+    """Return how many documents may be counted so that there are about `MOST_BASES` at most."""
+    chosen = covering_documents(store, max_documents)
+    bases = sum(store.document_interval(d).length for d in chosen)
+    return max(1, min(len(chosen), len(chosen) * MOST_BASES // bases))
