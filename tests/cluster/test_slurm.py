@@ -1,0 +1,272 @@
+"""The workflow on a small real SLURM cluster of two nodes: make test-cluster.
+
+What is proven is printed. Results are compared with runs of the same commands that no cluster
+touched; whether SLURM did the work is asked of `sacct`.
+"""
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from dna_bigbird.cli import watchdog
+from dna_bigbird.tasks.run_folder import flatten
+from tests.cluster.conftest import CONFIG
+from tests.workflow.conftest import ROOT, copy_of_the_workflow
+from tests.workflow.test_dag import DEMO_JOBS
+
+pytestmark = pytest.mark.slow
+
+PATIENCE_S = 900
+PRETRAINED = "results/tiny/trained/pretrained"
+PROMOTER = "results/tiny/trained/promoter"
+LOCAL_RULES = {"write_config", "prediction_regions", "report"}
+MPI = {"mpi": "srun", "mem_mb": 1000}
+LONG = {"precision": "32-true", "devices": 2, "max_steps": 500, "validate_every": 250}
+"""A few minutes on two cores."""
+TWO_BY_TWO = MPI | {"nodes": 2, "tasks_per_node": 2}
+GLOBAL_BATCH = {"batch_size": 2, "precision": "32-true", "checkpoint_every_steps": 5}
+LOSS_TOLERANCE = 2e-5
+"""Relative: gradients are added in another order. history.tsv has six digits, so that one step in
+the last is 1e-5 at most."""
+WEIGHT_TOLERANCE = 2e-6
+"""Absolute; 1e-7 was measured, weights are about 0.02."""
+
+
+def submitted(output: str) -> dict[str, str]:
+    """Read from Snakemake's output which SLURM job ran which rule."""
+    found = re.findall(r"submitted with SLURM jobid (\d+) \(log: \S+/rule_(\w+?)/", output)
+    assert found, output
+    return dict(found)
+
+
+def accounted(jobs, fields: str, *options: str) -> list[list[str]]:
+    """Ask sacct about jobs."""
+    command = ["sacct", "-n", "-P", "-o", fields, "-j", ",".join(jobs), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line.split("|") for line in done.stdout.splitlines()]
+
+
+def states_of(jobs) -> dict[str, str]:
+    """Return the state of each job, once sacct knows that they are over."""
+    wait_for(
+        lambda: not {"RUNNING", "PENDING", "COMPLETING"} & set(_states(jobs).values()), "sacct"
+    )
+    return _states(jobs)
+
+
+def _states(jobs) -> dict[str, str]:
+    return dict(accounted(jobs, "JobID,State", "-X"))
+
+
+def wait_for(condition, what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.2)
+
+
+def checksum(log: str, processes: int) -> str:
+    """Read the checksum of weights and optimizer state that a training of N processes notes."""
+    text = f"are the same on all {processes} processes" if processes > 1 else ""
+    (found,) = re.findall(rf"weights ?{text}: sha256 (\w+)", log)
+    return found
+
+
+def history(copy, folder: str) -> dict[tuple[str, str, str], float]:
+    with open(copy.folder / folder / "history.tsv", newline="") as stream:
+        rows = csv.DictReader(stream, delimiter="\t")
+        return {(r["step"], r["split"], r["name"]): float(r["value"]) for r in rows}
+
+
+def largest_difference(a: dict, b: dict) -> float:
+    assert a.keys() == b.keys()
+    return max(float(np.abs(a[name] - b[name]).max()) for name in a)
+
+
+def metrics_below(results: Path) -> dict[str, float]:
+    """Return the figures of every metrics.json by place and key."""
+    return {
+        f"{path.parent.relative_to(results)} {key}": value
+        for path in sorted(results.glob("*/*/metrics.json"))
+        for key, value in flatten(json.loads(path.read_text())).items()
+    }
+
+
+def started(copy, *arguments: str) -> subprocess.Popen:
+    environment = os.environ | {"XDG_CACHE_HOME": str(copy.folder / ".cache")}
+    environment.pop(watchdog.VARIABLE, None)
+    return subprocess.Popen(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=copy.folder,
+        env=environment,
+        stdout=open(copy.folder / "output.txt", "w"),
+        stderr=subprocess.STDOUT,
+    )
+
+
+def end_of(copy, main: subprocess.Popen) -> str:
+    """Wait for Snakemake's end and return what it printed."""
+    try:
+        main.wait(PATIENCE_S)
+    finally:
+        main.terminate()
+    return (copy.folder / "output.txt").read_text()
+
+
+def has_checkpoint(copy) -> bool:
+    return any((copy.folder / "results/tiny/checkpoints/pretrained").glob("step_*.ckpt"))
+
+
+def process_of_rank(copy, rank: int) -> int:
+    """Find the process of a training in a folder by its environment."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes().split(b"\0")
+            environment = (entry / "environ").read_bytes().split(b"\0")
+            is_here = (entry / "cwd").resolve() == copy.folder
+        except OSError:
+            continue
+        wanted = f"SLURM_PROCID={rank}".encode()
+        if is_here and wanted in environment and b"pretrain" in command and b"srun" not in command:
+            return int(entry.name)
+    raise AssertionError(f"no process of rank {rank}")
+
+
+@pytest.fixture(scope="module")
+def two_by_two() -> dict[str, str]:
+    """Checksums by rule of the training on 2 nodes x 2 tasks, for later tests."""
+    return {}
+
+
+def test_two_nodes_times_two_tasks_train_as_one_process(copy, two_by_two, proved):
+    copy.tiny(**GLOBAL_BATCH, nodes=2, devices=2)
+    profile = copy.profile({"pretrain": TWO_BY_TWO, "finetune": TWO_BY_TWO})
+    jobs = submitted(copy.snakemake(*profile, PROMOTER, *CONFIG))
+    assert sorted(jobs.values()) == ["finetune", "pretrain"]
+    assert set(states_of(jobs).values()) == {"COMPLETED"}
+    for job in jobs:
+        ((nodes, tasks),) = accounted([f"{job}.0"], "NNodes,NTasks")
+        assert (nodes, tasks) == ("2", "4")
+    many = {folder: history(copy, folder) for folder in (PRETRAINED, PROMOTER)}
+    weights = load_file(copy.folder / PRETRAINED / "model.safetensors")
+    for rule in ("pretrain", "finetune_promoter"):
+        two_by_two[rule] = checksum(copy.log(rule), processes=4)
+    shutil.rmtree(copy.folder / "results/tiny/checkpoints")
+
+    copy.tiny(**GLOBAL_BATCH, accumulate=4)
+    copy.snakemake("--cores", "1", PROMOTER, "--forcerun", "pretrain", *CONFIG)
+    assert checksum(copy.log("pretrain").split("===")[-1], processes=1)
+    worst = 0.0
+    for folder, found in many.items():
+        alone = history(copy, folder)
+        assert found.keys() == alone.keys()
+        worst = max(worst, *(abs(found[k] / alone[k] - 1) for k in alone if k[2] == "loss"))
+    assert worst <= LOSS_TOLERANCE
+    moved = largest_difference(weights, load_file(copy.folder / PRETRAINED / "model.safetensors"))
+    assert 0 < moved <= WEIGHT_TOLERANCE
+    proved(
+        "pretraining and fine-tuning on 2 nodes x 2 tasks (sacct: 2 nodes, 4 tasks, COMPLETED) end "
+        "with the same weights and optimizer state on all 4 processes; every loss of training and "
+        f"validation is that of one process with accumulate 4 within {worst:.1g} (relative, six digits "
+        f"are written), every weight within {moved:.1g}"
+    )
+
+
+def test_a_killed_process_ends_its_step_and_the_retry_ends_the_same(copy, two_by_two, proved):
+    copy.tiny(**GLOBAL_BATCH, nodes=2, devices=2)
+    main = started(copy, *copy.profile({"pretrain": TWO_BY_TWO}, retries=1), PRETRAINED, *CONFIG)
+    wait_for(lambda: has_checkpoint(copy) or main.poll() is not None, "a checkpoint")
+    os.kill(process_of_rank(copy, rank=3), signal.SIGKILL)
+    output = end_of(copy, main)
+    assert main.returncode == 0, output
+    assert sorted(states_of(submitted(output)).values()) == ["COMPLETED", "FAILED"]
+    log = copy.log("pretrain")
+    assert log.count("=== ") == 2, "the log keeps both attempts"
+    assert "continuing after step" in log
+    assert checksum(log, processes=4) == two_by_two["pretrain"]
+    proved(
+        "kill -9 of one process of four ends the job at once; the retry goes on from the checkpoint "
+        "to the same weights and optimizer state, bit for bit"
+    )
+
+
+def test_a_cancelled_job_is_reported_and_not_waited_for(copy, proved):
+    copy.tiny(max_steps=1_000_000)
+    main = started(copy, *copy.profile({"pretrain": {"runtime": 60}}), PRETRAINED, *CONFIG)
+    log = copy.folder / "logs/tiny/pretrain.log"
+    wait_for(lambda: log.exists() or main.poll() is not None, "pretraining")
+    (job,) = submitted((copy.folder / "output.txt").read_text())
+    subprocess.run(["scancel", job], check=True)
+    cancelled_at = time.monotonic()
+    output = end_of(copy, main)
+    took_s = time.monotonic() - cancelled_at
+    assert main.returncode == 1
+    assert f"SLURM-job '{job}' failed, SLURM status is: 'CANCELLED'" in output
+    assert states_of([job])[job].startswith("CANCELLED")
+    proved(
+        f"scancel: Snakemake reported the job as failed and ended with status 1, {took_s:.0f} s later"
+    )
+
+
+def test_time_limits_and_requeues_leave_no_trace(copy, proved):
+    """The signal comes 60 to 120 s before the limit of 2 minutes, and is remembered."""
+    copy.tiny(**LONG)
+    limits = MPI | {"nodes": 1, "tasks_per_node": 2, "runtime": 2}
+    limits |= {"slurm_extra": "--signal=SIGUSR1@60 --requeue"}
+    output = copy.snakemake(*copy.profile({"pretrain": limits}), PRETRAINED, *CONFIG)
+    (job,) = submitted(output)
+    states = [state for (state,) in accounted([job], "State", "-X", "--duplicates")]
+    log = copy.log("pretrain")
+    requeues = log.count(f"job {job} requeued")
+    assert requeues >= 2
+    assert states == ["REQUEUED"] * requeues + ["COMPLETED"]
+    assert log.count(f"SLURM job {job}\n") == requeues + 1, "the log keeps every attempt"
+    files = [path.read_bytes() for path in sorted((copy.folder / PRETRAINED).glob("*.*"))]
+
+    shutil.rmtree(copy.folder / "results/tiny/checkpoints")
+    copy.snakemake(
+        "--cores", "2", "--set-threads", "pretrain=1", PRETRAINED, "--forcerun", "pretrain", *CONFIG
+    )
+    undisturbed = copy.log("pretrain").split("===")[-1]
+    assert "continuing" not in undisturbed
+    assert checksum(undisturbed, 2) == checksum(log, 2)
+    assert files == [path.read_bytes() for path in sorted((copy.folder / PRETRAINED).glob("*.*"))]
+    proved(
+        f"{requeues} time limits, each answered with a checkpoint and a requeue, end with the weights, "
+        "the optimizer state and the bundle of the undisturbed run, bit for bit"
+    )
+
+
+def test_the_demo_runs_through_slurm(cluster, tmp_path, proved):
+    workflow = copy_of_the_workflow(tmp_path)
+    output = workflow.snakemake(
+        "--executor", "slurm", "--workflow-profile", "workflow/profiles/slurm-test", "all"
+    )
+    jobs = submitted(output)
+    expected = {name: n for name, n in DEMO_JOBS.items() if name not in LOCAL_RULES}
+    ran = list(jobs.values())
+    assert {name: ran.count(name) for name in set(ran)} == expected
+    assert set(states_of(jobs).values()) == {"COMPLETED"}
+    assert (tmp_path / "results/report.html").stat().st_size > 0
+    proved(
+        f"the demo ran through SLURM: {len(jobs)} jobs, one for each rule that is not local, COMPLETED"
+    )
+
+    found, local = (metrics_below(folder / "results") for folder in (tmp_path, ROOT))
+    if not local:
+        return
+    assert found.keys() == local.keys()
+    different = {key: (found[key], local[key]) for key in found if found[key] != local[key]}
+    assert different == {}, "is results/ of this version, and made on two cores? (make clean demo)"
+    proved(f"its {len(found)} figures are those of the demo in results/, which no cluster touched")
