@@ -23,7 +23,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 KEY := $(shell { cat pyproject.toml constraints.txt; echo "$(CURDIR)"; } | cksum | cut -d' ' -f1)
 STAMP := .venv/.installed-$(KEY)
 
-.PHONY: help setup bedtools native demo test test-slow lint clean distclean
+.PHONY: help setup bedtools native demo test test-slow test-cluster lint clean distclean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -37,8 +37,11 @@ demo: setup ## the whole workflow on the embedded demo: results/report.html
 test: setup ## the tests
 	python -m pytest $(PYTEST_ARGS)
 
-test-slow: setup ## kill points, full disks, sanitizers, valgrind: long
+test-slow: setup ## kill points, full disks, sanitizers, valgrind, a SLURM cluster: long
 	python -m pytest -m slow $(PYTEST_ARGS)
+
+test-cluster: setup ## of these, the ones on a small SLURM cluster on this machine: docs/slurm.md
+	python -m pytest -m slow -v tests/cluster $(PYTEST_ARGS)
 
 lint: setup ## style of Python and Snakemake files
 	ruff check .
