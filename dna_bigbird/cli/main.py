@@ -20,6 +20,7 @@ COMMANDS = {
     "documents": "draw documents from a genome as coordinates",
     "train-tokenizer": "learn a DNA BPE vocabulary from documents",
     "tokenize": "turn documents into a token store",
+    "token-statistics": "measure base pairs per token, per chromosome and repeat class",
     "pretrain": "pretrain BigBird with masked tokens and next-sentence prediction",
     "evaluate-lm": "score a pretrained model on held-out documents beside n-gram baselines",
     "compare-lm": "set pretrained models beside each other, as the paper's tables do",

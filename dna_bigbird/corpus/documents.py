@@ -6,6 +6,7 @@ the paper leaves open (gaps, ends of stretches, held-out regions, strands) is in
 """
 
 import gzip
+import heapq
 import io
 import itertools
 import operator
@@ -128,11 +129,12 @@ def draw_documents(
     """Draw the documents of all passes over some stretches; see `iter_documents`."""
     for stretch in stretches:
         chrom = zlib.crc32(stretch.chrom.removeprefix("chr").encode())
-        drawn: list[Document] = []
-        for number in range(config.passes):
-            rng = np.random.default_rng([seed, chrom, stretch.start, number])
-            drawn.extend(_draw_pass(stretch, config, rng))
-        yield from sorted(drawn, key=lambda d: (d.interval.start, d.interval.end))
+        rngs = (
+            np.random.default_rng([seed, chrom, stretch.start, number])
+            for number in range(config.passes)
+        )
+        passes = [_draw_pass(stretch, config, rng) for rng in rngs]
+        yield from heapq.merge(*passes, key=lambda d: (d.interval.start, d.interval.end))
 
 
 def build_documents(
@@ -164,7 +166,7 @@ def no_documents_message(regions: Sequence[str | int], config: DocumentConfig) -
 
 def _draw_pass(
     stretch: Interval, config: DocumentConfig, rng: np.random.Generator
-) -> list[Document]:
+) -> Iterator[Document]:
     """Cut one stretch once.
 
     Sentences follow each other to the end of the stretch. The sentence that would run over the end
@@ -173,7 +175,7 @@ def _draw_pass(
     """
     spare_bp = stretch.length - config.min_sentence_bp
     if spare_bp < 0:
-        return []
+        return
     first = stretch.start + int(rng.integers(0, min(config.max_start_bp, spare_bp) + 1))
     left_bp = stretch.end - first
     most = left_bp // config.min_sentence_bp + 1
@@ -187,7 +189,7 @@ def _draw_pass(
         config.min_sentences, config.max_sentences + 1, size=len(ends) // config.min_sentences + 1
     )
     reverse = rng.integers(0, 2, size=len(counts)) if config.both_strands else np.zeros(len(counts))
-    documents, done, done_bp = [], 0, 0
+    done, done_bp = 0, 0
     for count, is_reverse in zip(counts.tolist(), reverse.tolist(), strict=True):
         own = ends[done : done + count]
         if not len(own):
@@ -196,9 +198,8 @@ def _draw_pass(
         interval = Interval(
             stretch.chrom, first + done_bp, first + end_bp, "-" if is_reverse else "+"
         )
-        documents.append(Document(interval, tuple((own - done_bp).tolist())))
+        yield Document(interval, tuple((own - done_bp).tolist()))
         done, done_bp = done + count, end_bp
-    return documents
 
 
 def expected_documents(stretch_bp: Iterable[int], config: DocumentConfig) -> float:

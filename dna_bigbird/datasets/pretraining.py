@@ -154,14 +154,10 @@ class PretrainExamples:
         return np.where(is_b, chroms[1], chroms[0]), bounds
 
     def _bounds(self, part: Part, piece_bp: np.ndarray) -> np.ndarray:
-        """Start and end on the chromosome of each token of a part, in reading order."""
-        place = self.store.sentence_interval(part.document, part.first, part.last)
-        offsets = self.store.token_offsets(part.document)
-        begin, end = int(offsets[part.first]), int(offsets[part.last])
-        ends = np.cumsum(piece_bp[self.store.tokens(begin, end)])
-        read = np.stack([np.concatenate(([0], ends[:-1])), ends], axis=1)
-        read = read[part.start - begin : part.end - begin]
-        return place.end - read[:, ::-1] if place.strand == "-" else place.start + read
+        """Return where the tokens of a part lie; a part may begin or end within a sentence."""
+        bounds = self.store.token_bounds(part.document, piece_bp, part.first, part.last)
+        begin = int(self.store.token_offsets(part.document)[part.first])
+        return bounds[part.start - begin : part.end - begin]
 
     def pair(self, index: int) -> Pair:
         """Return which sentences example `index` is made of."""

@@ -237,6 +237,26 @@ class TokenStore:
         self._check(document, sentence)
         return self.tokens(int(offsets[sentence]), int(offsets[sentence + 1]))
 
+    def token_bounds(
+        self, document: int, piece_bp: np.ndarray, first: int = 0, last: int | None = None
+    ) -> np.ndarray:
+        """Return where tokens lie on the chromosome, those of sentences `first` to before `last`.
+
+        Args:
+            piece_bp: Base pairs of every token id, as the tokenizer's.
+
+        Returns:
+            Start and end of each token in reading order, shape (T, 2), int64, 0-based half-open
+            and counted forward whatever the strand.
+        """
+        last = self.num_sentences(document) if last is None else last
+        place = self.sentence_interval(document, first, last)
+        offsets = self.token_offsets(document)
+        lengths = piece_bp[self.tokens(int(offsets[first]), int(offsets[last]))]
+        ends = np.cumsum(lengths)
+        read = np.stack([ends - lengths, ends], axis=1)
+        return place.end - read[:, ::-1] if place.strand == "-" else place.start + read
+
     def sentence_interval(self, document: int, first: int, last: int | None = None) -> Interval:
         """Where a sentence lies, or sentences `first` up to but not including `last`."""
         last = first + 1 if last is None else last

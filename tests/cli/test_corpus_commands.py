@@ -72,6 +72,25 @@ def test_two_runs_give_equal_bytes(folder, capfd):
     assert all(int(predicted) == pytest.approx(len(documents), rel=0.2) for _, predicted in found)
 
 
+def test_token_statistics(folder, capsys):
+    make("a")
+    (folder / "r.bed").write_text("1\t0\t20000\tLINE/L1\n1\t25000\t70000\tSINE\n")
+    command = "token-statistics --store a/d.h5 --genome toy.fa --tokenizer a/dna_bpe.model"
+    run(f"{command} --output a/s.json --repeats r.bed --pieces --documents 20")
+    found = json.loads((folder / "a" / "s.json").read_text())
+    assert found["n.chr1"] + found["n.chr2"] == found["n"]
+    assert {"bp_per_token.LINE", "bp_per_token.chr1.SINE", "n.chr2.none"} <= found.keys()
+    assert found["vocab_size"] == 200
+    output = capsys.readouterr().out
+    assert f"{found['bp_per_token']} bp per token (paper: 8.78)" in output
+    run(f"{command} --output a/t.json")
+    assert "bp_per_token.soft_masked" in json.loads((folder / "a" / "t.json").read_text())
+    with pytest.raises(SystemExit, match="2"):
+        run(f"{command} --output a/u.json --repeats r.bed")
+    assert "r.bed:2: end 70,000 is beyond the end of chr1" in capsys.readouterr().err
+    assert not (folder / "a" / "u.json").exists()
+
+
 def test_info_describes_and_verifies_a_token_store(folder, capsys):
     make("a")
     capsys.readouterr()

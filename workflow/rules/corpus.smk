@@ -81,3 +81,28 @@ rule tokenize:
         "{params.run} tokenize --genome {input.genome} --documents {input.documents}"
         " --tokenizer {input.tokenizer} --output {output} --workers {threads}"
         " {params.assembly} > {log} 2>&1"
+
+
+rule token_statistics:
+    input:
+        store=f"{RES}/corpus/{{split}}.h5",
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        tokenizer=TOKENIZER,
+    output:
+        f"{RES}/corpus/{{split}}.tokens.json",
+    log:
+        f"{LOGS}/token_statistics_{{split}}.log",
+    benchmark:
+        f"{RES}/benchmarks/token_statistics_{{split}}.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        run=command,
+        version=VERSION,
+    shell:
+        "{params.run} token-statistics --store {input.store} --genome {input.genome}"
+        " --tokenizer {input.tokenizer} --output {output} > {log} 2>&1"

@@ -1,0 +1,78 @@
+"""Base pairs per token of a store, per chromosome and repeat class."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.genome.repeats import RepeatClasses
+
+
+def separate_documents(store: TokenStore, max_documents: int) -> list[int]:
+    """Choose documents of which no two overlap, evenly spaced over the genome.
+
+    Along each chromosome the next one is the first that starts where the last one ended or later.
+
+    Args:
+        max_documents: If there are more, that many of them.
+    """
+    places = [store.document_interval(d) for d in range(store.num_documents)]
+    order = sorted(range(len(places)), key=lambda d: (places[d].chrom, places[d].start, d))
+    chosen: list[int] = []
+    for document in order:
+        last = places[chosen[-1]] if chosen else None
+        place = places[document]
+        if last is None or last.chrom != place.chrom or place.start >= last.end:
+            chosen.append(document)
+    if len(chosen) <= max_documents:
+        return chosen
+    spaced = np.linspace(0, len(chosen) - 1, max_documents).round().astype(int)
+    return [chosen[i] for i in spaced]
+
+
+def describe_tokens(
+    store: TokenStore,
+    tokenizer: DnaTokenizer,
+    repeats: RepeatClasses,
+    max_documents: int,
+    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+) -> dict[str, float | int]:
+    """Measure base pairs per token on documents that do not overlap.
+
+    A token that lies in two repeat classes is shared between them by its bases.
+
+    Returns:
+        `bp_per_token` and `n` (tokens) of all, then with a suffix those of each chromosome
+        (`.chr22`), class (`.soft_masked`) and both (`.chr22.soft_masked`); `n_documents`, `n_bp`
+        and `unknown_tokens`. Without entry is what has no base.
+    """
+    documents = separate_documents(store, max_documents)
+    # For each chromosome a table of classes by (tokens, base pairs).
+    sums = {chrom: np.zeros((len(repeats.names), 2)) for chrom in store.chromosomes}
+    unknown = 0
+    for document in progress(documents):
+        chrom = store.document_interval(document).chrom
+        bounds = store.token_bounds(document, tokenizer.piece_bp)
+        values = np.stack([np.ones(len(bounds)), bounds[:, 1] - bounds[:, 0]], axis=1)
+        sums[chrom] += repeats.sums(chrom, bounds, values)
+        unknown += int((store.document(document) == tokenizer.unk_id).sum())
+    tables = {"": sum(sums.values()), **{f".{chrom}": table for chrom, table in sums.items()}}
+    found: dict[str, float | int] = {}
+    for suffix, table in tables.items():
+        found |= _figures(suffix, table.sum(axis=0))
+        for name, row in zip(repeats.names, table, strict=True):
+            found |= _figures(f"{suffix}.{name}", row)
+    n_bp = round(float(tables[""][:, 1].sum()))
+    return {**found, "n_bp": n_bp, "n_documents": len(documents), "unknown_tokens": unknown}
+
+
+def _figures(suffix: str, row: np.ndarray) -> dict[str, float]:
+    tokens, bp = row.tolist()
+    if not tokens:
+        return {}
+    n = round(tokens, 1)
+    return {
+        f"bp_per_token{suffix}": round(bp / tokens, 4),
+        f"n{suffix}": int(n) if n.is_integer() else n,
+    }
