@@ -16,6 +16,7 @@ DEMO_JOBS = {
     "documents": 3,
     "train_tokenizer": 1,
     "tokenize": 3,
+    "token_statistics": 3,
     "pretrain": 1,
     "evaluate_lm": 1,
     "promoter_set": 1,
