@@ -138,27 +138,3 @@ def test_peak_files_of_a_local_sheet_are_inputs(workflow):
     config = workflow.config(name="mine", inputs=inputs, promoter=None, predictions=None)
     output = workflow.snakemake("-n", "--configfile", config)
     assert "./peaks/sheet.tsv, peaks/a.bed" in output
-
-
-MPI = ("--set-resources", "pretrain:mpi='srun'", "pretrain:nodes=2", "pretrain:tasks_per_node=2")
-
-
-def test_a_cluster_profile_starts_one_process_a_gpu(workflow):
-    config = workflow.config(
-        name="gpus",
-        pretraining={"max_steps": 10, "validate_every": 10, "devices": 2, "nodes": 2},
-    )
-    plain = workflow.snakemake("-n", "--configfile", config)
-    assert "srun" not in plain
-    cluster = workflow.snakemake("-n", "--configfile", config, *MPI)
-    start = cluster.index("srun ")
-    words = cluster[start : start + 400].split()
-    assert words[:3] == ["srun", "--nodes=2", "--ntasks-per-node=2"]
-    assert words[3].startswith("--cpus-per-task=")
-    assert words[5:8] == ["-m", "dna_bigbird", "pretrain"]
-    assert cluster.count("srun ") == 1, "only pretraining was asked to"
-
-
-def test_profile_and_config_must_agree(workflow):
-    output = workflow.snakemake("-n", *MPI, check=False)
-    assert "the config trains on 1 node(s) x 1 device(s), the profile asks for 2 x 2" in output
