@@ -35,6 +35,13 @@ MPI = {"mpi": "srun", "mem_mb": 1000}
 LONG = {"precision": "32-true", "devices": 2, "batch_size": 16, "max_steps": 400}
 LONG |= {"validate_every": 200}
 """Three minutes on two cores: more than two time limits."""
+TWO_BY_TWO = MPI | {"nodes": 2, "tasks_per_node": 2}
+GLOBAL_BATCH = {"batch_size": 2, "precision": "32-true", "checkpoint_every_steps": 5}
+LOSS_TOLERANCE = 2e-5
+"""Relative: gradients are added in another order. history.tsv has six digits, so that one step in
+the last is 1e-5 at most."""
+WEIGHT_TOLERANCE = 2e-6
+"""Absolute; 1e-7 was measured, weights are about 0.02."""
 LIMITS = {"runtime": 2, "slurm_extra": "--signal=SIGUSR1@10 --requeue"}
 """The signal comes 10 to 70 s before the limit of 2 minutes."""
 
