@@ -23,6 +23,8 @@ class Comparison:
     notes: tuple[str, ...]
     parts: tuple[dict, ...] = ()
     """Rows of bits per base by chromosome and repeat class."""
+    parts_shown: tuple[tuple[str, str], ...] = ()
+    """Of them (positions_of, predictor) for the readable table."""
 
 
 def table5(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison:
@@ -50,6 +52,10 @@ def table5(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison
         tuple(rows),
         (*notes, *uneven(runs)),
         tuple(part_rows(runs)),
+        (
+            *((run.name, "model") for run in runs),
+            *((run.name, strongest_masked(run.metrics)[0]) for run in runs),
+        ),
     )
 
 
@@ -142,9 +148,24 @@ def to_markdown(comparison: Comparison) -> str:
     """Write a comparison for readers: scores with their intervals, then the notes."""
     lines = [f"# {comparison.title}", "", *_markdown_table(comparison.rows), ""]
     if comparison.parts:
-        lines += ["By chromosome and repeat class:", "", *_markdown_table(comparison.parts), ""]
+        lines += ["By chromosome and repeat class:", ""]
+        lines += [*_markdown_table(_beside(comparison.parts, comparison.parts_shown)), ""]
     lines += [f"- {note}" for note in comparison.notes]
     return "\n".join([*lines, "", "In brackets: 95 % bootstrap intervals over examples."]) + "\n"
+
+
+def _beside(parts: Sequence[dict], shown: Sequence[tuple[str, str]]) -> list[dict]:
+    """Return one row a part, with a column for each predictor."""
+    rows: dict[tuple[str, str], dict] = {}
+    for part in parts:
+        key = part["positions_of"], part["predictor"]
+        if key in shown:
+            run, predictor = key
+            name = run if predictor == "model" else f"{baseline_title(predictor)}, {run}"
+            row = rows.setdefault((part["way"], part["part"]), {"part": part["part"]})
+            row |= _score(name, bits_of(part)) | {f"masked bp of {run}": part["n_bp"]}
+    columns = dict.fromkeys(name for row in rows.values() for name in row)
+    return [dict.fromkeys(columns) | row for row in rows.values()]
 
 
 def _markdown_table(rows: Sequence[dict]) -> list[str]:

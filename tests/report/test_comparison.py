@@ -104,6 +104,8 @@ def test_table5_has_baselines_models_and_the_papers_figures(tmp_path):
         ("by_repeat_class", "unmasked"),
     }
     assert len(parts) == 2 * 2 * 2  # runs x (model, baseline) x parts that have a base
+    same = "1.900 [1.890, 1.910] | 900 | 1.900 [1.890, 1.910]"  # the unigram's parts are the run's
+    assert f"| chr8 | {same} | {same.replace('1.9', '1.7').replace('1.890', '1.690')} |" in text
     assert plt.imread(tmp_path / "table5/figure.png").size
 
 
