@@ -45,7 +45,12 @@ def finetune(
 
     import torch
 
-    from dna_bigbird.cli.training import check_trainable, module_sha256, set_training_backend
+    from dna_bigbird.cli.training import (
+        check_compiles,
+        check_trainable,
+        module_sha256,
+        set_training_backend,
+    )
     from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.datasets.modules import labelled_data
     from dna_bigbird.files import sha256_of
@@ -91,6 +96,7 @@ def finetune(
     )
     task = LabellingTask(model, training)
     set_training_backend(task.model.encoder, training.attention_backend)
+    check_compiles(training)
     result = fit(task, stream, training, checkpoints=checkpoints, seed=seed, settings=settings)
     if result.is_writer:
         described = {

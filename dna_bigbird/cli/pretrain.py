@@ -48,7 +48,7 @@ def pretrain(
 
     import torch
 
-    from dna_bigbird.cli.training import check_tokenizer, set_training_backend
+    from dna_bigbird.cli.training import check_compiles, check_tokenizer, set_training_backend
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.pretraining import PretrainExamples
@@ -91,6 +91,7 @@ def pretrain(
         },
     }
     set_training_backend(task.model.encoder, training.attention_backend)
+    check_compiles(training)
     result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
     if result.is_writer:
         store = stores["train"]

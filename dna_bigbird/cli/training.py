@@ -72,6 +72,18 @@ def set_training_backend(encoder, name: str) -> None:
     encoder.set_backend(name)
 
 
+def check_compiles(training) -> None:
+    """Refuse --training.compile where nothing can be compiled.
+
+    Raises:
+        InputError: With what is missing.
+    """
+    from dna_bigbird.cli.machine import flex_obstacle, this_machine
+
+    if training.compile and (missing := flex_obstacle(this_machine())):
+        raise InputError(f"--training.compile true cannot compile here: {missing}; leave it out")
+
+
 def validation_rows(data, limit: int, seed: int):
     """Return the validation rows, or `limit` of them drawn at random once (0: all), rising."""
     import numpy as np

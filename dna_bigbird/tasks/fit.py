@@ -133,6 +133,10 @@ def fit(
             table = GrowingTable(checkpoints / "speed.tsv", HEADER)
             ours.append(Speed(table, waits, log_every=config.log_every, show=history.show))
         trainer = build_trainer(config, checkpoints, [*callbacks, *ours], waits)
+        if config.compile:
+            # In place, so that weights keep their names. Sizes are variables from the first batch
+            # on: else what is compiled would depend on which lengths came before, or a restart.
+            task.model.compile(dynamic=True)
         with float32_matmul(config.float32_matmul), readable_loss(config.processes):
             trainer.fit(task, datamodule=data, ckpt_path=resume_from)
         check_agreement(trainer, task)

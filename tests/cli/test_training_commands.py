@@ -182,6 +182,15 @@ def test_backend_that_cannot_train_is_refused(options, on_gpu, message, monkeypa
     assert not os.path.exists("never")
 
 
+@pytest.mark.parametrize("line", [PRETRAIN, FINETUNE])
+def test_compiling_needs_a_compiler(line, project, monkeypatch, capsys):
+    monkeypatch.setattr("dna_bigbird.cli.machine.flex_obstacle", lambda machine: "no C++ compiler")
+    options = "--output never --checkpoints never/checkpoints --training.compile true"
+    expected = "--training.compile true cannot compile here: no C++ compiler; leave it out"
+    assert expected in refused(f"{line} {options}", capsys)
+    assert not os.path.exists("never")
+
+
 def test_language_scores_stand_beside_their_baselines(project):
     metrics = metrics_of(project / "final/pretrained")
     assert metrics["split"] == "test"
