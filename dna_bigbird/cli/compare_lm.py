@@ -26,7 +26,8 @@ def compare_lm(
     from dna_bigbird.inference.bundle import to_json
     from dna_bigbird.report.comparison import read_run
     from dna_bigbird.report.comparison_figures import scores_figure, steps_figure
-    from dna_bigbird.report.comparison_tables import TABLES, to_markdown, to_tsv
+    from dna_bigbird.report.comparison_tables import TABLES
+    from dna_bigbird.report.comparison_text import to_markdown, to_tsv
     from dna_bigbird.report.figures import save
 
     if not runs:

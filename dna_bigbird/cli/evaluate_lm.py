@@ -49,6 +49,7 @@ def evaluate_lm(
     from tqdm import tqdm
 
     from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
+    from dna_bigbird.cli.language import load_masked_model, load_stores, ways_to_divide
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.files import atomic_path
     from dna_bigbird.inference.bundle import to_json
@@ -94,75 +95,6 @@ def evaluate_lm(
     print(f"{output}: bits per base {metrics['bits_per_base_masked']} (masked); baselines:")
     for name, table in metrics["baselines"].items():
         print(f"  {name}: {next(iter(table.values()))}")
-
-
-def load_masked_model(model: Path):
-    """Return a pretrained bundle that can be scored, and how its tokens are hidden.
-
-    Raises:
-        InputError: If it is another kind of model, or lacks a head.
-    """
-    from dna_bigbird.corpus.masking import MaskingConfig
-    from dna_bigbird.inference.bundle import PRETRAINING, load_bundle
-    from dna_bigbird.models.pretraining import HEADS
-
-    bundle = load_bundle(model)
-    if bundle.config["task"] != PRETRAINING:
-        raise InputError(f"{model}: a {bundle.config['task']} model; expected a pretrained one")
-    if bundle.model.heads != HEADS:
-        found = ", ".join(bundle.model.heads) or "none"
-        raise InputError(f"{model}: scoring needs the heads {', '.join(HEADS)}; it has {found}")
-    bundle.check_reads_dna()
-    # A converted model does not say how it was masked.
-    return bundle, MaskingConfig(**bundle.config.get("masking", {}))
-
-
-def load_stores(train: Path, test: Path, tokenizer, model: Path) -> dict:
-    """Return both token stores, made with the model's tokenizer."""
-    from dna_bigbird.cli.training import check_tokenizer
-    from dna_bigbird.datasets.token_store import TokenStore
-
-    stores = {"train": TokenStore(train), "test": TokenStore(test)}
-    for store in stores.values():
-        check_tokenizer(store, tokenizer, model)
-    return stores
-
-
-def ways_to_divide(
-    store, tokenizer, genome: Path | None, repeats: Path | None, pieces: bool
-) -> dict:
-    """Return by what the scores are told apart, by the name of its table in metrics.json.
-
-    Raises:
-        InputError: If there are repeats without a genome, or the genome is not the documents'.
-    """
-    from dna_bigbird.genome import Genome
-    from dna_bigbird.genome.repeats import RepeatClasses
-    from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass
-
-    strata = {"by_chromosome": ByChromosome(store.chromosomes)}
-    if genome is None:
-        if repeats is not None:
-            raise InputError("--repeats needs the genome too: give --genome")
-        return strata
-    reference = Genome(genome)
-    check_genome(store, tokenizer, reference)
-    classes = (
-        RepeatClasses.from_bed(repeats, reference, pieces=pieces)
-        if repeats is not None
-        else RepeatClasses.from_soft_mask(reference)
-    )
-    return strata | {"by_repeat_class": ByRepeatClass(classes, store.chromosomes)}
-
-
-def check_genome(store, tokenizer, genome) -> None:
-    """Refuse a genome that reads otherwise where a store's first document begins."""
-    place = store.sentence_interval(0, 0)
-    if genome.fetch(place) != tokenizer.decode(store.sentence(0, 0)):
-        raise InputError(
-            f"{genome.path}: {place.chrom}:{place.start + 1}-{place.end} is not what "
-            f"{store.path} has there. Is it another assembly than {store.assembly}?"
-        )
 
 
 def beside_baselines(

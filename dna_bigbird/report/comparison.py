@@ -117,3 +117,8 @@ def bits(metrics: dict) -> Score:
 def accuracy(metrics: dict) -> Score:
     """Return the share of masked tokens that are named exactly."""
     return score_of(metrics, "mlm_accuracy")
+
+
+def cells(name: str, score: Score) -> dict[str, float | None]:
+    """Return a score as three columns of a table."""
+    return {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}

@@ -1,12 +1,10 @@
 """The paper's Table 5, Figure 8 and Table 1 for our runs: rows, notes, and files to keep."""
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dna_bigbird.report.comparison import Run, accuracy, bits, ranking, uneven
-from dna_bigbird.report.words import Score, baseline_title, bits_of, strongest_masked
+from dna_bigbird.report.comparison import Run, accuracy, bits, cells, ranking, uneven
+from dna_bigbird.report.words import baseline_title, bits_of, strongest_masked
 
 PAPER = {"layers": 12, "hidden": 768, "vocabulary": 32000, "steps": 1_000_000}
 """Table 21 of the paper; it does not say how long the models of these tables were trained."""
@@ -36,7 +34,7 @@ def table5(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison
         kind = (run.encoder.get("attention", "bigbird"), run.encoder["max_tokens"])
         paper = {("full", 512): 1.23, ("bigbird", 4096): 1.12}.get(kind)
         rows.append(
-            {"predictor": run.name, "seen": "masked", **_score("bits_per_base", bits(run.metrics))}
+            {"predictor": run.name, "seen": "masked", **cells("bits_per_base", bits(run.metrics))}
             | {"n_bp": run.metrics["n_masked_bp"], "paper": paper, "differs": differs(run)}
         )
     notes = [
@@ -113,7 +111,7 @@ def part_rows(runs: Sequence[Run]) -> list[dict]:
             for way in ("by_chromosome", "by_repeat_class"):
                 rows += [
                     {"positions_of": run.name, "predictor": name, "way": way, "part": part}
-                    | _score("bits_per_base", bits(entry))
+                    | cells("bits_per_base", bits(entry))
                     | {"n_bp": entry["n_bp"]}
                     for part, entry in metrics.get(way, {}).items()
                     if entry["n_bp"]
@@ -135,63 +133,11 @@ def differs(run: Run) -> str:
     return "; ".join(found) or "nothing that its config shows"
 
 
-def to_tsv(rows: Sequence[dict]) -> str:
-    """Write rows as tab-separated text; an undefined value is `nan`, one that is not given empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), delimiter="\t", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def to_markdown(comparison: Comparison) -> str:
-    """Write a comparison for readers: scores with their intervals, then the notes."""
-    lines = [f"# {comparison.title}", "", *_markdown_table(comparison.rows), ""]
-    if comparison.parts:
-        lines += ["By chromosome and repeat class:", ""]
-        lines += [*_markdown_table(_beside(comparison.parts, comparison.parts_shown)), ""]
-    lines += [f"- {note}" for note in comparison.notes]
-    return "\n".join([*lines, "", "In brackets: 95 % bootstrap intervals over examples."]) + "\n"
-
-
-def _beside(parts: Sequence[dict], shown: Sequence[tuple[str, str]]) -> list[dict]:
-    """Return one row a part, with a column for each predictor."""
-    rows: dict[tuple[str, str], dict] = {}
-    for part in parts:
-        key = part["positions_of"], part["predictor"]
-        if key in shown:
-            run, predictor = key
-            name = run if predictor == "model" else f"{baseline_title(predictor)}, {run}"
-            row = rows.setdefault((part["way"], part["part"]), {"part": part["part"]})
-            row |= _score(name, bits_of(part)) | {f"masked bp of {run}": part["n_bp"]}
-    columns = dict.fromkeys(name for row in rows.values() for name in row)
-    return [dict.fromkeys(columns) | row for row in rows.values()]
-
-
-def _markdown_table(rows: Sequence[dict]) -> list[str]:
-    columns = [name for name in rows[0] if not name.endswith(("_low", "_high"))]
-    lines = ["| " + " | ".join(name.replace("_", " ") for name in columns) + " |"]
-    lines.append("|---" * len(columns) + "|")
-    for row in rows:
-        lines.append("| " + " | ".join(_cell(row, name) for name in columns) + " |")
-    return lines
-
-
-def _cell(row: dict, name: str) -> str:
-    value = row[name]
-    if value is None:
-        return "–"
-    if isinstance(value, float) and f"{name}_low" in row:
-        low, high = row[f"{name}_low"], row[f"{name}_high"]
-        return f"{value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if low is not None else "")
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def _baseline_row(name: str, entry: dict, run: Run) -> dict:
     causal = "causal" in name
     return (
         {"predictor": baseline_title(name).rpartition(" (")[0]}
-        | {"seen": "causal" if causal else "masked", **_score("bits_per_base", bits_of(entry))}
+        | {"seen": "causal" if causal else "masked", **cells("bits_per_base", bits_of(entry))}
         | {"n_bp": entry["n_bp"] if causal else run.metrics["n_masked_bp"]}
         | {"paper": 1.57 if name == "token_ngram_causal" else None}
         | {"differs": "paper: order and unit not stated" if "ngram" in name else ""}
@@ -226,14 +172,10 @@ def _training(run: Run) -> dict:
 
 def _test_scores(run: Run) -> dict:
     return (
-        _score("mlm_accuracy", accuracy(run.metrics))
-        | _score("bits_per_base", bits(run.metrics))
+        cells("mlm_accuracy", accuracy(run.metrics))
+        | cells("bits_per_base", bits(run.metrics))
         | {"n_masked_tokens": run.metrics["n_masked_tokens"]}
     )
-
-
-def _score(name: str, score: Score) -> dict:
-    return {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
 
 
 def _last(run: Run, name: str) -> float | None:

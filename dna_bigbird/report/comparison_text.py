@@ -1,0 +1,61 @@
+"""A comparison of pretrained models as files: tab-separated for programs, Markdown for readers."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from dna_bigbird.report.comparison import cells
+from dna_bigbird.report.comparison_tables import Comparison
+from dna_bigbird.report.words import baseline_title, bits_of
+
+
+def to_tsv(rows: Sequence[dict]) -> str:
+    """Write rows as tab-separated text; an undefined value is `nan`, one that is not given empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), delimiter="\t", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """Write a comparison for readers: scores with their intervals, then the notes."""
+    lines = [f"# {comparison.title}", "", *_markdown_table(comparison.rows), ""]
+    if comparison.parts:
+        lines += ["By chromosome and repeat class:", ""]
+        lines += [*_markdown_table(_beside(comparison.parts, comparison.parts_shown)), ""]
+    lines += [f"- {note}" for note in comparison.notes]
+    return "\n".join([*lines, "", "In brackets: 95 % bootstrap intervals over examples."]) + "\n"
+
+
+def _beside(parts: Sequence[dict], shown: Sequence[tuple[str, str]]) -> list[dict]:
+    """Return one row a part, with a column for each predictor."""
+    rows: dict[tuple[str, str], dict] = {}
+    for part in parts:
+        key = part["positions_of"], part["predictor"]
+        if key in shown:
+            run, predictor = key
+            name = run if predictor == "model" else f"{baseline_title(predictor)}, {run}"
+            row = rows.setdefault((part["way"], part["part"]), {"part": part["part"]})
+            row |= cells(name, bits_of(part)) | {f"masked bp of {run}": part["n_bp"]}
+    columns = dict.fromkeys(name for row in rows.values() for name in row)
+    return [dict.fromkeys(columns) | row for row in rows.values()]
+
+
+def _markdown_table(rows: Sequence[dict]) -> list[str]:
+    columns = [name for name in rows[0] if not name.endswith(("_low", "_high"))]
+    lines = ["| " + " | ".join(name.replace("_", " ") for name in columns) + " |"]
+    lines.append("|---" * len(columns) + "|")
+    for row in rows:
+        lines.append("| " + " | ".join(_cell(row, name) for name in columns) + " |")
+    return lines
+
+
+def _cell(row: dict, name: str) -> str:
+    value = row[name]
+    if value is None:
+        return "–"
+    if isinstance(value, float) and f"{name}_low" in row:
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
+        return f"{value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if low is not None else "")
+    return f"{value:,}" if isinstance(value, int) else str(value)
