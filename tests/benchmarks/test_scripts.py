@@ -2,11 +2,13 @@
 
 import argparse
 import re
+import subprocess
 
 import pytest
 
 from dna_bigbird.attention.native import operator
 from dna_bigbird.attention.native.build import SOURCE
+from dna_bigbird.datasets import token_parts
 from tests.attention.native.marks import needs_kernel
 
 SMALL_SHAPE = {
@@ -158,3 +160,35 @@ def test_kernels_are_compared(script, monkeypatch, capsys):
         (str(SOURCE), "forward+backward"),
     ]
     assert all(float(row["median_ms"]) > 0 for row in rows)
+
+
+def test_corpus_prints_every_row(script, monkeypatch, capsys):
+    monkeypatch.setattr(script("timing"), "MIN_ROUNDS", 1)
+    monkeypatch.setattr(token_parts, "DOCUMENTS_PER_PART", 64)  # the script changes it
+    small = "--mbp 0.4 --vocab_size 100 --learn_sentences 200 --documents_per_part 2"
+    small += " --parts 6 --batches 2 --rounds 1 --no_memory"
+    script("corpus").main(small.split())
+    rows = capsys.readouterr().out.split("reached\n")[1].splitlines()
+    assert [row.split("\t")[0].split(",")[0] for row in rows] == [
+        "documents",
+        "SentencePiece alone / token store",
+        "tokenizing",
+        "M tokens/s from one data worker",
+    ]
+    assert all(float(row.split("\t")[1].split()[0]) > 0 for row in rows)
+
+
+def test_a_simulated_genome_has_gaps_and_lower_case(script, tmp_path):
+    letters = script("corpus").simulate(tmp_path / "g.fa", mbp=0.6).read_text().split("\n")
+    assert letters[0] == ">chr1"
+    assert {len(line) for line in letters[1:-1]} == {60}
+    text = "".join(letters[1:])
+    assert len(text) == 600_000
+    assert text.count("N") == 12_000
+    assert set(text) == set("ACGTacgtN")
+
+
+def test_memory_of_a_command_is_seen(script):
+    assert 1e6 < script("memory_tree").peak("--help") < 1e10
+    with pytest.raises(subprocess.CalledProcessError, match="exit status 2"):
+        script("memory_tree").peak("nonsense")
