@@ -31,6 +31,7 @@ from dna_bigbird.tasks.run_folder import (
     read_checkpoint,
     read_settings,
 )
+from dna_bigbird.tasks.same_start import SameStart
 from dna_bigbird.tasks.speed import HEADER, DataClock, Speed
 
 # What a run computes does not depend on these settings.
@@ -125,7 +126,7 @@ def fit(
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
         resume_from = open_run(checkpoints, whole, is_writer)
-        ours = [SeededBatches(seed), StopAtNan(config.log_every), history, keeper]
+        ours = [SameStart(), SeededBatches(seed), StopAtNan(config.log_every), history, keeper]
         ours.append(Preemption(keeper))
         waits = None
         if config.measure_speed:
