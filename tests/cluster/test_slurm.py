@@ -32,9 +32,9 @@ PRETRAINED = "results/tiny/trained/pretrained"
 PROMOTER = "results/tiny/trained/promoter"
 LOCAL_RULES = {"write_config", "prediction_regions", "report"}
 MPI = {"mpi": "srun", "mem_mb": 1000}
-LONG = {"precision": "32-true", "devices": 2, "batch_size": 16, "max_steps": 400}
-LONG |= {"validate_every": 200}
-"""Three minutes on two cores: more than two time limits."""
+LONG = {"precision": "32-true", "devices": 2, "batch_size": 16, "max_steps": 300}
+LONG |= {"validate_every": 150}
+"""One to three minutes on two cores: longer than what is left of two time limits."""
 TWO_BY_TWO = MPI | {"nodes": 2, "tasks_per_node": 2}
 GLOBAL_BATCH = {"batch_size": 2, "precision": "32-true", "checkpoint_every_steps": 5}
 LOSS_TOLERANCE = 2e-5
@@ -42,8 +42,8 @@ LOSS_TOLERANCE = 2e-5
 the last is 1e-5 at most."""
 WEIGHT_TOLERANCE = 2e-6
 """Absolute; 1e-7 was measured, weights are about 0.02."""
-LIMITS = {"runtime": 2, "slurm_extra": "--signal=SIGUSR1@10 --requeue"}
-"""The signal comes 10 to 70 s before the limit of 2 minutes."""
+LIMITS = {"runtime": 2, "slurm_extra": "--signal=SIGUSR1@60 --requeue"}
+"""The signal comes 60 to 120 s before the limit of 2 minutes; before training it is remembered."""
 
 
 def submitted(output: str) -> dict[str, str]:
