@@ -93,8 +93,12 @@ def prepared(cluster, tmp_path_factory) -> Path:
     return workflow.folder
 
 
+@pytest.fixture(scope="session")
+def new_copy(prepared):
+    """Function (folder): a copy of the prepared folder, in which Snakemake makes nothing again."""
+    return lambda folder: Copy(shutil.copytree(prepared, folder / "copy", symlinks=True))
+
+
 @pytest.fixture
-def copy(prepared, tmp_path) -> Copy:
-    """A copy of the prepared folder; Snakemake finds nothing to do again in it."""
-    shutil.copytree(prepared, tmp_path / "copy", symlinks=True)
-    return Copy(tmp_path / "copy")
+def copy(new_copy, tmp_path) -> Copy:
+    return new_copy(tmp_path)

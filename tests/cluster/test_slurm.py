@@ -8,7 +8,6 @@ import csv
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from tests.workflow.test_dag import DEMO_JOBS
 pytestmark = pytest.mark.slow
 
 PATIENCE_S = 900
+OUTPUT = "output.txt"
 PRETRAINED = "results/tiny/trained/pretrained"
 PROMOTER = "results/tiny/trained/promoter"
 LOCAL_RULES = {"write_config", "prediction_regions", "report"}
@@ -110,25 +110,33 @@ def metrics_below(results: Path) -> dict[str, float]:
     }
 
 
-def started(copy, *arguments: str) -> subprocess.Popen:
-    environment = os.environ | {"XDG_CACHE_HOME": str(copy.folder / ".cache")}
-    environment.pop(watchdog.VARIABLE, None)
-    return subprocess.Popen(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=copy.folder,
-        env=environment,
-        stdout=open(copy.folder / "output.txt", "w"),
-        stderr=subprocess.STDOUT,
-    )
+@pytest.fixture
+def start(copy):
+    """Function (*arguments): Snakemake in the background. With the test it ends, and its jobs."""
+    running = []
+
+    def begin(*arguments: str) -> subprocess.Popen:
+        environment = os.environ | {"XDG_CACHE_HOME": str(copy.folder / ".cache")}
+        environment.pop(watchdog.VARIABLE, None)
+        command = [sys.executable, "-m", "snakemake", *arguments]
+        with open(copy.folder / OUTPUT, "w") as stream:
+            running.append(
+                subprocess.Popen(
+                    command, cwd=copy.folder, env=environment, stdout=stream, stderr=stream
+                )
+            )
+        return running[-1]
+
+    yield begin
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE_S)
 
 
-def end_of(copy, main: subprocess.Popen) -> str:
-    """Wait for Snakemake's end and return what it printed."""
-    try:
-        main.wait(PATIENCE_S)
-    finally:
-        main.terminate()
-    return (copy.folder / "output.txt").read_text()
+def output_of(copy) -> str:
+    """Return what a Snakemake in the background has printed."""
+    return (copy.folder / OUTPUT).read_text()
 
 
 def has_checkpoint(copy) -> bool:
@@ -151,72 +159,74 @@ def process_of_rank(copy, rank: int) -> int:
 
 
 @pytest.fixture(scope="module")
-def two_by_two() -> dict[str, str]:
-    """Checksums by rule of the training on 2 nodes x 2 tasks, for later tests."""
-    return {}
-
-
-def test_two_nodes_times_two_tasks_train_as_one_process(copy, two_by_two, proved):
+def two_by_two(new_copy, tmp_path_factory):
+    """A folder in which both trainings ran on 2 nodes x 2 tasks, and the rules by SLURM job."""
+    copy = new_copy(tmp_path_factory.mktemp("two_by_two"))
     copy.tiny(**GLOBAL_BATCH, nodes=2, devices=2)
     profile = copy.profile({"pretrain": TWO_BY_TWO, "finetune": TWO_BY_TWO})
-    jobs = submitted(copy.snakemake(*profile, PROMOTER, *CONFIG))
+    return copy, submitted(copy.snakemake(*profile, PROMOTER, *CONFIG))
+
+
+def test_two_nodes_times_two_tasks_train_as_one_process(two_by_two, copy, proved):
+    many, jobs = two_by_two
     assert sorted(jobs.values()) == ["finetune", "pretrain"]
     assert set(states_of(jobs).values()) == {"COMPLETED"}
     for job in jobs:
-        ((nodes, tasks),) = accounted([f"{job}.0"], "NNodes,NTasks")
-        assert (nodes, tasks) == ("2", "4")
-    many = {folder: history(copy, folder) for folder in (PRETRAINED, PROMOTER)}
-    weights = load_file(copy.folder / PRETRAINED / "model.safetensors")
+        assert accounted([f"{job}.0"], "NNodes,NTasks") == [["2", "4"]]
     for rule in ("pretrain", "finetune_promoter"):
-        two_by_two[rule] = checksum(copy.log(rule), processes=4)
-    shutil.rmtree(copy.folder / "results/tiny/checkpoints")
+        assert checksum(many.log(rule), processes=4)
 
     copy.tiny(**GLOBAL_BATCH, accumulate=4)
-    copy.snakemake("--cores", "1", PROMOTER, "--forcerun", "pretrain", *CONFIG)
-    assert checksum(copy.log("pretrain").split("===")[-1], processes=1)
-    worst = 0.0
-    for folder, found in many.items():
-        alone = history(copy, folder)
+    copy.snakemake("--cores", "1", PROMOTER, *CONFIG)
+    assert checksum(copy.log("pretrain"), processes=1)
+    losses = []
+    for folder in (PRETRAINED, PROMOTER):
+        found, alone = history(many, folder), history(copy, folder)
         assert found.keys() == alone.keys()
-        worst = max(worst, *(abs(found[k] / alone[k] - 1) for k in alone if k[2] == "loss"))
-    assert worst <= LOSS_TOLERANCE
-    moved = largest_difference(weights, load_file(copy.folder / PRETRAINED / "model.safetensors"))
+        losses += [abs(found[key] / alone[key] - 1) for key in alone if key[2] == "loss"]
+    assert max(losses) <= LOSS_TOLERANCE
+    weights = (load_file(x.folder / PRETRAINED / "model.safetensors") for x in (many, copy))
+    moved = largest_difference(*weights)
     assert 0 < moved <= WEIGHT_TOLERANCE
     proved(
         "pretraining and fine-tuning on 2 nodes x 2 tasks (sacct: 2 nodes, 4 tasks, COMPLETED) end "
-        "with the same weights and optimizer state on all 4 processes; every loss of training and "
-        f"validation is that of one process with accumulate 4 within {worst:.1g} (relative, six digits "
-        f"are written), every weight within {moved:.1g}"
+        "with the same weights and optimizer state on all 4 processes; with one process and accumulate "
+        f"4 each of {len(losses)} losses is the same within {max(losses):.1g} (relative; six digits are "
+        f"written), each weight within {moved:.1g}"
     )
 
 
-def test_a_killed_process_ends_its_step_and_the_retry_ends_the_same(copy, two_by_two, proved):
+def test_a_killed_process_ends_its_step_and_the_retry_ends_the_same(
+    copy, start, two_by_two, proved
+):
     copy.tiny(**GLOBAL_BATCH, nodes=2, devices=2)
-    main = started(copy, *copy.profile({"pretrain": TWO_BY_TWO}, retries=1), PRETRAINED, *CONFIG)
+    main = start(*copy.profile({"pretrain": TWO_BY_TWO}, retries=1), PRETRAINED, *CONFIG)
     wait_for(lambda: has_checkpoint(copy) or main.poll() is not None, "a checkpoint")
     os.kill(process_of_rank(copy, rank=3), signal.SIGKILL)
-    output = end_of(copy, main)
+    main.wait(PATIENCE_S)
+    output = output_of(copy)
     assert main.returncode == 0, output
     assert sorted(states_of(submitted(output)).values()) == ["COMPLETED", "FAILED"]
     log = copy.log("pretrain")
     assert log.count("=== ") == 2, "the log keeps both attempts"
     assert "continuing after step" in log
-    assert checksum(log, processes=4) == two_by_two["pretrain"]
+    assert checksum(log, processes=4) == checksum(two_by_two[0].log("pretrain"), processes=4)
     proved(
         "kill -9 of one process of four ends the job at once; the retry goes on from the checkpoint "
         "to the same weights and optimizer state, bit for bit"
     )
 
 
-def test_a_cancelled_job_is_reported_and_not_waited_for(copy, proved):
+def test_a_cancelled_job_is_reported_and_not_waited_for(copy, start, proved):
     copy.tiny(max_steps=1_000_000)
-    main = started(copy, *copy.profile({"pretrain": {"runtime": 60}}), PRETRAINED, *CONFIG)
+    main = start(*copy.profile({"pretrain": {"runtime": 60}}), PRETRAINED, *CONFIG)
     log = copy.folder / "logs/tiny/pretrain.log"
     wait_for(lambda: log.exists() or main.poll() is not None, "pretraining")
-    (job,) = submitted((copy.folder / "output.txt").read_text())
+    (job,) = submitted(output_of(copy))
     subprocess.run(["scancel", job], check=True)
     cancelled_at = time.monotonic()
-    output = end_of(copy, main)
+    main.wait(PATIENCE_S)
+    output = output_of(copy)
     took_s = time.monotonic() - cancelled_at
     assert main.returncode == 1
     assert f"SLURM-job '{job}' failed, SLURM status is: 'CANCELLED'" in output
@@ -226,36 +236,34 @@ def test_a_cancelled_job_is_reported_and_not_waited_for(copy, proved):
     )
 
 
-def test_time_limits_and_requeues_leave_no_trace(copy, proved):
+def test_time_limits_and_requeues_leave_no_trace(new_copy, copy, start, tmp_path_factory, proved):
     """After two requeues the limit is lifted, or a busy machine would need any number."""
     copy.tiny(**LONG)
     two_processes = MPI | {"nodes": 1, "tasks_per_node": 2} | LIMITS
-    main = started(copy, *copy.profile({"pretrain": two_processes}), PRETRAINED, *CONFIG)
+    main = start(*copy.profile({"pretrain": two_processes}), PRETRAINED, *CONFIG)
     log = copy.folder / "logs/tiny/pretrain.log"
 
     def requeues() -> int:
         return log.read_text().count(" requeued") if log.exists() else 0
 
     wait_for(lambda: requeues() >= 2 or main.poll() is not None, "two requeues")
-    (job,) = submitted((copy.folder / "output.txt").read_text())
+    (job,) = submitted(output_of(copy))
     unlimited = ["scontrol", "update", f"JobId={job}", "TimeLimit=UNLIMITED"]
     subprocess.run(unlimited, check=False, capture_output=True)
-    output = end_of(copy, main)
+    main.wait(PATIENCE_S)
+    output = output_of(copy)
     assert main.returncode == 0, output
     assert requeues() >= 2, "the training is too short for this machine"
     states = [state for (state,) in accounted([job], "State", "-X", "--duplicates")]
     assert states == ["REQUEUED"] * requeues() + ["COMPLETED"]
     disturbed = log.read_text()
     assert disturbed.count(f"SLURM job {job}\n") == requeues() + 1, "the log keeps every attempt"
-    bundle = bytes_below(copy.folder / PRETRAINED)
 
-    shutil.rmtree(copy.folder / "results/tiny/checkpoints")
-    alone = ("--cores", "2", "--set-threads", "pretrain=1", "--forcerun", "pretrain")
-    copy.snakemake(*alone, PRETRAINED, *CONFIG)
-    undisturbed = copy.log("pretrain").removeprefix(disturbed)
-    assert "continuing" not in undisturbed
-    assert checksum(undisturbed, processes=2) == checksum(disturbed, processes=2)
-    assert bundle == bytes_below(copy.folder / PRETRAINED)
+    alone = new_copy(tmp_path_factory.mktemp("undisturbed"))
+    alone.tiny(**LONG)
+    alone.snakemake("--cores", "2", "--set-threads", "pretrain=1", PRETRAINED, *CONFIG)
+    assert checksum(alone.log("pretrain"), processes=2) == checksum(disturbed, processes=2)
+    assert bytes_below(alone.folder / PRETRAINED) == bytes_below(copy.folder / PRETRAINED)
     proved(
         f"{disturbed.count(' requeued')} time limits, each answered with a checkpoint and a requeue, "
         "end with the weights, the optimizer state and the bundle of the undisturbed run, bit for bit"
