@@ -89,4 +89,4 @@ def by_stratum(
 def _weights(count: int, seed: int) -> np.ndarray:
     """How often each example is drawn, shape (DRAWS, N); the same for all ratios of a run."""
     rng = np.random.default_rng([seed, count])
-    return rng.multinomial(count, np.full(count, 1 / count), size=DRAWS)
+    return rng.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(np.float64)
