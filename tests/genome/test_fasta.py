@@ -44,6 +44,38 @@ def test_chr_prefix_is_optional(toy):
         toy.fetch(Interval("chr7", 0, 4))
 
 
+def test_letters_come_as_they_stand(toy):
+    assert toy.letters(Interval("1", 0, 21)) == CHR1.encode()
+    for start in range(21):
+        for end in range(start, 22):
+            assert toy.letters(Interval("chr1", start, end, "-")) == CHR1[start:end].encode()
+    with pytest.raises(InputError, match="chr1:3-22 is not within chr1, which has 21 bases"):
+        toy.letters(Interval("chr1", 3, 22))
+
+
+def test_unknown_bases_are_those_that_fetch_gives_as_n(toy, tmp_path):
+    assert toy.unknown_bases(Interval("chr1", 6, 17)) == bytes([0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0])
+    (tmp_path / "p.fa").write_text(">chr1\nACGTLLE\n")
+    with pytest.raises(InputError, match=r"p\.fa: chr1:1-7: 'L' at position 5 is no DNA letter"):
+        Genome(tmp_path / "p.fa").unknown_bases(Interval("chr1", 0, 7))
+
+
+def test_windows_line_ends(tmp_path):
+    (tmp_path / "w.fa").write_bytes(b">a\r\nACGTA\r\nCGTNN\r\nGG\r\n>b\r\nTTT\r\n")
+    genome = Genome(tmp_path / "w.fa")
+    assert genome.lengths == {"a": 12, "b": 3}
+    for start in range(12):
+        for end in range(start, 13):
+            assert genome.fetch(Interval("a", start, end)) == "ACGTACGTNNGG"[start:end]
+    assert genome.fetch(Interval("b", 0, 3, "-")) == "AAA"
+
+
+def test_a_file_that_was_cut_off_after_it_was_opened(toy):
+    toy.path.write_text(">chr1 a toy\nacg")
+    with pytest.raises(InputError, match=r"does not fit its index\. Delete toy\.fa\.fai"):
+        toy.fetch(Interval("chr1", 0, 21))
+
+
 def test_a_pickled_genome_opens_its_file_again(toy):
     assert pickle.loads(pickle.dumps(toy)).fetch(Interval("chr1", 14, 21)) == "GATTACA"
 
