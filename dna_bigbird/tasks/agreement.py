@@ -9,6 +9,7 @@ import torch
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.tasks.run_folder import note
+from dna_bigbird.tasks.sharding import Sharded
 
 
 def sha256_of_state(weights: dict[str, Any], optimizer: dict[str, Any]) -> str:
@@ -36,6 +37,13 @@ def check_agreement(trainer: pl.Trainer, pl_module: pl.LightningModule) -> str:
     Raises:
         InputError: If processes hold different weights.
     """
+    if isinstance(trainer.strategy, Sharded):
+        weights = trainer.strategy.lightning_module_state_dict()
+        optimizer = trainer.strategy.optimizer_state(trainer.optimizers[0])
+        whole = sha256_of_state(weights, optimizer)  # the first process has them
+        if trainer.is_global_zero:
+            note(f"weights: sha256 {whole} (in shards on {trainer.world_size} processes)")
+        return whole
     mine = sha256_of_state(pl_module.model.state_dict(), trainer.optimizers[0].state_dict())
     if trainer.world_size == 1:
         note(f"weights: sha256 {mine}")

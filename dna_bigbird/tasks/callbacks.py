@@ -18,6 +18,8 @@ from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.objective import Objective, Sums, add_sums, ratios
 from dna_bigbird.tasks.run_folder import best_path, note, prune, step_path
 
+WINDOWS = "history_windows"
+"""Where a checkpoint holds the sums since the last row of training figures, process by process."""
 HEADER = "step\tsplit\tname\tvalue"
 SHOWN = ("loss", "bits_per_base_masked")
 """Training figures beside the progress bar."""
@@ -89,11 +91,33 @@ class History(pl.Callback):
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a restart needs."""
-        return {"rows": self.rows, "window": {k: v.cpu() for k, v in self.window.items()}}
+        return {"rows": self.rows}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue the history of a checkpoint."""
-        self.rows, self.window = state_dict["rows"], state_dict["window"]
+        self.rows = state_dict["rows"]
+
+    def on_save_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Keep the sums of every process apart, so that a restart adds up in the same order."""
+        windows: list = [{name: value.cpu() for name, value in self.window.items()}]
+        if trainer.world_size > 1:
+            mine, windows = windows[0], [None] * trainer.world_size
+            torch.distributed.all_gather_object(windows, mine)
+        checkpoint[WINDOWS] = windows
+
+    def on_load_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Take this process's sums; with another number of processes the first takes them all."""
+        windows = checkpoint[WINDOWS]
+        if len(windows) == trainer.world_size:
+            self.window = windows[trainer.global_rank]
+        elif trainer.is_global_zero:
+            self.window = {}
+            for window in windows:
+                add_sums(self.window, window)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Open the progress bar; begin or continue the file."""

@@ -89,6 +89,9 @@ class TrainConfig:
                 f"{self.validate_every}: the last steps would never be validated"
             )
 
+        if self.compile and self.strategy == "fsdp":
+            raise ValueError("--compile true with --strategy fsdp is not supported; choose one")
+
     @property
     def processes(self) -> int:
         """Training processes over all nodes."""

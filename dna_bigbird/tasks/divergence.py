@@ -5,6 +5,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 from dna_bigbird.errors import InputError
 
@@ -53,12 +54,9 @@ class StopAtNan(pl.Callback):
         """Look at the gradients, which may overflow where the loss does not."""
         if not self._looks(trainer, pl_module):
             return
-        gradients = [
-            p.grad.to_local() if hasattr(p.grad, "to_local") else p.grad
-            for group in optimizer.param_groups
-            for p in group["params"]
-            if p.grad is not None
-        ]
+        given = [p.grad for group in optimizer.param_groups for p in group["params"]]
+        local = [g.to_local() if isinstance(g, DTensor) else g for g in given if g is not None]
+        gradients = [g for g in local if g.numel()]  # a shard may be empty
         # One pass over memory: a maximum keeps what is infinite or NaN.
         largest = torch.stack(torch._foreach_norm(gradients, float("inf")))
         if not bool(torch.isfinite(largest).all()):

@@ -1,6 +1,7 @@
 """Training a task to the end, from the beginning or from where it was killed."""
 
 import contextlib
+import copy
 import json
 import logging
 import os
@@ -32,6 +33,7 @@ from dna_bigbird.tasks.run_folder import (
     read_settings,
 )
 from dna_bigbird.tasks.same_start import SameStart
+from dna_bigbird.tasks.sharding import Sharded
 from dna_bigbird.tasks.speed import HEADER, DataClock, Speed
 
 # What a run computes does not depend on these settings.
@@ -39,6 +41,7 @@ FREE_SETTINGS = (
     "workers",
     "tensorboard",
     "measure_speed",
+    "strategy",
     "checkpoint_every_steps",
     "checkpoint_every_minutes",
     "devices",
@@ -122,6 +125,9 @@ def fit(
         validate_every=config.validate_every,
         patience=config.patience,
     )
+    whole_model = task.model
+    if isinstance(strategy_of(config), Sharded):
+        whole_model = copy.deepcopy(task.model)  # the other one is cut into shards
     with warnings.catch_warnings(), quiet_lightning(), maybe_locked(checkpoints, is_writer):
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
@@ -144,6 +150,7 @@ def fit(
         trainer.strategy.barrier()
         best = read_checkpoint(best_path(checkpoints, keeper.best_step))
     assert best is not None
+    task.model = whole_model
     task.cpu().load_state_dict(best["state_dict"])
     return FitResult(
         best_step=keeper.best_step,
@@ -206,7 +213,7 @@ def build_trainer(
         precision=config.precision,
         devices=config.devices,
         num_nodes=config.nodes,
-        strategy=DDP if config.processes > 1 else "auto",
+        strategy=strategy_of(config),
         plugins=[AtomicCheckpointIO(), *cluster_plugins(config)],
         use_distributed_sampler=False,
         deterministic="warn",
@@ -218,6 +225,13 @@ def build_trainer(
         enable_model_summary=False,
         default_root_dir=checkpoints,
     )
+
+
+def strategy_of(config: TrainConfig) -> str | Sharded:
+    """Return how the processes share the work; one process has nobody to share with."""
+    if config.processes == 1:
+        return "auto"
+    return Sharded(config.processes) if config.strategy == "fsdp" else DDP
 
 
 def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment | SLURMEnvironment]:

@@ -9,9 +9,11 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
 
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.tasks.sharding import Sharded, shard
 
 Sums = dict[str, Tensor]
 """Figure name to a float64 tensor (numerator, denominator)."""
@@ -86,6 +88,12 @@ class Objective(pl.LightningModule):
                 for name, value in self._validation_sums.items()
             }
         )
+
+    def configure_model(self) -> None:
+        """Cut the model into shards if the strategy asks for it; Lightning calls this once more
+        than needed."""
+        if isinstance(self.trainer.strategy, Sharded) and not isinstance(self.model, FSDPModule):
+            shard(self.model, self.device_mesh)
 
     def configure_optimizers(self) -> dict:
         """Adam and a schedule that is stepped after every optimizer step."""

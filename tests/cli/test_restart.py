@@ -15,6 +15,7 @@ import torch
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.watchdog import descendants, start_time_of
 from dna_bigbird.inference import load_bundle
+from dna_bigbird.tasks.callbacks import WINDOWS
 from dna_bigbird.tasks.run_folder import list_checkpoints, read_checkpoint
 
 pytestmark = pytest.mark.slow
@@ -143,7 +144,8 @@ def assert_same_run(name: str, undisturbed: str) -> None:
         read_checkpoint(list_checkpoints(Path("ck") / folder, "step")[-1])
         for folder in (name, undisturbed)
     ]
-    for part in ("state_dict", "optimizer_states", "lr_schedulers", "callbacks", "global_step"):
+    parts = ("state_dict", "optimizer_states", "lr_schedulers", "callbacks", "global_step", WINDOWS)
+    for part in parts:
         assert_equal(states[0][part], states[1][part], part)
     sums = [
         re.findall("sha256 [0-9a-f]{64}", Path(f"{n}.log").read_text()) for n in (name, undisturbed)
@@ -228,14 +230,88 @@ def _is_second(pid: int) -> bool:
         return False
 
 
-def test_two_processes_compute_what_one_does(corpus):
-    """Two micro-batches a step: by one process in turn, or by two at once."""
-    few = f"{PRETRAIN} --training.max_steps 80"
-    finish(f"{few} --training.accumulate 2", "one")
-    finish(f"{few} --training.devices 2", "two")
-    weights = [load_bundle(Path(name)).model.state_dict() for name in ("one", "two")]
-    for name, value in weights[0].items():
-        assert np.allclose(value, weights[1][name], atol=1e-4), name
+FEW = f"{PRETRAIN} --training.max_steps 80 --training.checkpoint_every_steps 4 --training.gradient_clip 1"
+SHARDED = f"{FEW} --training.devices 2 --training.strategy fsdp"
+
+
+@pytest.fixture(scope="module")
+def one(corpus):
+    """Two micro-batches a step, by one process in turn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(corpus)
+        finish(f"{FEW} --training.accumulate 2", "one")
+    return "one"
+
+
+def assert_close_run(name: str, other: str) -> None:
+    """Same names and shapes everywhere in the checkpoint; weights but for rounding."""
+    states = [
+        read_checkpoint(list_checkpoints(Path("ck") / folder, "step")[-1])
+        for folder in (name, other)
+    ]
+    for part in ("state_dict", "optimizer_states"):
+        assert _shapes(states[0][part]) == _shapes(states[1][part])
+    for key, value in states[1]["state_dict"].items():
+        assert np.allclose(states[0]["state_dict"][key], value, atol=1e-4), key
+    weights = [load_bundle(Path(folder)).model.state_dict() for folder in (name, other)]
+    for key, value in weights[0].items():
+        assert np.allclose(value, weights[1][key], atol=1e-4), key
+
+
+def _shapes(value):
+    if isinstance(value, dict):
+        return {key: _shapes(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shapes(inner) for inner in value]
+    return tuple(value.shape) if isinstance(value, torch.Tensor) else type(value)
+
+
+def test_two_processes_compute_what_one_does(one):
+    finish(f"{FEW} --training.devices 2", "two")
+    assert_close_run("two", one)
+
+
+def kill_after(line: str, name: str, step: int) -> None:
+    process = start(line, name)
+    wait_until(lambda: newest_step(name) >= step, process)
+    assert process.poll() is None, Path(f"{name}.log").read_text()
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_shards_compute_what_one_process_does_and_restart_exactly(one):
+    finish(SHARDED, "shards")
+    assert_close_run("shards", one)
+    kill_after(SHARDED, "killed_shards", 30)
+    finish(SHARDED, "killed_shards")
+    assert_same_run("killed_shards", "shards")
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (SHARDED, f"{FEW} --training.accumulate 2"),
+        (SHARDED, f"{FEW} --training.devices 2 --training.strategy ddp"),
+        (f"{FEW} --training.accumulate 2", SHARDED),
+    ],
+)
+def test_shards_go_on_as_something_else(one, first, then, request):
+    name = f"handed_over_{request.node.callspec.id}"
+    kill_after(first, name, 40)
+    finish(then, name)
+    assert "continuing after step" in Path(f"{name}.log").read_text()
+    assert_close_run(name, one)
+
+
+def test_two_processes_that_diverge_say_which_examples(corpus):
+    line = FEW.replace("learning_rate 0.003", "learning_rate 1e30")
+    process = start(f"{line} --training.devices 2 --training.accumulate 2", "diverged")
+    assert process.wait(timeout=10 * HANG_S) == 2
+    said = Path("diverged.log").read_text()
+    assert "Traceback" not in said
+    place = r"is not a number at step \d+, on process [01], in the batch of examples \d+, \d+, "
+    assert re.search(f"error: training diverged: (the loss|a gradient) {place}", said), said
+    assert not Path("diverged").exists()
 
 
 def test_signals_outside_slurm_change_nothing(corpus):

@@ -53,7 +53,7 @@ def pretend(monkeypatch, others):
 
     monkeypatch.setattr(torch.distributed, "all_gather_object", gather)
     trainer = SimpleNamespace(
-        world_size=1 + len(others), optimizers=[optimizer], is_global_zero=True
+        world_size=1 + len(others), strategy=None, optimizers=[optimizer], is_global_zero=True
     )
     return trainer, SimpleNamespace(model=model), mine
 
