@@ -1,0 +1,31 @@
+# What the section `experiments` of the config says, for the rules of experiments.smk.
+
+EXPERIMENTS = config.get("experiments", {})
+VARIANTS = EXPERIMENTS.get("variants", {})
+TABLES = [name for name in ("table5", "figure8", "table1") if EXPERIMENTS.get(name)]
+for name in TABLES:
+    for variant in EXPERIMENTS[name]:
+        if variant not in VARIANTS:
+            raise WorkflowError(
+                f"config, experiments, {name}: {variant!r} is not among the variants "
+                f"({', '.join(VARIANTS) or 'none'})"
+            )
+
+
+def variant_options(section, group=""):
+    """Return the params function for a section of the config with a variant's changes."""
+    return lambda wildcards: options(variant_section(wildcards.variant, section), group)
+
+
+def table(name):
+    """Return the input function of a target, which a config without it has not."""
+
+    def made(wildcards):
+        if name not in TABLES:
+            raise WorkflowError(
+                f"config: no list `{name}` in the section `experiments`; config/README.md says how "
+                "to write one"
+            )
+        return f"{RES}/experiments/{name}"
+
+    return made
