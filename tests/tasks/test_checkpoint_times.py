@@ -110,3 +110,32 @@ def test_history_is_on_disk_while_the_run_goes_on(tiny_run, tmp_path):
     task, data, config = tiny_run()
     result = fit(task, data, config, checkpoints=tmp_path, seed=3, settings={})
     assert (tmp_path / "history.tsv").read_text() == result.history
+
+
+def histories(seen):
+    """A window of each process, saved together."""
+    made = [callbacks.History(None, 5) for _ in seen]
+    for history, value in zip(made, seen, strict=True):
+        history.window = {"loss": torch.tensor([value, 1.0], dtype=torch.float64)}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("world_size", "expected"),
+    [(2, [{"loss": [3.0, 1.0]}, {"loss": [4.0, 1.0]}]), (1, [{"loss": [7.0, 2.0]}])],
+)
+def test_every_process_keeps_its_own_sums(monkeypatch, world_size, expected):
+    """Saved by two processes in the middle of a window; read by two, or by one for both."""
+    before = histories([3.0, 4.0])
+
+    def gather(found, given):
+        found[:] = [history.window for history in before]
+
+    monkeypatch.setattr(torch.distributed, "all_gather_object", gather)
+    checkpoint = {}
+    before[0].on_save_checkpoint(SimpleNamespace(world_size=2), None, checkpoint)
+    for rank in range(world_size):
+        trainer = SimpleNamespace(world_size=world_size, global_rank=rank, is_global_zero=rank == 0)
+        after = callbacks.History(None, 5)
+        after.on_load_checkpoint(trainer, None, checkpoint)
+        assert {name: value.tolist() for name, value in after.window.items()} == expected[rank]

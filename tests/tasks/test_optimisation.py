@@ -58,6 +58,8 @@ def test_published_constants():
         ({"batch_size": 0}, "--batch_size is 0; expected at least 1"),
         ({"learning_rate": 0.0}, "--learning_rate is 0.0; expected more than 0"),
         ({"workers": -1}, "--workers is -1"),
+        ({"checkpoint_every_minutes": float("nan")}, "--checkpoint_every_minutes is nan"),
+        ({"compile": True, "strategy": "fsdp"}, "--compile true with --strategy fsdp"),
     ],
 )
 def test_contradictions_are_refused(settings, message):
