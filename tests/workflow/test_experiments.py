@@ -83,6 +83,8 @@ def test_a_table_that_the_config_has_not(workflow):
     config = workflow.config(name="exp", experiments=TWO)
     output = workflow.snakemake("-n", "table1", "--configfile", config, check=False)
     assert "config: no list `table1` in the section `experiments`" in output
+    output = workflow.snakemake("-n", "experiments", check=False)
+    assert "config: no table in a section `experiments`" in output
 
 
 def test_an_unknown_variant_is_named(workflow):

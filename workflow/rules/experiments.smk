@@ -120,4 +120,4 @@ rule table1:
 
 rule experiments:
     input:
-        lambda wildcards: [f"{RES}/experiments/{name}" for name in TABLES],
+        every_table,

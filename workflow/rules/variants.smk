@@ -17,6 +17,15 @@ def variant_options(section, group=""):
     return lambda wildcards: options(variant_section(wildcards.variant, section), group)
 
 
+def every_table(wildcards):
+    """The tables that the config lists."""
+    if not TABLES:
+        raise WorkflowError(
+            "config: no table in a section `experiments`; config/README.md says how to write one"
+        )
+    return [f"{RES}/experiments/{name}" for name in TABLES]
+
+
 def table(name):
     """Return the input function of a target, which a config without it has not."""
 
