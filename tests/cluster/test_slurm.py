@@ -261,7 +261,7 @@ def test_time_limits_and_requeues_leave_no_trace(new_copy, copy, start, tmp_path
 
     alone = new_copy(tmp_path_factory.mktemp("undisturbed"))
     alone.tiny(**LONG)
-    alone.snakemake("--cores", "2", "--set-threads", "pretrain=1", PRETRAINED, *CONFIG)
+    alone.snakemake(PRETRAINED, "--cores", "2", "--set-threads", "pretrain=1", *CONFIG)
     assert checksum(alone.log("pretrain"), processes=2) == checksum(disturbed, processes=2)
     assert bytes_below(alone.folder / PRETRAINED) == bytes_below(copy.folder / PRETRAINED)
     proved(
