@@ -56,6 +56,7 @@ def scores_figure(rows: Sequence[dict], names: Sequence[str], tag: str = "") -> 
                 if low is not None:
                     ax.plot([low, high], [y, y], color=MODEL, lw=1.8)
             ax.set(xlabel=name.replace("_", " "))
+            ax.locator_params(axis="x", nbins=5)
         labels = [
             next(iter(row.values())) + (" (causal)" if row.get("seen") == "causal" else "")
             for row in rows
