@@ -35,8 +35,8 @@ from dna_bigbird.datasets.pretraining import PretrainExamples
 from dna_bigbird.genome import Genome
 
 LINE_BP, BATCH, TOKENS = 60, 4, 4096
-WARM_PARTS = 2
-"""Parts that two workers have finished when both are at work: not counted."""
+WARM_PARTS = 4
+"""Not counted: two workers may start one after the other, and these are begun before either."""
 
 
 def simulate(path: Path, mbp: float, seed: int = 0) -> Path:
@@ -186,7 +186,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--vocab_size", type=int, default=32000)
     parser.add_argument("--learn_sentences", type=int, default=20_000)
     parser.add_argument("--documents_per_part", type=int, default=16)
-    parser.add_argument("--parts", type=int, default=14)
+    parser.add_argument("--parts", type=int, default=18)
     parser.add_argument("--batches", type=int, default=100, help="in one round")
     parser.add_argument("--rounds", type=int, default=MIN_ROUNDS)
     return parser.parse_args(argv)
