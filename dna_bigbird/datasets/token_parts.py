@@ -1,8 +1,8 @@
 """Tokenized documents in parts: made by many processes, kept on disk until the store is whole.
 
 The parts of `tokens.h5` lie in the folder `.tokens.h5.parts` beside it:
-    key          what they were made from and how; parts of another key are not used
-    000017.npz   the arrays of one part; a part that is there is whole
+    key          what they are made from and how
+    000017.npz   the arrays of one part, and the key it was made with; another key's are not used
     .lock        held by the process that writes the store
 The number of documents in a part is fixed, so the parts do not depend on who makes them.
 """
@@ -16,6 +16,7 @@ import os
 import shutil
 import sys
 import threading
+import uuid
 import zipfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -113,7 +114,8 @@ def parts_folder(output: Path, key: str) -> Iterator[Path]:
     busy = f"{output}: another process writes this file now; wait for it or stop it"
     try:
         with kernel_lock(folder / ".lock", busy):
-            _keep_matching(folder, f"{key} {DOCUMENTS_PER_PART}" if key else "")
+            # Without a key no other run's parts fit, not even those of one without a key.
+            _keep_matching(folder, f"{key} {DOCUMENTS_PER_PART}" if key else uuid.uuid4().hex)
             try:
                 yield folder
             except (KeyboardInterrupt, SystemExit, StoppedWorkerError):
@@ -131,7 +133,7 @@ def _keep_matching(folder: Path, key: str) -> None:
     parts = sorted(folder.glob("*.npz"))
     for partial in folder.glob("*.partial"):
         partial.unlink()
-    if key and noted.is_file() and noted.read_text() == key:
+    if noted.is_file() and noted.read_text() == key:
         return
     for part in parts:
         part.unlink()
@@ -149,21 +151,23 @@ def part_path(folder: Path, number: int) -> Path:
     return folder / f"{number:06d}.npz"
 
 
-def write_part(path: Path, part: Part) -> None:
+def write_part(path: Path, part: Part, key: str) -> None:
     """Write a part under a name of this process alone, then rename it.
 
     A worker whose parent was killed may live a moment longer, beside those of the next run.
     """
     partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
     with open(partial, "wb") as stream:
-        np.savez(stream, **part._asdict())
+        np.savez(stream, key=np.array(key), **part._asdict())
     partial.replace(path)
 
 
-def read_part(path: Path) -> Part | None:
-    """Read a part; None if it is not there or damaged (its arrays have checksums)."""
+def read_part(path: Path, key: str) -> Part | None:
+    """Read a part; None if it is not there, of another key, or damaged (arrays have checksums)."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
+            if str(arrays["key"]) != key:
+                return None
             return Part(*(arrays[name] for name in Part._fields))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
@@ -186,20 +190,21 @@ def iter_parts(
     Raises:
         InputError: As `tokenize_documents`, or if a worker was killed.
     """
+    key = (folder / "key").read_text()
     remaining = iter(documents)
     batches = enumerate(iter(lambda: list(itertools.islice(remaining, DOCUMENTS_PER_PART)), []))
     if workers <= 1:
         for number, batch in batches:
-            yield _make(part_path(folder, number), batch, genome, tokenizer)
+            yield _make(part_path(folder, number), key, batch, genome, tokenizer)
         return
     with _pool(workers) as pool:
 
         def start(number: int, batch: list[Document]) -> Callable[[], Part]:
             path = part_path(folder, number)
-            finish = functools.partial(_make, path, batch, genome, tokenizer)
+            finish = functools.partial(_make, path, key, batch, genome, tokenizer)
             if path.exists():
                 return finish
-            done = pool.submit(_work, path, batch, genome.path, tokenizer.model_bytes)
+            done = pool.submit(_work, path, key, batch, genome.path, tokenizer.model_bytes)
 
             def wait() -> Part:
                 done.result()
@@ -215,18 +220,21 @@ def iter_parts(
                 yield part
         except BrokenProcessPool as error:
             raise StoppedWorkerError(
-                "a tokenizing process was killed, perhaps for want of memory; try --workers 1"
+                "a tokenizing process was killed, perhaps for want of memory; what is done is "
+                "kept for the same command. Try --workers 1"
             ) from error
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _make(path: Path, documents: list[Document], genome: Genome, tokenizer: DnaTokenizer) -> Part:
+def _make(
+    path: Path, key: str, documents: list[Document], genome: Genome, tokenizer: DnaTokenizer
+) -> Part:
     """Return a part, read if it is there and whole."""
-    part = read_part(path)
+    part = read_part(path, key)
     if part is None:
         part = tokenize_documents(documents, genome, tokenizer)
-        write_part(path, part)
+        write_part(path, part, key)
     return part
 
 
@@ -249,7 +257,9 @@ def _worker_inputs(genome_path: Path, model_bytes: bytes) -> tuple[Genome, DnaTo
     return Genome(genome_path), DnaTokenizer.from_bytes(model_bytes)
 
 
-def _work(path: Path, documents: list[Document], genome_path: Path, model_bytes: bytes) -> None:
+def _work(
+    path: Path, key: str, documents: list[Document], genome_path: Path, model_bytes: bytes
+) -> None:
     # Not as arguments of the process: one that dies at once would leave the parent blocked on
     # a pipe too small for a model.
-    _make(path, documents, *_worker_inputs(genome_path, model_bytes))
+    _make(path, key, documents, *_worker_inputs(genome_path, model_bytes))

@@ -93,6 +93,18 @@ def test_a_damaged_part_is_made_again(toy_corpus, tmp_path, small_parts, made, d
     assert len(made) == parts_of(toy_corpus.documents) - 1
 
 
+def test_a_part_of_another_key_that_comes_late_is_not_used(toy_corpus, tmp_path, small_parts, made):
+    """As a worker whose parent was killed may still write it."""
+    whole = write(toy_corpus, tmp_path / "whole.h5")
+    old = interrupt(toy_corpus, tmp_path / "s.h5", 16, key="old") / "000001.npz"
+    late = old.read_bytes()
+    folder = interrupt(toy_corpus, tmp_path / "s.h5", 8, key="new")
+    (folder / "000001.npz").write_bytes(late)
+    made.clear()
+    assert write(toy_corpus, tmp_path / "s.h5", restart_key="new") == whole
+    assert len(made) == parts_of(toy_corpus.documents) - 1
+
+
 def test_a_second_process_is_refused(toy_corpus, tmp_path):
     with (
         kernel_lock(tmp_path / ".s.h5.parts" / ".lock", "busy"),
