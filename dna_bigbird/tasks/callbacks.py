@@ -244,6 +244,17 @@ class Checkpoints(pl.Callback):
         for name, value in state_dict.items():
             setattr(self, name, value)
 
+    def on_load_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Count micro-batches as this split of a step does: Lightning kept those of another one."""
+        progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+        done = checkpoint["global_step"] * trainer.accumulate_grad_batches
+        more = done - progress["total"]["ready"]
+        for counts in (progress["total"], progress["current"]):
+            for name in counts:
+                counts[name] += more
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Say where training continues; a run that had lost its patience does not go on."""
         self.saved_at = self.clock()

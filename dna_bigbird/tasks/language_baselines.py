@@ -6,6 +6,7 @@ from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.baselines.kneser_ney import kneser_ney_scores
 from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
 from dna_bigbird.baselines.ngram import TokenNgramCausal, TokenUnigram, posterior_nll
+from dna_bigbird.evaluation.language import interval
 
 DESCRIPTIONS = {
     "token_unigram_masked": "token frequencies of the training documents, on exactly the masked "
@@ -64,13 +65,16 @@ class MaskedBaselines:
 
 
 def causal_baselines(
-    train, test, tokenizer, documents: int, *, kenlm: bool = False
+    train, test, tokenizer, documents: int, *, seed: int, kenlm: bool = False
 ) -> dict[str, dict]:
     """Score the n-grams on every token or base of the held-out documents, left to right.
+
+    Intervals are over documents.
 
     Args:
         train, test: Token stores.
         documents: Most documents that are counted and, apart, scored.
+        seed: Of the bootstrap.
         kenlm: Those of KenLM too.
 
     Raises:
@@ -83,6 +87,7 @@ def causal_baselines(
         found = kneser_ney_scores(train, test, tokenizer, documents)
         scores |= {f"{unit}_ngram_kenlm_causal": score for unit, score in found.items()}
     return {
-        name: {"bits_per_base_causal": round(score.bits_per_base, 6), "n_bp": score.base_pairs}
+        name: interval("bits_per_base_causal", score.nll_nats / np.log(2), score.base_pairs, seed)
+        | {"n_bp": int(score.base_pairs.sum()), "n_documents": len(score.base_pairs)}
         for name, score in scores.items()
     }

@@ -255,6 +255,22 @@ def test_float32_products_are_set_for_the_run_only(tiny_run, tmp_path):
     assert torch.backends.mkldnn.matmul.fp32_precision == before
 
 
+def test_a_run_goes_on_where_a_step_is_split_otherwise(tiny_run, tmp_path, settings):
+    """A checkpoint as two processes write it: each had half of the micro-batches."""
+    undisturbed = run(tiny_run, tmp_path / "a", **settings)
+    with pytest.raises(KilledError, match="on purpose"):
+        run(tiny_run, tmp_path / "b", callbacks=(KillAt(7, "start"),), **settings)
+    newest = list_checkpoints(tmp_path / "b", "step")[-1]
+    state = torch.load(newest, weights_only=True)
+    progress = state["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+    for counts in (progress["total"], progress["current"]):
+        for name in counts:
+            counts[name] -= state["global_step"]
+    torch.save(state, newest)
+    continued = run(tiny_run, tmp_path / "b", **settings)
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
 def test_the_number_of_processes_is_no_setting(tiny_run, tmp_path, capsys):
     """Four micro-batches a step are four, whoever computes them."""
     assert training_settings(TrainConfig(accumulate=4)) == training_settings(

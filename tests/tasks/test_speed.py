@@ -9,7 +9,7 @@ import torch
 from dna_bigbird.datasets.modules import collate_pretraining
 from dna_bigbird.tasks.fit import fit
 from dna_bigbird.tasks.growing_table import GrowingTable
-from dna_bigbird.tasks.speed import PEAK_SIZE, DataClock, Speed, measured_peak
+from dna_bigbird.tasks.speed import PEAK_SIZES, DataClock, Speed, measured_peak
 
 
 class Clock:
@@ -135,10 +135,10 @@ def test_speed_changes_no_result(tiny_run, tmp_path):
 
 @pytest.mark.parametrize("in_bfloat16", [False, True])
 def test_the_peak_is_that_of_the_best_product(in_bfloat16, monkeypatch):
-    """Readings of the clock: the second product is the faster one."""
-    readings = iter([0.0, 0.0, 0.0, 0.2, 0.2, 0.2, 0.25, 9.0])
-    monkeypatch.setitem(PEAK_SIZE, "cpu", 8)
+    """Readings of the clock: the best rate of two rounds of a small and a larger product."""
+    readings = iter([0.0, 0.0, 0.0, 0.2, 0.2, 0.4, 0.4, 0.4, 0.45, 0.45, 1.0, 9.0])
+    monkeypatch.setitem(PEAK_SIZES, "cpu", (8, 16))
     state = torch.random.get_rng_state()
     found = measured_peak(torch.device("cpu"), in_bfloat16, clock=lambda: next(readings))
-    assert found == pytest.approx(2 * 8**3 / 0.05)
+    assert found == pytest.approx(max(2 * 8**3 / 0.05, 2 * 16**3 / 0.2))
     assert torch.equal(torch.random.get_rng_state(), state)
