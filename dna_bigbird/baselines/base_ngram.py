@@ -99,12 +99,10 @@ class BaseNgramCausal:
 
     def score(self, store: Store, decoder: Decoder, max_documents: int | None = None) -> Score:
         """Score every base but N of the `covering_documents` of a held-out store."""
-        nats, count = 0.0, 0
-        for document in covering_documents(store, max_documents):
-            nll = self.nll(decoder.decode(store.document(document)))
-            nats += float(np.nansum(nll))
-            count += int(np.isfinite(nll).sum())
-        return Score(nats, count, count)
+        documents = map(store.document, covering_documents(store, max_documents))
+        nlls = (self.nll(decoder.decode(ids)) for ids in documents)
+        counts = ((np.nansum(nll), int(np.isfinite(nll).sum())) for nll in nlls)
+        return Score.of((nats, count, count) for nats, count in counts)
 
 
 def _grams(sequence: str, order: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

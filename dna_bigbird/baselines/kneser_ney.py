@@ -124,18 +124,14 @@ def kneser_ney_scores(
         for ids in _documents(train, _within(train, max_documents))
         for line in _letters(tokenizer.decode(ids))
     )
-    nats = {"token": 0.0, "base": 0.0}
-    counts = {"token": 0, "base": 0}
-    token_bp = 0
+    scored: dict[str, list[tuple[float, int, int]]] = {"token": [], "base": []}
     for ids in _documents(test, max_documents):
+        nats = tokens.nll([str(i) for i in ids]).sum()
+        scored["token"].append((nats, tokenizer.piece_bp[ids].sum(), len(ids)))
         lines = list(_letters(tokenizer.decode(ids)))
-        nats["token"] += float(tokens.nll([str(i) for i in ids]).sum())
-        nats["base"] += sum(float(bases.nll(line).sum()) for line in lines)
-        counts["token"] += len(ids)
-        counts["base"] += sum(map(len, lines))
-        token_bp += int(tokenizer.piece_bp[ids].sum())
-    base_pairs = {"token": token_bp, "base": counts["base"]}
-    return {name: Score(nats[name], base_pairs[name], counts[name]) for name in nats}
+        count = sum(map(len, lines))
+        scored["base"].append((sum(bases.nll(line).sum() for line in lines), count, count))
+    return {name: Score.of(documents) for name, documents in scored.items()}
 
 
 def _documents(store: Store, max_documents: int | None) -> Iterator[np.ndarray]:

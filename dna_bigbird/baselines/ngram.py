@@ -26,16 +26,25 @@ class Store(Protocol):
 
 
 class Score(NamedTuple):
-    """Summed negative log-likelihood in nats, base pairs and number of the predictions."""
+    """Negative log-likelihood in nats, base pairs and number of the predictions of each document.
 
-    nll_nats: float
-    base_pairs: int
-    predictions: int
+    All of shape (documents,): intervals are drawn over whole documents.
+    """
+
+    nll_nats: np.ndarray
+    base_pairs: np.ndarray
+    predictions: np.ndarray
+
+    @classmethod
+    def of(cls, documents: Iterable[tuple[float, int, int]]) -> "Score":
+        """Join the sums of some documents."""
+        nats, base_pairs, predictions = zip(*documents, strict=True)
+        return cls(np.array(nats), np.array(base_pairs), np.array(predictions))
 
     @property
     def bits_per_base(self) -> float:
-        """The definition of `evaluation.language.bits_per_base`."""
-        return self.nll_nats / (math.log(2) * self.base_pairs)
+        """The definition of `evaluation.language.bits_per_base`, over all documents."""
+        return float(self.nll_nats.sum() / (math.log(2) * self.base_pairs.sum()))
 
 
 def covering_documents(store: Store, max_documents: int | None = None) -> list[int]:
@@ -99,7 +108,7 @@ class TokenUnigram:
 
     def score(self, labels: np.ndarray, piece_bp: np.ndarray) -> Score:
         """Score masked or causal labels; `piece_bp` is the tokenizer's."""
-        return Score(float(self.nll(labels).sum()), int(piece_bp[labels].sum()), len(labels))
+        return Score.of([(self.nll(labels).sum(), piece_bp[labels].sum(), len(labels))])
 
 
 def posterior_nll(
@@ -249,13 +258,8 @@ class TokenNgramCausal:
 
     def score(self, store: Store, piece_bp: np.ndarray, max_documents: int | None = None) -> Score:
         """Score every token of the `covering_documents` of a held-out store."""
-        nats, bp, count = 0.0, 0, 0
-        for document in covering_documents(store, max_documents):
-            ids = store.document(document)
-            nats += float(self.nll(ids).sum())
-            bp += int(piece_bp[ids].sum())
-            count += len(ids)
-        return Score(nats, bp, count)
+        documents = map(store.document, covering_documents(store, max_documents))
+        return Score.of((self.nll(ids).sum(), piece_bp[ids].sum(), len(ids)) for ids in documents)
 
 
 def _keys(sequence: np.ndarray, order: int, vocab_size: int) -> np.ndarray:

@@ -123,5 +123,7 @@ def beside_baselines(
         | strata_tables(strata, parts, k, seed)
         for k, name in enumerate(masked.names, start=1)
     }
-    causal = causal_baselines(stores["train"], stores["test"], tokenizer, documents, kenlm=kenlm)
+    causal = causal_baselines(
+        stores["train"], stores["test"], tokenizer, documents, seed=seed, kenlm=kenlm
+    )
     return {**strata_tables(strata, parts, 0, seed), "baselines": baselines | causal}

@@ -122,7 +122,7 @@ def test_unigram_by_hand():
     assert model.probability.tolist() == pytest.approx([0] * 5 + [3 / 7, 2 / 7, 1 / 7, 1 / 7])
     piece_bp = np.array([0] * 5 + [1, 2, 3, 4])
     score = model.score(np.array([5, 8]), piece_bp)
-    assert score == (pytest.approx(-math.log(3 / 49)), 5, 2)
+    assert score == ([pytest.approx(-math.log(3 / 49))], [5], [2])
     assert score.bits_per_base == pytest.approx(bits_per_base(score.nll_nats, 5))
 
 
@@ -200,7 +200,8 @@ def test_fit_and_score_on_a_store():
     assert TokenUnigram(add=0).fit(train).probability[8] == 0
     token = TokenNgramCausal(2).fit(train).score(train, piece_bp)
     base = BaseNgramCausal(2).fit(train, Letters()).score(train, Letters())
-    assert token.predictions == base.predictions == token.base_pairs == base.base_pairs == 12
+    for score in (token, base):  # a document each
+        assert score.predictions.tolist() == score.base_pairs.tolist() == [8, 4]
     assert token.bits_per_base == pytest.approx(base.bits_per_base)
     assert isinstance(token, Score)
 

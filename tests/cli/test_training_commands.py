@@ -202,6 +202,11 @@ def test_language_scores_stand_beside_their_baselines(project):
     assert {n.rpartition("_")[2] for n in masked} == {"masked"}
     assert {n.rpartition("_")[2] for n in causal} == {"causal"}
     assert "token_unigram_masked" in masked
+    for name in causal:  # over the documents
+        table = metrics["baselines"][name]
+        low, value, high = (table[f"bits_per_base_causal{end}"] for end in ("_low", "", "_high"))
+        assert low <= value <= high
+        assert table["n_documents"] > 1
     report = json.loads((project / "report/lm.json").read_text())
     assert all(table["description"] for table in report["baselines"].values())
     card = (project / "final/pretrained/README.md").read_text()
