@@ -95,6 +95,36 @@ class Objective(pl.LightningModule):
         if isinstance(self.trainer.strategy, Sharded) and not isinstance(self.model, FSDPModule):
             shard(self.model, self.device_mesh)
 
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Scale the whole gradient down to a norm of `gradient_clip_val`, if that is set.
+
+        Lightning's own way refuses a fused optimizer under any autocast, for the sake of a scaling
+        of the loss that bfloat16 does not have.
+        """
+        if gradient_clip_val:
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            nn.utils.clip_grad_norm_(parameters, gradient_clip_val)
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the norm of the whole gradient.
+
+        Lightning refuses to with a fused optimizer under autocast, as if it scaled the gradients;
+        bfloat16 needs no scaling.
+        """
+        if gradient_clip_val:
+            given = [p for group in optimizer.param_groups for p in group["params"]]
+            torch.nn.utils.clip_grad_norm_(given, gradient_clip_val)
+
     def configure_optimizers(self) -> dict:
         """Adam and a schedule that is stepped after every optimizer step."""
         optimizer, schedule = build_optimizer(self.model, self.config)
