@@ -110,21 +110,6 @@ class Objective(pl.LightningModule):
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             nn.utils.clip_grad_norm_(parameters, gradient_clip_val)
 
-    def configure_gradient_clipping(
-        self,
-        optimizer: torch.optim.Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        """Clip the norm of the whole gradient.
-
-        Lightning refuses to with a fused optimizer under autocast, as if it scaled the gradients;
-        bfloat16 needs no scaling.
-        """
-        if gradient_clip_val:
-            given = [p for group in optimizer.param_groups for p in group["params"]]
-            torch.nn.utils.clip_grad_norm_(given, gradient_clip_val)
-
     def configure_optimizers(self) -> dict:
         """Adam and a schedule that is stepped after every optimizer step."""
         optimizer, schedule = build_optimizer(self.model, self.config)
