@@ -46,7 +46,6 @@ def ways_to_divide(
         InputError: If there are repeats without a genome, or the genome is not the documents'.
     """
     from dna_bigbird.genome import Genome
-    from dna_bigbird.genome.repeats import RepeatClasses
     from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass
 
     strata = {"by_chromosome": ByChromosome(store.chromosomes)}
@@ -56,12 +55,17 @@ def ways_to_divide(
         return strata
     reference = Genome(genome)
     check_genome(store, tokenizer, reference)
-    classes = (
-        RepeatClasses.from_bed(repeats, reference, pieces=pieces)
-        if repeats is not None
-        else RepeatClasses.from_soft_mask(reference)
-    )
+    classes = repeat_classes(reference, repeats, pieces)
     return strata | {"by_repeat_class": ByRepeatClass(classes, store.chromosomes)}
+
+
+def repeat_classes(genome, repeats: Path | None, pieces: bool):
+    """Return the repeat class of every base, from a BED file or else from lower case."""
+    from dna_bigbird.genome.repeats import RepeatClasses
+
+    if repeats is None:
+        return RepeatClasses.from_soft_mask(genome)
+    return RepeatClasses.from_bed(repeats, genome, pieces=pieces)
 
 
 def check_genome(store, tokenizer, genome) -> None:

@@ -35,6 +35,8 @@ def token_statistics(
 
     from tqdm import tqdm
 
+    from dna_bigbird.baselines.ngram import covering_documents
+    from dna_bigbird.cli.language import repeat_classes
     from dna_bigbird.cli.training import check_tokenizer
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.token_statistics import describe_tokens
@@ -42,22 +44,17 @@ def token_statistics(
     from dna_bigbird.errors import InputError
     from dna_bigbird.files import atomic_path
     from dna_bigbird.genome import Genome
-    from dna_bigbird.genome.repeats import RepeatClasses
 
     if documents < 1:
         raise InputError(f"--documents {documents}: expected at least 1")
     tokens, bpe, reference = TokenStore(store), DnaTokenizer.from_file(tokenizer), Genome(genome)
     check_tokenizer(tokens, bpe, tokenizer)
-    classes = (
-        RepeatClasses.from_bed(repeats, reference, pieces=pieces)
-        if repeats
-        else RepeatClasses.from_soft_mask(reference)
-    )
+    classes = repeat_classes(reference, repeats, pieces)
     found = describe_tokens(
         tokens,
         bpe,
         classes,
-        documents,
+        covering_documents(tokens, documents),
         progress=lambda chosen: tqdm(chosen, desc="measure", unit="doc", disable=None),
     )
     with atomic_path(output) as path:

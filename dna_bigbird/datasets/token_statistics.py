@@ -1,6 +1,6 @@
 """Base pairs per token of a store, per chromosome and repeat class."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -9,36 +9,14 @@ from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.genome.repeats import RepeatClasses
 
 
-def separate_documents(store: TokenStore, max_documents: int) -> list[int]:
-    """Choose documents of which no two overlap, evenly spaced over the genome.
-
-    Along each chromosome the next one is the first that starts where the last one ended or later.
-
-    Args:
-        max_documents: If there are more, that many of them.
-    """
-    places = [store.document_interval(d) for d in range(store.num_documents)]
-    order = sorted(range(len(places)), key=lambda d: (places[d].chrom, places[d].start, d))
-    chosen: list[int] = []
-    for document in order:
-        last = places[chosen[-1]] if chosen else None
-        place = places[document]
-        if last is None or last.chrom != place.chrom or place.start >= last.end:
-            chosen.append(document)
-    if len(chosen) <= max_documents:
-        return chosen
-    spaced = np.linspace(0, len(chosen) - 1, max_documents).round().astype(int)
-    return [chosen[i] for i in spaced]
-
-
 def describe_tokens(
     store: TokenStore,
     tokenizer: DnaTokenizer,
     repeats: RepeatClasses,
-    max_documents: int,
+    documents: Sequence[int],
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> dict[str, float | int]:
-    """Measure base pairs per token on documents that do not overlap.
+    """Measure base pairs per token on some documents, given by number.
 
     A token that lies in two repeat classes is shared between them by its bases.
 
@@ -47,7 +25,6 @@ def describe_tokens(
         (`.chr22`), class (`.soft_masked`) and both (`.chr22.soft_masked`); `n_documents`, `n_bp`
         and `unknown_tokens`. Without entry is what has no base.
     """
-    documents = separate_documents(store, max_documents)
     # For each chromosome a table of classes by (tokens, base pairs).
     sums = {chrom: np.zeros((len(repeats.names), 2)) for chrom in store.chromosomes}
     unknown = 0

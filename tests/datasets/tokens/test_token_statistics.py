@@ -4,18 +4,19 @@ from collections import defaultdict
 
 import pytest
 
-from dna_bigbird.datasets.token_statistics import describe_tokens, separate_documents
+from dna_bigbird.baselines.ngram import covering_documents
+from dna_bigbird.datasets.token_statistics import describe_tokens
 from dna_bigbird.genome.repeats import RepeatClasses
 
 
-def test_separate_documents_do_not_overlap_and_cover_nearly_all(toy_corpus):
+def test_documents_do_not_overlap_and_cover_nearly_all(toy_corpus):
     store = toy_corpus.store
-    places = [store.document_interval(d) for d in separate_documents(store, 10**6)]
+    places = [store.document_interval(d) for d in covering_documents(store, 10**6)]
     assert all(a.overlap(b) == 0 for i, a in enumerate(places) for b in places[i + 1 :])
     assert sum(p.length for p in places) > 0.9 * 79_500
-    few = separate_documents(store, 5)
+    few = covering_documents(store, 5)
     assert len(few) == 5
-    assert set(few) <= set(separate_documents(store, 10**6))
+    assert set(few) <= set(covering_documents(store, 10**6))
 
 
 def test_against_every_base(toy_corpus):
@@ -24,7 +25,8 @@ def test_against_every_base(toy_corpus):
     fasta = genome.path.read_text().split("\n")
     raw = {"chr1": fasta[1], "chr2": fasta[3]}
     tokens, bases = defaultdict(float), defaultdict(int)
-    for document in separate_documents(store, 30):
+    documents = covering_documents(store, 30)
+    for document in documents:
         place = store.document_interval(document)
         text = raw[place.chrom][place.start : place.end]
         text = text[::-1] if place.strand == "-" else text
@@ -37,7 +39,7 @@ def test_against_every_base(toy_corpus):
                     tokens[suffix] += 1 / len(piece)
                     bases[suffix] += 1
             at += len(piece)
-    found = describe_tokens(store, tokenizer, RepeatClasses.from_soft_mask(genome), 30)
+    found = describe_tokens(store, tokenizer, RepeatClasses.from_soft_mask(genome), documents)
     assert found.pop("n_documents") == 30
     assert found.pop("n_bp") == bases[""]
     assert found.pop("unknown_tokens") == 0
