@@ -206,11 +206,11 @@ def build_in_a_group_of_its_own(text):
 def test_a_killed_build_leaves_nothing_that_counts(tmp_path, cache, monkeypatch):
     """PyTorch's own lock file is left behind; its next build would wait for it for ever."""
     real = find_compiler()
-    started, never = tmp_path / "started", tmp_path / "never"
+    started, waiting = tmp_path / "started", tmp_path / "waiting"
     os.mkfifo(started)
-    os.mkfifo(never)
-    reader = os.open(started, os.O_RDONLY | os.O_NONBLOCK)
-    hang = f'case " $* " in *" -c "*) echo > "{started}"; read x < "{never}" ;; esac'
+    os.mkfifo(waiting)
+    reader, gate = os.open(started, os.O_RDONLY | os.O_NONBLOCK), os.open(waiting, os.O_RDWR)
+    hang = f'case " $* " in *" -c "*) echo > "{started}"; read x < "{waiting}" ;; esac'
     monkeypatch.setenv("CXX", program(tmp_path / "slow", f'{hang}\nexec "{real}" "$@"'))
     text = source(tmp_path)
     process = FORK.Process(target=build_in_a_group_of_its_own, args=(text,))
@@ -221,6 +221,7 @@ def test_a_killed_build_leaves_nothing_that_counts(tmp_path, cache, monkeypatch)
         os.killpg(process.pid, signal.SIGKILL)
         process.join()
         os.close(reader)
+        os.write(gate, b"\n")  # the compiler is in a session of its own and lives on: let it end
     assert libraries(cache) == []
     assert built("portable", source=text) is None
     assert [path.parent.name[:6] for path in cache.rglob("build-*/lock")] == ["build-"]
@@ -228,6 +229,7 @@ def test_a_killed_build_leaves_nothing_that_counts(tmp_path, cache, monkeypatch)
     monkeypatch.setenv("CXX", real)
     assert answer(build("portable", source=text)) == 42
     assert not list(cache.rglob("build-*"))
+    os.close(gate)
 
 
 @needs_compiler
