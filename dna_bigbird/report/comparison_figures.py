@@ -51,10 +51,11 @@ def scores_figure(rows: Sequence[dict], names: Sequence[str], tag: str = "") -> 
             for y, row in enumerate(rows):
                 value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
                 causal = row.get("seen") == "causal"
+                colour = GREY if causal else MODEL
                 if value is not None:
-                    ax.plot(value, y, "s" if causal else "o", color=GREY if causal else MODEL, ms=5)
+                    ax.plot(value, y, "s" if causal else "o", color=colour, ms=5)
                 if low is not None:
-                    ax.plot([low, high], [y, y], color=MODEL, lw=1.8)
+                    ax.plot([low, high], [y, y], color=colour, lw=1.8)
             ax.set(xlabel=name.replace("_", " "))
             ax.locator_params(axis="x", nbins=5)
         labels = [
