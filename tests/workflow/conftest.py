@@ -77,6 +77,12 @@ def copy_of_the_workflow(folder: Path) -> Workflow:
     return Workflow(folder)
 
 
+@pytest.fixture(autouse=True)
+def no_slurm(monkeypatch):
+    """Dry runs with a cluster profile would wait for a controller that is down."""
+    monkeypatch.setenv("SLURM_CONF", "/dev/null")
+
+
 @pytest.fixture
 def workflow(tmp_path) -> Workflow:
     return copy_of_the_workflow(tmp_path)
