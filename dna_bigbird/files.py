@@ -96,9 +96,24 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         raise
 
 
+_held: set[int] = set()
+"""Descriptors of the locks of this process."""
+
+
+def _let_go_in_child() -> None:
+    """Close the locks that a fork copied: a child that outlives its killed parent must not hold them."""
+    for descriptor in _held:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
+
+
 @contextlib.contextmanager
 def kernel_lock(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock that belongs to this process; if it is killed, the kernel frees it.
+    """Hold a lock that belongs to this process alone; if it is killed, the kernel frees it.
 
     The holder may delete the file. Where a file system knows no locks, nothing is held.
 
@@ -124,7 +139,11 @@ def kernel_lock(path: Path, busy: str) -> Iterator[None]:
                 pass
             # Another process may have held and deleted the file after it was opened here.
             if path.exists() and path.stat().st_ino == os.fstat(stream.fileno()).st_ino:
-                yield
+                _held.add(stream.fileno())
+                try:
+                    yield
+                finally:
+                    _held.discard(stream.fileno())
                 return
 
 

@@ -10,37 +10,20 @@ A run continues only what the very same settings began. Checkpoints are read wit
 """
 
 import contextlib
-import fcntl
 import json
-import os
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
+from dna_bigbird.files import atomic_path, kernel_lock
 
 SETTINGS = "settings.json"
 KEPT = 2
 WAIT_S = 600
-
-_held: set[int] = set()
-"""Descriptors of the locks of this process."""
-
-
-def _let_go_in_child() -> None:
-    """Close the locks that a fork copied: a data worker that outlives a killed run must not hold it."""
-    for descriptor in _held:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
-    _held.clear()
-
-
-os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 def step_path(folder: Path, step: int) -> Path:
@@ -61,29 +44,17 @@ def read_checkpoint(path: Path) -> dict[str, Any] | None:
         return None
 
 
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Hold the folder for this process.
 
     Raises:
         InputError: If another living process trains there.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"{folder}: another process trains in this folder now; wait for it or stop it, or "
-                "give --checkpoints another folder"
-            ) from None
-        except OSError:  # a file system without locks
-            pass
-        _held.add(stream.fileno())
-        try:
-            yield
-        finally:
-            _held.discard(stream.fileno())
+    return kernel_lock(
+        folder / ".lock",
+        f"{folder}: another process trains in this folder now; wait for it or stop it, or give "
+        "--checkpoints another folder",
+    )
 
 
 def open_run(folder: Path, settings: dict, is_writer: bool = True) -> Path | None:

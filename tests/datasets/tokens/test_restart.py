@@ -40,11 +40,11 @@ def write(corpus, path: Path, documents=None, **options) -> bytes:
 
 def interrupted(documents, count):
     yield from documents[:count]
-    raise KeyboardInterrupt
+    raise KeyboardInterrupt("on purpose")
 
 
 def interrupt(corpus, path: Path, count: int, key: str = "k") -> Path:
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="on purpose"):
         write(corpus, path, interrupted(corpus.documents, count), restart_key=key)
     assert not path.exists()
     return path.with_name(f".{path.name}.parts")
