@@ -51,6 +51,9 @@ class LabelledData:
     """(m, window_bp), ASCII, as the row's strand reads it, of the rows that are not in the genome."""
     stored: NDArray[np.int64] | None = None
     """(n,), the row's place in `sequences`, or -1 if its bases come from the genome."""
+    pair: NDArray[np.int64] | None = None
+    """(n,), the same number for a positive and the negatives that belong to it; by default rows of
+    one window belong together."""
     bin_starts: NDArray[np.int64] | None = None
     """(n,), first base of the labelled bin inside the window."""
     bin_bp: int = 0
@@ -107,6 +110,8 @@ def write_labelled_set(
         _put(file, "rows/strand", _text([x.strand for x in data.intervals]))
         _put(file, "rows/name", _text(data.names))
         _put(file, "rows/split", data.split.astype(np.uint8))
+        if data.pair is not None:
+            _put(file, "rows/pair", data.pair.astype(np.int64))
         if data.bin_starts is not None:
             _put(file, "rows/bin_start", data.bin_starts.astype(np.int64))
         if data.sequences is not None and data.stored is not None:
@@ -194,6 +199,7 @@ class LabelledSet:
             self.split: NDArray[np.uint8] = file["rows/split"][:]
             self.bin_starts = file["rows/bin_start"][:] if "rows/bin_start" in file else None
             self._stored = file["rows/stored"][:] if "rows/stored" in file else None
+            self._pair = file["rows/pair"][:] if "rows/pair" in file else None
 
     @cached_property
     def labels(self) -> NDArray[np.uint8]:
@@ -208,7 +214,9 @@ class LabelledSet:
 
     @property
     def pairs(self) -> NDArray[np.int64]:
-        """(n,), the same number for rows of one window: a positive and the negatives made from it."""
+        """(n,), the same number for a positive and its negatives; else for rows of one window."""
+        if self._pair is not None:
+            return self._pair
         place = np.stack([self._chrom, self._start, self._strand == b"-"], axis=1)
         return np.unique(place.astype(np.int64), axis=0, return_inverse=True)[1].reshape(-1)
 
