@@ -1,13 +1,18 @@
-"""Splits by genome region: no window of one split shares a base with a window of another."""
+"""Splits by genome region or by groups of rows: no two splits share a base.
+
+What each rule promises stands in docs/splits.md.
+"""
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dna_bigbird.datasets.groups import folds_of, group_windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
@@ -21,20 +26,45 @@ _TO_THE_END = 1 << 40
 
 @dataclass(frozen=True)
 class SplitConfig:
-    """Which regions are held out; everything else is for training."""
+    """What is held out: regions, or one fold of several; everything else is for training."""
 
     validation: list[str | int] = field(default_factory=list)
     """Regions such as `chr22:19,000,001-20,000,000` (from 1, both ends included) or whole chromosomes such as `chr7`."""
     test: list[str | int] = field(default_factory=list)
     """Likewise, for the test; no base may be in both."""
+    folds: int = 0
+    """Deal the rows to this many folds (3 or more) instead; overlapping windows and rows of one gene stay together."""
+    fold: int = 0
+    """With `folds`: the fold for the test, from 0; the next one is for validation."""
+    seed: int = 0
+    """With `folds`: which rows go to which fold."""
 
     def __post_init__(self) -> None:
+        if self.folds:
+            self._check_folds()
+        elif self.fold or self.seed:
+            raise ValueError("split: fold and seed have a meaning with folds only: --split.folds 5")
         for chrom, test in self._spans(self.test).items():
             validation = self._spans(self.validation).get(chrom)
             if validation and covered_bp(test, *validation).any():
                 raise ValueError(
                     f"split: the validation and test regions on chromosome {chrom} overlap"
                 )
+
+    def _check_folds(self) -> None:
+        if self.folds < 3:
+            raise ValueError(
+                f"split: folds is {self.folds}; expected 3 or more, one each for test, validation "
+                "and training, or 0 for regions"
+            )
+        if not 0 <= self.fold < self.folds:
+            raise ValueError(
+                f"split: fold is {self.fold}; expected 0 to {self.folds - 1}, there are {self.folds} folds"
+            )
+        if self.validation or self.test:
+            raise ValueError(
+                "split: folds and regions exclude each other; leave validation and test empty"
+            )
 
     @staticmethod
     def _spans(regions: list[str | int]) -> dict[str, Spans]:
@@ -72,10 +102,59 @@ class SplitConfig:
 
     def as_options(self) -> str:
         """Return the command-line options that give these settings."""
+        if self.folds:
+            return f"--split.folds {self.folds} --split.fold {self.fold} --split.seed {self.seed}"
         lists = {"validation": self.validation, "test": self.test}
         return " ".join(
             f"--split.{key} {shlex.quote(json.dumps(value))}" for key, value in lists.items()
         )
+
+    def split_of_rows(
+        self, intervals: Sequence[Interval], keys: Sequence[str] = ()
+    ) -> NDArray[np.int8]:
+        """Return the split of every row of a set, or -1 for a row that is in none.
+
+        With folds the groups of `datasets.groups.group_windows` are dealt. With regions a window
+        is where its bases are, and -1 across a border; if rows of one key are then in several
+        splits, the test keeps its rows, then validation, and the others are -1. So what is
+        measured does not depend on what there is to train on.
+
+        Args:
+            intervals: Windows, 0-based and half-open, in any order.
+            keys: A text for each row, such as its gene; an empty one says nothing.
+
+        Returns:
+            (n,), 0 (train), 1 (validation), 2 (test) or -1.
+
+        Raises:
+            InputError: If the rows hang together in fewer groups than there are folds.
+        """
+        if self.folds:
+            return self._deal(intervals, keys)
+        by_chrom: dict[str, list[int]] = {}
+        for row, x in enumerate(intervals):
+            by_chrom.setdefault(x.chrom, []).append(row)
+        result = np.empty(len(intervals), dtype=np.int8)
+        for chrom, rows in by_chrom.items():
+            starts, ends = zip(*((intervals[i].start, intervals[i].end) for i in rows), strict=True)
+            result[rows] = self.splits_of(chrom, starts, ends)
+        most_held_out: dict[str, int] = {}
+        for key, split in zip(keys, result.tolist(), strict=bool(keys)):
+            most_held_out[key] = max(split, most_held_out.get(key, STRADDLING))
+        for row, key in enumerate(keys):
+            if key and result[row] < most_held_out[key]:
+                result[row] = STRADDLING
+        return result
+
+    def _deal(self, intervals: Sequence[Interval], keys: Sequence[str]) -> NDArray[np.int8]:
+        try:
+            fold = folds_of(group_windows(intervals, keys), self.folds, self.seed)
+        except ValueError as error:
+            raise InputError(f"split: {error}; use fewer folds, or regions") from None
+        result = np.full(len(fold), TRAIN, dtype=np.int8)
+        result[fold == (self.fold + 1) % self.folds] = VALIDATION
+        result[fold == self.fold] = TEST
+        return result
 
     def split_of(self, interval: Interval) -> int:
         """Return 0 (train), 1 (validation), 2 (test), or -1 for a window across a border."""
@@ -86,7 +165,12 @@ class SplitConfig:
 
         A window is in a held-out split if all its bases are, and in training if none is in
         either. Bases left of the chromosome's first one are not counted.
+
+        Raises:
+            ValueError: With folds, which are dealt to all rows at once: see `split_of_rows`.
         """
+        if self.folds:
+            raise ValueError("folds are dealt to all rows at once; call split_of_rows")
         starts = np.maximum(0, np.asarray(starts, dtype=np.int64))
         ends = np.asarray(ends, dtype=np.int64)
         result = np.full(len(starts), TRAIN, dtype=np.int8)
