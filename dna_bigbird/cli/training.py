@@ -37,15 +37,13 @@ def check_trainable(data) -> None:
     Raises:
         InputError: If a split is empty, or no label has both positives and negatives in it.
     """
-    import numpy as np
-
     for split in ("train", "validation"):
         rows = data.rows(split)
         if not len(rows):
             raise InputError(
                 f"{data.path}: no row in the {split} split; give the set other --split regions"
             )
-        positives = data.labels[rows].sum(axis=0, dtype=np.int64)
+        positives = data.packed_labels.positives(rows)
         if not ((positives > 0) & (positives < len(rows))).any():
             raise InputError(
                 f"{data.path}: no label has both positives and negatives among the {len(rows)} "

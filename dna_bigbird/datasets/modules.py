@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from dna_bigbird.datasets.tokenized import TokenizedRows
+from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows
+from dna_bigbird.errors import InputError
 
 # B batch, T tokens, P predicted positions of the whole batch, L labels
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -131,7 +132,11 @@ class WorkerLoader(DataLoader):
     """A DataLoader with workers, which send their batches packed."""
 
     def __iter__(self) -> Iterator[tuple]:
-        return map(unpack, super().__iter__())
+        try:
+            yield from map(unpack, super().__iter__())
+        except InputError as error:
+            # torch puts the worker's whole traceback into the message; its last line is ours.
+            raise InputError(str(error).strip().rpartition("InputError: ")[2]) from None
 
 
 class MicroBatches(Sampler[list[int]]):
@@ -170,7 +175,7 @@ class _Numbered(Dataset):
 class _Rows(Dataset):
     """Tokenized rows by number, a reverse complement by the bitwise complement (~) of the number."""
 
-    def __init__(self, rows: TokenizedRows) -> None:
+    def __init__(self, rows: TokenizedRows | RowsOnTheFly) -> None:
         self.rows = rows
 
     def __getitem__(self, number: int) -> tuple[int, np.ndarray, np.ndarray]:
@@ -279,7 +284,7 @@ def pretraining_data(
 
 
 def labelled_data(
-    train: TokenizedRows,
+    train: TokenizedRows | RowsOnTheFly,
     validation: TokenizedRows,
     *,
     seed: int,

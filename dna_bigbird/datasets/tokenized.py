@@ -1,10 +1,11 @@
-"""Windows of a labelled set as token ids in memory."""
+"""Windows of a labelled set as token ids: all in memory, or made when they are asked for."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import numpy as np
 
+from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 
@@ -12,8 +13,10 @@ from dna_bigbird.genome.alphabet import reverse_complement
 class Tokenizer(Protocol):
     """What is needed of corpus.tokenizer.DnaTokenizer."""
 
-    cls_id: int
-    sep_id: int
+    cls_id: int | None
+    """None: no [CLS] stands in front of a window."""
+    sep_id: int | None
+    """None: no [SEP] stands behind it."""
 
     def encode(self, sequence: str) -> np.ndarray: ...
 
@@ -25,7 +28,7 @@ class TokenizedRows:
 
     Args:
         rows: Row numbers in the labelled set, shape (n,).
-        labels: Their labels, shape (n, labels), uint8.
+        labels: Their labels, (n, labels), uint8 or packed.
         ids_by_strand: Flat ids and offsets (n + 1,), of the forward strand and, if there is
             a second entry, of the reverse complement.
     """
@@ -33,11 +36,11 @@ class TokenizedRows:
     def __init__(
         self,
         rows: np.ndarray,
-        labels: np.ndarray,
+        labels: np.ndarray | PackedLabels,
         ids_by_strand: list[tuple[np.ndarray, np.ndarray]],
     ) -> None:
         self.rows = np.asarray(rows)
-        self.labels = np.asarray(labels)
+        self.labels = labels
         self._ids_by_strand = ids_by_strand
 
     def __len__(self) -> int:
@@ -47,6 +50,60 @@ class TokenizedRows:
         """Return the ids of the `place`-th row."""
         flat, offsets = self._ids_by_strand[0 if strand == "+" else 1]
         return flat[offsets[place] : offsets[place + 1]]
+
+
+class RowsOnTheFly:
+    """The same rows, read from the genome and tokenized each time they are asked for.
+
+    Nothing but the labels (packed) and coordinates is in memory, and data workers do the work. May
+    be pickled and used after a fork.
+
+    Args:
+        data: A datasets.labelled.LabelledSet with its genome.
+        name: What to call the set in messages.
+    """
+
+    def __init__(
+        self,
+        data,
+        rows: np.ndarray,
+        tokenizer: Tokenizer,
+        *,
+        max_tokens: int,
+        name: str = "labelled set",
+    ) -> None:
+        self.data = data
+        self.rows = np.asarray(rows)
+        self.labels = data.packed_labels.keep(self.rows)
+        self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
+        self.name = name
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def ids(self, place: int, strand: str = "+") -> np.ndarray:
+        """Return the ids of the `place`-th row.
+
+        Raises:
+            InputError: If the window has more tokens than the model reads.
+        """
+        row = int(self.rows[place])
+        bases = self.data.sequence(row)
+        ids = encode_window(
+            reverse_complement(bases) if strand == "-" else bases, tokenizer=self.tokenizer
+        )
+        if len(ids) > self.max_tokens:
+            raise _too_long(self.data, row, len(ids), self.max_tokens, self.name)
+        return ids
+
+
+def encode_window(bases: str, tokenizer: Tokenizer) -> np.ndarray:
+    """Return [CLS] window [SEP] (without them if the tokenizer has none), (T,), uint16 or int32."""
+    ids = np.asarray(tokenizer.encode(bases))
+    before, after = ([] if x is None else [x] for x in (tokenizer.cls_id, tokenizer.sep_id))
+    ids = np.concatenate([before, ids, after])
+    return ids.astype(np.uint16 if ids.max(initial=0) < 2**16 else np.int32)
 
 
 def tokenize_rows(
@@ -73,19 +130,12 @@ def tokenize_rows(
     for row in progress(rows):
         bases = data.sequence(int(row))
         for strand, texts in enumerate(parts):
-            text = reverse_complement(bases) if strand else bases
-            ids = np.concatenate([[tokenizer.cls_id], tokenizer.encode(text), [tokenizer.sep_id]])
-            texts.append(ids.astype(np.uint16 if ids.max() < 2**16 else np.int32))
+            ids = encode_window(reverse_complement(bases) if strand else bases, tokenizer)
+            texts.append(ids)
             if len(ids) > longest:
                 longest, longest_row = len(ids), int(row)
     if longest > max_tokens:
-        interval = data.interval(longest_row)
-        raise InputError(
-            f"{name}: row {longest_row} ({interval.chrom}:{interval.start}-{interval.end}, "
-            f"{data.window_bp} bp) has {longest} tokens with [CLS] and [SEP], the model reads at "
-            f"most {max_tokens}, and windows are never cut. Build the set with a smaller window, "
-            f"or pretrain with --model.max_tokens {longest} or more"
-        )
+        raise _too_long(data, longest_row, longest, max_tokens, name)
     flat = [
         (
             np.concatenate(texts) if texts else np.zeros(0, np.uint16),
@@ -93,4 +143,14 @@ def tokenize_rows(
         )
         for texts in parts
     ]
-    return TokenizedRows(rows, data.labels[np.asarray(rows)], flat)
+    return TokenizedRows(rows, data.packed_labels.keep(np.asarray(rows)), flat)
+
+
+def _too_long(data, row: int, tokens: int, max_tokens: int, name: str) -> InputError:
+    interval = data.interval(row)
+    return InputError(
+        f"{name}: row {row} ({interval.chrom}:{interval.start}-{interval.end}, "
+        f"{data.window_bp} bp) has {tokens} tokens with [CLS] and [SEP], the model reads at "
+        f"most {max_tokens}, and windows are never cut. Build the set with a smaller window, "
+        f"or pretrain with --model.max_tokens {tokens} or more"
+    )

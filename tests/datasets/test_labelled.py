@@ -119,7 +119,7 @@ def test_files_that_are_no_labelled_set(tmp_path, toy):
     path = write(tmp_path / "s.h5", toy)
     with h5py.File(path, "a") as file:
         file.attrs["format_version"] = 99
-    with pytest.raises(InputError, match=r"s\.h5: format version 99, this program reads 1"):
+    with pytest.raises(InputError, match=r"s\.h5: format version 99, this program reads 2"):
         LabelledSet(path)
 
 

@@ -15,6 +15,7 @@ from dna_bigbird.datasets.modules import (
     pretraining_data,
     unpack,
 )
+from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.datasets.tokenized import tokenize_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
@@ -37,6 +38,7 @@ class ToySet:
         rng = np.random.default_rng(seed)
         self.sequences = ["".join(rng.choice(list("ACGT"), n)) for n in lengths]
         self.labels = rng.integers(0, 2, size=(len(lengths), 1)).astype(np.uint8)
+        self.packed_labels = PackedLabels.of(self.labels)
         self.window_bp = max(lengths)
 
     def sequence(self, row):

@@ -1,0 +1,176 @@
+"""A labelled set in memory, and how it is written; docs/labelled-sets.md describes the file."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.datasets.hdf5 import new_hdf5
+from dna_bigbird.datasets.packed_labels import PackedLabels
+from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.genome import Genome, Interval
+
+FORMAT = "dna-bigbird labelled set"
+FORMAT_VERSION = 2
+CHECKED_ROWS = 16
+"""Rows whose bases are held against the genome when a set is opened."""
+
+
+@dataclass
+class LabelledData:
+    """A labelled set in memory, before it is written; n rows, L labels, m stored sequences."""
+
+    task: str
+    """What the labels mean: `promoter` or `chromatin`."""
+    window_bp: int
+    label_names: list[str]
+    label_groups: list[str]
+    intervals: Sequence[Interval]
+    """n windows, all `window_bp` long; kept as `Windows`."""
+    names: list[str]
+    """Name of each row, such as its promoter; need not be unique; empty if rows have none."""
+    labels: PackedLabels | NDArray[np.uint8]
+    """(n, L), 0 or 1; kept packed."""
+    split: NDArray[np.uint8]
+    """(n,), a number of `SPLITS`."""
+    negatives: str = ""
+    """How artificial negatives were made; empty if there are none."""
+    sequences: NDArray[np.uint8] | None = None
+    """(m, window_bp), ASCII, as the row's strand reads it, of the rows that are not in the genome."""
+    stored: NDArray[np.int64] | None = None
+    """(n,), the row's place in `sequences`, or -1 if its bases come from the genome."""
+    pair: NDArray[np.int64] | None = None
+    """(n,), the same number for a positive and the negatives that belong to it; by default rows of
+    one window belong together."""
+    bin_starts: NDArray[np.int64] | None = None
+    """(n,), first base of the labelled bin inside the window."""
+    bin_bp: int = 0
+    label_cells: list[str] = field(default_factory=list)
+    """Cell type of each label; empty if there is none to name."""
+    label_targets: list[str] = field(default_factory=list)
+    """What each label marks, such as the transcription factor; may be empty."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How many rows were read, kept, and left out for which reason."""
+
+    def __post_init__(self) -> None:
+        self.intervals = Windows.of(self.intervals, self.window_bp)
+        self.labels = PackedLabels.of(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.split)
+
+    def keep(self, rows: NDArray) -> "LabelledData":
+        """Return some of the rows (numbers or a mask), with the stored sequences they need.
+
+        `counts` is a copy; whoever leaves rows out adds how many and why.
+        """
+        numbers = np.arange(len(self))[rows]
+        stored, sequences = self.stored, self.sequences
+        if stored is not None and sequences is not None:
+            stored = stored[numbers]
+            needed, places = np.unique(stored, return_inverse=True)
+            places = places.reshape(-1) - int((needed < 0).any())
+            stored, sequences = np.where(stored < 0, -1, places), sequences[needed[needed >= 0]]
+        return dataclasses.replace(
+            self,
+            intervals=self.intervals[numbers],
+            names=[self.names[i] for i in numbers.tolist()] if self.names else [],
+            labels=self.labels.keep(numbers),
+            split=self.split[numbers],
+            sequences=sequences,
+            stored=stored,
+            pair=None if self.pair is None else self.pair[numbers],
+            bin_starts=None if self.bin_starts is None else self.bin_starts[numbers],
+            counts=dict(self.counts),
+        )
+
+
+def write_labelled_set(
+    path: Path,
+    data: LabelledData,
+    genome: Genome,
+    *,
+    assembly: str,
+    command: str,
+    inputs: dict[str, str],
+) -> None:
+    """Write a labelled set.
+
+    Args:
+        assembly: Name of the assembly of the coordinates.
+        command: The call that makes the set, without paths.
+        inputs: sha256 of every input, by what it is.
+
+    Raises:
+        InputError: If the disk is full.
+    """
+    rows = data.intervals
+    used = {rows.chromosomes[i] for i in np.unique(rows.chrom)}
+    chroms = [chrom for chrom in genome.lengths if chrom in used]
+    rank = np.array([chroms.index(x) if x in used else 0 for x in rows.chromosomes], np.uint32)
+    with new_hdf5(path) as file:
+        file.attrs.update(
+            {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "task": data.task,
+                "assembly": assembly,
+                "window_bp": data.window_bp,
+                "bin_bp": data.bin_bp,
+                "negatives": data.negatives,
+                "command": command,
+                "inputs": json.dumps(inputs, sort_keys=True),
+                "counts": json.dumps(data.counts),
+                "bases_sha256": bases_digest(genome, [rows[i] for i in checked_rows(len(rows))]),
+            }
+        )
+        _put(file, "chromosomes/name", _text(chroms))
+        _put(file, "chromosomes/length_bp", np.array([genome.lengths[c] for c in chroms], np.int64))
+        _put(file, "labels/name", _text(data.label_names))
+        _put(file, "labels/group", _text(data.label_groups))
+        _put(file, "labels/cell", _text(data.label_cells or [""] * len(data.label_names)))
+        _put(file, "labels/target", _text(data.label_targets or [""] * len(data.label_names)))
+        _put(file, "labels/bits", data.labels.bits)
+        _put(file, "rows/chrom", rank[rows.chrom])
+        _put(file, "rows/start", rows.start.astype(np.int64))
+        _put(file, "rows/strand", rows.strand)
+        _put(file, "rows/name", _text(data.names) if data.names else np.zeros(len(rows), "S1"))
+        _put(file, "rows/split", data.split.astype(np.uint8))
+        if data.pair is not None:
+            _put(file, "rows/pair", data.pair.astype(np.int64))
+        if data.bin_starts is not None:
+            _put(file, "rows/bin_start", data.bin_starts.astype(np.int64))
+        if data.sequences is not None and data.stored is not None:
+            _put(file, "rows/stored", data.stored.astype(np.int64))
+            _put(file, "sequences", data.sequences.astype(np.uint8), rows_per_chunk=1)
+
+
+def _put(file: h5py.File, name: str, values: NDArray, rows_per_chunk: int = 4096) -> None:
+    chunks = (min(rows_per_chunk, len(values)), *values.shape[1:]) if values.size else None
+    packing = {"chunks": chunks, "compression": "gzip"} if chunks else {}
+    file.create_dataset(name, data=values, **packing)
+
+
+def _text(values: list[str]) -> NDArray[np.bytes_]:
+    """UTF-8 of fixed length: HDF5's strings of variable length are slow and not compressed."""
+    encoded = [value.encode() for value in values]
+    return np.array(encoded, dtype=f"S{max(map(len, encoded), default=0) or 1}")
+
+
+def bases_digest(genome: Genome, intervals: list[Interval]) -> str:
+    """sha256 of the bases of some intervals on the forward strand."""
+    digest = hashlib.sha256()
+    for x in intervals:
+        digest.update(genome.fetch(Interval(x.chrom, x.start, x.end)).encode())
+    return digest.hexdigest()
+
+
+def checked_rows(count: int) -> list[int]:
+    """Up to `CHECKED_ROWS` row numbers, evenly spaced."""
+    return np.linspace(0, count - 1, CHECKED_ROWS).astype(int).tolist() if count else []

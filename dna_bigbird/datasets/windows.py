@@ -1,0 +1,90 @@
+"""Windows of one length on a genome, held as arrays: millions of `Interval` objects would take gigabytes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.genome import Interval
+
+
+@dataclass(frozen=True, eq=False)
+class Windows(Sequence[Interval]):
+    """n intervals of one length; reads like a list of `Interval`, 0-based and half-open."""
+
+    chromosomes: tuple[str, ...]
+    """Names, each once."""
+    chrom: NDArray[np.uint32]
+    """(n,), place in `chromosomes`."""
+    start: NDArray[np.int64]
+    """(n,), first base; negative if a window runs past the chromosome's beginning."""
+    window_bp: int
+    strand: NDArray[np.bytes_] = field(default=None)  # type: ignore[assignment]
+    """(n,), b'+', b'-' or b'.'; by default all forward."""
+
+    def __post_init__(self) -> None:
+        if self.strand is None:
+            object.__setattr__(self, "strand", np.full(len(self.start), b"+", dtype="S1"))
+
+    @classmethod
+    def of(cls, intervals: Sequence[Interval], window_bp: int) -> "Windows":
+        """Turn intervals into arrays.
+
+        Raises:
+            ValueError: If one of them is not `window_bp` long.
+
+        Example:
+            >>> Windows.of([Interval("chr2", 5, 9, "-")], 4)[0]
+            Interval(chrom='chr2', start=5, end=9, strand='-')
+        """
+        if isinstance(intervals, Windows):
+            return intervals
+        wrong = next((x for x in intervals if x.length != window_bp), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} is {wrong.length} bp long, expected {window_bp}")
+        names = {name: i for i, name in enumerate(dict.fromkeys(x.chrom for x in intervals))}
+        return cls(
+            tuple(names),
+            np.array([names[x.chrom] for x in intervals], dtype=np.uint32),
+            np.array([x.start for x in intervals], dtype=np.int64),
+            window_bp,
+            np.array([x.strand.encode() for x in intervals], dtype="S1"),
+        )
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @overload
+    def __getitem__(self, row: int) -> Interval: ...
+    @overload
+    def __getitem__(self, row: slice | NDArray) -> "Windows": ...
+    def __getitem__(self, row):
+        """Return one interval, or the windows of a slice, of row numbers or of a mask."""
+        if isinstance(row, (slice, np.ndarray)):
+            return Windows(
+                self.chromosomes,
+                self.chrom[row],
+                self.start[row],
+                self.window_bp,
+                self.strand[row],
+            )
+        start = int(self.start[row])
+        chrom = self.chromosomes[self.chrom[row]]
+        return Interval(chrom, start, start + self.window_bp, self.strand[row].decode())
+
+    def same_window(self) -> NDArray[np.int64]:
+        """(n,), the same number for rows with one chromosome, start and strand."""
+        least = int(self.start.min(initial=0))
+        span = int(self.start.max(initial=0)) - least + 1
+        place = (self.chrom.astype(np.int64) * span + (self.start - least)) * 2
+        return np.unique(place + (self.strand == b"-"), return_inverse=True)[1].reshape(-1)
+
+    def stretches(self, stretch_bp: int) -> NDArray[np.int64]:
+        """(n,), the same number for rows whose centres lie in one stretch of a chromosome."""
+        stretch = (self.start + self.window_bp // 2) // stretch_bp
+        least = int(stretch.min(initial=0))
+        span = int(stretch.max(initial=0)) - least + 1
+        place = self.chrom.astype(np.int64) * span + (stretch - least)
+        return np.unique(place, return_inverse=True)[1].reshape(-1)
