@@ -1,18 +1,37 @@
-# Peak files -> the labelled set of bins.
+# Peak files or the published bundle -> the labelled set of bins.
+
+
+rule unpack_deepsea:
+    input:
+        BUNDLE_ARCHIVE,
+    output:
+        directory(f"{RES}/inputs/deepsea"),
+    log:
+        f"{LOGS}/unpack_deepsea.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=1000,
+        runtime=120,
+    shell:
+        "(mkdir -p {output} && tar -xzf {input:q} -C {output} --strip-components=1) > {log} 2>&1"
 
 
 rule chromatin_set:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        sheet=PEAKS or [],
+        sheet=PEAKS,
         peaks=peak_files(PEAKS),
+        blacklist=BLACKLIST,
     output:
-        f"{RES}/chromatin/set.h5",
+        f"{RES}/{{head}}/set.h5",
     log:
-        f"{LOGS}/chromatin_set.log",
+        f"{LOGS}/set_{{head}}.log",
     benchmark:
-        f"{RES}/benchmarks/chromatin_set.tsv"
+        f"{RES}/benchmarks/set_{{head}}.tsv"
+    wildcard_constraints:
+        head=heads_with("chromatin") if PEAKS else "(?!)",
     conda:
         "../../environment.yml"
     resources:
@@ -22,8 +41,37 @@ rule chromatin_set:
         run=command,
         version=VERSION,
         genome=assembly_options(),
-        split=split_options(),
-        options=options(config.get("chromatin", {})),
+        split=split_options,
+        blacklist=option("blacklist", BLACKLIST) if BLACKLIST else "",
+        options=set_options,
     shell:
         "{params.run} chromatin-set --genome {input.genome} --peaks {input.sheet:q}"
-        " --output {output} {params.genome} {params.split} {params.options} > {log} 2>&1"
+        " --output {output} {params.genome} {params.split} {params.blacklist} {params.options}"
+        " > {log} 2>&1"
+
+
+rule deepsea_set:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        bundle=BUNDLE,
+    output:
+        f"{RES}/{{head}}/set.h5",
+    log:
+        f"{LOGS}/set_{{head}}.log",
+    benchmark:
+        f"{RES}/benchmarks/set_{{head}}.tsv"
+    wildcard_constraints:
+        head=heads_with("chromatin") if BUNDLE else "(?!)",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=16000,
+        runtime=480,
+    params:
+        run=command,
+        version=VERSION,
+        options=bundle_options,
+    shell:
+        "{params.run} deepsea-set --bundle {input.bundle:q} --genome {input.genome}"
+        " --output {output} {params.options} > {log} 2>&1"

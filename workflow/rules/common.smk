@@ -59,11 +59,6 @@ def options(section, group="", keys=None):
     )
 
 
-def split_options():
-    """The held-out regions as options of the commands that build labelled sets."""
-    return options(config["splits"], "split")
-
-
 def assembly_options():
     """What the genome is, for the commands that check it or keep its name."""
     return (
@@ -84,11 +79,6 @@ def repeat_options():
     if not REPEATS:
         return ""
     return f"{option('repeats', REPEATS)} {option('pieces', config['pieces'])}"
-
-
-def task_options(section, group):
-    """Return the params function for a subsection of a task's section in the config."""
-    return lambda wildcards: options(config[wildcards.task].get(section, {}), group)
 
 
 def variant_section(variant, section):
@@ -153,11 +143,7 @@ def training_command(wildcards, resources, threads):
     one that died would wait for it.
     """
     run = command(wildcards, resources)
-    task, variant = (getattr(wildcards, name, None) for name in ("task", "variant"))
-    if variant:
-        training = variant_section(variant, "pretraining")
-    else:
-        training = config[task]["training"] if task else config["pretraining"]
+    training = training_section(wildcards)
     wanted = training.get("nodes", 1), training.get("devices", 1)
     if not resources.get("mpi"):
         if wanted[0] > 1:
@@ -231,22 +217,31 @@ def peak_files(sheet):
 
 
 INPUTS = config["inputs"]
+
+
+def named_input(key):
+    """Return the file of an entry of `inputs`; [] if there is none."""
+    return source(INPUTS[key]) if key in INPUTS else []
+
+
 DEMO = f"{RES}/inputs/demo"
 if "demo" in INPUTS:
     GENOME_SOURCES = [f"{DEMO}/demo.fa"]
-    PROMOTERS, PEAKS, CHAIN = f"{DEMO}/promoters.bed", f"{DEMO}/peaks.tsv", None
+    PROMOTERS, PEAKS = f"{DEMO}/promoters.bed", f"{DEMO}/peaks.tsv"
 else:
     GENOME_SOURCES = [source(name) for name in INPUTS["genome"]]
-    PROMOTERS, PEAKS, CHAIN = (
-        source(INPUTS[key]) if key in INPUTS else None
-        for key in ("promoters", "peaks", "chain")
-    )
+    PROMOTERS, PEAKS = named_input("promoters"), named_input("peaks")
+CHAIN, REPEATS = named_input("chain"), named_input("repeats")
+AVOID, BLACKLIST = named_input("avoid"), named_input("blacklist")
+BUNDLE = named_input("deepsea")
+if BUNDLE and not is_path(INPUTS["deepsea"]):  # an archive was fetched
+    BUNDLE_ARCHIVE, BUNDLE = BUNDLE, f"{RES}/inputs/deepsea"
+else:
+    BUNDLE_ARCHIVE = []
 for task, key, found in (
     ("promoter", "promoters", PROMOTERS),
-    ("chromatin", "peaks", PEAKS),
+    ("chromatin", "peaks or deepsea", PEAKS or BUNDLE),
 ):
     if task in config and not found:
         raise WorkflowError(f"config: section {task!r} needs inputs: {key}")
-REPEATS = source(INPUTS["repeats"]) if "repeats" in INPUTS else []
 SITES = f"{RES}/promoter/sites.bed" if CHAIN else PROMOTERS
-FETCHED_PATTERN = "|".join(map(re.escape, FETCHED)) or "(?!)"

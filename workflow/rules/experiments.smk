@@ -1,5 +1,6 @@
-# The paper's comparisons of language models (config section `experiments`): each variant is the
-# pretraining of the run with some settings changed, on the same token stores. No part of `all`.
+# The paper's comparisons (config section `experiments`). Of language models each variant is the
+# pretraining of the run with some settings changed, on the same token stores. Of heads each goes
+# through the rules of the run's own (finetuning.smk). No part of `all`.
 
 
 wildcard_constraints:
@@ -84,7 +85,7 @@ rule compare_lm:
     log:
         f"{LOGS}/experiments/{{table}}.log",
     wildcard_constraints:
-        table="table5|figure8|table1",
+        table="|".join(LM_TABLES),
     localrule: True
     conda:
         "../../environment.yml"
@@ -103,6 +104,39 @@ rule compare_lm:
         " > {log} 2>&1"
 
 
+rule compare_heads:
+    input:
+        models=lambda wildcards: expand(
+            "{res}/{part}/{head}",
+            res=RES,
+            part=["models", "evaluation"],
+            head=map(head_named, EXPERIMENTS[wildcards.table]),
+        ),
+        data=lambda wildcards: [
+            f"{RES}/{set_of(head_named(name))}/set.h5"
+            for name in EXPERIMENTS[wildcards.table]
+        ],
+    output:
+        directory(f"{RES}/experiments/{{table}}"),
+    log:
+        f"{LOGS}/experiments/{{table}}.log",
+    wildcard_constraints:
+        table="|".join(HEAD_TABLES),
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        run=command,
+        version=VERSION,
+        runs=compared_runs,
+    shell:
+        "{params.run} compare-heads --table {wildcards.table} {params.runs} --output {output}"
+        " > {log} 2>&1"
+
+
 rule table5:
     input:
         table("table5"),
@@ -116,6 +150,21 @@ rule figure8:
 rule table1:
     input:
         table("table1"),
+
+
+rule table6:
+    input:
+        table("table6"),
+
+
+rule table7:
+    input:
+        table("table7"),
+
+
+rule context:
+    input:
+        table("context"),
 
 
 rule experiments:

@@ -1,17 +1,43 @@
-# Labelled set -> k-mer baseline, fine-tuned model, scores on the held-out test rows.
+# Labelled set -> leakage report, baselines, fine-tuned model, scores on the held-out test rows.
+
+
+rule leakage:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        data=f"{RES}/{{head}}/set.h5",
+    output:
+        f"{RES}/{{head}}/leakage.tsv",
+    log:
+        f"{LOGS}/leakage_{{head}}.log",
+    benchmark:
+        f"{RES}/benchmarks/leakage_{{head}}.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        run=command,
+        version=VERSION,
+    shell:
+        "{params.run} leakage --genome {input.genome} --data {input.data} --output {output}"
+        " > {log} 2>&1"
 
 
 rule baseline:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        data=f"{RES}/{{task}}/set.h5",
+        data=f"{RES}/{{head}}/set.h5",
     output:
-        f"{RES}/baselines/{{task}}/kmer.h5",
+        f"{RES}/baselines/{{head}}/{{kind}}.h5",
     log:
-        f"{LOGS}/baseline_{{task}}.log",
+        f"{LOGS}/baseline_{{kind}}_{{head}}.log",
     benchmark:
-        f"{RES}/benchmarks/baseline_{{task}}.tsv"
+        f"{RES}/benchmarks/baseline_{{kind}}_{{head}}.tsv"
+    wildcard_constraints:
+        kind="kmer|gc",
     conda:
         "../../environment.yml"
     resources:
@@ -20,25 +46,26 @@ rule baseline:
     params:
         run=command,
         version=VERSION,
-        seed=config["seed"],
-        options=task_options("kmer", "kmer"),
+        seed=head_seed,
+        options=baseline_options("kmer", "kmer"),
     shell:
-        "{params.run} baseline --genome {input.genome} --data {input.data} --output {output}"
-        " --seed {params.seed} {params.options} > {log} 2>&1"
+        "{params.run} baseline --kind {wildcards.kind} --genome {input.genome} --data {input.data}"
+        " --output {output} --seed {params.seed} {params.options} > {log} 2>&1"
 
 
-rule finetune:
+rule baseline_network:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        data=f"{RES}/{{task}}/set.h5",
-        pretrained=f"{RES}/trained/pretrained",
+        data=f"{RES}/{{head}}/set.h5",
     output:
-        directory(f"{RES}/trained/{{task}}"),
+        f"{RES}/baselines/{{head}}/{{kind}}.h5",
     log:
-        f"{LOGS}/finetune_{{task}}.log",
+        f"{LOGS}/baseline_{{kind}}_{{head}}.log",
     benchmark:
-        f"{RES}/benchmarks/finetune_{{task}}.tsv"
+        f"{RES}/benchmarks/baseline_{{kind}}_{{head}}.tsv"
+    wildcard_constraints:
+        kind="|".join(NETWORKS),
     conda:
         "../../environment.yml"
     threads: 8
@@ -48,30 +75,95 @@ rule finetune:
     params:
         run=training_command,
         version=VERSION,
-        seed=config["seed"],
-        checkpoints=f"{RES}/checkpoints/{{task}}",
-        head=task_options("head", "head"),
-        training=task_options("training", "training"),
+        seed=head_seed,
+        checkpoints=lambda wildcards: (
+            f"{RES}/checkpoints/baselines/{wildcards.head}/{wildcards.kind}"
+        ),
+        training=baseline_options("baseline_training", "training"),
+    shell:
+        "keep_log {log}; {params.run} baseline --kind {wildcards.kind} --genome {input.genome}"
+        " --data {input.data} --output {output} --checkpoints {params.checkpoints}"
+        " --seed {params.seed} --threads {threads} {params.training} >> {log} 2>&1"
+
+
+rule finetune:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        data=lambda wildcards: f"{RES}/{set_of(head_of(wildcards.member))}/set.h5",
+        pretrained=pretrained_of,
+    output:
+        directory(f"{RES}/trained/{{member}}"),
+    log:
+        f"{LOGS}/finetune_{{member}}.log",
+    benchmark:
+        f"{RES}/benchmarks/finetune_{{member}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=1440,
+    params:
+        run=training_command,
+        version=VERSION,
+        seed=head_seed,
+        checkpoints=f"{RES}/checkpoints/{{member}}",
+        start=from_scratch,
+        head=member_options("head", "head"),
+        training=member_options("training", "training"),
     shell:
         "keep_log {log}; {params.run} finetune --genome {input.genome} --data {input.data}"
         " --pretrained {input.pretrained} --output {output} --checkpoints {params.checkpoints}"
-        " --seed {params.seed} --threads {threads} {params.head} {params.training} >> {log} 2>&1"
+        " --seed {params.seed} --threads {threads} {params.start} {params.head} {params.training}"
+        " >> {log} 2>&1"
+
+
+rule ensemble:
+    input:
+        lambda wildcards: expand(
+            "{res}/trained/{member}", res=RES, member=members_of(wildcards.head)
+        ),
+    output:
+        directory(f"{RES}/trained/{{head}}"),
+    log:
+        f"{LOGS}/ensemble_{{head}}.log",
+    wildcard_constraints:
+        head=ENSEMBLES,
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        models=lambda wildcards, input: option("models", list(input)),
+    shell:
+        "{params.run} ensemble {params.models} --output {output} > {log} 2>&1"
 
 
 rule evaluate:
     input:
+        unpack(
+            lambda wildcards: {
+                f"baseline_{kind}": path
+                for kind, path in baselines_of(wildcards.head).items()
+            }
+        ),
         genome=GENOME,
         index=f"{GENOME}.fai",
-        model=f"{RES}/trained/{{task}}",
-        data=f"{RES}/{{task}}/set.h5",
-        kmer=f"{RES}/baselines/{{task}}/kmer.h5",
+        model=f"{RES}/trained/{{head}}",
+        data=lambda wildcards: f"{RES}/{set_of(wildcards.head)}/set.h5",
+        leakage=lambda wildcards: leakage_of(wildcards.head),
     output:
-        model=directory(f"{RES}/models/{{task}}"),
-        report=directory(f"{RES}/evaluation/{{task}}"),
+        model=directory(f"{RES}/models/{{head}}"),
+        report=directory(f"{RES}/evaluation/{{head}}"),
     log:
-        f"{LOGS}/evaluate_{{task}}.log",
+        f"{LOGS}/evaluate_{{head}}.log",
     benchmark:
-        f"{RES}/benchmarks/evaluate_{{task}}.tsv"
+        f"{RES}/benchmarks/evaluate_{{head}}.tsv"
     conda:
         "../../environment.yml"
     threads: 8
@@ -81,10 +173,8 @@ rule evaluate:
     params:
         run=command,
         version=VERSION,
-        seed=config["seed"],
-        baselines=lambda wildcards, input: option(
-            "baselines", {"kmer": str(input.kmer)}
-        ),
+        seed=head_seed,
+        baselines=lambda wildcards: option("baselines", baselines_of(wildcards.head)),
     shell:
         "{params.run} evaluate --genome {input.genome} --model {input.model} --data {input.data}"
         " {params.baselines} --output {output.model} --report {output.report}"

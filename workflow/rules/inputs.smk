@@ -2,9 +2,11 @@
 
 
 wildcard_constraints:
-    fetched=FETCHED_PATTERN,
+    fetched="|".join(map(re.escape, FETCHED)) or "(?!)",
     split="train|validation|test",
     task="promoter|chromatin",
+    head="|".join(map(re.escape, HEADS)) or "(?!)",
+    member=MEMBERS,
 
 
 rule demo_data:

@@ -29,13 +29,16 @@ rule promoter_set:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        sites=SITES or [],
+        sites=lambda wildcards: HEADS[wildcards.head]["sites"],
+        avoid=AVOID,
     output:
-        f"{RES}/promoter/set.h5",
+        f"{RES}/{{head}}/set.h5",
     log:
-        f"{LOGS}/promoter_set.log",
+        f"{LOGS}/set_{{head}}.log",
     benchmark:
-        f"{RES}/benchmarks/promoter_set.tsv"
+        f"{RES}/benchmarks/set_{{head}}.tsv"
+    wildcard_constraints:
+        head=heads_with("promoter"),
     conda:
         "../../environment.yml"
     resources:
@@ -44,11 +47,13 @@ rule promoter_set:
     params:
         run=command,
         version=VERSION,
-        seed=config["seed"],
+        seed=head_seed,
         genome=assembly_options(),
-        split=split_options(),
-        options=options(config.get("promoter", {})),
+        split=split_options,
+        format=sites_format,
+        avoid=option("avoid", AVOID) if AVOID else "",
+        options=set_options,
     shell:
         "{params.run} promoter-set --genome {input.genome} --sites {input.sites:q}"
-        " --output {output} --seed {params.seed} {params.genome} {params.split}"
-        " {params.options} > {log} 2>&1"
+        " --output {output} --seed {params.seed} {params.genome} {params.split} {params.format}"
+        " {params.avoid} {params.options} > {log} 2>&1"

@@ -2,13 +2,17 @@
 
 EXPERIMENTS = config.get("experiments", {})
 VARIANTS = EXPERIMENTS.get("variants", {})
-TABLES = [name for name in ("table5", "figure8", "table1") if EXPERIMENTS.get(name)]
+HEAD_VARIANTS = EXPERIMENTS.get("heads", {})
+LM_TABLES = ["table5", "figure8", "table1"]
+HEAD_TABLES = ["table6", "table7", "context"]
+TABLES = [name for name in LM_TABLES + HEAD_TABLES if EXPERIMENTS.get(name)]
 for name in TABLES:
+    known = VARIANTS if name in LM_TABLES else [*TASKS, *HEAD_VARIANTS]
     for variant in EXPERIMENTS[name]:
-        if variant not in VARIANTS:
+        if variant not in known:
             raise WorkflowError(
                 f"config, experiments, {name}: {variant!r} is not among the variants "
-                f"({', '.join(VARIANTS) or 'none'})"
+                f"({', '.join(known) or 'none'})"
             )
 
 

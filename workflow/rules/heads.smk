@@ -1,0 +1,202 @@
+# What the config says about promoter and chromatin models: those of the run, and its variants in
+# `experiments: heads`. Both go through the same rules; wildcard `head` is promoter, chromatin or
+# heads/VARIANT. No rule stands here.
+
+SET_KEYS = {
+    "promoter": [
+        "upstream",
+        "downstream",
+        "negatives",
+        "max_n_fraction",
+        "near_identical",
+    ],
+    "chromatin": ["window", "bin", "require_group", "max_n_fraction", "min_positive"]
+    + ["allow_empty_labels", "near_identical"],
+}
+NETWORKS = ["cnnprom", "deepromoter", "deepsea"]
+
+
+def merged(section, changes):
+    """A section with changes, nested sections key by key; splits are replaced whole."""
+    result = dict(section)
+    for key, value in changes.items():
+        nested = isinstance(value, dict) and key != "splits"
+        result[key] = {**section.get(key, {}), **value} if nested else value
+    return result
+
+
+def head_named(name):
+    """The wildcard of a variant, or of the run's own model."""
+    return name if name in TASKS else f"heads/{name}"
+
+
+def read_variant(name):
+    """The settings of one variant, checked as far as names go.
+
+    With `set` it starts from the settings of that one, else from the section of the run.
+    """
+    variant, where = HEAD_VARIANTS[name], f"config, experiments, heads, {name}"
+    (task,) = [task for task in ("promoter", "chromatin") if task in variant]
+    owner = variant.get("set")
+    if owner is None:
+        base = config.get(task, {})
+    elif owner == task and owner in TASKS:
+        base = config[owner]
+    else:
+        base = HEAD_VARIANTS.get(owner, {}).get(task)
+        if base is None or "set" in HEAD_VARIANTS[owner]:
+            raise WorkflowError(
+                f"{where}: `set: {owner}` is neither the run's section nor a variant of the same "
+                "task with a set of its own"
+            )
+        base = merged(config.get(task, {}), base)
+    changed = [key for key in variant[task] if key in [*SET_KEYS[task], "splits"]]
+    if owner and (changed or "sites" in variant):
+        raise WorkflowError(
+            f"{where}: `set: {owner}` takes the set of another one, and "
+            f"`{[*changed, 'sites'][0]}` would change it"
+        )
+    if variant.get("pretrained", "") not in ["", *VARIANTS]:
+        raise WorkflowError(
+            f"{where}: {variant['pretrained']!r} is not among the variants of pretraining "
+            f"({', '.join(VARIANTS) or 'none'})"
+        )
+    sites = source(variant["sites"]) if "sites" in variant else SITES
+    if not (sites if task == "promoter" else PEAKS or BUNDLE):
+        raise WorkflowError(f"{where}: no source of {task} labels in inputs")
+    section = merged(base, variant[task])
+    return {**variant, "task": task, "section": section, "sites": sites}
+
+
+HEADS = {
+    task: {"task": task, "section": config[task], "sites": SITES} for task in TASKS
+} | {head_named(name): read_variant(name) for name in HEAD_VARIANTS}
+
+
+def section_of(head):
+    """The section of the config of a model, with a variant's changes."""
+    return HEADS[head]["section"]
+
+
+def set_of(head):
+    """Whose labelled set and baselines a model has."""
+    return head_named(HEADS[head]["set"]) if "set" in HEADS[head] else head
+
+
+def heads_with(task):
+    """Models with a labelled set of their own, as a pattern for a wildcard."""
+    found = [
+        h for h, entry in HEADS.items() if entry["task"] == task and set_of(h) == h
+    ]
+    return "|".join(map(re.escape, found)) or "(?!)"
+
+
+def members_of(head):
+    """The trainings behind a model: itself, or the members of an ensemble."""
+    count = section_of(head).get("ensemble", 1)
+    return [f"{head}-{i}" for i in range(count)] if count > 1 else [head]
+
+
+def head_of(member):
+    """The model that a training is for."""
+    return member.rpartition("-")[0] or member
+
+
+MEMBERS = "|".join(re.escape(m) for head in HEADS for m in members_of(head)) or "(?!)"
+ENSEMBLES = "|".join(re.escape(h) for h in HEADS if members_of(h) != [h]) or "(?!)"
+
+
+def head_seed(wildcards):
+    """The seed of a set, a baseline or a training; each member of an ensemble has its own."""
+    name = getattr(wildcards, "member", None) or wildcards.head
+    member = int(name.rpartition("-")[2]) if head_of(name) != name else 0
+    return HEADS[head_of(name)].get("seed", config["seed"]) + member
+
+
+def training_section(wildcards):
+    """The settings of the training that a job does."""
+    if getattr(wildcards, "variant", None):
+        return variant_section(wildcards.variant, "pretraining")
+    if getattr(wildcards, "member", None):
+        return section_of(head_of(wildcards.member)).get("training", {})
+    if getattr(wildcards, "head", None):
+        return section_of(wildcards.head).get("baseline_training", {})
+    return config["pretraining"]
+
+
+def set_options(wildcards):
+    """The options of a command that builds a labelled set."""
+    section = section_of(wildcards.head)
+    return options(section, keys=SET_KEYS[HEADS[wildcards.head]["task"]])
+
+
+def split_options(wildcards):
+    """How a labelled set is split, as options."""
+    return options(section_of(wildcards.head).get("splits", config["splits"]), "split")
+
+
+def bundle_options(wildcards):
+    """The options of the command that reads the published bundle, which brings its own splits."""
+    return options(section_of(wildcards.head), keys=["window", "check_every"])
+
+
+def sites_format(wildcards):
+    """The format of the start sites as an option; lifted ones are BED whatever they were."""
+    if CHAIN and HEADS[wildcards.head]["sites"] == SITES:
+        return ""
+    return options(section_of(wildcards.head), keys=["format"])
+
+
+def member_options(key, group):
+    """Return the params function for settings of a training."""
+    return lambda wildcards: options(
+        section_of(head_of(wildcards.member)).get(key, {}), group
+    )
+
+
+def baseline_options(key, group):
+    """Return the params function for settings of a baseline."""
+    return lambda wildcards: options(section_of(wildcards.head).get(key, {}), group)
+
+
+def pretrained_of(wildcards):
+    """The pretrained model that a training starts from."""
+    variant = HEADS[head_of(wildcards.member)].get("pretrained")
+    return (
+        f"{RES}/experiments/runs/{variant}/trained"
+        if variant
+        else f"{RES}/trained/pretrained"
+    )
+
+
+def from_scratch(wildcards):
+    """Whether the weights of the pretrained model are left aside, as an option."""
+    chosen = HEADS[head_of(wildcards.member)].get("from_scratch")
+    return option("from_scratch", chosen) if chosen else ""
+
+
+def baselines_of(head):
+    """The files of a model's baselines by name."""
+    kinds = section_of(head).get("baselines", ["kmer"])
+    return {kind: f"{RES}/baselines/{set_of(head)}/{kind}.h5" for kind in kinds}
+
+
+def leakage_of(head):
+    """The report on leakage that must be empty before a model is scored.
+
+    Where near-identical sequences are kept on purpose there is none.
+    """
+    default = {"promoter": "drop", "chromatin": "keep"}[HEADS[head]["task"]]
+    kept = section_of(set_of(head)).get("near_identical", default) == "keep"
+    return [] if kept else f"{RES}/{set_of(head)}/leakage.tsv"
+
+
+def compared_runs(wildcards):
+    """The models of a comparison and their labelled sets as options."""
+    heads = [head_named(name) for name in EXPERIMENTS[wildcards.table]]
+    sets = [f"{RES}/{set_of(head)}/set.h5" for head in heads]
+    labels = EXPERIMENTS.get("context_labels") if wildcards.table == "context" else None
+    return (
+        f"{option('results', RES)} {option('runs', heads)} {option('data', sets)}"
+        f" {option('labels', labels) if labels else ''}"
+    )
