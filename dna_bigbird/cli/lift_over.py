@@ -2,24 +2,32 @@
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 
-def lift_over(input: Path, chain: Path, output: Path, unlifted: Path) -> None:
-    """Move start sites (1-bp BED rows, or EPD's 60-bp rows) to another assembly.
+def lift_over(
+    input: Path,
+    chain: Path,
+    output: Path,
+    unlifted: Path,
+    format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
+) -> None:
+    """Move start sites to another assembly.
 
     Every site is lifted by itself; sites without a single target are listed with the reason.
 
     Args:
-        input: BED file with a strand, plain or gzip.
+        input: Start sites as BED, GTF, GFF3, FPS or SGA, plain or gzip.
         chain: UCSC chain file from the assembly of the input to the wanted one.
         output: BED6 file on the new assembly, sorted; column 5 keeps the old position.
         unlifted: Table of the lost sites, their old coordinates and the reasons.
+        format: Format of the input; auto tells it from the first row.
     """
     from dna_bigbird.files import atomic_path
-    from dna_bigbird.genome.bed import read_bed
     from dna_bigbird.genome.liftover import lift_sites, read_chain, write_lifted, write_unlifted
+    from dna_bigbird.genome.sites import read_sites
 
-    lifted, lost = lift_sites(read_bed(input), read_chain(chain), input)
+    lifted, lost = lift_sites(read_sites(input, format), read_chain(chain))
     with atomic_path(output) as partial_output, atomic_path(unlifted) as partial_unlifted:
         write_lifted(partial_output, lifted)
         write_unlifted(partial_unlifted, lifted, lost)

@@ -4,13 +4,15 @@ BED counts from 0 and leaves the end out, as everything inside this package does
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.start_site import StartSite
 
 EPD_SPAN_BP = 60
 """EPD draws a promoter as -49..+10 around its start site; columns 7 and 8 span the site and what follows."""
@@ -86,11 +88,14 @@ def _whole(text: str, what: str, where: str) -> int:
         ) from None
 
 
+Row = TypeVar("Row", BedRow, StartSite)
+
+
 @dataclass(frozen=True)
-class Placed:
+class Placed(Generic[Row]):
     """Rows on a genome, named as it names its chromosomes, and how many were left out."""
 
-    rows: list[BedRow]
+    rows: list[Row]
     absent: int
     """Rows on chromosomes that the genome does not have."""
     beyond: int
@@ -98,9 +103,9 @@ class Placed:
 
 
 def place(
-    rows: Iterable[BedRow], genome: Genome, path: Path | str, *, pieces: bool = False
-) -> Placed:
-    """Put BED rows on a genome.
+    rows: Iterable[Row], genome: Genome, path: Path | str, *, pieces: bool = False
+) -> Placed[Row]:
+    """Put BED rows or start sites on a genome.
 
     Rows on chromosomes that the genome does not have are left out and counted. With `pieces`
     (the FASTA holds only the first part of a chromosome) the same goes for rows past its end.
@@ -110,7 +115,7 @@ def place(
             or if none of the rows is on the genome.
     """
     names: dict[str, str | None] = {}
-    kept: list[BedRow] = []
+    kept: list[Row] = []
     absent = beyond = 0
     for row in rows:
         chrom = row.interval.chrom
@@ -124,15 +129,8 @@ def place(
                 raise beyond_error(row, genome, name, path)
             beyond += 1
         else:
-            here = row.interval
             kept.append(
-                BedRow(
-                    Interval(name, here.start, here.end, here.strand),
-                    row.name,
-                    row.score,
-                    row.line_number,
-                    row.extra,
-                )
+                row if name == chrom else replace(row, interval=replace(row.interval, chrom=name))
             )
     if not kept:
         raise InputError(_nothing_placed(path, genome, names, beyond))
@@ -154,11 +152,11 @@ def check_inside(rows: Iterable[BedRow], genome: Genome, path: Path | str) -> No
             raise beyond_error(row, genome, name, path)
 
 
-def beyond_error(row: BedRow, genome: Genome, name: str, path: Path | str) -> InputError:
+def beyond_error(row: Row, genome: Genome, name: str, path: Path | str) -> InputError:
     """Say that a row ends beyond the chromosome that the genome calls `name`."""
     return InputError(
         f"{path}:{row.line_number}: end {row.interval.end:,} is beyond the end of {name} "
-        f"({genome.lengths[name]:,} bp in {genome.path.name}). Is the BED on another assembly? "
+        f"({genome.lengths[name]:,} bp in {genome.path.name}). Is it on another assembly? "
         "If the FASTA holds only the first part of the chromosome, say so: --pieces true"
     )
 
@@ -167,7 +165,7 @@ def _nothing_placed(
     path: Path | str, genome: Genome, names: dict[str, str | None], beyond: int
 ) -> str:
     if not names:
-        return f"{path}: no row in it; expected a BED file with at least one"
+        return f"{path}: no row in it; expected at least one"
     if beyond:
         return f"{path}: none of its rows is inside {genome.path.name}"
     found, there = (", ".join(list(x)[:5]) for x in (names, genome.lengths))
@@ -194,7 +192,8 @@ def start_site(row: BedRow, path: Path | str) -> Interval:
     if here.length != EPD_SPAN_BP or len(row.extra) < 2:
         raise InputError(
             f"{where}: the row is {here.length} bp wide; expected the start site alone (1 bp), "
-            f"or EPD's {EPD_SPAN_BP}-bp rows with the site in columns 7 and 8"
+            f"or EPD's {EPD_SPAN_BP}-bp rows with the site in columns 7 and 8. "
+            "Genes and transcripts can be given as GTF or GFF"
         )
     thick_start = _whole(row.extra[0], "column 7", where)
     thick_end = _whole(row.extra[1], "column 8", where)

@@ -8,8 +8,8 @@ import pyliftover
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
-from dna_bigbird.genome.bed import BedRow, start_site
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.start_site import StartSite
 
 
 @dataclass(frozen=True)
@@ -56,32 +56,26 @@ def read_chain(path: Path) -> pyliftover.LiftOver:
 
 
 def lift_sites(
-    rows: list[BedRow], chain: pyliftover.LiftOver, path: Path | str
+    sites: list[StartSite], chain: pyliftover.LiftOver
 ) -> tuple[list[LiftedSite], list[UnliftedSite]]:
-    """Lift the start site of every row, one base at a time.
+    """Lift every start site by itself, one base at a time.
 
     Lifted sites come sorted by chromosome name, position, strand and name; lost ones in the
     order of the file. A site is lost if its base was deleted, its chromosome is not in the
     chain, it has several targets, or its target lies on another chromosome.
-
-    Args:
-        path: The file the rows come from, for messages.
-
-    Raises:
-        InputError: If a row is no start site (see `start_site`).
     """
     lifted: list[LiftedSite] = []
     lost: list[UnliftedSite] = []
-    for row in rows:
-        origin = start_site(row, path)
+    for site in sites:
+        origin = site.interval
         targets = chain.convert_coordinate(origin.chrom, origin.start, origin.strand)
         reason = _reason_for_loss(origin.chrom, targets)
         if reason:
-            lost.append(UnliftedSite(row.name, origin, reason))
+            lost.append(UnliftedSite(site.name, origin, reason))
         else:
             chrom, position, strand, _ = targets[0]
-            site = Interval(chrom, position, position + 1, strand)
-            lifted.append(LiftedSite(site, row.name, origin))
+            place = Interval(chrom, position, position + 1, strand)
+            lifted.append(LiftedSite(place, site.name, origin))
     lifted.sort(key=lambda x: (x.site, x.name))
     return lifted, lost
 

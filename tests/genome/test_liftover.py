@@ -10,6 +10,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place, read_bed
 from dna_bigbird.genome.liftover import lift_sites, read_chain
+from dna_bigbird.genome.sites import read_sites
 
 # chrA 0-10 -> chrA 5-15; 10-12 deleted; 12-20 -> 15-23.  chrA 30-40 turns round: new size 50,
 # reverse strand 10-20 is forward 30-40, so 30 -> 39.  chrB 0-10 -> chrC.  chrA 50-60 -> two places.
@@ -52,7 +53,7 @@ def files(tmp_path):
 
 def test_by_hand(files):
     chain, sites = files
-    lifted, lost = lift_sites(read_bed(sites), read_chain(chain), sites)
+    lifted, lost = lift_sites(read_sites(sites), read_chain(chain))
     assert [(x.name, x.site, x.strand_changed) for x in lifted] == [
         ("first", Interval("chrA", 5, 6, "+"), False),
         ("after_gap", Interval("chrA", 15, 16, "-"), False),
