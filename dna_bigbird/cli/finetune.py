@@ -113,28 +113,34 @@ def finetune(
 
 
 def tokenized_splits(labelled, tokenizer, training: TrainConfig, *, max_tokens: int, seed: int):
-    """Return the training rows and the validation rows as token ids."""
+    """Return the training rows and the validation rows as token ids.
+
+    Validation is read again and again and is small: it is always tokenized once.
+    """
     from tqdm import tqdm
 
     from dna_bigbird.cli.training import validation_rows
-    from dna_bigbird.datasets.tokenized import tokenize_rows
+    from dna_bigbird.datasets.tokenized import RowsOnTheFly, tokenize_rows
 
-    rows = {
-        "train": labelled.rows("train"),
-        "validation": validation_rows(labelled, training.validation_examples, seed),
-    }
-    return [
-        tokenize_rows(
+    given = {"max_tokens": max_tokens, "name": str(labelled.path)}
+
+    def once(name: str, numbers, both_strands: bool):
+        return tokenize_rows(
             labelled,
             numbers,
             tokenizer,
-            max_tokens=max_tokens,
-            both_strands=training.both_strands and name == "train",
-            name=str(labelled.path),
-            progress=lambda items, name=name: tqdm(items, desc=f"tokenize {name}", disable=None),
+            both_strands=both_strands,
+            progress=lambda items: tqdm(items, desc=f"tokenize {name}", disable=None),
+            **given,
         )
-        for name, numbers in rows.items()
-    ]
+
+    train = labelled.rows("train")
+    validation = validation_rows(labelled, training.validation_examples, seed)
+    if training.tokenize == "on_the_fly":
+        made = RowsOnTheFly(labelled, train, tokenizer, **given)
+    else:
+        made = once("train", train, training.both_strands)
+    return made, once("validation", validation, False)
 
 
 def save_finetuned(

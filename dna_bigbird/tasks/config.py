@@ -58,6 +58,9 @@ class TrainConfig:
     holds a part of it in each."""
     workers: int = 0
     """Processes that prepare data for each training process; the examples do not depend on it."""
+    tokenize: Literal["once", "on_the_fly"] = "once"
+    """When the training windows of a labelled set become tokens: 'once' keeps all of them in memory
+    (2.5 KB each for 8000 bp and strand), 'on_the_fly' makes them in the data workers; same examples."""
     tensorboard: bool = False
     """Write TensorBoard files to the folder of the checkpoints."""
     measure_speed: bool = True

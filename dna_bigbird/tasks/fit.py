@@ -39,6 +39,7 @@ from dna_bigbird.tasks.speed import HEADER, DataClock, Speed
 # What a run computes does not depend on these settings.
 FREE_SETTINGS = (
     "workers",
+    "tokenize",
     "tensorboard",
     "measure_speed",
     "strategy",

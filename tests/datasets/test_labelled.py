@@ -1,14 +1,18 @@
 """Reading labelled sets and scores: contents, pickling, forks, refusals."""
 
+import functools
 import multiprocessing
 import pickle
 
 import h5py
 import numpy as np
 import pytest
+import torch
 
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
+from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 
@@ -142,3 +146,92 @@ def test_scores(tmp_path):
         read_scores(tmp_path / "other.h5")
     with pytest.raises(InputError, match=r"gone\.h5: no such file of scores"):
         read_scores(tmp_path / "gone.h5")
+
+
+def test_labels_are_packed_in_the_file_and_in_memory(tmp_path, toy):
+    """919 labels take 115 bytes a row, and any rows come back as they were."""
+    rng = np.random.default_rng(1)
+    labels = (rng.random((300, 919)) < 0.1).astype(np.uint8)
+    data = LabelledData(
+        task="chromatin",
+        window_bp=10,
+        label_names=["x"] * 919,
+        label_groups=["g"] * 919,
+        intervals=Windows(("chr2", "chr1"), rng.integers(0, 2, 300), np.arange(-5, 295), 10),
+        names=[],
+        labels=labels,
+        split=np.zeros(300),
+        label_cells=["K562"] * 919,
+    )
+    write_labelled_set(tmp_path / "s.h5", data, toy, assembly="", command="", inputs={})
+    made = LabelledSet(tmp_path / "s.h5", toy)
+    with h5py.File(tmp_path / "s.h5") as file:
+        assert file["labels/bits"].shape == (300, 115)
+        unpacked = np.unpackbits(file["labels/bits"][:], axis=1, count=919)
+    assert (unpacked == labels).all()
+    assert made.packed_labels.bits.nbytes == 300 * 115
+    some = np.array([7, 299, 0, 7])
+    assert (made.labels_of(some) == labels[some]).all()
+    assert (made.packed_labels[5] == labels[5]).all()
+    assert made.packed_labels.positives().tolist() == labels.sum(axis=0).tolist()
+    assert made.packed_labels.positives(some).tolist() == labels[some].sum(axis=0).tolist()
+    assert [made.interval(i) for i in range(300)] == list(data.intervals)
+    assert (made.label_cells[3], made.label_targets[3], made.name(3)) == ("K562", "", "")
+
+
+def test_keeping_rows_keeps_what_belongs_to_them(tmp_path, toy):
+    def read(data, name):
+        write_labelled_set(tmp_path / name, data, toy, assembly="", command="", inputs={})
+        return LabelledSet(tmp_path / name, toy)
+
+    data = LabelledData(
+        task="promoter",
+        window_bp=4,
+        label_names=["p"],
+        label_groups=["p"],
+        intervals=[Interval("chr1", 10 * i, 10 * i + 4, "-+"[i % 2]) for i in range(5)],
+        names=list("abcde"),
+        labels=np.array([[1], [0], [1], [0], [0]]),
+        split=np.array([0, 0, 1, 1, 2]),
+        sequences=np.frombuffer(b"AAAACCCCGGGG", np.uint8).reshape(3, 4),
+        stored=np.array([-1, 2, -1, 0, 1]),
+        pair=np.array([4, 4, 7, 7, 9]),
+        counts={"read": 5},
+    )
+    whole = read(data, "whole.h5")
+    for rows in ([1, 2, 4], [0, 2], [4, 3, 1], []):
+        part = read(data.keep(np.array(rows, dtype=np.int64)), "part.h5")
+        assert [part.sequence(i) for i in range(len(part))] == [whole.sequence(i) for i in rows]
+        assert [part.name(i) for i in range(len(part))] == ["abcde"[i] for i in rows]
+        assert part.labels.tolist() == whole.labels[rows].tolist()
+        assert part.pairs.tolist() == [data.pair[i] for i in rows]
+        assert part.split.tolist() == data.split[rows].tolist()
+    assert len(data.keep(data.split == 1)) == 2
+
+
+def _worker_sums(made, rows):
+    return [(int(row), made.labels_of([row]).sum(), made.sequence(row)) for row in rows]
+
+
+def test_data_loader_workers_read_the_same(tmp_path, toy):
+    made = LabelledSet(write(tmp_path / "s.h5", toy), toy)
+    expected = _worker_sums(made, range(4))  # opens the file before the workers start
+    loader = torch.utils.data.DataLoader(
+        range(4), batch_size=1, num_workers=2, collate_fn=functools.partial(_worker_sums, made)
+    )
+    assert [row for batch in loader for row in batch] == expected
+
+
+def test_an_older_format_is_refused(tmp_path, toy):
+    path = write(tmp_path / "s.h5", toy)
+    with h5py.File(path, "a") as file:
+        file.attrs["format_version"] = 1
+    with pytest.raises(InputError, match=r"s\.h5: format version 1, .* reads 2; build the set"):
+        LabelledSet(path)
+
+
+def test_windows_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="is 5 bp long, expected 4"):
+        Windows.of([Interval("chr1", 0, 4), Interval("chr1", 1, 6)], 4)
+    with pytest.raises(ValueError, match="labels must be 0 or 1"):
+        PackedLabels.of([[0, 2]])
