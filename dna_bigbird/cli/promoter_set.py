@@ -17,36 +17,57 @@ def promoter_set(
     seed: int = 0,
     upstream: int = 5000,
     downstream: int = 3000,
-    negatives: Literal["random_base", "permuted"] = "random_base",
+    negatives: Literal["random_base", "permuted", "genomic"] = "random_base",
+    avoid: Path | None = None,
+    format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
     max_n_fraction: float = 0.0,
+    near_identical: Literal["drop", "keep"] = "drop",
     pieces: bool = False,
 ) -> None:
-    """Build promoters and one artificial negative for each, with their splits.
+    """Build promoters and one negative for each, with their splits.
 
     Args:
         genome: Plain FASTA of the reference.
-        sites: BED file of start sites: 1-bp rows with a strand, or EPD's 60-bp rows.
+        sites: Start sites as BED (1-bp rows, or EPD's 60-bp rows), GTF, GFF3, FPS or SGA.
         output: The labelled set, HDF5.
         assembly: Name of the assembly, kept with the set and with every model made from it.
-        split: Regions held out for validation and test.
+        split: What is held out for validation and test.
         seed: Seed of the negatives.
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
-        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts.
+        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats.
+        avoid: Further start sites that genomic negatives keep away from, in any of the formats.
+        format: Format of the sites; auto tells it from the first row.
         max_n_fraction: Windows with a larger share of N are left out.
+        near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
         pieces: The FASTA holds only the first part of its chromosomes; leave out sites beyond it.
     """
-    from dna_bigbird.datasets.labelled import write_labelled_set
+    from dna_bigbird.datasets.labelled_data import write_labelled_set
+    from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.promoters import PromoterConfig, build_promoters
+    from dna_bigbird.errors import InputError
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
-    from dna_bigbird.genome.bed import read_bed
+    from dna_bigbird.genome.sites import read_sites
 
     config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
+    if avoid is not None and negatives != "genomic":
+        raise InputError(f"--avoid has a meaning with --negatives genomic only, not {negatives}")
     reference = Genome(genome)
     split.check_chromosomes(reference)
-    rows = read_bed(sites)
-    data = build_promoters(reference, rows, config, split, seed=seed, path=sites, pieces=pieces)
+    data = build_promoters(
+        reference,
+        read_sites(sites, format),
+        config,
+        split,
+        seed=seed,
+        path=sites,
+        pieces=pieces,
+        avoid=read_sites(avoid) if avoid else (),
+    )
+    if near_identical == "drop":
+        data = without_leaks(data, reference)
+    inputs = {"genome": genome, "sites": sites} | ({"avoid": avoid} if avoid else {})
     write_labelled_set(
         output,
         data,
@@ -55,12 +76,13 @@ def promoter_set(
         command=(
             f"promoter-set --assembly {shlex.quote(assembly)} --seed {seed} --upstream {upstream} "
             f"--downstream {downstream} --negatives {negatives} "
-            f"--max_n_fraction {max_n_fraction} --pieces {str(pieces).lower()} {split.as_options()}"
+            f"--max_n_fraction {max_n_fraction} --near_identical {near_identical} "
+            f"--pieces {str(pieces).lower()} {split.as_options()}"
         ),
-        inputs={"genome": sha256_of(genome), "sites": sha256_of(sites)},
+        inputs={name: sha256_of(path) for name, path in inputs.items()},
     )
     print(
-        f"{len(data.names) // 2} promoters of {data.counts['sites_read']} sites, each with a "
+        f"{len(data) // 2} promoters of {data.counts['sites_read']} sites, each with a "
         f"{negatives} negative: "
         + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
         file=sys.stderr,

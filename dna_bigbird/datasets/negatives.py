@@ -7,9 +7,12 @@ PARTS = 20
 REPLACED = 12
 """Parts of a negative that differ from its positive; the other 8 stay where and as they are."""
 
-NEGATIVES = {
+ARTIFICIAL = {
     "random_base": "cut into 20 parts, 12 of them redrawn base by base (DeePromoter, BigBird)",
     "permuted": "cut into 20 parts, 12 of them shuffled among themselves (GENA-LM)",
+}
+NEGATIVES = ARTIFICIAL | {
+    "genomic": "real windows away from every start site, alike in GC and repeat content",
 }
 
 
@@ -59,5 +62,5 @@ def make_negative(
             piece = positive[borders[source] : borders[source] + part_bp]
             negative[borders[target] : borders[target] + part_bp] = piece
     else:
-        raise ValueError(f"unknown negatives {kind!r}; there are: {', '.join(NEGATIVES)}")
+        raise ValueError(f"unknown negatives {kind!r}; there are: {', '.join(ARTIFICIAL)}")
     return negative

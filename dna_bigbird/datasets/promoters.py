@@ -1,18 +1,21 @@
-"""Promoter sets: windows around start sites, and one artificial negative for each."""
+"""Promoter sets: windows around start sites, and one negative for each."""
 
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dna_bigbird.datasets.labelled import LabelledData
-from dna_bigbird.datasets.negatives import NEGATIVES, PARTS, make_negative
-from dna_bigbird.datasets.splits import SPLITS, STRADDLING, SplitConfig
+from dna_bigbird.datasets.genomic_negatives import match_negatives
+from dna_bigbird.datasets.labelled_data import LabelledData
+from dna_bigbird.datasets.negatives import ARTIFICIAL, NEGATIVES, PARTS, make_negative
+from dna_bigbird.datasets.splits import SPLITS, STRADDLING, TRAIN, SplitConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.bed import BedRow, place, start_site
+from dna_bigbird.genome.bed import place
+from dna_bigbird.genome.start_site import StartSite
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class PromoterConfig:
     downstream: int = 3000
     """Bases from the start site on, the first transcribed base included."""
     negatives: str = "random_base"
-    """How negatives are made: random_base or permuted."""
+    """How negatives are made: random_base, permuted or genomic."""
     max_n_fraction: float = 0.0
     """Windows with a larger share of N are left out."""
 
@@ -34,7 +37,7 @@ class PromoterConfig:
                 f"--upstream {self.upstream} --downstream {self.downstream}: the window must hold "
                 "the start site (upstream 0 or more, downstream 1 or more)"
             )
-        if self.window_bp < PARTS:
+        if self.negatives in ARTIFICIAL and self.window_bp < PARTS:
             raise ValueError(f"a window of {self.window_bp} bp cannot be cut into {PARTS} parts")
         if self.negatives not in NEGATIVES:
             raise ValueError(
@@ -79,47 +82,74 @@ def promoter_window(
     raise ValueError(f"strand must be '+' or '-', got {strand!r}")
 
 
+@dataclass(frozen=True)
+class _Promoter:
+    window: Interval
+    name: str
+    gene: str
+
+
 def build_promoters(
     genome: Genome,
-    rows: list[BedRow],
+    sites: list[StartSite],
     config: PromoterConfig,
     split: SplitConfig,
     *,
     seed: int,
     path: Path | str,
     pieces: bool = False,
+    avoid: Sequence[StartSite] = (),
 ) -> LabelledData:
-    """Build positives and negatives from the start sites of a BED file.
+    """Build positives and negatives from start sites.
 
     Rows come in the genome's order, every positive followed by its negative, which has the same
-    interval and split and keeps its bases in the set. A negative depends on the seed and on the
-    place of its site only, not on which other sites there are.
+    split. An artificial negative has the interval of its positive and keeps its bases in the set;
+    it depends on the seed and on the place of its site only, not on which other sites there are.
+    For genomic ones see `datasets.genomic_negatives.match_negatives`.
 
     Args:
-        path: The BED file, for messages.
+        path: The file of the sites, for messages.
         pieces: The genome holds only the first part of its chromosomes; sites beyond it are
             left out and counted.
+        avoid: Further start sites that genomic negatives keep away from.
 
     Raises:
-        InputError: If a site lies beyond its chromosome, none is on the genome, or no window
-            is left for training.
+        InputError: If a site lies beyond its chromosome, none is on the genome, no window is left
+            for training, or there are too few windows for genomic negatives.
     """
-    placed = place(rows, genome, path, pieces=pieces)
-    counts = {
-        "sites_read": len(rows),
+    placed = place(sites, genome, path, pieces=pieces)
+    counts: dict[str, float] = {
+        "sites_read": len(sites),
         "left_out_chromosome_absent": placed.absent,
         "left_out_beyond_the_piece": placed.beyond,
     }
-    sites = {}
-    for row in placed.rows:
-        sites.setdefault(start_site(row, path), row.name)
-    counts["left_out_same_site_again"] = len(placed.rows) - len(sites)
-    kept = _keep_windows(genome, _in_genome_order(sites, genome), sites, config, split, counts)
-    if not any(number == 0 for *_, number in kept):
+    by_place: dict[Interval, StartSite] = {}
+    for site in placed.rows:
+        by_place.setdefault(site.interval, site)
+    counts["left_out_same_site_again"] = len(placed.rows) - len(by_place)
+    whole = _whole_windows(genome, _in_genome_order(by_place, genome), by_place, config, counts)
+    kept, splits = _split(whole, split, counts)
+    if TRAIN not in splits:
         raise InputError(
             f"{path}: no promoter window of {config.window_bp} bp is left for training ({_told(counts)})"
         )
-    return _as_rows(genome, kept, config, seed, counts)
+    windows = [x.window for x in kept]
+    if config.negatives in ARTIFICIAL:
+        negatives, bases = windows, _artificial(genome, windows, config.negatives, seed)
+    else:
+        known = _on_genome([*sites, *avoid], genome)
+        matched = match_negatives(
+            genome,
+            windows,
+            splits,
+            known,
+            split,
+            max_n_fraction=config.max_n_fraction,
+            seed=seed,
+        )
+        negatives, bases = matched.intervals, None
+        counts |= matched.counts
+    return _as_rows(kept, negatives, bases, splits, config, counts)
 
 
 def _in_genome_order(sites: Iterable[Interval], genome: Genome) -> list[Interval]:
@@ -127,16 +157,25 @@ def _in_genome_order(sites: Iterable[Interval], genome: Genome) -> list[Interval
     return sorted(sites, key=lambda x: (rank[x.chrom], x.start, x.strand))
 
 
-def _keep_windows(
+def _on_genome(sites: Iterable[StartSite], genome: Genome) -> list[Interval]:
+    """Sites on the genome's chromosomes by its names, those beyond the end of a piece too."""
+    names = {chrom: genome.find(chrom) for chrom in {x.interval.chrom for x in sites}}
+    return [
+        replace(x.interval, chrom=name)
+        for x in sites
+        if (name := names[x.interval.chrom]) is not None
+    ]
+
+
+def _whole_windows(
     genome: Genome,
     ordered: list[Interval],
-    names: dict[Interval, str],
+    sites: dict[Interval, StartSite],
     config: PromoterConfig,
-    split: SplitConfig,
-    counts: dict[str, int],
-) -> list[tuple[Interval, str, str, int]]:
-    """Return (window, name, bases, split) of the windows that are whole, and count the others."""
-    past = with_n = straddling = 0
+    counts: dict[str, float],
+) -> list[_Promoter]:
+    """Cut the windows, leave out those past an end or with N, and count these."""
+    past = with_n = 0
     kept = []
     for site in ordered:
         window = promoter_window(
@@ -148,56 +187,69 @@ def _keep_windows(
         )
         if window.start < 0 or window.end > genome.lengths[site.chrom]:
             past += 1
-            continue
-        bases = genome.fetch(window)
-        if bases.count("N") > config.max_n_fraction * len(bases):
+        elif sum(genome.unknown_bases(window)) > config.max_n_fraction * window.length:
             with_n += 1
-            continue
-        number = split.split_of(window)
-        if number == STRADDLING:
-            straddling += 1
-            continue
-        kept.append((window, names[site], bases, number))
+        else:
+            kept.append(_Promoter(window, sites[site].name, sites[site].gene))
     counts["left_out_window_past_the_end"] = past
     counts["left_out_window_with_n"] = with_n
-    counts["left_out_window_across_splits"] = straddling
-    for number, name in enumerate(SPLITS):
-        counts[f"positives_{name}"] = sum(x[-1] == number for x in kept)
     return kept
 
 
+def _split(
+    whole: list[_Promoter], split: SplitConfig, counts: dict[str, float]
+) -> tuple[list[_Promoter], NDArray[np.uint8]]:
+    """Leave out, and count, what is in no split: windows across a border, genes in two splits."""
+    splits = split.split_of_rows([x.window for x in whole], [x.gene for x in whole])
+    lost = [x.window for x, number in zip(whole, splits, strict=True) if number == STRADDLING]
+    across = sum(split.split_of(window) == STRADDLING for window in lost)
+    counts["left_out_window_across_splits"] = across
+    counts["left_out_gene_in_another_split"] = len(lost) - across
+    kept = [x for x, number in zip(whole, splits, strict=True) if number != STRADDLING]
+    splits = splits[splits != STRADDLING].astype(np.uint8)
+    for number, name in enumerate(SPLITS):
+        counts[f"positives_{name}"] = int((splits == number).sum())
+    return kept, splits
+
+
+def _artificial(genome: Genome, windows: list[Interval], kind: str, seed: int) -> NDArray[np.uint8]:
+    """(n, window_bp), ASCII, as the strand of the positive reads it."""
+    made = np.empty((len(windows), windows[0].length), dtype=np.uint8)
+    for i, window in enumerate(windows):
+        where = zlib.crc32(f"{window.chrom}:{window.start}:{window.strand}".encode())
+        positive = np.frombuffer(genome.fetch(window).encode("ascii"), dtype=np.uint8)
+        made[i] = make_negative(positive, kind, np.random.default_rng([seed, where]))
+    return made
+
+
 def _as_rows(
-    genome: Genome,
-    kept: list[tuple[Interval, str, str, int]],
+    kept: list[_Promoter],
+    negatives: list[Interval],
+    bases: NDArray[np.uint8] | None,
+    splits: NDArray[np.uint8],
     config: PromoterConfig,
-    seed: int,
-    counts: dict[str, int],
+    counts: dict[str, float],
 ) -> LabelledData:
     n = len(kept)
-    sequences = np.empty((n, config.window_bp), dtype=np.uint8)
-    for i, (window, _, bases, _) in enumerate(kept):
-        where = zlib.crc32(f"{window.chrom}:{window.start}:{window.strand}".encode())
-        rng = np.random.default_rng([seed, where])
-        positive = np.frombuffer(bases.encode("ascii"), dtype=np.uint8)
-        sequences[i] = make_negative(positive, config.negatives, rng)
-    pairs = [x for x in kept for _ in range(2)]
     stored = np.full(2 * n, -1, dtype=np.int64)
     stored[1::2] = np.arange(n)
+    pairs = zip((x.window for x in kept), negatives, strict=True)
     return LabelledData(
         task="promoter",
         window_bp=config.window_bp,
         label_names=["promoter"],
         label_groups=["promoter"],
-        intervals=[x[0] for x in pairs],
-        names=[x[1] for x in pairs],
+        intervals=[window for pair in pairs for window in pair],
+        names=[x.name for x in kept for _ in range(2)],
         labels=np.tile(np.array([[1], [0]], dtype=np.uint8), (n, 1)),
-        split=np.array([x[3] for x in pairs], dtype=np.uint8),
+        split=np.repeat(splits, 2),
         negatives=config.negatives,
-        sequences=sequences,
-        stored=stored,
+        sequences=bases,
+        stored=None if bases is None else stored,
+        pair=np.repeat(np.arange(n), 2),
         counts=counts,
     )
 
 
-def _told(counts: dict[str, int]) -> str:
+def _told(counts: dict[str, float]) -> str:
     return ", ".join(f"{key.replace('_', ' ')}: {value}" for key, value in counts.items() if value)

@@ -3,10 +3,11 @@
 Everything is 0-based and half-open. A set of intervals is a pair of arrays (starts, ends).
 """
 
-import re
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.interval import Interval
 
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -62,6 +63,8 @@ def bins_mostly_covered(merged: Spans, bin_bp: int, length_bp: int) -> NDArray[n
         []
     """
     starts, ends = merged
+    if not len(starts):
+        return np.empty(0, dtype=np.int64)
     first, last = starts // bin_bp, (ends - 1) // bin_bp
     bins = np.unique(np.concatenate([first, last, _inner(first, last)]))
     bins = bins[(bins + 1) * bin_bp <= length_bp]
@@ -75,13 +78,18 @@ def _inner(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int6
     return np.repeat(first + 1, counts) + offsets
 
 
-def runs_of_n(sequence: str) -> Spans:
-    """Return the runs of N in a normalised sequence.
+def unknown_spans(genome: Genome, chrom: str, *, at_once_bp: int = 1 << 24) -> Spans:
+    """Return the runs of N of a chromosome, which is read in pieces of `at_once_bp`.
 
-    Example:
-        >>> [x.tolist() for x in runs_of_n("NNACNG")]
-        [[0, 4], [2, 5]]
+    Raises:
+        InputError: If the FASTA has letters that are not DNA.
     """
-    runs = [match.span() for match in re.finditer("N+", sequence)]
-    array = np.array(runs, dtype=np.int64).reshape(-1, 2)
-    return array[:, 0].copy(), array[:, 1].copy()
+    found: list[Spans] = []
+    length = genome.lengths[chrom]
+    for start in range(0, length, at_once_bp):
+        piece = Interval(chrom, start, min(length, start + at_once_bp))
+        is_n = np.frombuffer(b"\0" + genome.unknown_bases(piece) + b"\0", dtype=np.int8)
+        edges = np.flatnonzero(np.diff(is_n)) + start
+        found.append((edges[0::2], edges[1::2]))
+    starts, ends = zip(*found, strict=True)
+    return merge_spans(np.concatenate(starts), np.concatenate(ends))

@@ -1,0 +1,178 @@
+"""Genomic negatives: for each promoter a real window of the same composition without a start site."""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.datasets.candidate_windows import Candidates, candidate_windows, composition
+from dna_bigbird.datasets.splits import SPLITS, TRAIN, SplitConfig
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.repeats import RepeatClasses
+
+GC_TOLERANCE = 0.01
+REPEAT_TOLERANCE = 0.05
+_REPEATS_UNKNOWN = 1e6
+"""Stands for the difference to a window of unknown repeats: chosen when there is nothing else."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Negatives in the order of their positives, and how well they fit."""
+
+    intervals: list[Interval]
+    counts: dict[str, float]
+
+
+def match_negatives(
+    genome: Genome,
+    positives: Sequence[Interval],
+    splits: NDArray[np.integer],
+    sites: Iterable[Interval],
+    split: SplitConfig,
+    *,
+    max_n_fraction: float,
+    seed: int,
+) -> Matched:
+    """Choose one window for each positive, all of them disjoint.
+
+    A positive takes one of the windows (see `candidate_windows`) within `GC_TOLERANCE` and
+    `REPEAT_TOLERANCE` of its own shares, else the nearest one. Which one, and its strand, depends
+    on the seed and the place of the positive. Other sites matter where they rule windows out, and
+    where an earlier positive has taken, or overlaps, the window that this one would have had.
+    Where either side's repeats are unknown, GC alone is matched; known ones are preferred. With
+    regions a negative comes from those of the split of its positive, with folds from anywhere.
+
+    Args:
+        positives: Windows of one length inside the genome.
+        splits: (n,), the split of each.
+        sites: Every known start site, on the genome's chromosome names.
+
+    Raises:
+        InputError: If there are too few windows.
+    """
+    window_bp = positives[0].length
+    repeats = RepeatClasses.from_soft_mask(genome)
+    found = candidate_windows(
+        genome, repeats, _by_chrom(sites), window_bp, max_n_fraction=max_n_fraction, seed=seed
+    )
+    candidate_split = _splits_of(found, split, window_bp)
+    pool_of = np.zeros(len(splits), dtype=int) if split.folds else splits
+    pools = {
+        number: _Pool(found, np.flatnonzero(candidate_split == number), window_bp)
+        for number in np.unique(pool_of).tolist()
+    }
+    intervals, gaps = [], []
+    for number, positive in zip(pool_of.tolist(), positives, strict=True):
+        own = composition(genome, repeats, positive.chrom, np.array([positive.start]), window_bp)
+        key = zlib.crc32(f"{positive.chrom}:{positive.start}:{positive.strand}".encode())
+        rng = np.random.default_rng([seed, key])
+        place = pools[number].take(own.gc[0], own.repeat[0], rng)
+        if place is None:
+            what = "" if split.folds else f" in the {SPLITS[number]} split"
+            raise InputError(
+                f"--negatives genomic: {int((pool_of == number).sum())} promoters{what} need as many "
+                f"windows of {window_bp:,} bp, each {window_bp:,} bp or more from every start site; "
+                f"only {int((pool_of[: len(intervals)] == number).sum())} could be given one. Take a shorter "
+                "window, more of the genome, or other negatives"
+            )
+        chrom, start = found.chroms[found.chrom[place]], int(found.start[place])
+        intervals.append(Interval(chrom, start, start + window_bp, "+-"[int(rng.integers(2))]))
+        gaps.append((own.gc[0] - found.gc[place], own.repeat[0] - found.repeat[place]))
+    return Matched(intervals, _told(np.abs(gaps), len(found.start)))
+
+
+def _by_chrom(sites: Iterable[Interval]) -> dict[str, NDArray[np.int64]]:
+    places: dict[str, list[int]] = {}
+    for site in sites:
+        places.setdefault(site.chrom, []).append(site.start)
+    return {chrom: np.unique(np.array(x, dtype=np.int64)) for chrom, x in places.items()}
+
+
+def _splits_of(found: Candidates, split: SplitConfig, window_bp: int) -> NDArray[np.int8]:
+    result = np.full(len(found.start), TRAIN, dtype=np.int8)
+    if not split.folds:
+        for number in np.unique(found.chrom).tolist():
+            rows = np.flatnonzero(found.chrom == number)
+            starts = found.start[rows]
+            result[rows] = split.splits_of(found.chroms[number], starts, starts + window_bp)
+    return result
+
+
+def _told(gaps: NDArray[np.float64], candidates: int) -> dict[str, float]:
+    gc, repeat = gaps.T
+    is_known = np.isfinite(repeat)
+    is_near = (gc <= GC_TOLERANCE) & ~(repeat > REPEAT_TOLERANCE)
+    return {
+        "negatives_candidate_windows": candidates,
+        "negatives_matched_for_gc_alone": int((~is_known).sum()),
+        "negatives_outside_tolerance": int((~is_near).sum()),
+        "negatives_mean_gc_difference": round(float(gc.mean()), 4),
+        "negatives_mean_repeat_difference": round(float(repeat[is_known].mean()), 4)
+        if is_known.any()
+        else 0,
+    }
+
+
+class _Pool:
+    """The windows of one split, by GC; each can be taken once, and none that overlaps a taken one."""
+
+    def __init__(self, found: Candidates, rows: NDArray[np.int64], window_bp: int) -> None:
+        self._found = found
+        self._window_bp = window_bp
+        self._rows = rows[np.argsort(found.gc[rows], kind="stable")]
+        self._gc = found.gc[self._rows]
+        self._is_free = np.ones(len(found.start), dtype=bool)
+
+    def take(self, gc: float, repeat: float, rng: np.random.Generator) -> int | None:
+        """Take a window and return its place among all candidates; None if none is free."""
+        salt = rng.integers(1 << 63, dtype=np.uint64)
+        reach = 1.0
+        while True:
+            first = np.searchsorted(self._gc, gc - reach * GC_TOLERANCE, side="left")
+            last = np.searchsorted(self._gc, gc + reach * GC_TOLERANCE, side="right")
+            rows = self._rows[first:last]
+            rows = rows[self._is_free[rows]]
+            distance = self._distance(rows, gc, repeat)
+            if reach == 1 and (distance <= 1).any():
+                near = rows[distance <= 1]
+                return self._mark(near[np.argmin(self._lots(near, salt))])
+            if len(rows) and distance.min() <= reach:
+                return self._mark(rows[np.argmin(distance)])
+            if last - first == len(self._rows):
+                return self._mark(rows[np.argmin(distance)]) if len(rows) else None
+            reach *= 2
+
+    def _distance(self, rows: NDArray[np.int64], gc: float, repeat: float) -> NDArray[np.float64]:
+        """The larger of both differences, in tolerances."""
+        of_gc = np.abs(self._found.gc[rows] - gc) / GC_TOLERANCE
+        if np.isnan(repeat):
+            return of_gc
+        of_repeat = np.abs(self._found.repeat[rows] - repeat) / REPEAT_TOLERANCE
+        return np.maximum(of_gc, np.nan_to_num(of_repeat, nan=_REPEATS_UNKNOWN))
+
+    def _lots(self, rows: NDArray[np.int64], salt: np.uint64) -> NDArray[np.uint64]:
+        """A random number for each window that does not depend on which others there are."""
+        places = self._found.start[rows].astype(np.uint64) << np.uint64(20)
+        mixed = (places ^ self._found.chrom[rows].astype(np.uint64) ^ salt) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
+        return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+
+    def _mark(self, row: np.int64) -> int:
+        """Take a window and all that overlap it, which stand beside it."""
+        found, row = self._found, int(row)
+        self._is_free[row] = False
+        for step in (-1, 1):
+            other = row + step
+            while (
+                0 <= other < len(found.start)
+                and found.chrom[other] == found.chrom[row]
+                and abs(int(found.start[other] - found.start[row])) < self._window_bp
+            ):
+                self._is_free[other] = False
+                other += step
+        return row
