@@ -20,10 +20,10 @@ def to_tsv(rows: Sequence[dict]) -> str:
 
 def to_markdown(comparison: Comparison) -> str:
     """Write a comparison for readers: scores with their intervals, then the notes."""
-    lines = [f"# {comparison.title}", "", *_markdown_table(comparison.rows), ""]
+    lines = [f"# {comparison.title}", "", *markdown_table(comparison.rows), ""]
     if comparison.parts:
         lines += ["By chromosome and repeat class:", ""]
-        lines += [*_markdown_table(_beside(comparison.parts, comparison.parts_shown)), ""]
+        lines += [*markdown_table(_beside(comparison.parts, comparison.parts_shown)), ""]
     lines += [f"- {note}" for note in comparison.notes]
     return "\n".join([*lines, "", "In brackets: 95 % bootstrap intervals over examples."]) + "\n"
 
@@ -42,7 +42,8 @@ def _beside(parts: Sequence[dict], shown: Sequence[tuple[str, str]]) -> list[dic
     return [dict.fromkeys(columns) | row for row in rows.values()]
 
 
-def _markdown_table(rows: Sequence[dict]) -> list[str]:
+def markdown_table(rows: Sequence[dict]) -> list[str]:
+    """Write rows as a table, an interval behind the score it belongs to."""
     columns = [name for name in rows[0] if not name.endswith(("_low", "_high"))]
     lines = ["| " + " | ".join(name.replace("_", " ") for name in columns) + " |"]
     lines.append("|---" * len(columns) + "|")

@@ -125,9 +125,9 @@ def read_results(folder: Path, config_file: Path) -> Results:
         folder=folder,
         config_text=text,
         config=config,
-        pretrained=_model(folder, "pretrained"),
+        pretrained=read_model(folder, "pretrained"),
         heads={
-            head: _model(folder, head) if (folder / "models" / head).is_dir() else None
+            head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
             for head in HEADS
         },
         language=_optional_json(folder / "evaluation" / "pretrained" / "lm.json"),
@@ -138,8 +138,16 @@ def read_results(folder: Path, config_file: Path) -> Results:
     )
 
 
-def _model(folder: Path, name: str) -> ModelResult:
-    head = name in HEADS
+def read_model(folder: Path, name: str) -> ModelResult:
+    """Read what a results folder has of one model.
+
+    Args:
+        name: `pretrained`, `promoter`, `chromatin`, or `heads/VARIANT`.
+
+    Raises:
+        InputError: If a file is missing or damaged.
+    """
+    head = name != "pretrained"
     rule = f"the rule evaluate (task {name})" if head else "the rule evaluate_lm"
     bundle, evaluation = folder / "models" / name, folder / "evaluation" / name
     return ModelResult(

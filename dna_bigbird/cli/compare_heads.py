@@ -1,0 +1,92 @@
+"""`dna-bigbird compare-heads`."""
+
+from pathlib import Path
+from typing import Literal
+
+from dna_bigbird.errors import InputError
+
+
+def compare_heads(
+    results: Path,
+    runs: list[str],
+    data: list[Path],
+    table: Literal["table6", "table7", "context"],
+    output: Path,
+    labels: list[str] = [],  # noqa: B006 - jsonargparse shows the default
+    seed: int = 0,
+    replicates: int = 1000,
+) -> None:
+    """Set promoter or chromatin models beside each other and beside published ones.
+
+    It reads result files only. Who is ahead is computed, and only among rows that were scored on the
+    same test rows; published scores are shown with their protocol and never ranked.
+
+    Args:
+        results: Results folder of a workflow run.
+        runs: Models in it: `promoter`, `chromatin` or `heads/VARIANT`, in the order of the rows.
+        data: The labelled set of each.
+        table: Promoters by their negatives (table6), medians of the AUROC by group of labels (table7),
+            or one set of bins seen through windows of several lengths (context).
+        output: Folder to write: index.html, table.md, table.tsv, and the pictures as PNG.
+        labels: Labels that `context` is about; the others stand beside them.
+        seed: Seed of the bootstrap of `context`.
+        replicates: Bootstrap draws of `context`.
+    """
+    from dna_bigbird.files import atomic_directory
+    from dna_bigbird.report.gallery import Gallery
+    from dna_bigbird.report.head_pages import (
+        comparison_markdown,
+        comparison_page,
+        comparison_tsv,
+    )
+    from dna_bigbird.report.head_tables import TABLES
+    from dna_bigbird.report.page import TAG
+
+    if not runs or len(runs) != len(data):
+        raise InputError(
+            f"--runs names {len(runs)} models and --data {len(data)} sets: expected one set a model"
+        )
+    read = [read_head_run(results, name, path) for name, path in zip(runs, data, strict=True)]
+    expected = {"table6": "promoter", "table7": "chromatin"}.get(table)
+    for run in read:
+        if expected and run.facts.task != expected:
+            raise InputError(
+                f"--runs {run.name}: a {run.facts.task} model; {table} is of {expected} models"
+            )
+    semi_synthetic = any(run.result.config.get("semi_synthetic") for run in read)
+    gallery = Gallery(TAG if semi_synthetic else "")
+    comparison = TABLES[table](read)
+    page = comparison_page(comparison, gallery)
+    with atomic_directory(output) as folder:
+        (folder / "index.html").write_text(page, encoding="utf-8")
+        (folder / "table.md").write_text(comparison_markdown(comparison), encoding="utf-8")
+        (folder / "table.tsv").write_text(comparison_tsv(comparison), encoding="utf-8")
+        gallery.save_all(folder)
+    print("\n".join(note for block in comparison.blocks for note in block.notes))
+
+
+def read_head_run(results: Path, name: str, data: Path):
+    """Read one model's results and what its labelled set says of itself."""
+    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.files import sha256_of
+    from dna_bigbird.report.head_runs import HeadRun, SetFacts
+    from dna_bigbird.report.results import read_model
+
+    labelled = LabelledSet(data)
+    leakage = data.with_name("leakage.tsv")
+    facts = SetFacts(
+        sha256=sha256_of(data),
+        task=labelled.task,
+        negatives=labelled.negatives,
+        window_bp=labelled.window_bp,
+        command=labelled.command,
+        rows={split: len(labelled.rows(split)) for split in ("train", "validation", "test")},
+        leaks=count_lines(leakage) - 1 if leakage.is_file() else None,
+    )
+    return HeadRun(read_model(results, name), facts)
+
+
+def count_lines(path: Path) -> int:
+    """Count the lines of a table that are no comment."""
+    with open(path) as stream:
+        return sum(line[:1] != "#" for line in stream)

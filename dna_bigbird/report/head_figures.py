@@ -1,0 +1,75 @@
+"""Pictures of promoter and chromatin models beside each other."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from dna_bigbird.report.figures import DARK, KMER, MODEL, new_figure, style
+from dna_bigbird.report.head_tables import Block
+
+LOOKS = {
+    "this run": {"color": MODEL, "marker": "o", "ms": 6},
+    "baseline": {"color": KMER, "marker": "s", "ms": 5},
+    "published": {"color": DARK, "marker": "D", "ms": 5.5, "mfc": "white"},
+}
+
+
+def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
+    """Draw the scores of a block as points with their intervals, a row a predictor, a panel a score.
+
+    Published scores are hollow and have no interval; a rule parts rows of different sets.
+    """
+    names = [name for name in names if any(row[name] is not None for row in block.rows)]
+    with style():
+        height = 1.1 + 0.3 * len(block.rows) + 0.25 * len(block.groups)
+        fig = new_figure(2.6 + 2.5 * len(names), height, tag)
+        panels = fig.subplots(1, max(1, len(names)), sharey=True, squeeze=False)[0]
+        places, labels, borders, at = [], [], [], 0.0
+        for _, rows in block.groups:
+            places += [at + i for i in range(len(rows))]
+            labels += [row["predictor"] for row in rows]
+            at += len(rows) + 0.6
+            borders.append(at - 0.8)
+        for ax, name in zip(panels, names, strict=False):
+            for y, row in zip(places, block.rows, strict=True):
+                _point(ax, y, row, name)
+            for border in borders[:-1]:
+                ax.axhline(border, color=DARK, lw=0.7)
+            ax.set(xlabel=_title(name))
+            ax.grid(axis="y", visible=False)
+            ax.locator_params(axis="x", nbins=4)
+        panels[0].set_yticks(places, labels)
+        panels[0].set_ylim(max(places, default=0) + 0.6, -0.6)
+        _legend(fig, panels[0], block)
+    return fig
+
+
+def _point(ax, y: float, row: dict, name: str) -> None:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    look = LOOKS[row["source"]]
+    if low is not None and high is not None and np.isfinite([low, high]).all():
+        ax.plot([low, high], [y, y], color=look["color"], lw=1.6)
+    if value is not None:
+        ax.plot(value, y, ls="", **look)
+
+
+def _legend(fig: Figure, ax, block: Block) -> None:
+    present = {row["source"] for row in block.rows}
+    for source, look in LOOKS.items():
+        if source in present:
+            name = "published, on other data" if source == "published" else source
+            ax.plot([], [], ls="", label=name, **look)
+    fig.legend(loc="outside lower center", ncols=3)
+
+
+def _title(name: str) -> str:
+    """Write the key of a score as an axis has it.
+
+    Example:
+        >>> _title("median_auroc_TF"), _title("mcc")
+        ('AUROC, median of TF', 'MCC')
+    """
+    if name.startswith("median_auroc_"):
+        return f"AUROC, median of {name.removeprefix('median_auroc_')}"
+    return name.upper()
