@@ -19,6 +19,7 @@ def chromatin_set(
     max_n_fraction: float = 0.1,
     min_positive: int = 0,
     allow_empty_labels: bool = False,
+    blacklist: Path | None = None,
     pieces: bool = False,
 ) -> None:
     """Build bins with one label per peak file, with their windows and splits.
@@ -38,8 +39,10 @@ def chromatin_set(
         max_n_fraction: Windows with a larger share of N are left out.
         min_positive: Labels with fewer bins than this, over all splits, are left out.
         allow_empty_labels: Keep labels without a positive in the training split, with a warning.
+        blacklist: BED file; bins that share a base with it are left out.
         pieces: The FASTA holds only the first part of its chromosomes; leave out peaks beyond it.
     """
+    from dna_bigbird.datasets.bins import read_blacklist
     from dna_bigbird.datasets.chromatin import ChromatinConfig, build_chromatin
     from dna_bigbird.datasets.labelled import write_labelled_set
     from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
@@ -52,9 +55,12 @@ def chromatin_set(
     reference = Genome(genome)
     split.check_chromosomes(reference)
     sheet = read_sheet(peaks)
-    labels, counts = read_peaks(sheet, reference, pieces=pieces)
-    data = build_chromatin(reference, labels, config, split, counts=counts)
+    banned = read_blacklist(blacklist, reference, pieces=pieces)
+    labels, counts = read_peaks(sheet, reference, bin, pieces=pieces)
+    data = build_chromatin(reference, labels, config, split, blacklist=banned, counts=counts)
     inputs = {f"peaks line {row.line_number}": sha256_of(row.path) for row in sheet}
+    if blacklist:
+        inputs["blacklist"] = sha256_of(blacklist)
     write_labelled_set(
         output,
         data,

@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import place, read_bed
-from dna_bigbird.genome.coverage import Spans, merge_spans
+from dna_bigbird.genome.bed import iter_bed, place
+from dna_bigbird.genome.bed_columns import BedColumns, read_columns
+from dna_bigbird.genome.coverage import bins_mostly_covered, merge_spans
 
 COLUMNS = ("label", "group", "cell", "path")
 EVERY_NAME = "*"
@@ -28,12 +32,19 @@ class SheetRow:
 
 @dataclass
 class PeakLabel:
-    """A label and its merged peaks by chromosome (as the genome names it)."""
+    """A label and where it is on; chromosomes are called as the genome calls them."""
 
     name: str
     group: str
+    cell: str
     path: Path
-    spans: dict[str, Spans]
+    bins: dict[str, NDArray[np.int32]]
+    """Numbers of the bins that the peaks cover by more than half, rising, by chromosome."""
+
+    @property
+    def positives(self) -> int:
+        """How many bins have the label."""
+        return sum(map(len, self.bins.values()))
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
@@ -96,9 +107,9 @@ def _parse(header: list[str], fields: list[str], number: int, sheet: Path) -> Sh
 
 
 def read_peaks(
-    sheet: list[SheetRow], genome: Genome, *, pieces: bool = False
+    sheet: list[SheetRow], genome: Genome, bin_bp: int = 200, *, pieces: bool = False
 ) -> tuple[list[PeakLabel], dict[str, int]]:
-    """Read all peak files and merge the peaks of each label.
+    """Read all peak files, merge the peaks of each label, and find the bins they mostly cover.
 
     Labels come in the order of the sheet; those of a `*` row sorted by name. Two rows may give
     labels of one name (replicates): they stay two labels.
@@ -113,27 +124,64 @@ def read_peaks(
     labels: list[PeakLabel] = []
     counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}
     for row in sheet:
-        peaks = read_bed(row.path)
-        if not peaks:
+        peaks = read_columns(row.path)
+        if not len(peaks):
             raise InputError(f"{row.path}: no peak in it, so label {row.label!r} has no positive")
-        placed = place(peaks, genome, row.path, pieces=pieces)
-        counts["peaks_read"] += len(peaks)
-        counts["left_out_chromosome_absent"] += placed.absent
-        counts["left_out_beyond_the_piece"] += placed.beyond
-        found: dict[str, dict[str, list[tuple[int, int]]]] = {}
-        for peak in placed.rows:
-            if row.label != EVERY_NAME:
-                name = row.prefix + row.label
-            elif peak.name in (".", ""):
-                raise InputError(
-                    f"{row.path}:{peak.line_number}: no name in column 4, from which the sheet's "
-                    f"line {row.line_number} (label '*') takes its labels"
-                )
-            else:
-                name = row.prefix + peak.name
-            span = (peak.interval.start, peak.interval.end)
-            found.setdefault(name, {}).setdefault(peak.interval.chrom, []).append(span)
-        for name in sorted(found):
-            spans = {c: merge_spans(*zip(*p, strict=True)) for c, p in found[name].items()}
-            labels.append(PeakLabel(name, row.group, row.path, spans))
+        kept, on_genome = _place(peaks, genome, row.path, pieces, counts)
+        if row.label != EVERY_NAME:
+            wanted = [(row.prefix + row.label, np.arange(len(kept)))]
+        else:
+            _check_names(peaks, row)
+            name = peaks.name[kept]
+            wanted = [
+                (row.prefix + peaks.names[i], np.flatnonzero(name == i))
+                for i in np.unique(name).tolist()
+            ]
+        for label, some in sorted(wanted, key=lambda x: x[0]):
+            bins = _bins(peaks, kept[some], on_genome, genome, bin_bp)
+            labels.append(PeakLabel(label, row.group, row.cell, row.path, bins))
     return labels, counts
+
+
+def _place(
+    peaks: BedColumns, genome: Genome, path: Path, pieces: bool, counts: dict[str, int]
+) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Return which peaks are on the genome, and the genome's name of each of their chromosomes."""
+    on_genome = [genome.find(chrom) for chrom in peaks.chromosomes]
+    length = np.array([genome.lengths[x] if x else -1 for x in on_genome])[peaks.chrom]
+    absent, beyond = length < 0, (length >= 0) & (peaks.end > length)
+    kept = np.flatnonzero(~absent & ~beyond)
+    if not len(kept) or (beyond.any() and not pieces):
+        place(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
+    counts["peaks_read"] += len(peaks)
+    counts["left_out_chromosome_absent"] += int(absent.sum())
+    counts["left_out_beyond_the_piece"] += int(beyond.sum())
+    return kept, on_genome
+
+
+def _check_names(peaks: BedColumns, row: SheetRow) -> None:
+    if "." in peaks.names or "" in peaks.names:
+        line = next(x.line_number for x in iter_bed(row.path) if x.name in (".", ""))
+        raise InputError(
+            f"{row.path}:{line}: no name in column 4, from which the sheet's "
+            f"line {row.line_number} (label '*') takes its labels"
+        )
+
+
+def _bins(
+    peaks: BedColumns,
+    rows: NDArray[np.int64],
+    on_genome: list[str | None],
+    genome: Genome,
+    bin_bp: int,
+) -> dict[str, NDArray[np.int32]]:
+    """Return, by chromosome, the bins that some peaks cover by more than half."""
+    found: dict[str, list[NDArray[np.int64]]] = {}
+    for i in np.unique(peaks.chrom[rows]).tolist():
+        found.setdefault(str(on_genome[i]), []).append(rows[peaks.chrom[rows] == i])
+    bins = {}
+    for chrom, parts in found.items():  # `1` and `chr1` may stand in one file
+        here = np.concatenate(parts)
+        merged = merge_spans(peaks.start[here], peaks.end[here])
+        bins[chrom] = bins_mostly_covered(merged, bin_bp, genome.lengths[chrom]).astype(np.int32)
+    return bins
