@@ -154,9 +154,22 @@ def member_options(key, group):
     )
 
 
-def baseline_options(key, group):
-    """Return the params function for settings of a baseline."""
-    return lambda wildcards: options(section_of(wildcards.head).get(key, {}), group)
+def word_options(wildcards):
+    """The settings of a k-mer or GC baseline."""
+    return options(section_of(wildcards.head).get("kmer", {}), "kmer")
+
+
+def network_options(wildcards):
+    """The settings of a baseline network and of its training."""
+    section, kind = section_of(wildcards.head), wildcards.kind
+    training = options(section.get("baseline_training", {}), "training")
+    return f"{options(section.get(kind, {}), kind)} {training}"
+
+
+def avoid_option(wildcards):
+    """The sites that genomic negatives keep away from; other negatives have no use for them."""
+    genomic = section_of(wildcards.head).get("negatives") == "genomic"
+    return option("avoid", AVOID) if AVOID and genomic else ""
 
 
 def pretrained_of(wildcards):
