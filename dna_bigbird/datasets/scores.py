@@ -43,6 +43,22 @@ class Scores:
             )
         return self.values[places]
 
+    def check_belongs(self, path: Path, data: Path, checksum: str) -> None:
+        """Refuse scores that were computed on another labelled set.
+
+        Args:
+            path, data: The files of these scores and of the labelled set, for the message.
+            checksum: sha256 of the labelled set.
+
+        Raises:
+            InputError: Naming both files.
+        """
+        if self.set_sha256 != checksum:
+            raise InputError(
+                f"{path}: scores of another labelled set than {data}; compute them again: "
+                "dna-bigbird baseline"
+            )
+
 
 def write_scores(path: Path, scores: Scores) -> None:
     """Write scores; equal scores give equal bytes.

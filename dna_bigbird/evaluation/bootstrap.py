@@ -1,26 +1,44 @@
 """Bootstrap intervals: rows, or groups of rows that belong together, drawn with replacement."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# R bootstrap draws, N rows, L labels
+# R bootstrap draws, N rows, U units
 
 REPLICATES = 1000
-CELLS_AT_ONCE = 200_000
-"""Weights held at a time, few enough for the cache; part of no result."""
 
 
-def bootstrap_weights(
-    count: int, *, replicates: int, seed: int, units: ArrayLike | None = None
-) -> Iterator[NDArray[np.float64]]:
-    """Yield how often each row is drawn, in blocks of shape (some of R, N).
+@dataclass(frozen=True)
+class Draws:
+    """How often each unit is drawn in every draw; a unit brings all its rows."""
 
-    As many units as there are are drawn with replacement; a unit brings all its rows. Draw `r`
-    depends on the seed and `r` only, so two models scored on the same rows with the same seed
-    are compared on the same draws.
+    units: NDArray[np.int32]
+    """(N,), the unit of each row, 0 to U - 1."""
+    times: NDArray[np.uint16]
+    """(U, R)."""
+
+    def __len__(self) -> int:
+        return self.times.shape[1]
+
+    def parts(self, rows: int, cells: int = 1 << 21) -> Iterator[NDArray[np.float64]]:
+        """Yield all draws, (U, some of R) each, so that a table of `rows` a draw stays small.
+
+        The parts take time and memory, and have no part in any result.
+        """
+        step = max(1, cells // max(1, rows, len(self.times)))
+        for first in range(0, len(self), step):
+            yield self.times[:, first : first + step].astype(np.float64)
+
+
+def draw_units(count: int, *, replicates: int, seed: int, units: ArrayLike | None = None) -> Draws:
+    """Draw as many units as there are, with replacement, `replicates` times.
+
+    Draw `r` depends on the seed and `r` only, so two models scored on the same rows with the same
+    seed are compared on the same draws.
 
     Args:
         count: Number of rows N.
@@ -30,26 +48,11 @@ def bootstrap_weights(
     if units is not None:
         of_row = np.unique(np.asarray(units), return_inverse=True)[1].reshape(-1)
     total = int(of_row.max()) + 1 if count else 0
-    per_block = max(1, CELLS_AT_ONCE // max(1, count))
-    for first in range(0, replicates, per_block):
-        block = np.empty((min(per_block, replicates - first), count))
-        for i in range(len(block)):
-            drawn = np.random.default_rng([seed, first + i]).integers(0, max(1, total), total)
-            block[i] = np.bincount(drawn, minlength=total)[of_row] if total else 0
-        yield block
-
-
-def replicate(
-    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    count: int,
-    *,
-    replicates: int,
-    seed: int,
-    units: ArrayLike | None = None,
-) -> NDArray[np.float64]:
-    """Return a statistic under every draw, (R, ...); it maps weights (r, N) to (r, ...)."""
-    draws = bootstrap_weights(count, replicates=replicates, seed=seed, units=units)
-    return np.concatenate([statistic(weights) for weights in draws])
+    times_UR = np.zeros((total, replicates), dtype=np.uint16)
+    for r in range(replicates if total else 0):
+        drawn = np.random.default_rng([seed, r]).integers(0, total, total)
+        times_UR[:, r] = np.bincount(drawn, minlength=total)
+    return Draws(of_row.astype(np.int32), times_UR)
 
 
 def percentile_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:

@@ -59,7 +59,7 @@ def curve_rows(
     labels = np.asarray(labels)
     if labels.ndim != 2 or labels.shape[1] != len(names):
         raise ValueError(f"labels are {labels.shape}, expected (rows, {len(names)})")
-    scores = {source: np.asarray(values, dtype=float) for source, values in scores.items()}
+    scores = {source: np.asarray(values) for source, values in scores.items()}
     for source, values in scores.items():
         if values.shape != labels.shape:
             raise ValueError(f"scores of {source!r} are {values.shape}, labels {labels.shape}")
@@ -82,10 +82,8 @@ def curve_rows(
         return points
     for source, values in scores.items():
         points += _macro(labels, values, usable, defined, source, max_points)
-        cells = usable[:, defined]
-        points += _both(
-            MICRO, source, labels[:, defined][cells], values[:, defined][cells], max_points
-        )
+        pooled = _pooled(labels, values, usable, defined)
+        points += _both(MICRO, source, *pooled[:2], max_points, pooled[2])
     prevalence = positives[defined] / usable[:, defined].sum(axis=0)
     points += _chance(MACRO, float(prevalence.mean()))
     points += _chance(MICRO, float(positives[defined].sum() / usable[:, defined].sum()))
@@ -102,19 +100,25 @@ def write_curves(points: Iterable[CurvePoint]) -> str:
     return text.getvalue()
 
 
-def roc_points(labels: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def roc_points(
+    labels: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the false and true positive rate at every threshold, from (0, 0) to (1, 1)."""
-    false_rate, true_rate, _ = roc_curve(labels, scores, drop_intermediate=True)
+    false_rate, true_rate, _ = roc_curve(
+        labels, scores, drop_intermediate=True, sample_weight=weights
+    )
     return false_rate, true_rate
 
 
-def pr_points(labels: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pr_points(
+    labels: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return recall and precision at every threshold, recall rising.
 
     The point that scikit-learn adds at recall 0 is replaced by the precision of the highest
     threshold, so that no perfect precision is drawn which was not measured.
     """
-    precision, recall, _ = precision_recall_curve(labels, scores)
+    precision, recall, _ = precision_recall_curve(labels, scores, sample_weight=weights)
     recall, precision = recall[::-1], precision[::-1]
     return recall, np.concatenate([precision[1:2], precision[1:]])
 
@@ -139,10 +143,35 @@ def thin(x: np.ndarray, y: np.ndarray, max_points: int) -> tuple[np.ndarray, np.
 
 
 def _both(
-    label: str, source: str, truth: np.ndarray, values: np.ndarray, max_points: int
+    label: str,
+    source: str,
+    truth: np.ndarray,
+    values: np.ndarray,
+    max_points: int,
+    weights: np.ndarray | None = None,
 ) -> list[CurvePoint]:
-    rows = _points(label, source, "roc", *thin(*roc_points(truth, values), max_points))
-    return rows + _points(label, source, "pr", *thin(*pr_points(truth, values), max_points))
+    rows = _points(label, source, "roc", *thin(*roc_points(truth, values, weights), max_points))
+    curve = pr_points(truth, values, weights)
+    return rows + _points(label, source, "pr", *thin(*curve, max_points))
+
+
+def _pooled(
+    labels: np.ndarray, values: np.ndarray, usable: np.ndarray, defined: list[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return labels, scores and numbers of all cells, those of about equal scores counted together.
+
+    The 200 million cells of a large set would take tens of GB to sort. Scores are told apart here
+    by the upper 16 bits of their float32, to within 0.8 % of their size.
+    """
+    times = np.zeros((2, 1 << 16), dtype=np.int64)
+    for i in defined:
+        keep = usable[:, i]
+        bits = (values[keep, i].astype(np.float32) + np.float32(0)).view(np.uint32) >> 16
+        for truth in (0, 1):
+            times[truth] += np.bincount(bits[labels[keep, i] == truth], minlength=1 << 16)
+    truth, bits = np.nonzero(times)
+    scores = (bits.astype(np.uint32) << 16).view(np.float32)
+    return truth, scores.astype(np.float64), times[truth, bits]
 
 
 def _macro(

@@ -1,0 +1,171 @@
+"""The held-out rows of a labelled set, and the sources of scores judged on them, one after another."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from dna_bigbird.datasets.blocks import block_units
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.scores import Scores
+from dna_bigbird.errors import InputError
+from dna_bigbird.evaluation.bootstrap import draw_units
+from dna_bigbird.evaluation.calibration import Calibration, calibrate
+from dna_bigbird.evaluation.curves import CHANCE, CurvePoint, curve_rows, write_curves
+from dna_bigbird.evaluation.sources import Source, per_label, score_source
+from dna_bigbird.evaluation.summary import compare
+from dna_bigbird.files import atomic_path
+from dna_bigbird.inference.bundle import PRETRAINING, Bundle
+from dna_bigbird.inference.predict import CHUNK, Predictor
+
+MODEL = "model"
+
+
+class HeldOut:
+    """Labels of the validation and test rows, the draws of the bootstrap, and results by source.
+
+    Raises:
+        InputError: If no row is for the test.
+    """
+
+    def __init__(self, labelled: LabelledSet, *, seed: int, replicates: int, block_bp: int) -> None:
+        self.validation, self.test = labelled.rows("validation"), labelled.rows("test")
+        if not len(self.test):
+            raise InputError(
+                f"{labelled.path}: no row in the test split; give the set other --split regions"
+            )
+        self.seed = seed
+        self.names, self.groups = labelled.label_names, labelled.label_groups
+        self.labels = labelled.labels_of(self.validation), labelled.labels_of(self.test)
+        units, self.block_bp = block_units(labelled, self.test, block_bp)
+        self.draws = draw_units(len(self.test), replicates=replicates, seed=seed, units=units)
+        self.sources: dict[str, Source] = {}
+        self.curves: list[CurvePoint] = []
+        self.calibration: Calibration | None = None
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Numbers of the held-out rows, rising."""
+        return np.sort(np.concatenate([self.validation, self.test]))
+
+    def score(self, scores: Scores, name: str = MODEL) -> None:
+        """Judge one source of scores; the model first, whose calibration is measured too."""
+        validation = self.labels[0], scores.of(self.validation)
+        test = self.labels[1], scores.of(self.test)
+
+        def progress(numbers):
+            return tqdm(numbers, desc=f"score {name}", unit=" labels", disable=None)
+
+        self.sources[name] = score_source(validation, test, self.groups, self.draws, progress)
+        if name == MODEL:
+            self.calibration = calibrate(validation, test)
+        points = curve_rows(test[0], {name: test[1]}, self.names)
+        self.curves += [p for p in points if name == MODEL or p.source != CHANCE]
+
+    def metrics(self) -> dict:
+        """Return the test metrics of the model, those of each baseline, and the gain over it."""
+        made = {
+            "block_bp": self.block_bp,
+            "n_blocks": len(self.draws.times),
+            "seed": self.seed,
+            "split": "test",
+        }
+        own = self.sources[MODEL]
+        metrics = own.metrics | self.calibration.metrics() | made
+        for name, source in self._baselines().items():
+            for key, value in compare(own.areas, source.areas).items():
+                metrics[key.replace("gain", f"gain_over_{name}")] = value
+        metrics["baselines"] = {n: x.metrics | made for n, x in self._baselines().items()}
+        return metrics
+
+    def write(self, folder: Path) -> None:
+        """Write per_label.tsv, calibration.tsv and curves.tsv."""
+        own = self.sources[MODEL]
+        tables = {
+            "per_label.tsv": to_tsv(
+                per_label(self.names, self.groups, own, self._baselines(), self.calibration)
+            ),
+            "calibration.tsv": to_tsv(self.calibration.rows(self.groups)),
+            "curves.tsv": write_curves(self.curves),
+        }
+        for name, text in tables.items():
+            with atomic_path(folder / name) as path:
+                path.write_text(text)
+
+    def _baselines(self) -> dict[str, Source]:
+        return {name: x for name, x in self.sources.items() if name != MODEL}
+
+
+def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
+    """Refuse a model that was made for other labels or other windows.
+
+    Raises:
+        InputError: Naming what differs.
+    """
+    if bundle.config["task"] == PRETRAINING:
+        raise InputError(
+            f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"
+        )
+    for key in ("label_names", "window_bp"):
+        found, expected = bundle.config[key], getattr(labelled, key)
+        if found != expected:
+            raise InputError(
+                f"{labelled.path}: its {key} is {shortened(expected)}, that of {bundle.folder} "
+                f"{shortened(found)}; is it the set the model was fine-tuned on?"
+            )
+
+
+def shortened(value: object) -> str:
+    """Return a value as text of at most 60 characters."""
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def model_scores(
+    bundle: Bundle, labelled: LabelledSet, held_out: HeldOut, batch_size: int, checksum: str
+) -> Scores:
+    """Return the probabilities of a model for all held-out rows, with a progress bar on a terminal.
+
+    Args:
+        checksum: sha256 of the labelled set.
+
+    Raises:
+        InputError: If a row holds no base.
+    """
+    # Reported scores do not depend on what processor is at hand.
+    predictor = Predictor(bundle, strand="both", batch_size=batch_size, precision="32-true")
+    rows = held_out.rows
+    values = np.empty((len(rows), len(labelled.label_names)), dtype=np.float32)
+    with tqdm(total=len(rows), desc="evaluate", unit=" windows", disable=None) as progress:
+        for first in range(0, len(rows), CHUNK):
+            chunk = rows[first : first + CHUNK]
+            found = predictor.probabilities([labelled.sequence(int(i)) for i in chunk])
+            empty = np.flatnonzero(np.isnan(found).any(axis=1))
+            if len(empty):
+                raise InputError(
+                    f"{labelled.path}: row {chunk[empty[0]]} holds no A, C, G or T, so it has no "
+                    "score; build the set with a smaller --max_n_fraction"
+                )
+            values[first : first + len(chunk)] = found
+            progress.update(len(chunk))
+    if predictor.num_split:
+        print(
+            f"dna-bigbird: note: {predictor.num_split} windows had more tokens than the model's "
+            f"context of {predictor.max_pieces} and were scored in equal parts, then averaged",
+            file=sys.stderr,
+        )
+    return Scores(
+        name=MODEL,
+        description="probabilities of the model, mean of both strands",
+        label_names=labelled.label_names,
+        rows=rows,
+        values=values,
+        set_sha256=checksum,
+    )
+
+
+def to_tsv(rows: list[dict]) -> str:
+    """Return a table with a header; scores that are not defined are `nan`."""
+    lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
+    return "\n".join(lines) + "\n"

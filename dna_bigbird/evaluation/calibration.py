@@ -1,0 +1,227 @@
+"""Do probabilities mean what they say? Brier score, expected calibration error, and a correction.
+
+Positives weighted by 8 in training make probabilities too high; the order of the rows, and with it
+AUROC and AUPRC, does not show it. Here it is measured, and what a correction with two numbers
+(Platt 1999), fitted on validation, would make of it. Predictions themselves are never changed.
+
+Everything but the Brier score is computed from counts in fine cells of probability, so that any
+number of rows and labels takes the memory of one such table.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+
+from dna_bigbird.evaluation.binary import rounded
+from dna_bigbird.evaluation.labels import columns
+
+# N rows, L labels, C fine cells
+
+BINS = 10
+CELLS = 1 << 14
+"""A cell is a float32 of 0 to 1 without its last 16 bits: it is less than 0.8 % of its value wide."""
+SMALLEST = 1e-7
+"""Nearer to 0 or 1 no logarithm is taken of a probability: about the rounding of float32."""
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Rows, positives and summed probability of each fine cell of probability."""
+
+    rows: NDArray[np.int64]
+    positives: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    squares: float
+    """Sum of the squared differences between probability and label."""
+
+    def __add__(self, other: "Reliability") -> "Reliability":
+        """Pool two sets of rows."""
+        return Reliability(
+            self.rows + other.rows,
+            self.positives + other.positives,
+            self.sums + other.sums,
+            self.squares + other.squares,
+        )
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return int(self.rows.sum())
+
+    def brier(self) -> float:
+        """Return the mean squared difference between probability and label; NaN without a row."""
+        return self.squares / self.n if self.n else math.nan
+
+    def table(self, bins: int = BINS) -> list[dict[str, int | float]]:
+        """Return rows, mean probability and share of positives in bins of about equal numbers of rows.
+
+        Bins are cut between fine cells, so that equal probabilities are never parted; a cell with
+        more than a bin's share of the rows makes the bins fewer. From the lowest probability.
+        """
+        below_C = np.cumsum(self.rows) - self.rows
+        bin_C = ((below_C + self.rows / 2) * bins / max(1, self.n)).astype(int)
+        found = []
+        for number in np.unique(bin_C[self.rows > 0]):
+            here = bin_C == number
+            rows = int(self.rows[here].sum())
+            positives = int(self.positives[here].sum())
+            found.append(
+                {
+                    "n": rows,
+                    "n_positive": positives,
+                    "mean_probability": float(self.sums[here].sum()) / rows,
+                    "share_positive": positives / rows,
+                }
+            )
+        return found
+
+    def ece(self) -> float:
+        """Return the expected calibration error; NaN without a row.
+
+        It is the mean over rows of |mean probability - share of positives| of the row's bin.
+        """
+        if not self.n:
+            return math.nan
+        off = (abs(x["mean_probability"] - x["share_positive"]) * x["n"] for x in self.table())
+        return sum(off) / self.n
+
+
+def reliability(labels: ArrayLike, probabilities: ArrayLike) -> Reliability:
+    """Count rows by probability.
+
+    Args:
+        labels, probabilities: (N,) each; 0 or 1, and 0 to 1.
+
+    Raises:
+        ValueError: If a probability is outside 0 to 1.
+    """
+    labels = np.asarray(labels).astype(bool)
+    values = np.asarray(probabilities, dtype=np.float32)
+    if len(values) and not (values.min() >= 0 and values.max() <= 1):
+        raise ValueError("a probability is outside 0 to 1")
+    cells = (values + np.float32(0)).view(np.uint32) >> 16  # + 0 turns -0 into 0
+    exact = values.astype(np.float64)
+    return Reliability(
+        rows=np.bincount(cells, minlength=CELLS),
+        positives=np.bincount(cells[labels], minlength=CELLS),
+        sums=np.bincount(cells, weights=exact, minlength=CELLS),
+        squares=float(((exact - labels) ** 2).sum()),
+    )
+
+
+@dataclass(frozen=True)
+class Platt:
+    """A correction of probabilities on the logit scale: logit p' = slope · logit p + bias."""
+
+    slope: float = 1.0
+    bias: float = 0.0
+
+    def __call__(self, probabilities: ArrayLike) -> NDArray[np.float64]:
+        """Return corrected probabilities."""
+        z = self.slope * _logit(np.asarray(probabilities, dtype=np.float64)) + self.bias
+        return 1 / (1 + np.exp(-z))
+
+
+def fit_platt(found: Reliability) -> Platt | None:
+    """Fit the correction with the highest likelihood; give it validation rows.
+
+    Every row counts with the mean probability of its fine cell. After Platt the labels are drawn
+    in a little, to (P + 1) / (P + 2) and 1 / (N + 2), so that it exists for rows that are told
+    apart perfectly. None without a positive or a negative, or if higher probabilities are not
+    the likelier ones (slope not above 0): then there is nothing to correct.
+    """
+    used = found.rows > 0
+    rows, positives = found.rows[used].astype(float), found.positives[used].astype(float)
+    total, total_negative = positives.sum(), (rows - positives).sum()
+    if not total or not total_negative:
+        return None
+    high, low = (total + 1) / (total + 2), 1 / (total_negative + 2)
+    wanted = positives * high + (rows - positives) * low
+    logits = _logit(found.sums[used] / rows)
+
+    def loss(at: NDArray) -> tuple[float, NDArray]:
+        """Cross-entropy a row, and its gradient."""
+        z = at[0] * logits + at[1]
+        nats = (rows * np.logaddexp(0, z) - wanted * z).sum()
+        off = rows / (1 + np.exp(-z)) - wanted
+        return nats / found.n, np.array([off @ logits, off.sum()]) / found.n
+
+    slope, bias = minimize(loss, (1.0, 0.0), jac=True, method="BFGS").x
+    return Platt(float(slope), float(bias)) if slope > 0 else None
+
+
+def _logit(probabilities: NDArray) -> NDArray:
+    inside = np.clip(probabilities, SMALLEST, 1 - SMALLEST)
+    return np.log(inside) - np.log1p(-inside)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Reliability of every label's test rows: probabilities as they are, and corrected."""
+
+    platt: Platt | None
+    """One correction for all labels, fitted on the validation cells of all of them: the weight of
+    positives moves all alike, and many labels have too few positives there for their own."""
+    raw: list[Reliability]
+    corrected: list[Reliability]
+    """Empty without a correction."""
+
+    def metrics(self) -> dict[str, float]:
+        """Return Brier score and calibration error over all cells, and the correction."""
+        own, other = _pooled(self.raw), _pooled(self.corrected)
+        return {
+            "brier": own.brier(),
+            "ece": own.ece(),
+            "brier_calibrated": other.brier(),
+            "ece_calibrated": other.ece(),
+            "calibration_slope": self.platt.slope if self.platt else math.nan,
+            "calibration_bias": self.platt.bias if self.platt else math.nan,
+        }
+
+    def of_label(self, label: int) -> dict[str, float]:
+        """Return Brier score and calibration error of one label."""
+        return {
+            f"{name}{ending}": getattr(found[label], name)() if found else math.nan
+            for ending, found in (("", self.raw), ("_calibrated", self.corrected))
+            for name in ("brier", "ece")
+        }
+
+    def rows(self, groups: Sequence[str]) -> list[dict[str, str | int | float]]:
+        """Return the reliability table of all labels (`all`) and, if there are several, of each group."""
+        members = {"all": range(len(groups))}
+        if len(set(groups)) > 1:
+            for name in dict.fromkeys(groups):
+                members[name] = [i for i, group in enumerate(groups) if group == name]
+        return [
+            {"group": name, "probabilities": kind, "bin": number, **rounded(row)}
+            for name, here in members.items()
+            for kind, found in (("raw", self.raw), ("calibrated", self.corrected))
+            if found
+            for number, row in enumerate(_pooled([found[i] for i in here]).table(), start=1)
+        ]
+
+
+def calibrate(validation: tuple[NDArray, NDArray], test: tuple[NDArray, NDArray]) -> Calibration:
+    """Fit the correction on validation and measure the test rows with and without it.
+
+    Args:
+        validation, test: Labels and probabilities, (N, L) each.
+    """
+    platt = fit_platt(_pooled([reliability(*column) for column in columns(*validation)]))
+    raw, corrected = [], []
+    for labels, probabilities in columns(*test):
+        raw.append(reliability(labels, probabilities))
+        if platt:
+            corrected.append(reliability(labels, platt(probabilities)))
+    return Calibration(platt, raw, corrected)
+
+
+def _pooled(parts: Sequence[Reliability]) -> Reliability:
+    total = reliability([], [])
+    for part in parts:
+        total = total + part
+    return total
