@@ -29,13 +29,13 @@ class Bins:
 
     @classmethod
     def joined(cls, parts: "list[Bins]", label_count: int) -> "Bins":
-        """Put the bins of several chromosomes below each other."""
+        """Put the bins of several chromosomes below each other; empties the list."""
         none = [np.empty(0, dtype=np.int64)]
-        return cls(
-            np.concatenate(none + [x.chrom for x in parts]),
-            np.concatenate(none + [x.number for x in parts]),
-            PackedLabels.joined([x.labels for x in parts], label_count),
-        )
+        chrom = np.concatenate(none + [x.chrom for x in parts])
+        number = np.concatenate(none + [x.number for x in parts])
+        labels = [x.labels for x in parts]
+        parts.clear()
+        return cls(chrom, number, PackedLabels.joined(labels, label_count))
 
 
 def bins_with_any(labels: list[PeakLabel], chrom: str, bin_bp: int, length_bp: int) -> NDArray:

@@ -98,7 +98,6 @@ def build_chromatin(
             splits.append(found)
         parts.append(label_bins(labels, rank, chrom, numbers))
     bins = Bins.joined(parts, len(labels))
-    del parts  # as large as what they were joined to
     starts = _windows(bins.number, config)[0]
     windows = Windows(tuple(genome.lengths), bins.chrom.astype(np.uint32), starts, config.window)
     row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)

@@ -37,9 +37,14 @@ class PackedLabels:
 
     @classmethod
     def joined(cls, parts: "list[PackedLabels]", count: int) -> "PackedLabels":
-        """Put tables of `count` labels below each other."""
-        empty = np.zeros((0, -(-count // 8)), dtype=np.uint8)
-        return cls(np.concatenate([empty, *(part.bits for part in parts)]), count)
+        """Put tables of `count` labels below each other; empties the list, to hold no table twice."""
+        bits = np.zeros((sum(map(len, parts)), -(-count // 8)), dtype=np.uint8)
+        end = len(bits)
+        while parts:
+            part = parts.pop().bits
+            bits[end - len(part) : end] = part
+            end -= len(part)
+        return cls(bits, count)
 
     @property
     def shape(self) -> tuple[int, int]:
