@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dna_bigbird.datasets.groups import folds_of, group_windows
+from dna_bigbird.datasets.groups import arrays_of, folds_of, group_windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
@@ -131,13 +131,11 @@ class SplitConfig:
         """
         if self.folds:
             return self._deal(intervals, keys)
-        by_chrom: dict[str, list[int]] = {}
-        for row, x in enumerate(intervals):
-            by_chrom.setdefault(x.chrom, []).append(row)
+        names, chrom, start, end = arrays_of(intervals)
         result = np.empty(len(intervals), dtype=np.int8)
-        for chrom, rows in by_chrom.items():
-            starts, ends = zip(*((intervals[i].start, intervals[i].end) for i in rows), strict=True)
-            result[rows] = self.splits_of(chrom, starts, ends)
+        for number, name in enumerate(names):
+            rows = np.flatnonzero(chrom == number)
+            result[rows] = self.splits_of(name, start[rows], end[rows])
         most_held_out: dict[str, int] = {}
         for key, split in zip(keys, result.tolist(), strict=bool(keys)):
             most_held_out[key] = max(split, most_held_out.get(key, STRADDLING))

@@ -1,0 +1,39 @@
+"""`dna-bigbird leakage`."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+
+def leakage(genome: Path, data: Path, output: Path, min_shared: float = 0.5) -> None:
+    """List what the splits of a labelled set know of each other; exit with 2 if it is anything.
+
+    Looked for are windows that share bases, sequences that are nearly the same on either strand,
+    and positives in another split than their negatives. The table is written in either case.
+
+    Args:
+        genome: Plain FASTA that the set was made from.
+        data: Labelled set, HDF5.
+        output: Table of the leaks, tab-separated; a header alone if there are none.
+        min_shared: Sequences that share this much of their 12-mers are nearly the same, 0.3 to 1.
+    """
+    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.leakage import find_leaks, rows_of_set, write_leaks
+    from dna_bigbird.datasets.splits import SPLITS
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.genome import Genome
+
+    labelled = LabelledSet(data, Genome(genome))
+    found = find_leaks(rows_of_set(labelled), min_shared)
+    write_leaks(output, found.leaks, labelled)
+    sizes = ", ".join(f"{len(labelled.rows(split)):,} {split}" for split in SPLITS)
+    looked_at = f"{len(labelled):,} rows ({sizes}), {found.not_compared:,} too simple to compare"
+    if found.leaks:
+        kinds = Counter(x.kind for x in found.leaks)
+        told = ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))
+        raise InputError(
+            f"{data}: {len({x.row for x in found.leaks}):,} rows know something of another split "
+            f"({told}), of {looked_at}; {output} lists them. For near-identical sequences build "
+            "the set with --near_identical drop"
+        )
+    print(f"nothing leaks: {looked_at}", file=sys.stderr)

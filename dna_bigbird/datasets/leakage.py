@@ -1,0 +1,203 @@
+"""What one split knows of another: shared bases, near-identical sequences, torn pairs.
+
+A leak is told of the row that is less held out (training before validation before test): for each
+such row and each split beyond its own, one other row. The definitions: docs/splits.md.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.datasets.labelled import LabelledData, LabelledSet
+from dna_bigbird.datasets.near_identical import MIN_SHARED, Fetch, near_identical
+from dna_bigbird.datasets.splits import SPLITS
+from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.files import atomic_path
+from dna_bigbird.genome import Genome
+
+SHARED_BASES, NEAR_IDENTICAL, TORN_PAIR = "shared_bases", "near_identical", "torn_pair"
+COLUMNS = (
+    *("row", "split", "chrom", "start", "end", "strand"),
+    *("other_row", "other_split", "other_chrom", "other_start", "other_end", "other_strand"),
+    *("kind", "measure"),
+)
+
+
+@dataclass(frozen=True)
+class Leak:
+    """One row that knows something of a row of another split."""
+
+    row: int
+    other: int
+    kind: str
+    measure: float
+    """Shared bases in bp; shared 12-mers as a share; 1 for a torn pair."""
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """All leaks of a set, by row, and how much was looked at."""
+
+    leaks: list[Leak]
+    not_compared: int
+    """Rows of so little complexity that their sequences were not compared."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the search needs of a set of n rows."""
+
+    windows: Windows
+    split: NDArray[np.int64]
+    """(n,), a number of `SPLITS`."""
+    pair: NDArray[np.int64]
+    """(n,), equal for rows that belong together."""
+    fetch: Fetch
+
+
+def rows_of_set(data: LabelledSet) -> Rows:
+    """Return the rows of a set that was opened with its genome."""
+
+    def fetch(rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        return _letters([data.sequence(i) for i in rows.tolist()], data.window_bp)
+
+    return Rows(data.intervals, data.split.astype(np.int64), data.pairs, fetch)
+
+
+def rows_of_data(data: LabelledData, genome: Genome) -> Rows:
+    """Return the rows of a set in memory; without `pair`, rows of one window belong together."""
+    windows = Windows.of(data.intervals, data.window_bp)
+    stored = np.full(len(windows), -1) if data.stored is None else data.stored
+
+    def fetch(rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        found = np.empty((len(rows), data.window_bp), dtype=np.uint8)
+        is_stored = stored[rows] >= 0
+        if data.sequences is not None:
+            found[is_stored] = data.sequences[stored[rows[is_stored]]]
+        there = [genome.fetch(windows[i]) for i in rows[~is_stored].tolist()]
+        found[~is_stored] = _letters(there, data.window_bp)
+        return found
+
+    pair = windows.same_window() if data.pair is None else data.pair
+    return Rows(windows, np.asarray(data.split).astype(np.int64), pair, fetch)
+
+
+def _letters(sequences: list[str], length_bp: int) -> NDArray[np.uint8]:
+    return np.frombuffer("".join(sequences).encode(), dtype=np.uint8).reshape(-1, length_bp)
+
+
+def find_leaks(rows: Rows, min_shared: float = MIN_SHARED) -> Leakage:
+    """Look for everything that one split knows of another.
+
+    Args:
+        min_shared: The share of 12-mers from which on two sequences are nearly the same.
+
+    Raises:
+        InputError: If `min_shared` is out of range.
+    """
+    near = near_identical(rows.fetch, rows.windows.window_bp, rows.split, min_shared)
+    found = [
+        Leak(*leak)
+        for kind, row, other, measure in (
+            (SHARED_BASES, *_shared_bases(rows)),
+            (NEAR_IDENTICAL, near.row, near.other, near.share),
+            (TORN_PAIR, *_torn_pairs(rows)),
+        )
+        for leak in zip(
+            row.tolist(), other.tolist(), [kind] * len(row), measure.tolist(), strict=True
+        )
+    ]
+    found.sort(key=lambda x: (x.row, x.other, x.kind))
+    return Leakage(found, near.not_compared)
+
+
+Found = tuple[NDArray[np.int64], NDArray[np.int64], NDArray]
+
+
+def _shared_bases(rows: Rows) -> Found:
+    """For each row the window of a further split that shares most bases with its own.
+
+    All windows are of one length, so that is the one with the nearest start.
+    """
+    # Chromosomes behind each other on one axis, a window apart.
+    start, window_bp = rows.windows.start, rows.windows.window_bp
+    reach = start.max(initial=0) - start.min(initial=0) + window_bp
+    place = start + rows.windows.chrom.astype(np.int64) * reach
+    parts = []
+    for split in (1, 2):
+        row, other = np.flatnonzero(rows.split < split), np.flatnonzero(rows.split == split)
+        if not len(other):
+            continue
+        other = other[np.argsort(place[other], kind="stable")]
+        after = np.searchsorted(place[other], place[row])
+        best = other[np.minimum(after, len(other) - 1)]
+        before = other[np.maximum(after - 1, 0)]
+        closer = abs(place[row] - place[before]) <= abs(place[row] - place[best])
+        best = np.where(closer, before, best)
+        shared = window_bp - abs(place[row] - place[best])
+        parts.append((row[shared > 0], best[shared > 0], shared[shared > 0]))
+    return _joined(parts)
+
+
+def _torn_pairs(rows: Rows) -> Found:
+    parts = []
+    for split in (1, 2):
+        row, other = np.flatnonzero(rows.split < split), np.flatnonzero(rows.split == split)
+        pair, first = np.unique(rows.pair[other], return_index=True)
+        row = row[np.isin(rows.pair[row], pair)]
+        mate = other[first[np.searchsorted(pair, rows.pair[row])]]
+        parts.append((row, mate, np.ones(len(row), dtype=np.int64)))
+    return _joined(parts)
+
+
+def _joined(parts: list[Found]) -> Found:
+    nothing = np.empty(0, dtype=np.int64)
+    row, other, measure = zip(*[(nothing, nothing, nothing), *parts], strict=True)
+    return np.concatenate(row), np.concatenate(other), np.concatenate(measure)
+
+
+def write_leaks(path: Path, leaks: list[Leak], data: LabelledSet) -> None:
+    """Write a tab-separated table with a header, one leak a line; coordinates as in BED.
+
+    Raises:
+        InputError: If the disk is full or the folder cannot be written to.
+    """
+
+    def place(row: int) -> list[str]:
+        x = data.interval(row)
+        split = SPLITS[data.split[row]]
+        return [str(row), split, x.chrom, str(x.start), str(x.end), x.strand]
+
+    with atomic_path(path) as partial, open(partial, "w") as stream:
+        stream.write("\t".join(COLUMNS) + "\n")
+        for x in leaks:
+            cells = [*place(x.row), *place(x.other), x.kind, f"{x.measure:.4g}"]
+            stream.write("\t".join(cells) + "\n")
+
+
+def without_leaks(
+    data: LabelledData, genome: Genome, min_shared: float = MIN_SHARED
+) -> LabelledData:
+    """Return the set without rows that know something of a split further held out than theirs.
+
+    Such a training row goes with all rows of its pair, and such a validation row with its; the
+    test stays as it is. What went is counted as `left_out_leaks_train` and
+    `left_out_leaks_validation`; `rows_*` and `positives_*` are counted anew where the set has them.
+    """
+    rows = rows_of_data(data, genome)
+    leaking = {x.row for x in find_leaks(rows, min_shared).leaks}
+    gone = np.isin(rows.pair, rows.pair[sorted(leaking)])
+    gone &= rows.split < SPLITS.index("test")
+    counts, labelled = dict(data.counts), data.labels.bits.any(axis=1)
+    for number, name in enumerate(SPLITS):
+        if name != "test":
+            counts[f"left_out_leaks_{name}"] = int((gone & (rows.split == number)).sum())
+        stays = ~gone & (rows.split == number)
+        for key, value in (("rows", stays), ("positives", stays & labelled)):
+            if f"{key}_{name}" in counts:
+                counts[f"{key}_{name}"] = int(value.sum())
+    left = data.keep(~gone)
+    left.counts = counts
+    return left
