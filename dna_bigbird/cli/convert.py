@@ -104,6 +104,7 @@ def _write(bundle: Path, folder: Path, allow_different_attention: bool) -> None:
     from dna_bigbird.interop import write_huggingface
 
     loaded = load_bundle(bundle)
+    loaded.check_single("convert")
     different = write_huggingface(
         folder,
         model=loaded.model,
@@ -129,6 +130,7 @@ def _lengthen(bundle: Path, longer: Path, max_tokens: int, rule: str) -> None:
     from dna_bigbird.models.positions import extend_positions
 
     loaded = load_bundle(bundle)
+    loaded.check_single("convert")
     before = loaded.config["encoder"]["max_tokens"]
     try:
         model = extend_positions(loaded.model, max_tokens, rule)

@@ -93,7 +93,7 @@ def delong_interval(area: float, variance: float) -> tuple[float, float]:
 
     Example:
         >>> [round(end, 4) for end in delong_interval(0.9, 0.02**2)]
-        [0.8535, 0.9329]
+        [0.8534, 0.9329]
     """
     if not 0 < area < 1 or not variance > 0:
         return math.nan, math.nan

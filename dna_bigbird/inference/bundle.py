@@ -7,6 +7,9 @@
     metrics.json        scores: flat keys, n, seed, split, baselines; no time, no path
     README.md           model card
 
+An ensemble is a bundle too: its config names the number of `members`, its weights begin with
+`members.0.`, `members.1.`, …
+
 Loading runs no code from the files: JSON, safetensors and a SentencePiece model only.
 """
 
@@ -25,6 +28,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_directory, read_json
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.ensemble import EnsembleClassifier
 from dna_bigbird.models.pretraining import HEADS, PretrainingModel
 
 FORMAT_VERSION = 1
@@ -55,12 +59,30 @@ class Bundle:
                 "cut DNA into tokens"
             )
 
+    def check_single(self, purpose: str) -> None:
+        """Refuse an ensemble.
+
+        Args:
+            purpose: What needs a single model, for the message.
+
+        Raises:
+            InputError: Naming the bundle.
+        """
+        if "members" in self.config:
+            raise InputError(
+                f"{self.folder}: an ensemble of {self.config['members']} models, and {purpose} "
+                "takes a single one; name one of the models it was made of"
+            )
+
 
 def build_model(config: dict) -> nn.Module:
     """Build the model that a bundle's config describes, with fresh weights."""
     encoder = EncoderConfig(**config["encoder"])
     if config["task"] == PRETRAINING:
         return PretrainingModel(encoder, heads=config.get("heads", HEADS))
+    if "members" in config:
+        single = {key: value for key, value in config.items() if key != "members"}
+        return EnsembleClassifier([build_model(single) for _ in range(config["members"])])
     return SequenceClassifier(encoder, len(config["label_names"]), HeadConfig(**config["head"]))
 
 

@@ -99,9 +99,23 @@ def _what(config: dict) -> str:
         )
     labels = config["label_names"]
     named = ", ".join(labels[:12]) + (f" and {len(labels) - 12} more" if len(labels) > 12 else "")
+    joined = (
+        f"mean over {config['members']} independently trained models of "
+        if "members" in config
+        else ""
+    )
     return (
         f"Gives a window of {config['window_bp']:,} bp of DNA the probability of {len(labels)} "
-        f"label{'s' if len(labels) > 1 else ''} ({named}): {size}."
+        f"label{'s' if len(labels) > 1 else ''} ({named}): {joined}{size}."
+    )
+
+
+def _members(config: dict) -> str:
+    """Say of each member of an ensemble what sets it apart."""
+    return "; ".join(
+        f"seed {member.get('seed')}, step {member.get('chosen_step')}, "
+        f"weights {member['sha256'][:12]}"
+        for member in config.get("member_models", [])
     )
 
 
@@ -127,6 +141,7 @@ def _facts(config: dict) -> list[tuple[str, object]]:
     rows = [
         ("assembly", config.get("assembly") or "unknown"),
         ("negatives", config.get("negatives")),
+        ("members", _members(config)),
         ("weights at the start", config.get("initial_weights")),
         ("optimizer steps", training.get("max_steps")),
         ("step chosen on validation", config.get("chosen_step")),

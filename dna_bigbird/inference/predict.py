@@ -11,6 +11,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.bundle import PRETRAINING, Bundle
 from dna_bigbird.inference.windows import Window
+from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.precision import BFLOAT16, float32_matmul, resolve_precision
 
 CHUNK = 1024
@@ -61,7 +62,9 @@ class Predictor:
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.precision = resolve_precision(precision, self.device.type)
         self.model = bundle.model.to(self.device).eval()
-        self.model.encoder.set_backend(backend)
+        for module in self.model.modules():  # an ensemble has several encoders
+            if isinstance(module, Encoder):
+                module.set_backend(backend)
         self.max_pieces = bundle.config["encoder"]["max_tokens"] - 2  # [CLS] and [SEP]
         self.num_split = 0
 
