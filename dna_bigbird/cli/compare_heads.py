@@ -33,6 +33,7 @@ def compare_heads(
         replicates: Bootstrap draws of `context`.
     """
     from dna_bigbird.files import atomic_directory
+    from dna_bigbird.report.calibration import calibration_section
     from dna_bigbird.report.gallery import Gallery
     from dna_bigbird.report.head_pages import (
         comparison_markdown,
@@ -56,13 +57,16 @@ def compare_heads(
     semi_synthetic = any(run.result.config.get("semi_synthetic") for run in read)
     gallery = Gallery(TAG if semi_synthetic else "")
     comparison = TABLES[table](read)
-    page = comparison_page(comparison, gallery)
+    calibration = calibration_section([run.result for run in read], gallery)
+    page = comparison_page(comparison, gallery, [calibration])
     with atomic_directory(output) as folder:
         (folder / "index.html").write_text(page, encoding="utf-8")
         (folder / "table.md").write_text(comparison_markdown(comparison), encoding="utf-8")
         (folder / "table.tsv").write_text(comparison_tsv(comparison), encoding="utf-8")
         gallery.save_all(folder)
-    print("\n".join(note for block in comparison.blocks for note in block.notes))
+    for block in comparison.blocks:
+        for notes in block.notes.values():
+            print("\n".join(notes))
 
 
 def read_head_run(results: Path, name: str, data: Path):
@@ -70,10 +74,9 @@ def read_head_run(results: Path, name: str, data: Path):
     from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.files import sha256_of
     from dna_bigbird.report.head_runs import HeadRun, SetFacts
-    from dna_bigbird.report.results import read_model
+    from dna_bigbird.report.results import count_leaks, read_model
 
     labelled = LabelledSet(data)
-    leakage = data.with_name("leakage.tsv")
     facts = SetFacts(
         sha256=sha256_of(data),
         task=labelled.task,
@@ -81,12 +84,6 @@ def read_head_run(results: Path, name: str, data: Path):
         window_bp=labelled.window_bp,
         command=labelled.command,
         rows={split: len(labelled.rows(split)) for split in ("train", "validation", "test")},
-        leaks=count_lines(leakage) - 1 if leakage.is_file() else None,
+        leaks=count_leaks(data.with_name("leakage.tsv")),
     )
     return HeadRun(read_model(results, name), facts)
-
-
-def count_lines(path: Path) -> int:
-    """Count the lines of a table that are no comment."""
-    with open(path) as stream:
-        return sum(line[:1] != "#" for line in stream)

@@ -22,6 +22,10 @@ GREY, DARK, PALE = "#6b7075", "#22272b", "#e8eaec"
 SOURCES = {
     "model": ("BigBird", MODEL, "-"),
     "kmer": ("k-mer baseline", KMER, (0, (5, 1.5))),
+    "gc": ("GC content", PURPLE, (0, (3, 1, 1, 1))),
+    "cnnprom": ("CNNProm", SKY, "-."),
+    "deepromoter": ("DeePromoter", GREEN, (0, (7, 2))),
+    "deepsea": ("DeepSEA CNN", GREEN, (0, (7, 2))),
     "chance": ("chance", GREY, (0, (1, 1.5))),
 }
 MOST_LABEL_ROWS = 40

@@ -60,6 +60,12 @@ TERMS = {
         "F1 is the harmonic mean of precision and recall; MCC the correlation of call and truth. Both "
         "need a threshold, which is chosen on the validation split and never on the test split.",
     ),
+    "calibration": (
+        "calibration",
+        "Whether probabilities mean what they say: of all windows with probability 0.3, three in ten "
+        "should be positive. The expected error is the mean distance between the two, over bins of "
+        "equal numbers of test rows. AUROC and AUPRC do not depend on it.",
+    ),
     "interval": (
         "95 % interval",
         "In square brackets. The test rows are drawn again with replacement many times (bootstrap); "

@@ -28,7 +28,7 @@ def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
         places, labels, borders, at = [], [], [], 0.0
         for _, rows in block.groups:
             places += [at + i for i in range(len(rows))]
-            labels += [row["predictor"] for row in rows]
+            labels += [_name(row) for row in rows]
             at += len(rows) + 0.6
             borders.append(at - 0.8)
         for ax, name in zip(panels, names, strict=False):
@@ -43,6 +43,11 @@ def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
         panels[0].set_ylim(max(places, default=0) + 0.6, -0.6)
         _legend(fig, panels[0], block)
     return fig
+
+
+def _name(row: dict) -> str:
+    window = f", {row['window_bp']:,} bp" if row["source"] == "published" else ""
+    return f"{row['predictor']}{window}"
 
 
 def _point(ax, y: float, row: dict, name: str) -> None:

@@ -73,7 +73,6 @@ def _section(comparison: HeadComparison, block: Block, number: int, gallery: Gal
         rows += [tuple(_cell(row, name) for name in columns) for row in group]
     numeric = [i for i, name in enumerate(columns) if name in (*comparison.scores, "n", "seed")]
     drawn = [name for name in comparison.shown if name in columns]
-    notes = "".join(f"<li>{as_html(note)}</li>" for note in block.notes)
     return join(
         [
             Html(f"<section><h2>{as_html(block.title)}</h2>"),
@@ -94,10 +93,16 @@ def _section(comparison: HeadComparison, block: Block, number: int, gallery: Gal
             )
             if drawn
             else "",
-            Html(f'<ul class="verdicts">{notes}</ul>') if notes else "",
+            *(_notes(heading, found, block) for heading, found in block.notes.items()),
             Html("</section>"),
         ]
     )
+
+
+def _notes(heading: str, notes: Sequence[str], block: Block) -> Html:
+    lines = "".join(f"<li>{as_html(note)}</li>" for note in notes)
+    above = f"<p><b>{as_html(heading)}</b></p>" if len(block.notes) > 1 else ""
+    return Html(f'{above}<ul class="verdicts">{lines}</ul>')
 
 
 def _columns(block: Block, scores: Sequence[str]) -> list[str]:
@@ -134,7 +139,8 @@ def comparison_markdown(comparison: HeadComparison) -> str:
                 for row in group
             ]
             lines += [f"**{heading}**", "", *markdown_table(kept), ""]
-        lines += [*(f"- {note}" for note in block.notes), ""]
+            notes = block.notes.get(heading, [])
+            lines += [*(f"- {note}" for note in notes), ""] if notes else []
     return "\n".join(lines)
 
 

@@ -35,7 +35,8 @@ class Block:
     text: str
     groups: tuple[tuple[str, tuple[dict, ...]], ...]
     """(heading, rows); the first values of a row are predictor and source."""
-    notes: tuple[str, ...]
+    notes: dict[str, list[str]]
+    """Sentences by the heading of the group that they are about."""
 
     @property
     def rows(self) -> list[dict]:
@@ -66,16 +67,17 @@ def table6(runs: Sequence[HeadRun]) -> HeadComparison:
         here = [run for run in runs if run.facts.negatives == negatives]
         published = [x for x in PROMOTERS if x.negatives == negatives]
         groups = [("published, on other data: not ranked", published_rows(published))]
-        notes: list[str] = []
+        notes = {}
         for same in by_set(here).values():
-            groups.append((set_heading(same), set_rows(same, dict.fromkeys(PROMOTER_SCORES))))
-            notes += set_notes(same, {"F1": "f1"}, "auroc")
+            heading = set_heading(same)
+            groups.append((heading, set_rows(same, dict.fromkeys(PROMOTER_SCORES))))
+            notes[heading] = set_notes(same, {"F1": "f1"}, "auroc")
         blocks.append(
             Block(
                 f"Negatives: {negatives}",
                 NEGATIVES.get(negatives, ""),
                 tuple((heading, rows) for heading, rows in groups if rows),
-                tuple(notes),
+                notes,
             )
         )
     return HeadComparison(
@@ -97,13 +99,13 @@ def table7(runs: Sequence[HeadRun]) -> HeadComparison:
                 set_heading(same),
                 "",
                 (*beside, (set_heading(same), set_rows(same, keys))),
-                tuple(set_notes(same, ranked, "macro_auroc")),
+                {set_heading(same): set_notes(same, ranked, "macro_auroc")},
             )
         )
     if not any(run.facts.is_published for run in runs):
         text = "Other labels on other test regions than any of ours here: to read, not to compare."
         blocks.insert(
-            0, Block("Published, on the 919 labels", text, (("published", published),), ())
+            0, Block("Published, on the 919 labels", text, (("published", published),), {})
         )
     return HeadComparison("Table 7: chromatin labels", scores, scores, tuple(blocks))
 
@@ -149,12 +151,11 @@ def _row(
     row: dict = {"predictor": predictor, "source": source, "window_bp": run.facts.window_bp}
     for name, group in keys.items():
         row |= cells(name, score_of(metrics, group_key(metrics, group) if group else name))
-    kmer = run.baselines.get("kmer", {})
-    first = [group_key(kmer, g) if g else name for name, g in keys.items()]
-    trivial = first[:1] if None in keys.values() else first
     return row | {
-        "kmer_there": " / ".join(shown(kmer.get(key)) for key in trivial if key in kmer) or "–",
-        "parameters": f"{result.parameters:,}" if source == "this run" and result.parameters else "",
+        "kmer_there": _trivial(run.baselines.get("kmer", {}), keys),
+        "parameters": f"{result.parameters:,}"
+        if source == "this run" and result.parameters
+        else "",
         "labels_undefined": _undefined(run) if run.facts.task == "chromatin" else "",
         "n": run.metrics.get("n"),
         "n_positive": run.metrics.get("n_positive"),
@@ -162,6 +163,13 @@ def _row(
         "seed": run.metrics.get("seed"),
         "protocol": protocol,
     }
+
+
+def _trivial(kmer: dict, keys: dict[str, str | None]) -> str:
+    """Return the k-mer baseline's first score, or those of all groups."""
+    found = [group_key(kmer, group) if group else name for name, group in keys.items()]
+    chosen = found[:1] if None in keys.values() else found
+    return " / ".join(shown(kmer[key]) for key in chosen if key in kmer) or "–"
 
 
 def _undefined(run: HeadRun) -> str:
@@ -176,14 +184,14 @@ def published_rows(
     published: Sequence[Published], keys: Sequence[str] = PROMOTER_SCORES
 ) -> tuple[dict, ...]:
     """Return published rows; they have no interval, seed or baseline."""
-    nothing = dict.fromkeys(("n", "n_positive", "seed"))
     rows = []
     for x in published:
         row: dict = {"predictor": x.model, "source": "published", "window_bp": x.window_bp}
         for key in keys:
             row |= cells(key, Score(x.scores.get(key)))
         row |= {"kmer_there": "not published", "parameters": x.parameters, "labels_undefined": ""}
-        rows.append(row | nothing | {"split": "its own", "protocol": x.protocol})
+        row |= {"n": None, "n_positive": None, "split": "its own", "seed": None}
+        rows.append(row | {"protocol": x.protocol})
     return tuple(rows)
 
 
@@ -221,10 +229,7 @@ def _warnings(same: Sequence[HeadRun]) -> list[str]:
     found = []
     if n < SMALL_TEST:
         found.append(
-            f"Small test: {shown(n)} rows, {shown(same[0].metrics.get('n_positive'))} of them "
-            "positive. Intervals are over rows of this test, not over trainings."
-            if facts.task == "promoter"
-            else f"Small test: {shown(n)} rows."
+            f"Small test: {shown(n)} rows. Intervals are over rows of this test, not over trainings."
         )
     if any(run.result.config.get("semi_synthetic") for run in same):
         found.append("Semi-synthetic: real background with planted truth.")
@@ -236,4 +241,4 @@ def _warnings(same: Sequence[HeadRun]) -> list[str]:
     seeds = {run.metrics.get("seed") for run in same}
     if len(seeds) > 1:
         found.append(f"Not equal for all: seed ({', '.join(map(str, sorted(seeds)))}).")
-    return [f"{set_heading(same)}. {text}" for text in found]
+    return found

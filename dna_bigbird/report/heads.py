@@ -3,11 +3,14 @@
 import math
 import re
 
+from dna_bigbird.report.calibration import calibration_part
 from dna_bigbird.report.figures import MOST_LABEL_ROWS, curve_figure, history_figure, label_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
+from dna_bigbird.report.head_runs import BASELINES
 from dna_bigbird.report.markup import (
     Html,
+    as_html,
     is_number,
     join,
     not_run,
@@ -16,18 +19,19 @@ from dna_bigbird.report.markup import (
     shown,
     table,
 )
-from dna_bigbird.report.parts import chosen_step, counts, head_scores, head_verdict, interval_of
+from dna_bigbird.report.negatives import NEGATIVES
+from dna_bigbird.report.parts import (
+    KEYS,
+    chosen_step,
+    counts,
+    head_scores,
+    head_verdict,
+    interval_of,
+)
 from dna_bigbird.report.results import Curve, LabelScore, ModelResult, Results
-from dna_bigbird.report.words import against_chance, score_of
+from dna_bigbird.report.words import against_chance, score_of, verdict
 
 GROUP_KEY = re.compile(r"(median|mean)_(auroc|auprc)_(.+)(?<!_low)(?<!_high)")
-NEGATIVES = {
-    "random_base": Html(
-        "Negatives are the paper's: each promoter cut into 20 parts, 12 of them replaced by random "
-        "bases. Such negatives are easy to spot without any biology (k-mer counts alone are known to "
-        "reach F1 above 0.9), so look at the baseline first."
-    ),
-}
 
 
 def head(results: Results, name: str, gallery: Gallery) -> Html:
@@ -44,7 +48,9 @@ def head(results: Results, name: str, gallery: Gallery) -> Html:
                 against_chance(model),
                 _started(result),
             ),
-            paragraph(NEGATIVES.get(str(result.config.get("negatives", "")), "")),
+            paragraph(_negatives(result)),
+            paragraph(*_other_baselines(result)),
+            paragraph(_leakage(result)),
             _head_figures(result, gallery),
             _score_table(result),
             _label_part(result, gallery) if len(result.labels) > 1 else "",
@@ -63,6 +69,45 @@ def _task_sentence(result: ModelResult) -> Html:
     )
 
 
+def _negatives(result: ModelResult) -> Html:
+    """Name the negatives, and say what they make of a score."""
+    name = str(result.config.get("negatives", ""))
+    if not name:
+        return Html("")
+    kmer = result.metrics.get("baselines", {}).get("kmer", {})
+    trivial = f" Here it reaches F1 {shown(kmer['f1'])}." if "f1" in kmer else ""
+    return Html(
+        f"<b>Negatives: {as_html(name)}.</b> {as_html(NEGATIVES.get(name, ''))}{trivial} Scores on other "
+        "negatives are not comparable with these."
+    )
+
+
+def _other_baselines(result: ModelResult) -> list[str]:
+    """Compare the model with each baseline but the k-mer one, which stands first."""
+    key = KEYS[result.name]
+    return [
+        verdict(
+            score_of(result.metrics, key),
+            score_of(scores, key),
+            what="AUROC" if key == "auroc" else "macro AUROC",
+            baseline_name=f"the baseline {BASELINES.get(name, name)}",
+            gain=score_of(result.metrics, f"auroc_gain_over_{name}"),
+        )
+        for name, scores in result.metrics.get("baselines", {}).items()
+        if name != "kmer"
+    ]
+
+
+def _leakage(result: ModelResult) -> str:
+    if result.leaks is None:
+        return ""
+    found = f"{result.leaks:,} pairs of rows" if result.leaks else "nothing"
+    return (
+        "The leakage report looked for bases and near-identical sequences shared between training, "
+        f"validation and test, and found {found}."
+    )
+
+
 def _started(result: ModelResult) -> str:
     step, steps = chosen_step(result), result.config.get("training", {}).get("max_steps")
     weights = result.config.get("initial_weights")
@@ -70,6 +115,9 @@ def _started(result: ModelResult) -> str:
     text += f" from {weights} weights" if text and isinstance(weights, str) else ""
     text += f" and step {step:,}, the best on validation, was kept" if text and step else ""
     both = " Probabilities are means over both strands." * (result.metrics.get("strand") == "both")
+    members = result.config.get("members", 1)
+    if members > 1:
+        both += f" They are also means of {members} models, trained with other seeds."
     return f"{text}.{both}" if text else both
 
 
@@ -85,7 +133,7 @@ def _head_figures(result: ModelResult, gallery: Gallery) -> Html:
                 gallery.show(
                     f"{result.name}_{kind}" + (f"_{label.split('-')[0]}" if averages else ""),
                     curve_figure(curves, kind, title=f"{name}{suffix}", tag=gallery.tag),
-                    alt=f"{name} curve of the {result.name} model and the k-mer baseline{suffix}.",
+                    alt=f"{name} curve of the {result.name} model and its baselines{suffix}.",
                     caption=_curve_caption(result, kind, label, key),
                 )
             )
@@ -93,6 +141,7 @@ def _head_figures(result: ModelResult, gallery: Gallery) -> Html:
         parts.append(not_run("curves: no label has both kinds of test row", "the test regions"))
     if any(r.name == "loss" for r in result.history):
         parts += _training_figures(result, gallery)
+    parts.append(calibration_part(result, gallery))
     return join([*parts, Html("</div>")])
 
 
@@ -170,8 +219,12 @@ def _score_table(result: ModelResult) -> Html:
         "precision": "precision",
         "recall": "recall",
         "threshold": "threshold (from validation)",
-        "auroc_gain_over_kmer": "AUROC, gain over k-mer",
-        "auprc_gain_over_kmer": "AUPRC, gain over k-mer",
+        "brier": "Brier score",
+        "ece": "expected calibration error",
+    } | {
+        f"{area}_gain_over_{name}": f"{area.upper()}, gain over {BASELINES.get(name, name)}"
+        for name in result.metrics.get("baselines", {})
+        for area in ("auroc", "auprc")
     }
     by_group = {
         key: f"{found[2].upper()}, {found[1]} of {found[3].replace('_', ' ')}"
@@ -190,7 +243,7 @@ def _score_table(result: ModelResult) -> Html:
         for key, title in (known | by_group).items()
         if key in result.metrics
     ]
-    names = [{"kmer": "k-mer baseline"}.get(name, name) for name in baselines]
+    names = [BASELINES.get(name, name) for name in baselines]
     return table(
         ["score", "BigBird", *names],
         rows,

@@ -49,6 +49,17 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class CalibrationBin:
+    """Test rows of about equal probability; `probabilities` is `raw` or `calibrated`."""
+
+    group: str
+    probabilities: str
+    n: int
+    mean_probability: float
+    share_positive: float
+
+
+@dataclass(frozen=True)
 class ModelResult:
     """What is known of one trained model: `pretrained`, `promoter` or `chromatin`."""
 
@@ -61,6 +72,10 @@ class ModelResult:
     history: tuple[HistoryRow, ...]
     labels: tuple[LabelScore, ...] = ()
     curves: tuple[Curve, ...] = ()
+    calibration: tuple[CalibrationBin, ...] = ()
+    """Empty if the evaluation wrote none."""
+    leaks: int | None = None
+    """Rows of the leakage report of its set; None if there is no report."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +174,8 @@ def read_model(folder: Path, name: str) -> ModelResult:
         history=read_history(folder / "trained" / name / "history.tsv"),
         labels=read_labels(evaluation / "per_label.tsv", rule) if head else (),
         curves=read_curves(evaluation / "curves.tsv", rule) if head else (),
+        calibration=read_calibration(evaluation / "calibration.tsv", rule) if head else (),
+        leaks=count_leaks(folder / name / "leakage.tsv"),
     )
 
 
@@ -247,6 +264,31 @@ def read_curves(path: Path, rule: str) -> tuple[Curve, ...]:
         x.append(_float(r["x"], path, line))
         y.append(_float(r["y"], path, line))
     return tuple(Curve(*key, tuple(x), tuple(y)) for key, (x, y) in points.items())
+
+
+def read_calibration(path: Path, rule: str) -> tuple[CalibrationBin, ...]:
+    """Read `calibration.tsv`; empty if there is none."""
+    if not path.is_file():
+        return ()
+    columns = ("group", "probabilities", "n", "mean_probability", "share_positive")
+    return tuple(
+        CalibrationBin(
+            r["group"],
+            r["probabilities"],
+            _int(r["n"], path, i),
+            _float(r["mean_probability"], path, i),
+            _float(r["share_positive"], path, i),
+        )
+        for i, r in enumerate(_table(path, columns, rule), start=2)
+    )
+
+
+def count_leaks(path: Path) -> int | None:
+    """Count the rows of a leakage report below its header; None if there is no report."""
+    if not path.is_file():
+        return None
+    with open(path) as stream:
+        return sum(line[:1] != "#" for line in stream) - 1
 
 
 def count_parameters(path: Path) -> int | None:

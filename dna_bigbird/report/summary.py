@@ -62,7 +62,7 @@ def summary(results: Results) -> Html:
                 title,
                 Html(
                     f"{term('auroc')}{'' if head == 'promoter' else ', ' + term('macro', 'macro')}"
-                    "; higher is better"
+                    f"{_beside(result.config)}; higher is better"
                 ),
                 interval_of(model),
                 Html(f"{interval_of(kmer)} <small>k-mer</small>"),
@@ -90,6 +90,12 @@ def summary(results: Results) -> Html:
             ),
         ]
     )
+
+
+def _beside(config: dict) -> str:
+    """Name the negatives behind a score, without which it says nothing."""
+    negatives = config.get("negatives")
+    return f", {as_html(negatives)} negatives" if negatives else ""
 
 
 def _card(title: str, what: str, model: Score, baseline: tuple[str, Score], won: str) -> str:
