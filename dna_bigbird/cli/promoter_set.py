@@ -36,7 +36,7 @@ def promoter_set(
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
         negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats.
-        avoid: Further start sites that genomic negatives keep away from, in any of the formats.
+        avoid: Further start sites that genomic negatives keep away from, in any of the formats; other negatives have no use for it.
         format: Format of the sites; auto tells it from the first row.
         max_n_fraction: Windows with a larger share of N are left out.
         near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
@@ -45,14 +45,12 @@ def promoter_set(
     from dna_bigbird.datasets.labelled_data import write_labelled_set
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.promoters import PromoterConfig, build_promoters
-    from dna_bigbird.errors import InputError
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.sites import read_sites
 
     config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
-    if avoid is not None and negatives != "genomic":
-        raise InputError(f"--avoid has a meaning with --negatives genomic only, not {negatives}")
+    avoid = avoid if negatives == "genomic" else None
     reference = Genome(genome)
     split.check_chromosomes(reference)
     data = build_promoters(

@@ -1,0 +1,33 @@
+"""`dna-bigbird promoter-sequences`."""
+
+import sys
+from pathlib import Path
+
+
+def promoter_sequences(
+    input: Path,
+    tss_offset: int,
+    fasta: Path,
+    sites: Path,
+    name: str = "promoter",
+) -> None:
+    """Turn promoters published without coordinates into small chromosomes with a start site each.
+
+    Join the FASTA with a genome (dna-bigbird genome) to have genomic negatives for them.
+
+    Args:
+        input: FASTA, or one sequence a line; plain or gzip.
+        tss_offset: Place of the first transcribed base in every sequence, counted from 0.
+        fasta: FASTA to write, one record a promoter.
+        sites: BED file of the start sites to write.
+        name: Sequences without a name are called this and their number from 1.
+    """
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.files import atomic_path
+    from dna_bigbird.genome.sites_sequences import write_as_chromosomes
+
+    if tss_offset < 0:
+        raise InputError(f"--tss_offset {tss_offset}: expected 0 or more")
+    with atomic_path(fasta) as partial_fasta, atomic_path(sites) as partial_sites:
+        count = write_as_chromosomes(input, tss_offset, partial_fasta, partial_sites, name)
+    print(f"{count} sequences", file=sys.stderr)
