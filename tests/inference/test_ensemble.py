@@ -140,9 +140,9 @@ def test_members_must_agree(refused, change, part, words):
 
 
 def test_refusals(members, joined, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match="names 1 bundle.*at least two"):
+    with pytest.raises(InputError, match=r"names 1 bundle.*at least two"):
         join_bundles(members[:1], tmp_path / "never")
-    with pytest.raises(InputError, match="seed1: has the same weights as .*seed1"):
+    with pytest.raises(InputError, match=r"seed1: has the same weights as .*seed1"):
         join_bundles([members[0], members[0]], tmp_path / "never")
     with pytest.raises(InputError, match="an ensemble of 3 models, and an ensemble takes a single"):
         join_bundles([members[0], joined], tmp_path / "never")
@@ -158,7 +158,7 @@ def test_another_tokenizer(members, tmp_path, random_dna):
     words = [random_dna(500, seed) for seed in range(50, 70)]
     size = load_bundle(copy).tokenizer.vocab_size
     (copy / "tokenizer.model").write_bytes(train_tokenizer(words, TokenizerConfig(vocab_size=size)))
-    with pytest.raises(InputError, match="other: has another tokenizer than .*seed1"):
+    with pytest.raises(InputError, match=r"other: has another tokenizer than .*seed1"):
         join_bundles([members[0], copy], tmp_path / "never")
 
 
