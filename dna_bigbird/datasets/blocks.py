@@ -28,11 +28,11 @@ def block_units(
     Returns:
         (n,), equal for rows of one block; base pairs.
     """
-    leaders = _leaders(labelled, np.asarray(rows, dtype=np.int64))
+    windows = labelled.intervals[_leaders(labelled, np.asarray(rows, dtype=np.int64))]
     if block_bp:
-        return labelled.intervals.stretches(block_bp)[leaders], block_bp
+        return windows.stretches(block_bp), block_bp
     for size in [x for x in SIZES_BP if x >= labelled.window_bp] or [labelled.window_bp]:
-        units = labelled.intervals.stretches(size)[leaders]
+        units = windows.stretches(size)
         if len(np.unique(units)) >= FEWEST:
             break
     return units, size

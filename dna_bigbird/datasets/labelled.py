@@ -29,9 +29,6 @@ from dna_bigbird.genome import Genome, Interval
 
 __all__ = ["LabelledData", "LabelledSet", "write_labelled_set"]
 
-UNIT_BP = 10_000
-"""Stretch of the genome whose rows a bootstrap draws together."""
-
 
 class LabelledSet:
     """Reads a labelled set; may be pickled and used after a fork.
@@ -124,16 +121,6 @@ class LabelledSet:
     def pairs(self) -> NDArray[np.int64]:
         """(n,), the same number for a positive and its negatives; else for rows of one window."""
         return self.intervals.same_window() if self._pair is None else self._pair
-
-    @property
-    def units(self) -> NDArray[np.int64]:
-        """(n,), rows with one number are drawn together in a bootstrap.
-
-        Windows that overlap, and a positive and its negative, are no independent evidence: rows
-        belong together if the centres of their windows lie in one stretch of `UNIT_BP` (or of one
-        window, if that is longer) of the genome.
-        """
-        return self.intervals.stretches(max(UNIT_BP, self.window_bp))
 
     def __len__(self) -> int:
         return len(self.split)

@@ -52,28 +52,10 @@ def test_what_is_written_comes_back(tmp_path, toy):
     assert made.sequence(3) == "ACGTACGTAC"
     assert (made.name(0), made.name(2)) == ("GENE_1", "")
     assert made.pairs.tolist() == [0, 0, 1, 1]
-    assert made.units.tolist() == [0, 0, 1, 1]
     assert made.counts == {"read": 4}
     assert made.bin_starts is None
     assert not made.is_semi_synthetic
     assert LabelledSet(write(tmp_path / "d.h5", toy, "demo22 (x)"), toy).is_semi_synthetic
-
-
-def test_rows_of_one_stretch_are_one_unit(tmp_path, toy):
-    """Centres at 9,999 and 10,000 lie in different stretches, whatever the strand."""
-    starts = [0, 100, 9994, 9995, 12_000]
-    data = LabelledData(
-        task="x",
-        window_bp=10,
-        label_names=["a"],
-        label_groups=["g"],
-        intervals=[Interval("chr1", s, s + 10, "+-"[i % 2]) for i, s in enumerate(starts)],
-        names=[""] * 5,
-        labels=np.ones((5, 1), np.uint8),
-        split=np.zeros(5, np.uint8),
-    )
-    write_labelled_set(tmp_path / "u.h5", data, toy, assembly="", command="", inputs={})
-    assert LabelledSet(tmp_path / "u.h5").units.tolist() == [0, 0, 0, 1, 1]
 
 
 def test_without_a_genome_only_stored_bases_are_there(tmp_path, toy):
