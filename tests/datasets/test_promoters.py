@@ -165,6 +165,68 @@ def test_equal_inputs_give_equal_bytes(tmp_path, toy, kind):
     assert str(tmp_path).encode() not in first
 
 
+def test_promoters_of_one_gene_are_in_one_split(tmp_path, toy):
+    """With regions the test keeps its promoters of a gene; with folds genes are dealt whole."""
+    sites = [*SITES, ("chr1", 3000, "+", "T_2"), ("chr1", 13_000, "-", "A_3")]
+    made = build(tmp_path, toy, [*sites, ("chr1", 5000, "+", "B_1")])
+    kept = [made.name(i) for i in range(0, len(made), 2)]
+    assert kept == ["B_1", "V_1", "A_3", "T_1"]
+    assert made.counts["left_out_gene_in_another_split"] == 3
+
+
+def test_folds_keep_genes_and_overlapping_windows_together(tmp_path, toy):
+    rng = np.random.default_rng(4)
+    places = np.sort(rng.choice(np.arange(400, 8000), 30, replace=False))
+    sites = [("chr1", int(p), "+", f"G{i % 12}_{i // 12 + 1}") for i, p in enumerate(places)]
+    sites += [("chr2", 400 + 500 * i, "-", f"H{i}_1") for i in range(22)]
+    tested: list[str] = []
+    for fold in range(3):
+        made = build_folds(tmp_path, toy, sites, fold)
+        rows = range(0, len(made), 2)
+        split_of = {}
+        for i in rows:
+            gene = made.name(i).rpartition("_")[0]
+            assert split_of.setdefault(gene, made.split[i]) == made.split[i] == made.split[i + 1]
+            for j in rows:
+                if made.interval(i).overlap(made.interval(j)):
+                    assert made.split[i] == made.split[j]
+        tested += [made.name(i) for i in made.rows("test") if i % 2 == 0]
+    assert sorted(tested) == sorted(site[3] for site in sites)
+
+
+def build_folds(tmp_path, toy, sites, fold):
+    main(
+        [
+            "promoter-set",
+            f"--genome={toy.path}",
+            f"--sites={sites_file(tmp_path, sites)}",
+            f"--output={tmp_path / 'folds.h5'}",
+            "--assembly=toy",
+            f"--upstream={UP}",
+            f"--downstream={DOWN}",
+            "--split.folds=3",
+            f"--split.fold={fold}",
+        ]
+    )
+    return LabelledSet(tmp_path / "folds.h5", toy)
+
+
+def test_gtf_and_bed_give_the_same_rows(tmp_path, toy):
+    """Base 1001 of a file that counts from 1 is base 1000 here."""
+    bed = build(tmp_path, toy, SITES)
+    gtf = tmp_path / "genes.gtf"
+    rows = [
+        f"{c}\tx\ttranscript\t{p + 1 if s == '+' else 1}\t{p + 1 if s == '-' else p + 50}\t.\t{s}"
+        f'\t.\tgene_id "{name[0]}"; transcript_id "x";\n'
+        for c, p, s, name in SITES
+    ]
+    gtf.write_text("".join(rows))
+    made = build(tmp_path, toy, SITES, "gtf.h5", [f"--sites={gtf}"])
+    assert [made.interval(i) for i in range(8)] == [bed.interval(i) for i in range(8)]
+    assert [made.sequence(i) for i in range(8)] == [bed.sequence(i) for i in range(8)]
+    assert made.name(2) == "A_2"
+
+
 def refused(capsys, call):
     with pytest.raises(SystemExit, match="2") as stop:
         call()
@@ -187,12 +249,12 @@ def test_refusals(tmp_path, toy, capsys):
     assert "none of its chromosomes (chr9) is in toy.fa (it has chr1, chr2, chrS)" in message
     message = refused(capsys, lambda: build(tmp_path, toy, SITES[:1]))
     assert "no promoter window of 430 bp is left for training" in message
-    message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=["--negatives=genomic"]))
-    assert "'random_base', 'permuted'" in message
+    message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=["--negatives=shuffled"]))
+    assert "'random_base', 'permuted', 'genomic'" in message
     with pytest.raises(
-        ValueError, match="'genomic' does not exist; choose one of: random_base, perm"
+        ValueError, match="'shuffled' does not exist; choose one of: random_base, perm"
     ):
-        PromoterConfig(negatives="genomic")
+        PromoterConfig(negatives="shuffled")
     with pytest.raises(ValueError, match="a window of 19 bp cannot be cut into 20 parts"):
         PromoterConfig(upstream=9, downstream=10)
 
