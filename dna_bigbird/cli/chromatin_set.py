@@ -46,12 +46,16 @@ def chromatin_set(
     from dna_bigbird.datasets.chromatin import ChromatinConfig, build_chromatin
     from dna_bigbird.datasets.labelled import write_labelled_set
     from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
+    from dna_bigbird.errors import InputError
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
 
-    config = ChromatinConfig(
-        window, bin, require_group, max_n_fraction, min_positive, allow_empty_labels
-    )
+    try:
+        config = ChromatinConfig(
+            window, bin, require_group, max_n_fraction, min_positive, allow_empty_labels
+        )
+    except ValueError as error:  # settings that contradict each other
+        raise InputError(str(error)) from error
     reference = Genome(genome)
     split.check_chromosomes(reference)
     sheet = read_sheet(peaks)

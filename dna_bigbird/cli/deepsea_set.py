@@ -1,0 +1,69 @@
+"""`dna-bigbird deepsea-set`."""
+
+import shlex
+import sys
+from pathlib import Path
+
+_TEST = ["chr8", "chr9"]
+
+
+def deepsea_set(
+    bundle: Path,
+    genome: Path,
+    labels: Path,
+    output: Path,
+    assembly: str,
+    window: int = 8000,
+    check_every: int = 1,
+    max_n_fraction: float = 1.0,
+    test_chromosomes: list[str] = _TEST,
+) -> None:
+    """Build a labelled set from the published DeepSEA bundle, with windows of any length.
+
+    Coordinates come from the bundle's BED file; the bases of the rows are held against the genome.
+
+    Args:
+        bundle: Folder with train.mat, valid.mat, test.mat and allTFs.pos.bed.
+        genome: Plain FASTA of hg19.
+        labels: The 919 label names, one a line, or a tab-separated table with the columns label,
+            group and cell (data_specs/deepsea_919_peaks.tsv).
+        output: The labelled set, HDF5.
+        assembly: Name of the assembly, kept with the set and with every model made from it.
+        window: Bases the model reads, centred on the 200-bp bin.
+        check_every: Hold every n-th row's 1000 bp against the genome; 1 checks all.
+        max_n_fraction: Windows with a larger share of N are left out; bases past a chromosome's
+            end count as N. 1 keeps every published row.
+        test_chromosomes: Chromosomes of the rows in test.mat.
+    """
+    from dna_bigbird.datasets.deepsea import BED, FILES, DeepseaConfig, build_deepsea
+    from dna_bigbird.datasets.deepsea_labels import read_labels
+    from dna_bigbird.datasets.labelled_data import write_labelled_set
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.files import sha256_of
+    from dna_bigbird.genome import Genome
+
+    try:
+        config = DeepseaConfig(window, check_every, max_n_fraction, test_chromosomes)
+    except ValueError as error:  # settings that contradict each other
+        raise InputError(str(error)) from error
+    reference = Genome(genome)
+    data = build_deepsea(reference, bundle, read_labels(labels), config)
+    inputs = {name: bundle / name for name in [*(f"{x}.mat" for x in FILES.values()), BED]}
+    inputs |= {"genome": genome, "labels": labels}
+    write_labelled_set(
+        output,
+        data,
+        reference,
+        assembly=assembly,
+        command=(
+            f"deepsea-set --assembly {shlex.quote(assembly)} --window {window} "
+            f"--check_every {check_every} --max_n_fraction {max_n_fraction} "
+            f"--test_chromosomes {shlex.quote('[' + ','.join(test_chromosomes) + ']')}"
+        ),
+        inputs={name: sha256_of(path) for name, path in inputs.items()},
+    )
+    print(
+        f"{len(data.label_names)} labels: "
+        + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
+        file=sys.stderr,
+    )
