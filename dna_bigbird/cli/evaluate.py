@@ -38,7 +38,7 @@ def evaluate(
     """
     import torch
 
-    from dna_bigbird.cli.held_out import HeldOut, check_labels, model_scores
+    from dna_bigbird.cli.held_out import MODEL, HeldOut, check_labels, model_scores
     from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.datasets.scores import read_scores, write_scores
     from dna_bigbird.errors import InputError
@@ -58,6 +58,8 @@ def evaluate(
     check_labels(bundle, labelled)
     checksum = sha256_of(data)
     held_out = HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
+    if MODEL in baselines:
+        raise InputError(f"--baselines: {MODEL!r} is the name of the model itself; take another")
     for path in baselines.values():  # before hours of prediction
         scores = read_scores(path)
         scores.check_belongs(path, data, checksum)
