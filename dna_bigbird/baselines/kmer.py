@@ -4,7 +4,7 @@ Every promoter or chromatin score is shown beside this one; without it a score m
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -26,8 +26,6 @@ _CODES[np.frombuffer(b"ACGT", np.uint8)] = range(4)
 class KmerConfig:
     """Which words are counted, and where."""
 
-    kind: Literal["kmer", "gc"] = "kmer"
-    """kmer counts words of 1 to `max_k` bases; gc knows only the share of G and C."""
     max_k: int = 5
     """Longest word in bases."""
     strands: Literal["auto", "apart", "together"] = "auto"
@@ -51,35 +49,32 @@ class KmerConfig:
         """Return the same settings with `auto` and -1 filled in for a labelled set."""
         strands = self.strands if self.strands != "auto" else ("apart" if oriented else "together")
         centre_bp = self.centre_bp if self.centre_bp >= 0 else (1000 if bin_bp else 0)
-        return KmerConfig(
-            self.kind,
-            self.max_k,
-            strands,
-            centre_bp if centre_bp < window_bp else 0,
-            self.max_rows,
-        )
-
-    def describe(self) -> str:
-        """Return one sentence for the report."""
-        if self.kind == "gc":
-            words = "the share of G and C"
-        else:
-            strands = ", both strands together" if self.strands == "together" else ""
-            words = f"frequencies of all words of 1 to {self.max_k} bases{strands}"
-        where = "the whole window"
-        if self.centre_bp:
-            where += f" and its central {self.centre_bp} bp"
-        return f"Logistic regression on {words}, in {where}."
+        return replace(self, strands=strands, centre_bp=centre_bp if centre_bp < window_bp else 0)
 
 
 class KmerBaseline:
-    """A ridge logistic regression for each label on word frequencies, brought to one scale."""
+    """A ridge logistic regression for each label on word frequencies, brought to one scale.
 
-    def __init__(self, config: KmerConfig) -> None:
+    Args:
+        only_gc: Know only the share of G and C; of the settings only `centre_bp` matters then.
+    """
+
+    def __init__(self, config: KmerConfig, *, only_gc: bool = False) -> None:
         if config.strands == "auto" or config.centre_bp < 0:
             raise ValueError("fill in `auto` and -1 first: KmerConfig.for_set")
         self.config = config
+        self.only_gc = only_gc
         self.penalty = PENALTY_WITHOUT_VALIDATION
+
+    def describe(self) -> str:
+        """Return one sentence for the report."""
+        words = "the share of G and C"
+        if not self.only_gc:
+            together = ", both strands together" if self.config.strands == "together" else ""
+            words = f"frequencies of all words of 1 to {self.config.max_k} bases{together}"
+        centre_bp = self.config.centre_bp
+        where = f" and its central {centre_bp} bp" if centre_bp else ""
+        return f"Logistic regression on {words}, in the whole window{where}."
 
     def features(
         self, sequences: Iterable[str], progress: Callable[[Iterable], Iterable] = iter
@@ -92,7 +87,7 @@ class KmerBaseline:
         if self.config.centre_bp:
             start = (len(sequence) - self.config.centre_bp) // 2
             scopes.append(sequence[start : start + self.config.centre_bp])
-        if self.config.kind == "gc":
+        if self.only_gc:
             return np.array([gc_content(x) for x in scopes], dtype=np.float32)
         together = self.config.strands == "together"
         return np.concatenate(

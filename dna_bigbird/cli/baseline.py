@@ -2,29 +2,142 @@
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 from dna_bigbird.baselines.kmer import KmerConfig
+from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
+from dna_bigbird.tasks.config import TrainConfig
+
+ROWS_AT_ONCE = 16_384
+"""Rows whose word counts (up to 11 KB each) are in memory at once while they are scored."""
 
 
-def baseline(genome: Path, data: Path, output: Path, kmer: KmerConfig, seed: int = 0) -> None:
-    """Fit a k-mer (or GC) logistic regression on a labelled set and score its held-out rows.
+def baseline(
+    genome: Path,
+    data: Path,
+    output: Path,
+    kind: Literal["kmer", "gc", "cnnprom", "deepromoter", "deepsea"] = "kmer",
+    checkpoints: Path | None = None,
+    kmer: KmerConfig = KmerConfig(),  # noqa: B008 - jsonargparse shows the default
+    cnnprom: CnnPromConfig = CnnPromConfig(),  # noqa: B008
+    deepromoter: DeePromoterConfig = DeePromoterConfig(),  # noqa: B008
+    deepsea: DeepSeaConfig = DeepSeaConfig(),  # noqa: B008
+    training: TrainConfig = TrainConfig(),  # noqa: B008
+    seed: int = 0,
+    threads: int = 0,
+) -> None:
+    """Fit a baseline on a labelled set and score its held-out rows.
+
+    Word counts and GC content go through a logistic regression. The networks are trained by the
+    very same task as the model: killed and started again with the same command, they go on.
 
     Args:
         genome: Plain FASTA that the set was made from.
-        data: Labelled set, made by promoter-set or chromatin-set.
-        output: Probabilities of every validation and test row, HDF5.
-        kmer: What is counted.
-        seed: Seed of the choice of training rows, if the set has more than --kmer.max_rows.
+        data: Labelled set, made by promoter-set, chromatin-set or deepsea-set.
+        output: Probabilities of every validation and test row, HDF5; those of a network are means
+            over both strands.
+        kind: Which baseline: word counts, GC content, or a published network (docs/baselines.md).
+        checkpoints: Folder for the state of a network's training, not part of the result; by
+            default `output` with `.checkpoints` behind it.
+        kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`.
+        cnnprom: The network of that name.
+        deepromoter: The network of that name.
+        deepsea: The network of that name.
+        training: How a network is trained.
+        seed: Seed of a network's weights, order of windows and dropout; of the choice of training
+            rows for word counts, if the set has more than --kmer.max_rows.
+        threads: CPU threads of a network; 0 leaves the choice to torch.
     """
+    if kind in ("kmer", "gc"):
+        fit_words(genome, data, output, kmer, only_gc=kind == "gc", seed=seed)
+        return
+    from dna_bigbird.tasks import signals
+
+    signals.listen()  # before the imports, which take seconds
+
+    import torch
+
+    if threads:
+        torch.set_num_threads(threads)
+    settings = {"cnnprom": cnnprom, "deepromoter": deepromoter, "deepsea": deepsea}[kind]
+    if checkpoints is None:
+        checkpoints = output.with_name(output.name + ".checkpoints")
+    train_network(genome, data, output, settings, training, checkpoints=checkpoints, seed=seed)
+
+
+def train_network(
+    genome: Path,
+    data: Path,
+    output: Path,
+    config: CnnPromConfig | DeePromoterConfig | DeepSeaConfig,
+    training: TrainConfig,
+    *,
+    checkpoints: Path,
+    seed: int,
+) -> None:
+    """Train a published network and write its scores of the held-out rows."""
+    from dataclasses import asdict
+
+    import numpy as np
+    from tqdm import tqdm
+
+    from dna_bigbird.baselines.networks import build_network
+    from dna_bigbird.cli.labelling import train_on_labels
+    from dna_bigbird.datasets.bases import BaseTokenizer
+    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.tokenized import RowsOnTheFly
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.genome import Genome
+    from dna_bigbird.tasks.label_scores import mean_over_strands
+
+    labelled = LabelledSet(data, Genome(genome))
+    try:
+        network = build_network(config, labelled.window_bp, len(labelled.label_names), seed=seed)
+    except ValueError as error:
+        raise InputError(f"{data}: {error}; build the set with a larger window") from error
+    task, result, _ = train_on_labels(
+        network,
+        labelled,
+        BaseTokenizer(),
+        training,
+        max_tokens=labelled.window_bp,
+        checkpoints=checkpoints,
+        seed=seed,
+        settings={"command": f"baseline {config.NAME}", "model": asdict(config)},
+    )
+    if not result.is_writer:
+        return
+    held_out = np.flatnonzero(labelled.split != 0)
+    values = mean_over_strands(
+        task.model,
+        RowsOnTheFly(labelled, held_out, BaseTokenizer(), max_tokens=labelled.window_bp),
+        progress=lambda batches: tqdm(batches, desc="score", unit="batch", disable=None),
+    )
+    parameters = sum(p.numel() for p in task.model.parameters())
+    description = (
+        f"{config.describe()}, {parameters:,} parameters; step {result.best_step} of "
+        f"{training.max_steps}, {training.batch_size * training.accumulate * training.processes} "
+        f"windows a step, seed {seed}; mean of both strands."
+    )
+    save_scores(output, labelled, config.NAME, description, held_out, values)
+    print(
+        f"{config.NAME} baseline: {parameters} parameters, step {result.best_step}, macro AUROC "
+        f"{result.best_metrics['macro_auroc']:.4f} on validation, {len(held_out)} rows scored",
+        file=sys.stderr,
+    )
+
+
+def fit_words(
+    genome: Path, data: Path, output: Path, kmer: KmerConfig, *, only_gc: bool, seed: int
+) -> None:
+    """Fit a logistic regression on word counts or GC content and write its scores."""
     import numpy as np
     from threadpoolctl import threadpool_limits
     from tqdm import tqdm
 
     from dna_bigbird.baselines.kmer import KmerBaseline
     from dna_bigbird.datasets.labelled import LabelledSet
-    from dna_bigbird.datasets.scores import Scores, write_scores
     from dna_bigbird.errors import InputError
-    from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
 
     labelled = LabelledSet(data, Genome(genome))
@@ -40,34 +153,44 @@ def baseline(genome: Path, data: Path, output: Path, kmer: KmerConfig, seed: int
         chosen = np.random.default_rng([seed]).choice(train, config.max_rows, replace=False)
         train = np.sort(chosen)
     held_out = np.flatnonzero(labelled.split != 0)
+    model = KmerBaseline(config, only_gc=only_gc)
 
-    def progress(rows):
-        return tqdm(rows, desc="counting", unit="row", disable=not sys.stderr.isatty())
+    def counted(rows, name: str):
+        shown = tqdm(rows, desc=f"count {name}", unit="row", disable=None)
+        return model.features(labelled.sequence(int(i)) for i in shown)
 
-    model = KmerBaseline(config)
     with threadpool_limits(1):  # sums depend on the number of threads in their last digits
-        counted = {
-            name: model.features(labelled.sequence(int(i)) for i in progress(rows))
-            for name, rows in (("train", train), ("held_out", held_out))
-        }
-        of_validation = counted["held_out"][np.isin(held_out, validation)]
+        features = counted(train, "train")
         model.fit(
-            counted["train"], labelled.labels[train], of_validation, labelled.labels[validation]
+            features,
+            labelled.labels_of(train),
+            counted(validation, "validation"),
+            labelled.labels_of(validation),
         )
-        values = model.predict(counted["held_out"])
+        parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
+        values = np.concatenate([model.predict(counted(part, "held out")) for part in parts])
+    name = "gc" if only_gc else "kmer"
+    save_scores(output, labelled, name, model.describe(), held_out, values)
+    print(
+        f"{name} baseline: {len(train)} training rows, {features.shape[1]} "
+        f"features, ridge penalty {model.penalty:g}, {len(held_out)} rows scored",
+        file=sys.stderr,
+    )
+
+
+def save_scores(output: Path, labelled, name: str, description: str, rows, values) -> None:
+    """Write the probabilities of some rows of a labelled set."""
+    from dna_bigbird.datasets.scores import Scores, write_scores
+    from dna_bigbird.files import sha256_of
+
     write_scores(
         output,
         Scores(
-            name=config.kind,
-            description=config.describe(),
+            name=name,
+            description=description,
             label_names=labelled.label_names,
-            rows=held_out,
+            rows=rows,
             values=values,
-            set_sha256=sha256_of(data),
+            set_sha256=sha256_of(labelled.path),
         ),
-    )
-    print(
-        f"{config.kind} baseline: {len(train)} training rows, {counted['train'].shape[1]} "
-        f"features, ridge penalty {model.penalty:g}, {len(held_out)} rows scored",
-        file=sys.stderr,
     )

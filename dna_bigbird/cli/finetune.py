@@ -45,59 +45,41 @@ def finetune(
 
     import torch
 
-    from dna_bigbird.cli.training import (
-        check_compiles,
-        check_trainable,
-        module_sha256,
-        set_training_backend,
-    )
+    from dna_bigbird.cli.labelling import train_on_labels
+    from dna_bigbird.cli.training import module_sha256, set_training_backend
     from dna_bigbird.datasets.labelled import LabelledSet
-    from dna_bigbird.datasets.modules import labelled_data
-    from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.inference.bundle import load_bundle
     from dna_bigbird.inference.card import is_semi_synthetic
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.tasks.fit import fit
-    from dna_bigbird.tasks.labelling import LabellingTask
 
     if threads:
         torch.set_num_threads(threads)
     bundle = load_bundle(pretrained)
     bundle.check_reads_dna()
+    bundle.check_single("fine-tuning")
     labelled = LabelledSet(data, Genome(genome))
-    check_trainable(labelled)
     encoder = EncoderConfig(**bundle.config["encoder"])
     model = SequenceClassifier(encoder, len(labelled.label_names), head, seed=seed)
     if not from_scratch:
         model.encoder.load_state_dict(bundle.model.encoder.state_dict())
-    train, validation = tokenized_splits(
-        labelled, bundle.tokenizer, training, max_tokens=encoder.max_tokens, seed=seed
-    )
-    settings = {
-        "command": "finetune",
-        "model": asdict(encoder),
-        "head": asdict(head),
-        "inputs": {
-            # The set holds a checksum of its genome, and opening it compares the two.
-            "data": sha256_of(data),
-            "encoder": module_sha256(model.encoder),
-        },
-    }
-    stream = labelled_data(
-        train,
-        validation,
+    set_training_backend(model.encoder, training.attention_backend)
+    task, result, examples = train_on_labels(
+        model,
+        labelled,
+        bundle.tokenizer,
+        training,
+        max_tokens=encoder.max_tokens,
+        checkpoints=checkpoints,
         seed=seed,
-        batch_size=training.batch_size,
-        both_strands=training.both_strands,
-        accumulate=training.accumulate,
-        workers=training.workers,
+        settings={
+            "command": "finetune",
+            "model": asdict(encoder),
+            "head": asdict(head),
+            "inputs": {"encoder": module_sha256(model.encoder)},
+        },
     )
-    task = LabellingTask(model, training)
-    set_training_backend(task.model.encoder, training.attention_backend)
-    check_compiles(training)
-    result = fit(task, stream, training, checkpoints=checkpoints, seed=seed, settings=settings)
     if result.is_writer:
         described = {
             "encoder": asdict(encoder),
@@ -108,39 +90,8 @@ def finetune(
             "seed": seed,
         }
         save_finetuned(
-            output, task, training, result, bundle.tokenizer, labelled, described, len(validation)
+            output, task, training, result, bundle.tokenizer, labelled, described, examples
         )
-
-
-def tokenized_splits(labelled, tokenizer, training: TrainConfig, *, max_tokens: int, seed: int):
-    """Return the training rows and the validation rows as token ids.
-
-    Validation is read again and again and is small: it is always tokenized once.
-    """
-    from tqdm import tqdm
-
-    from dna_bigbird.cli.training import validation_rows
-    from dna_bigbird.datasets.tokenized import RowsOnTheFly, tokenize_rows
-
-    given = {"max_tokens": max_tokens, "name": str(labelled.path)}
-
-    def once(name: str, numbers, both_strands: bool):
-        return tokenize_rows(
-            labelled,
-            numbers,
-            tokenizer,
-            both_strands=both_strands,
-            progress=lambda items: tqdm(items, desc=f"tokenize {name}", disable=None),
-            **given,
-        )
-
-    train = labelled.rows("train")
-    validation = validation_rows(labelled, training.validation_examples, seed)
-    if training.tokenize == "on_the_fly":
-        made = RowsOnTheFly(labelled, train, tokenizer, **given)
-    else:
-        made = once("train", train, training.both_strands)
-    return made, once("validation", validation, False)
 
 
 def save_finetuned(

@@ -1,0 +1,55 @@
+"""Probabilities of a network for rows of a labelled set, as `evaluate` gives them for a bundle."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
+
+# B batch, T tokens, L labels
+
+
+class Rows(Protocol):
+    """What is needed of datasets.tokenized.TokenizedRows."""
+
+    def __len__(self) -> int: ...
+
+    def ids(self, place: int, strand: str = "+") -> np.ndarray: ...
+
+
+def mean_over_strands(
+    model: nn.Module,
+    rows: Rows,
+    *,
+    batch_size: int = 64,
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> NDArray[np.float32]:
+    """Return the mean of the probabilities of each window and of its reverse complement, (n, L).
+
+    In float32, on a GPU if there is one; the model is left in evaluation mode on the CPU.
+
+    Args:
+        model: Called as models.classifier.SequenceClassifier.
+        rows: At least one, with both strands.
+    """
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = model.to(device).eval()
+    parts = []
+    for first in progress(range(0, len(rows), batch_size)):
+        places = range(first, min(first + batch_size, len(rows)))
+        strands = [_probabilities(model, [rows.ids(i, s) for i in places], device) for s in "+-"]
+        parts.append(np.mean(strands, axis=0))
+    model.cpu()
+    return np.concatenate(parts).astype(np.float32)
+
+
+@torch.inference_mode()
+def _probabilities(
+    model: nn.Module, ids: list[np.ndarray], device: torch.device
+) -> NDArray[np.float64]:
+    logits_BL = model(pad_right(ids, PAD_ID).to(device), padding_of(ids).to(device))
+    return logits_BL.double().sigmoid().cpu().numpy()
