@@ -105,6 +105,70 @@ def test_what_is_left_out_is_counted(tmp_path, toy):
     }
 
 
+def test_blacklisted_bins_are_left_out(tmp_path, toy, three):
+    """One base of bin 10; the base before bin 60; a chromosome that the genome does not have."""
+    write(tmp_path, "b.bed.txt", "chr1\t2199\t2200\n1\t11000\t12000\nchrM\t0\t99999\n")
+    blacklist = f"--blacklist={tmp_path / 'b.bed.txt'}"
+    made = build(tmp_path, toy, three, extra=[*ALLOWED, blacklist])
+    assert made.bin_starts.tolist() == [2200, 12000, 4000]
+    assert made.counts["left_out_blacklisted_bin"] == 1
+    assert "blacklist" in made.inputs
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("chr1\t5\t30000\n", "bad.bed:1: end 30,000 is beyond the end of chr1"),
+        ("chrM\t5\t30\n", "bad.bed: none of its chromosomes (chrM) is in toy.fa (it has chr1"),
+        ("chr1\t9\t5\n", "bad.bed:1: start 9 is beyond end 5"),
+    ],
+)
+def test_bad_blacklists(tmp_path, toy, three, capsys, rows, message):
+    path = write(tmp_path, "bad.bed", rows)
+    extra = [*ALLOWED, f"--blacklist={path}"]
+    assert message in refused(capsys, lambda: build(tmp_path, toy, three, extra=extra))
+    assert not (tmp_path / "set.h5").exists()
+
+
+def test_a_blacklist_may_go_past_a_piece(tmp_path, toy, three):
+    path = write(tmp_path, "b.txt", "chr1\t2000\t90000\nchr2\t50000\t60000\n")
+    extra = [*ALLOWED, f"--blacklist={path}", "--pieces=true", "--split.validation=[]"]
+    with pytest.raises(SystemExit, match="2"):  # nothing is left of chr1
+        build(tmp_path, toy, three, extra=extra)
+    write(tmp_path, "b.txt", "chr1\t3000\t90000\nchr2\t50000\t60000\n")
+    made = build(tmp_path, toy, three, extra=extra)
+    assert made.bin_starts.tolist() == [2000, 2200, 4000]
+
+
+def test_folds_keep_overlapping_windows_together(tmp_path, toy):
+    starts = [1000, 1200, 4000, 4600, 7000, 11000, 13000, 15000, 17000, 17800]
+    write(tmp_path, "a.bed", "".join(f"chr1\t{s}\t{s + 200}\n" for s in starts))
+    path = write(tmp_path, "sheet.tsv", HEADER + "A\tTF\tX\ta.bed\n")
+    main(
+        [
+            "chromatin-set",
+            f"--genome={toy.path}",
+            f"--peaks={path}",
+            f"--output={tmp_path / 'set.h5'}",
+            "--assembly=toy",
+            "--window=1000",
+            "--split.folds=3",
+            "--split.fold=1",
+        ]
+    )
+    made = LabelledSet(tmp_path / "set.h5", toy)
+    assert made.bin_starts.tolist() == starts
+    assert set(made.split.tolist()) == {0, 1, 2}
+    split = dict(zip(starts, made.split.tolist(), strict=True))
+    for one, other in ((1000, 1200), (4000, 4600), (17000, 17800)):
+        assert split[one] == split[other]
+
+
+def test_cells_come_from_the_sheet(tmp_path, toy, three):
+    made = build(tmp_path, toy, three, extra=ALLOWED)
+    assert made.label_cells == ["X", "X", "X"]
+
+
 def test_one_label_of_each_name(tmp_path, toy):
     write(
         tmp_path,
@@ -212,7 +276,9 @@ def test_peaks_beyond_a_piece_may_be_left_out(tmp_path, toy):
     assert (len(made), made.counts["left_out_beyond_the_piece"]) == (1, 1)
 
 
-def test_contradictory_settings():
+def test_contradictory_settings(tmp_path, toy, three, capsys):
+    message = refused(capsys, lambda: build(tmp_path, toy, three, extra=["--window=1001"]))
+    assert "--window 1001 cannot be centred on --bin 200" in message
     with pytest.raises(ValueError, match="--window 100 is shorter than --bin 200"):
         ChromatinConfig(window=100)
     with pytest.raises(ValueError, match="--window 1001 cannot be centred on --bin 200"):

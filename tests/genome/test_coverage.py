@@ -5,7 +5,13 @@ import shutil
 import numpy as np
 import pytest
 
-from dna_bigbird.genome.coverage import bins_mostly_covered, covered_bp, merge_spans
+from dna_bigbird.genome import Genome
+from dna_bigbird.genome.coverage import (
+    bins_mostly_covered,
+    covered_bp,
+    merge_spans,
+    unknown_spans,
+)
 
 
 def random_spans(rng, n=30, size=3000):
@@ -53,6 +59,18 @@ def test_no_spans():
     merged = merge_spans([], [])
     assert covered_bp(merged, [0], [10]).tolist() == [0]
     assert bins_mostly_covered(merged, 200, 1000).tolist() == []
+
+
+@pytest.mark.parametrize("at_once_bp", [1, 3, 7, 1000])
+def test_runs_of_n_whatever_is_read_at_once(tmp_path, at_once_bp):
+    text = "NNACnnnRGTNACGTACNNNNNN"
+    (tmp_path / "g.fa").write_text(f">a\n{text}\n>b\nACGT\n")
+    genome = Genome(tmp_path / "g.fa")
+    is_n = [base.upper() in "NR" for base in text]
+    starts, ends = unknown_spans(genome, "a", at_once_bp=at_once_bp)
+    assert painted(starts, ends, len(text)).tolist() == is_n
+    assert (starts[1:] > ends[:-1]).all()
+    assert len(unknown_spans(genome, "b", at_once_bp=at_once_bp)[0]) == 0
 
 
 @pytest.mark.skipif(shutil.which("bedtools") is None, reason="bedtools is not on the path")
