@@ -5,7 +5,14 @@ from pathlib import Path
 from dna_bigbird.errors import InputError
 
 
-def demo_data(output: Path, seed: int = 0, promoters: int = 300, variants: int = 300) -> None:
+def demo_data(
+    output: Path,
+    seed: int = 0,
+    promoters: int = 300,
+    variants: int = 300,
+    long_range: int = 0,
+    copies: int = 6,
+) -> None:
     """Write the semi-synthetic demo: real hg19 background, planted truth.
 
     The background is the real sequence hg19 chr22:20,000,001-21,000,000. Promoters and binding
@@ -16,13 +23,29 @@ def demo_data(output: Path, seed: int = 0, promoters: int = 300, variants: int =
         seed: Same seed, same files, byte by byte.
         promoters: Start sites to plant, spread evenly.
         variants: Neutral variants, and the most that break a site.
+        long_range: Write the long-range demo instead, with so many promoters, 10 kb each on
+            generated background: labels that only a partner 1 to 3 kb away decides.
+        copies: Sites in a partner cluster of the long-range demo.
     """
     from dna_bigbird.demo.build import DemoConfig, build_demo
     from dna_bigbird.demo.writing import refuse_to_replace_other_files, write_demo
 
+    refuse_to_replace_other_files(output)
+    if long_range:
+        return _long_range(output, long_range, seed, copies)
     try:
         config = DemoConfig(seed, promoters, variants)
     except ValueError as error:
         raise InputError(f"demo-data: {error}") from None
-    refuse_to_replace_other_files(output)
     write_demo(build_demo(config), output)
+
+
+def _long_range(output: Path, units: int, seed: int, copies: int) -> None:
+    from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
+    from dna_bigbird.demo.long_range_files import write_long_range
+
+    try:
+        config = LongRangeConfig(units, seed, copies=copies)
+    except ValueError as error:
+        raise InputError(f"demo-data --long_range: {error}") from None
+    write_long_range(build_long_range(config), output)

@@ -1,0 +1,215 @@
+"""What a longer context is worth where a label depends on a site far away: docs/long-range.md.
+
+    python benchmarks/context.py --output results/long-range [--jobs 2]
+
+Makes the long-range demo (semi-synthetic), builds a set of the same bins at every window of
+config/long-range.yaml, trains the same model from the same random weights on each, and writes
+context.tsv (AUROC of every label and window with bootstrap intervals, and the difference to the
+shortest window on the same rows and draws) and context.png. Steps whose output is there are left
+out, so a run that was cut off goes on.
+"""
+
+import argparse
+import csv
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.scores import read_scores
+from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
+from dna_bigbird.evaluation.labels import LabelAreas, label_areas
+from dna_bigbird.files import atomic_path
+from dna_bigbird.genome import Genome
+
+REPLICATES = 2000
+COLUMNS = (
+    "window_bp", "label", "group", "n", "n_positive", "auroc", "auroc_low", "auroc_high",
+    "gain", "gain_low", "gain_high",
+)  # fmt: skip
+
+
+class Steps:
+    """The commands of one run, in a folder."""
+
+    def __init__(self, config: dict, folder: Path, threads: int) -> None:
+        self.config, self.folder, self.threads = config, folder, threads
+        self.genome = folder / "demo" / "demo.fa"
+        self.seed = ["--seed", config["seed"]]
+
+    def call(self, output: Path, *words) -> None:
+        """Run one command of `dna-bigbird`, unless its output is there."""
+        if output.exists():
+            return
+        line = [sys.executable, "-m", "dna_bigbird", *map(str, words)]
+        print("dna-bigbird", *line[3:], flush=True)
+        subprocess.run(line, check=True)
+
+    def prepare(self) -> None:
+        """Make the demo, the tokenizer and a bundle that carries the architecture.
+
+        Only the architecture and the tokenizer of the bundle are used: its one step of training
+        counts for nothing, every model starts from random weights.
+        """
+        config, corpus = self.config, self.folder / "corpus"
+        self.call(
+            self.genome.parent, "demo-data", "--output", self.genome.parent, *self.seed,
+            *options("", config["demo"]),
+        )  # fmt: skip
+        held_out = config["split"]["validation"] + config["split"]["test"]
+        at = ["--genome", self.genome, "--documents"]
+        beds = {"train": ["--exclude", held_out], "validation": ["--regions", held_out]}
+        for name, where in beds.items():
+            bed = corpus / f"{name}.bed.gz"
+            self.call(
+                bed, "documents", "--genome", self.genome, "--output", bed, *where, *self.seed
+            )
+        bpe = corpus / "bpe.model"
+        self.call(
+            bpe, "train-tokenizer", *at, corpus / "train.bed.gz", "--output", bpe,
+            "--metrics", corpus / "bpe.json", *self.seed, *options("tokenizer", config["tokenizer"]),
+        )  # fmt: skip
+        store = corpus / "validation.h5"
+        self.call(
+            store, "tokenize", *at, corpus / "validation.bed.gz", "--tokenizer", bpe,
+            "--output", store, "--assembly", "demolong",
+        )  # fmt: skip
+        one_step = {"max_steps": 1, "batch_size": 1, "validate_every": 1, "validation_examples": 1}
+        self.call(
+            self.bundle, "pretrain", "--train", store, "--validation", store, "--tokenizer", bpe,
+            "--output", self.bundle, "--checkpoints", self.folder / "checkpoints" / "architecture",
+            *self.seed, *options("model", config["model"]), *options("training", one_step),
+        )  # fmt: skip
+
+    @property
+    def bundle(self) -> Path:
+        """The untrained model."""
+        return self.folder / "architecture"
+
+    def at(self, window: int) -> Path:
+        """Return the folder of one window."""
+        return self.folder / f"window_{window}"
+
+    def run(self, window: int) -> None:
+        """Build the set of one window, fine-tune on it, score the held-out rows."""
+        folder, config = self.at(window), self.config
+        data = folder / "set.h5"
+        self.call(
+            data, "chromatin-set", "--genome", self.genome, "--peaks",
+            self.genome.parent / "peaks.tsv", "--output", data, "--assembly", "demolong",
+            "--window", window, "--require_group", "Anchor", *options("split", config["split"]),
+        )  # fmt: skip
+        shared = ["--genome", self.genome, "--data", data, *self.seed, "--threads", self.threads]
+        self.call(
+            folder / "trained", "finetune", *shared, "--pretrained", self.bundle, "--from_scratch",
+            "true", "--output", folder / "trained", "--checkpoints",
+            self.folder / "checkpoints" / f"window_{window}",
+            *options("head", config["finetuning"]["head"]),
+            *options("training", config["finetuning"]["training"]),
+        )  # fmt: skip
+        self.call(
+            folder / "model", "evaluate", *shared, "--model", folder / "trained",
+            "--output", folder / "model", "--report", folder / "report",
+        )  # fmt: skip
+
+
+def options(prefix: str, values: dict) -> list:
+    """Return settings as words of a command line."""
+    dot = f"{prefix}." if prefix else ""
+    return [word for name, value in values.items() for word in (f"--{dot}{name}", value)]
+
+
+def table(steps: Steps, windows: list[int]) -> list[dict]:
+    """Return one row a label and window: its AUROC, and what it gains over the shortest window.
+
+    Raises:
+        ValueError: If the sets do not hold the same bins with the same labels.
+    """
+    genome = Genome(steps.genome)
+    found: list[dict] = []
+    shortest: LabelAreas | None = None
+    bins = expected = None
+    for window in windows:
+        data = LabelledSet(steps.at(window) / "set.h5", genome)
+        test = data.rows("test")
+        scores = read_scores(steps.at(window) / "report" / "scores.h5").of(test)
+        labels = np.asarray(data.labels[test])
+        middles = [data.interval(int(row)).start + window // 2 for row in test]
+        if shortest is None:
+            bins, expected = middles, labels
+            draws = draw_units(len(test), replicates=REPLICATES, seed=steps.config["seed"])
+        elif middles != bins or (labels != expected).any():
+            raise ValueError(f"the set at {window} bp holds other bins than the first")
+        areas = label_areas(labels, scores, draws)
+        shortest = shortest or areas
+        for i in np.flatnonzero(~areas.undefined):
+            gain = areas.drawn[0, i] - shortest.drawn[0, i]
+            names = (window, data.label_names[i], data.label_groups[i], len(test))
+            values = [areas.point[0, i], *percentile_interval(areas.drawn[0, i])]
+            values += [areas.point[0, i] - shortest.point[0, i], *percentile_interval(gain)]
+            rounded = [f"{value:.4f}" for value in values]
+            found.append(
+                dict(zip(COLUMNS, [*names, int(areas.positives[i]), *rounded], strict=True))
+            )
+    return found
+
+
+def draw(rows: list[dict], path: Path) -> None:
+    """Draw AUROC over context length, a line a label; distant labels solid, controls dashed."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    axes = figure.subplots()
+    for label in dict.fromkeys(row["label"] for row in rows):
+        here = [row for row in rows if row["label"] == label]
+        x, y, low, high = (
+            np.array([float(row[key]) for row in here])
+            for key in ("window_bp", "auroc", "auroc_low", "auroc_high")
+        )
+        distant = here[0]["group"] == "Distant"
+        axes.errorbar(
+            x, y, [y - low, high - y], capsize=3, marker="o", ls="-" if distant else "--",
+            label=f"{label} ({'partner 1-3 kb away' if distant else 'control'})",
+        )  # fmt: skip
+    axes.axhline(0.5, color="0.6", lw=0.8)
+    axes.set_xscale("log", base=2)
+    ticks = sorted({row["window_bp"] for row in rows}, key=int)
+    axes.set_xticks([int(tick) for tick in ticks], [f"{int(tick):,}" for tick in ticks])
+    axes.set(xlabel="window (bp)", ylabel="AUROC, held-out promoters", ylim=(0.4, 1.02))
+    axes.set_title(f"Semi-synthetic long-range demo, n = {rows[0]['n']} promoters", fontsize=10)
+    axes.legend(fontsize=8)
+    with atomic_path(path) as out:
+        figure.savefig(out, format="png", dpi=150, metadata={"Software": None})
+
+
+def main() -> None:
+    """Run every step, then write and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--config", type=Path, default=Path("config/long-range.yaml"))
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=1, help="windows at the same time")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads of each")
+    arguments = parser.parse_args()
+    config = yaml.safe_load(arguments.config.read_text())
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    steps = Steps(config, arguments.output, arguments.threads)
+    steps.prepare()
+    windows = sorted(config["windows"])
+    with ThreadPoolExecutor(arguments.jobs) as pool:  # the longest first, it takes longest
+        list(pool.map(steps.run, reversed(windows)))
+    rows = table(steps, windows)
+    with atomic_path(arguments.output / "context.tsv") as path, path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    draw(rows, arguments.output / "context.png")
+    for row in rows:
+        print(*row.values(), sep="\t")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""The long-range demo: promoters whose labels depend on a partner cluster 1 to 3 kb away.
+
+Each unit is a generated piece of background with one promoter in its middle and, by two tosses
+of a coin, a cluster of FOS::JUN sites and a cluster of REST sites 1 to 3 kb from the start on
+either side. The labels POLR2A and H3K27me3 follow by the rules of the demo. Nothing within a
+kilobase of the start says which partners there are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dna_bigbird.demo import background, grammar
+from dna_bigbird.demo.elements import Canvas, Element, Site
+from dna_bigbird.demo.labels import Peak, derive_peaks
+from dna_bigbird.demo.markov import draw_sequences, fit_chain
+from dna_bigbird.demo.motifs import Motif, load_motifs
+from dna_bigbird.demo.promoters import plant_promoter
+
+CHROM = "demolong"
+"""Record name of the long-range genome, and the name of its assembly."""
+BIN_BP = 200
+"""The start sites are placed so that just one bin of this size is a row of each promoter."""
+PARTNERS = ("JUN", "REST")
+DISTANT = ("POLR2A", "H3K27me3")
+"""Labels that partners 1 to 3 kb away decide."""
+CONTROLS = ("TBP", "YY1")
+"""Labels that the bases within 400 bp of the start decide, for comparison."""
+ANCHOR = "PROMOTER"
+"""One more label, with a peak at every start site: its group says which bins are rows."""
+ANCHOR_OFFSETS = (-100, 220)
+"""Reach of the anchor peaks, half-open: that of POLR2A peaks."""
+SETBACK_BP = 100
+"""Least distance of a partner cluster from both ends of the range of the rule, and from another."""
+
+
+@dataclass(frozen=True)
+class LongRangeConfig:
+    """What to plant."""
+
+    units: int = 2000
+    """Promoters, one a unit."""
+    seed: int = 0
+    unit_bp: int = 10_000
+    """Length of a unit: a window of 8000 bp around its promoter stays inside."""
+    partner_share: float = 0.5
+    """Chance of each partner cluster, independent of everything else."""
+    copies: int = 6
+    """Sites in a partner cluster."""
+
+    def __post_init__(self) -> None:
+        if self.units < 1:
+            raise ValueError(f"units is {self.units}, expected at least 1")
+        if self.unit_bp < 7000 or self.unit_bp % BIN_BP:
+            raise ValueError(
+                f"unit_bp is {self.unit_bp}, expected a multiple of {BIN_BP} from 7000 on"
+            )
+        if not 0 < self.partner_share < 1:
+            raise ValueError(f"partner_share is {self.partner_share}, expected between 0 and 1")
+        if not 1 <= self.copies <= 12:
+            raise ValueError(f"copies is {self.copies}, expected 1 to 12")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}, expected 0 or more")
+
+
+@dataclass(frozen=True)
+class LongRange:
+    """The planted genome and everything known about it; all intervals 0-based, half-open."""
+
+    config: LongRangeConfig
+    sequence: str
+    elements: list[Element]
+    peaks: dict[str, list[Peak]]
+
+
+def build_long_range(config: LongRangeConfig) -> LongRange:
+    """Draw the background, plant one promoter and its partners a unit, derive the labels."""
+    motifs = load_motifs()
+    chain = fit_chain(background.load_background())
+    texts = draw_sequences(
+        chain, config.units, config.unit_bp, np.random.default_rng([config.seed, 11])
+    )
+    canvas = Canvas("".join(texts))
+    rng = np.random.default_rng([config.seed, 12])
+    elements: list[Element] = []
+    for unit in range(config.units):
+        elements += _plant_unit(unit, config, canvas, motifs, rng)
+    every = derive_peaks(elements, len(canvas), config.seed)
+    peaks = {ANCHOR: _anchors(elements)} | {name: every[name] for name in DISTANT + CONTROLS}
+    return LongRange(config, str(canvas), elements, peaks)
+
+
+def _plant_unit(
+    unit: int,
+    config: LongRangeConfig,
+    canvas: Canvas,
+    motifs: dict[str, Motif],
+    rng: np.random.Generator,
+) -> list[Element]:
+    strand = str(rng.choice(["+", "-"]))
+    tss = _start_site(unit, config, strand, rng)
+    elements = [plant_promoter(f"P{unit + 1:05d}", tss, strand, canvas, motifs, rng)]
+    for factor in PARTNERS:
+        if rng.random() < config.partner_share:
+            name = f"{factor}{unit + 1:05d}"
+            elements.append(
+                _plant_partner(name, motifs[factor], config.copies, elements, canvas, rng)
+            )
+    return elements
+
+
+def _plant_partner(
+    name: str,
+    motif: Motif,
+    copies: int,
+    there: list[Element],
+    canvas: Canvas,
+    rng: np.random.Generator,
+) -> Element:
+    """Plant a cluster at a random distance on a random side of the promoter, `there[0]`."""
+    offsets, length = _cluster(motif.width, copies, rng)
+    tss, others = there[0].tss, there[1:]
+    low, high = grammar.LONG_PAIR_BP
+    while True:
+        distance = int(rng.integers(low + SETBACK_BP, high - SETBACK_BP - length))
+        start = tss - distance - length if rng.random() < 0.5 else tss + distance
+        if all(start > x.end + SETBACK_BP or start + length < x.start - SETBACK_BP for x in others):
+            break
+    element = Element(name, "cluster")
+    for offset in offsets:
+        bases = motif.draw(rng, grammar.LEAST_SHARE)
+        strand = str(rng.choice(["+", "-"]))
+        first = start + offset
+        canvas.plant(first, bases, strand)
+        end = first + motif.width
+        element.sites.append(Site(motif.factor, first, end, strand, name, motif.score(bases)))
+    return element
+
+
+def _start_site(unit: int, config: LongRangeConfig, strand: str, rng: np.random.Generator) -> int:
+    """Return a start whose anchor peak covers one bin whole and its neighbours less than half."""
+    middle = unit * config.unit_bp + (config.unit_bp // 2) // BIN_BP * BIN_BP
+    first, last = ANCHOR_OFFSETS
+    reach = (first + last) // 2  # from the start to the middle of the peak
+    jitter = int(rng.integers(-30, 31))
+    return middle + BIN_BP // 2 + jitter - (reach if strand == "+" else -reach)
+
+
+def _cluster(width: int, copies: int, rng: np.random.Generator) -> tuple[list[int], int]:
+    """Return the offsets of the sites of a cluster and its length."""
+    offsets, cursor = [], 0
+    for _ in range(copies):
+        offsets.append(cursor)
+        cursor += width + int(rng.integers(*grammar.CLUSTER_GAP_BP))
+    return offsets, offsets[-1] + width
+
+
+def _anchors(elements: list[Element]) -> list[Peak]:
+    promoters = [element for element in elements if element.tss is not None]
+    return [Peak(ANCHOR, *p.span(*ANCHOR_OFFSETS), (p.name,)) for p in promoters]
