@@ -90,7 +90,7 @@ def main() -> None:
         )
 
     point = timed("point metrics and DeLong intervals", lambda: score(0))
-    calibration = timed("calibration", lambda: calibrate(validation, test))
+    calibration = timed("calibration", lambda: calibrate(validation, test, groups))
     names = [f"label {i}" for i in range(options.labels)]
     rows = timed("table", lambda: per_label(names, groups, point, {}, calibration))
     metrics = timed(f"the same and {options.draws} draws", lambda: score(options.draws)).metrics

@@ -59,7 +59,7 @@ class HeldOut:
 
         self.sources[name] = score_source(validation, test, self.groups, self.draws, progress)
         if name == MODEL:
-            self.calibration = calibrate(validation, test)
+            self.calibration = calibrate(validation, test, self.groups)
         points = curve_rows(test[0], {name: test[1]}, self.names)
         self.curves += [p for p in points if name == MODEL or p.source != CHANCE]
 
@@ -86,7 +86,7 @@ class HeldOut:
             "per_label.tsv": to_tsv(
                 per_label(self.names, self.groups, own, self._baselines(), self.calibration)
             ),
-            "calibration.tsv": to_tsv(self.calibration.rows(self.groups)),
+            "calibration.tsv": to_tsv(self.calibration.table()),
             "curves.tsv": write_curves(self.curves),
         }
         for name, text in tables.items():

@@ -9,7 +9,7 @@ number of rows and labels takes the memory of one such table.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from dna_bigbird.evaluation.labels import columns
 
 # N rows, L labels, C fine cells
 
+RAW, CALIBRATED = "raw", "calibrated"
 BINS = 10
 CELLS = 1 << 14
 """A cell is a float32 of 0 to 1 without its last 16 bits: it is less than 0.8 % of its value wide."""
@@ -161,66 +162,72 @@ def _logit(probabilities: NDArray) -> NDArray:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Reliability of every label's test rows: probabilities as they are, and corrected."""
+    """How the probabilities of the test rows fare as they are (`raw`) and corrected (`calibrated`)."""
 
     platt: Platt | None
     """One correction for all labels, fitted on the validation cells of all of them: the weight of
     positives moves all alike, and many labels have too few positives there for their own."""
-    raw: list[Reliability]
-    corrected: list[Reliability]
-    """Empty without a correction."""
+    labels: list[dict[str, float]]
+    """Brier score and calibration error of each label, both ways."""
+    groups: dict[str, dict[str, Reliability]]
+    """By group and way; `calibrated` is not there without a correction."""
+
+    def pooled(self, way: str) -> Reliability:
+        """Return the reliability over all labels."""
+        return _sum(found[way] for found in self.groups.values() if way in found)
 
     def metrics(self) -> dict[str, float]:
         """Return Brier score and calibration error over all cells, and the correction."""
-        own, other = _pooled(self.raw), _pooled(self.corrected)
+        platt = self.platt or Platt(math.nan, math.nan)
         return {
-            "brier": own.brier(),
-            "ece": own.ece(),
-            "brier_calibrated": other.brier(),
-            "ece_calibrated": other.ece(),
-            "calibration_slope": self.platt.slope if self.platt else math.nan,
-            "calibration_bias": self.platt.bias if self.platt else math.nan,
+            **_scores(self.pooled(RAW), self.pooled(CALIBRATED)),
+            "calibration_slope": platt.slope,
+            "calibration_bias": platt.bias,
         }
 
-    def of_label(self, label: int) -> dict[str, float]:
-        """Return Brier score and calibration error of one label."""
-        return {
-            f"{name}{ending}": getattr(found[label], name)() if found else math.nan
-            for ending, found in (("", self.raw), ("_calibrated", self.corrected))
-            for name in ("brier", "ece")
-        }
-
-    def rows(self, groups: Sequence[str]) -> list[dict[str, str | int | float]]:
-        """Return the reliability table of all labels (`all`) and, if there are several, of each group."""
-        members = {"all": range(len(groups))}
-        if len(set(groups)) > 1:
-            for name in dict.fromkeys(groups):
-                members[name] = [i for i, group in enumerate(groups) if group == name]
+    def table(self) -> list[dict[str, str | int | float]]:
+        """Return the bins of all labels together (`all`) and, if there are several, of each group."""
+        parts = {"all": {way: self.pooled(way) for way in (RAW, CALIBRATED)}}
+        if len(self.groups) > 1:
+            parts |= self.groups
         return [
-            {"group": name, "probabilities": kind, "bin": number, **rounded(row)}
-            for name, here in members.items()
-            for kind, found in (("raw", self.raw), ("calibrated", self.corrected))
-            if found
-            for number, row in enumerate(_pooled([found[i] for i in here]).table(), start=1)
+            {"group": group, "probabilities": way, "bin": number, **rounded(row)}
+            for group, found in parts.items()
+            for way, pooled in found.items()
+            for number, row in enumerate(pooled.table(), start=1)
         ]
 
 
-def calibrate(validation: tuple[NDArray, NDArray], test: tuple[NDArray, NDArray]) -> Calibration:
+def calibrate(
+    validation: tuple[NDArray, NDArray], test: tuple[NDArray, NDArray], groups: Sequence[str]
+) -> Calibration:
     """Fit the correction on validation and measure the test rows with and without it.
 
     Args:
         validation, test: Labels and probabilities, (N, L) each.
+        groups: Group of each label.
     """
-    platt = fit_platt(_pooled([reliability(*column) for column in columns(*validation)]))
-    raw, corrected = [], []
-    for labels, probabilities in columns(*test):
-        raw.append(reliability(labels, probabilities))
+    platt = fit_platt(_sum(reliability(*column) for column in columns(*validation)))
+    scores, pooled = [], {}
+    for group, (labels, probabilities) in zip(groups, columns(*test), strict=True):
+        found = {RAW: reliability(labels, probabilities)}
         if platt:
-            corrected.append(reliability(labels, platt(probabilities)))
-    return Calibration(platt, raw, corrected)
+            found[CALIBRATED] = reliability(labels, platt(probabilities))
+        scores.append(_scores(found[RAW], found.get(CALIBRATED, _sum([]))))
+        before = pooled.get(group, {})
+        pooled[group] = {way: _sum([before[way], x]) if before else x for way, x in found.items()}
+    return Calibration(platt, scores, pooled)
 
 
-def _pooled(parts: Sequence[Reliability]) -> Reliability:
+def _scores(raw: Reliability, calibrated: Reliability) -> dict[str, float]:
+    return {
+        f"{name}{ending}": getattr(found, name)()
+        for ending, found in (("", raw), ("_calibrated", calibrated))
+        for name in ("brier", "ece")
+    }
+
+
+def _sum(parts: Iterable[Reliability]) -> Reliability:
     total = reliability([], [])
     for part in parts:
         total = total + part

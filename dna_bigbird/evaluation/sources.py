@@ -84,7 +84,7 @@ def per_label(
                 scores[prefix + key] = float(source.areas.point[place, i])
         scores |= _intervals(model.areas, i)
         scores |= {**model.at_threshold[i], "threshold": float(model.thresholds[i])}
-        scores |= calibration.of_label(i) if calibration else {}
+        scores |= calibration.labels[i] if calibration else {}
         rows.append(
             {
                 "label": name,

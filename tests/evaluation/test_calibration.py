@@ -60,7 +60,7 @@ def test_pooling_is_the_same_as_all_rows_at_once():
 def test_the_weight_of_positives_is_found_and_taken_off():
     """Eight times the odds are a bias of -ln 8 and a slope of 1."""
     found = calibrate(
-        tuple(x[:, None] for x in weighted(2)), tuple(x[:, None] for x in weighted(3))
+        tuple(x[:, None] for x in weighted(2)), tuple(x[:, None] for x in weighted(3)), [""]
     )
     assert found.platt.slope == pytest.approx(1, abs=0.03)
     assert found.platt.bias == pytest.approx(-math.log(8), abs=0.05)
@@ -91,11 +91,11 @@ def test_rows_told_apart_perfectly_still_have_a_fit():
 )
 def test_without_a_correction_nothing_is_invented(labels, probabilities):
     table = np.array(labels)[:, None], np.array(probabilities)[:, None]
-    found = calibrate(table, table)
+    found = calibrate(table, table, ["x"])
     assert found.platt is None
     assert math.isnan(found.metrics()["ece_calibrated"])
-    assert math.isnan(found.of_label(0)["brier_calibrated"])
-    assert {row["probabilities"] for row in found.rows(["x"])} <= {"raw"}
+    assert math.isnan(found.labels[0]["brier_calibrated"])
+    assert {row["probabilities"] for row in found.table()} <= {"raw"}
 
 
 def test_probabilities_of_nought_and_one():
@@ -109,7 +109,7 @@ def test_tables_of_all_labels_and_of_each_group():
     rng = np.random.default_rng(5)
     labels = (rng.random((500, 3)) < 0.3).astype(np.uint8)
     table = labels, rng.random((500, 3))
-    rows = calibrate(table, table).rows(["TF", "HM", "TF"])
+    rows = calibrate(table, table, ["TF", "HM", "TF"]).table()
     counts = {}
     for row in rows:
         key = row["group"], row["probabilities"]
