@@ -64,38 +64,47 @@ def test_every_object_refuses_unknown_keys():
         (("model",), "dna_bigbird.models.config", "EncoderConfig", {"vocab_size"}),
         (("$defs", "head"), "dna_bigbird.models.config", "HeadConfig", set()),
         (("$defs", "training"), "dna_bigbird.tasks.config", "TrainConfig", set()),
-        (("$defs", "kmer"), "dna_bigbird.baselines.kmer", "KmerConfig", {"kind"}),
-        (("splits",), "dna_bigbird.datasets.splits", "SplitConfig", set()),
+        (("$defs", "kmer"), "dna_bigbird.baselines.kmer", "KmerConfig", set()),
+        (("$defs", "cnnprom"), "dna_bigbird.baselines.network_config", "CnnPromConfig", set()),
+        (("$defs", "network"), "dna_bigbird.baselines.network_config", "DeePromoterConfig", set()),
+        (("$defs", "network"), "dna_bigbird.baselines.network_config", "DeepSeaConfig", set()),
+        (("$defs", "labelledSplits"), "dna_bigbird.datasets.splits", "SplitConfig", set()),
     ],
 )
 def test_the_schema_has_the_settings_of_the_code(path, module, name, derived):
     assert properties(*path) == fields(module, name) - derived
 
 
+NESTED = {"training", "head", "kmer", "baseline_training", "cnnprom", "deepromoter", "deepsea"}
+OF_OTHERS = NESTED | {"splits", "baselines", "ensemble"}
+"""Keys of a task's section that are no options of the command that builds its set."""
+
+
 @pytest.mark.parametrize(
-    ("section", "command", "elsewhere"),
+    ("path", "commands", "elsewhere"),
     [
         (
-            "promoter",
-            "promoter_set",
-            {"genome", "sites", "output", "assembly", "split", "seed", "pieces"},
+            ("$defs", "promoter"),
+            ["promoter_set"],
+            {"genome", "sites", "output", "assembly", "split", "seed", "pieces", "avoid"},
         ),
         (
-            "chromatin",
-            "chromatin_set",
-            {"genome", "peaks", "output", "assembly", "split", "pieces"},
+            ("$defs", "chromatin"),
+            ["chromatin_set", "deepsea_set"],
+            {"genome", "peaks", "output", "assembly", "split", "pieces", "blacklist"}
+            | {"bundle", "labels", "test_chromosomes"},
         ),
         (
-            "evaluation",
-            "evaluate_lm",
+            ("evaluation",),
+            ["evaluate_lm"],
             {"model", "train", "test", "output", "report", "seed", "threads"}
             | {"genome", "repeats", "pieces"},
         ),
     ],
 )
-def test_the_schema_has_the_options_of_the_command(section, command, elsewhere):
-    nested = {"training", "head", "kmer"}
-    assert properties(section) - nested == parameters(command) - elsewhere
+def test_the_schema_has_the_options_of_the_command(path, commands, elsewhere):
+    options = set().union(*(parameters(command) for command in commands))
+    assert properties(*path) - OF_OTHERS == options - elsewhere
 
 
 def test_demo_options_are_those_of_the_command():
@@ -154,6 +163,9 @@ def test_the_papers_setting():
     assert config["splits"]["test"] == ["chr8", "chr9"]
 
 
+PROMOTER = {"training": {"max_steps": 5}}
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -172,6 +184,16 @@ def test_the_papers_setting():
             "'promoters_assembly' is a dependency of 'chain'",
         ),
         ({"inputs": {"demo": {}, "genome": ["./a.fa"]}}, "is not valid under any of"),
+        ({"inputs": {"genome": ["./a"], "peaks": "./p", "deepsea": "./d"}}, "should not be valid"),
+        ({"promoter": PROMOTER | {"negatives": "random"}}, "'random' is not one of"),
+        ({"promoter": PROMOTER | {"baselines": ["gc"]}}, "['gc'] does not contain items matching"),
+        ({"promoter": PROMOTER | {"splits": {"folds": 2}}}, "2 is less than the minimum of 3"),
+        ({"promoter": PROMOTER | {"splits": {"fold": 1}}}, "is not valid under any of the given"),
+        (
+            {"promoter": PROMOTER | {"splits": {"folds": 5, "test": ["chr8"]}}},
+            "is not valid under any of the given schemas",
+        ),
+        ({"chromatin": {"training": {"max_steps": 1}, "ensemble": 0}}, "0 is less than the min"),
     ],
 )
 def test_a_bad_setting_is_named(change, named):
@@ -194,7 +216,7 @@ def test_snakemake_names_the_misspelt_key(workflow):
         ({"genome": ["./g.fa"]}, "section 'promoter' needs inputs: promoters"),
         (
             {"genome": ["./g.fa"], "promoters": "./p.bed"},
-            "section 'chromatin' needs inputs: peaks",
+            "section 'chromatin' needs inputs: peaks or deepsea",
         ),
     ],
 )

@@ -21,6 +21,7 @@ DEMO_JOBS = {
     "evaluate_lm": 1,
     "promoter_set": 1,
     "chromatin_set": 1,
+    "leakage": 1,
     "baseline": 2,
     "finetune": 2,
     "evaluate": 2,

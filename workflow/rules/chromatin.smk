@@ -55,6 +55,7 @@ rule deepsea_set:
         genome=GENOME,
         index=f"{GENOME}.fai",
         bundle=BUNDLE,
+        labels=BUNDLE_LABELS,
     output:
         f"{RES}/{{head}}/set.h5",
     log:
@@ -71,7 +72,9 @@ rule deepsea_set:
     params:
         run=command,
         version=VERSION,
+        assembly=option("assembly", config["assembly"]),
         options=bundle_options,
     shell:
         "{params.run} deepsea-set --bundle {input.bundle:q} --genome {input.genome}"
-        " --output {output} {params.options} > {log} 2>&1"
+        " --labels {input.labels:q} --output {output} {params.assembly} {params.options}"
+        " > {log} 2>&1"

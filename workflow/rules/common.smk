@@ -238,6 +238,9 @@ if BUNDLE and not is_path(INPUTS["deepsea"]):  # an archive was fetched
     BUNDLE_ARCHIVE, BUNDLE = BUNDLE, f"{RES}/inputs/deepsea"
 else:
     BUNDLE_ARCHIVE = []
+BUNDLE_LABELS = (
+    named_input("deepsea_labels") or f"{CHECKOUT}/data_specs/deepsea_919_peaks.tsv"
+)
 for task, key, found in (
     ("promoter", "promoters", PROMOTERS),
     ("chromatin", "peaks or deepsea", PEAKS or BUNDLE),

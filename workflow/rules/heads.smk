@@ -137,7 +137,9 @@ def split_options(wildcards):
 
 def bundle_options(wildcards):
     """The options of the command that reads the published bundle, which brings its own splits."""
-    return options(section_of(wildcards.head), keys=["window", "check_every"])
+    return options(
+        section_of(wildcards.head), keys=["window", "check_every", "max_n_fraction"]
+    )
 
 
 def sites_format(wildcards):
@@ -164,12 +166,6 @@ def network_options(wildcards):
     section, kind = section_of(wildcards.head), wildcards.kind
     training = options(section.get("baseline_training", {}), "training")
     return f"{options(section.get(kind, {}), kind)} {training}"
-
-
-def avoid_option(wildcards):
-    """The sites that genomic negatives keep away from; other negatives have no use for them."""
-    genomic = section_of(wildcards.head).get("negatives") == "genomic"
-    return option("avoid", AVOID) if AVOID and genomic else ""
 
 
 def pretrained_of(wildcards):

@@ -51,7 +51,7 @@ rule promoter_set:
         genome=assembly_options(),
         split=split_options,
         format=sites_format,
-        avoid=avoid_option,
+        avoid=option("avoid", AVOID) if AVOID else "",
         options=set_options,
     shell:
         "{params.run} promoter-set --genome {input.genome} --sites {input.sites:q}"
