@@ -4,16 +4,19 @@ from pathlib import Path
 
 
 def info(path: Path, verify: bool = False) -> None:
-    """Describe a model bundle (task, labels, architecture, scores) or a token store.
+    """Describe a model bundle (task, labels, architecture, scores), a token store or a labelled set.
 
     Args:
-        path: Model bundle (a folder) or token store (an HDF5 file).
+        path: Model bundle (a folder), token store or labelled set (HDF5 files).
         verify: Read a token store from end to end and hold it against its checksum.
     """
+    from dna_bigbird.datasets.labelled import is_labelled_set
     from dna_bigbird.errors import InputError
     from dna_bigbird.inference.bundle import to_json
 
-    if path.is_file():
+    if path.is_file() and not verify and is_labelled_set(path):
+        print(to_json(describe_labelled(path)), end="")
+    elif path.is_file():
         print(to_json(describe_store(path, verify)), end="")
     elif verify:
         raise InputError(f"{path}: --verify is for a token store, and this is no file")
@@ -33,6 +36,35 @@ def describe_bundle(path: Path) -> dict:
         shown.pop("label_groups", None)
     parameters = sum(p.numel() for p in loaded.model.parameters())
     return {"parameters": parameters, "config": shown, "metrics": loaded.metrics}
+
+
+def describe_labelled(path: Path) -> dict:
+    """Return what a labelled set holds; of many labels the first ten."""
+    from collections import Counter
+
+    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.splits import SPLITS
+
+    made = LabelledSet(path)
+    positives = made.packed_labels.positives()
+    labels = zip(made.label_names, made.label_groups, positives.tolist(), strict=True)
+    return {
+        **{
+            name: getattr(made, name)
+            for name in ("task", "assembly", "negatives", "window_bp", "bin_bp")
+        },
+        "rows": {split: len(made.rows(split)) for split in SPLITS},
+        "labels": len(made.label_names),
+        "labels_by_group": dict(Counter(made.label_groups)),
+        "first_labels": [
+            {"name": name, "group": group, "positives": count}
+            for name, group, count in list(labels)[:10]
+        ],
+        "counts": made.counts,
+        "command": made.command,
+        "inputs_sha256": made.inputs,
+        "file_bytes": path.stat().st_size,
+    }
 
 
 def describe_store(path: Path, verify: bool) -> dict:

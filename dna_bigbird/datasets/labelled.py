@@ -19,6 +19,7 @@ from dna_bigbird.datasets.labelled_data import (
     LabelledData,
     bases_digest,
     checked_rows,
+    is_labelled_set,
     write_labelled_set,
 )
 from dna_bigbird.datasets.packed_labels import PackedLabels
@@ -27,7 +28,7 @@ from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 
-__all__ = ["LabelledData", "LabelledSet", "write_labelled_set"]
+__all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
 
 
 class LabelledSet:

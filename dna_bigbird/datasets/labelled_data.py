@@ -151,6 +151,14 @@ def write_labelled_set(
             _put(file, "sequences", data.sequences.astype(np.uint8), rows_per_chunk=1)
 
 
+def is_labelled_set(path: Path) -> bool:
+    """Tell whether a file says that it is a labelled set, of whatever version."""
+    if not h5py.is_hdf5(path):
+        return False
+    with h5py.File(path, "r") as file:
+        return file.attrs.get("format") == FORMAT
+
+
 def _put(file: h5py.File, name: str, values: NDArray, rows_per_chunk: int = 4096) -> None:
     chunks = (min(rows_per_chunk, len(values)), *values.shape[1:]) if values.size else None
     packing = {"chunks": chunks, "compression": "gzip"} if chunks else {}

@@ -1,6 +1,7 @@
 """Reading labelled sets and scores: contents, pickling, forks, refusals."""
 
 import functools
+import json
 import multiprocessing
 import pickle
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
@@ -217,3 +219,12 @@ def test_windows_of_another_length_are_refused():
         Windows.of([Interval("chr1", 0, 4), Interval("chr1", 1, 6)], 4)
     with pytest.raises(ValueError, match="labels must be 0 or 1"):
         PackedLabels.of([[0, 2]])
+
+
+def test_info_describes_a_labelled_set(tmp_path, toy, capsys):
+    main(["info", str(write(tmp_path / "s.h5", toy))])
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == {"train": 2, "validation": 1, "test": 1}
+    assert told["labels_by_group"] == {"TF": 1, "HM": 1}
+    assert told["first_labels"][0] == {"name": "ä", "group": "TF", "positives": 2}
+    assert (told["window_bp"], told["counts"]) == (10, {"read": 4})
