@@ -137,12 +137,11 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
         data = LabelledSet(steps.at(window) / "set.h5", genome)
         test = data.rows("test")
         scores = read_scores(steps.at(window) / "report" / "scores.h5").of(test)
-        labels = np.asarray(data.labels[test])
-        middles = [data.interval(int(row)).start + window // 2 for row in test]
+        labels, starts = data.labels_of(test), data.bin_starts[test]
         if shortest is None:
-            bins, expected = middles, labels
+            bins, expected = starts, labels
             draws = draw_units(len(test), replicates=REPLICATES, seed=steps.config["seed"])
-        elif middles != bins or (labels != expected).any():
+        elif starts.tolist() != bins.tolist() or (labels != expected).any():
             raise ValueError(f"the set at {window} bp holds other bins than the first")
         areas = label_areas(labels, scores, draws)
         shortest = shortest or areas
