@@ -7,6 +7,7 @@ from pathlib import Path
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES
 from dna_bigbird.files import atomic_directory
 from dna_bigbird.inference.bundle import FILES, PRETRAINING, to_json
+from dna_bigbird.inference.card_scores import score_lines
 
 SEMI_SYNTHETIC = (
     "> **Semi-synthetic.** Real hg19 background with planted sequence features and labels derived "
@@ -22,10 +23,6 @@ LABEL_LIMITS = (
     "Scores hold for windows made like those of its test set; other assemblies, species, window "
     "sizes or ways to choose negatives were not tested.",
 )
-HEADLINES = {"promoter": ("auroc", "auprc", "f1", "mcc", "precision", "recall")}
-LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
-PRETRAINING_HEADLINES = ("bits_per_base_masked", "mlm_accuracy", "nsp_accuracy")
-LOWER_IS_BETTER = "bits_per_base"
 GLOBAL_BLOCKS = {
     "first_last": "first and last block global",
     "first_two": "first two blocks global",
@@ -57,7 +54,7 @@ def model_card(config: dict, metrics: dict) -> str:
         lines += [SEMI_SYNTHETIC, ""]
     lines += [_what(config), "", "## Data and settings", ""]
     lines += [f"- {name}: {value}" for name, value in _facts(config)]
-    lines += ["", "## Scores", "", *_scores(config, metrics), "", "## Limits", ""]
+    lines += ["", "## Scores", "", *score_lines(config, metrics), "", "## Limits", ""]
     limits = PRETRAINING_LIMITS if task == PRETRAINING else LABEL_LIMITS
     lines += [f"- {limit}" for limit in limits]
     return "\n".join(lines) + "\n"
@@ -155,64 +152,6 @@ def _facts(config: dict) -> list[tuple[str, object]]:
         ("seed", config.get("seed")),
     ]
     return [(name, value) for name, value in rows if value not in (None, "")]
-
-
-def _scores(config: dict, metrics: dict) -> list[str]:
-    """Return a table with one column for the model and one for each baseline."""
-    wanted = PRETRAINING_HEADLINES if config["task"] == PRETRAINING else LABEL_HEADLINES
-    wanted = HEADLINES.get(config["task"], wanted)
-    medians = [k for k in metrics if k.startswith("median_auroc")]
-    baselines = metrics.get("baselines", {})
-    kinds = [f"{LOWER_IS_BETTER}_causal"] if config["task"] == PRETRAINING else []
-    names = [n for n in [*wanted, *kinds, *medians] if n in metrics or n in kinds]
-    names = [n for n in names if n in metrics or any(n in b for b in baselines.values())]
-    columns = [("model", metrics), *baselines.items()]
-    lines = [_counts(metrics), ""]
-    lines += ["| score | " + " | ".join(name for name, _ in columns) + " |"]
-    lines += ["|---" * (len(columns) + 1) + "|"]
-    for name in names:
-        cells = [_cell(table, name) for _, table in columns]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    if any(f"{n}_low" in metrics for n in names):
-        lines += ["", "In brackets: 95 % bootstrap interval."]
-    return lines + _verdicts(names, metrics, baselines)
-
-
-def _counts(metrics: dict) -> str:
-    n = metrics.get("n", metrics.get("n_examples"))
-    parts = [f"split: {metrics.get('split')}", f"n = {n}"]
-    for key in ("n_positive", "n_labels", "n_masked_tokens", "n_masked_bp", "threshold"):
-        if key in metrics:
-            parts.append(f"{key} = {metrics[key]}")
-    return "; ".join([*parts, f"seed {metrics.get('seed')}"])
-
-
-def _cell(table: dict, name: str) -> str:
-    value = table.get(name)
-    if value is None:
-        return "–"
-    low, high = table.get(f"{name}_low"), table.get(f"{name}_high")
-    interval = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
-    return f"{value:.3f}{interval}"
-
-
-def _verdicts(names: list[str], metrics: dict, baselines: dict) -> list[str]:
-    """Say for the first score of the table whether a baseline wins."""
-    if not names or names[0] not in metrics or metrics[names[0]] is None:
-        return []
-    key, lower = names[0], names[0].startswith(LOWER_IS_BETTER)
-    lines = []
-    for baseline, table in baselines.items():
-        if table.get(key) is None:
-            continue
-        difference = table[key] - metrics[key]
-        ahead = difference < 0 if lower else difference > 0
-        lines.append(
-            f"**The baseline {baseline} wins by {key}.** On these data the network is not shown to be worth its cost."
-            if ahead
-            else f"By {key} the model is {'level with' if difference == 0 else 'ahead of'} the baseline {baseline}."
-        )
-    return ["", *lines] if lines else []
 
 
 def _plain(settings: object) -> dict:

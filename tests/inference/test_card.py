@@ -97,6 +97,25 @@ def test_every_setting_of_an_encoder_has_words(change):
     assert set(CHOICES["random_plan"]) == set(RANDOM_PLANS)
 
 
+def test_blocks_and_calibration_are_told():
+    found = metrics(0.8, 0.7) | {
+        "block_bp": 20_000, "n_blocks": 25, "ece": 0.21, "ece_calibrated": 0.01,
+        "calibration_slope": 0.9, "calibration_bias": -2.1,
+    }  # fmt: skip
+    card = model_card(CONFIG, found)
+    assert "95 % bootstrap interval, 25 blocks of 20,000 bp drawn with replacement." in card
+    assert "error of the probabilities: 0.210; 0.010 if their logits were multiplied by" in card
+    without = model_card(CONFIG, found | {"ece_calibrated": None})
+    assert "error of the probabilities: 0.210.\n" in without
+
+
+def test_medians_stand_once_with_their_interval():
+    found = {"median_auroc_TF": 0.9, "median_auroc_TF_low": 0.8, "median_auroc_TF_high": 0.95}
+    card = model_card(CONFIG | {"task": "chromatin"}, found | {"split": "test"})
+    assert "| median_auroc_TF | 0.900 (0.800–0.950) |" in card
+    assert "median_auroc_TF_low" not in card
+
+
 def test_a_baseline_that_wins_is_named():
     assert "**The baseline kmer wins by auroc.**" in model_card(CONFIG, metrics(0.7, 0.8))
 
