@@ -3,6 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
+from typing import Literal
 
 from dna_bigbird.datasets.splits import SplitConfig
 
@@ -20,6 +21,7 @@ def chromatin_set(
     min_positive: int = 0,
     allow_empty_labels: bool = False,
     blacklist: Path | None = None,
+    near_identical: Literal["drop", "keep"] = "keep",
     pieces: bool = False,
 ) -> None:
     """Build bins with one label per peak file, with their windows and splits.
@@ -40,11 +42,14 @@ def chromatin_set(
         min_positive: Labels with fewer bins than this, over all splits, are left out.
         allow_empty_labels: Keep labels without a positive in the training split, with a warning.
         blacklist: BED file; bins that share a base with it are left out.
+        near_identical: What to do with training and validation rows that are nearly identical to
+            one of a held-out split; looking for them reads every window.
         pieces: The FASTA holds only the first part of its chromosomes; leave out peaks beyond it.
     """
     from dna_bigbird.datasets.bins import read_blacklist
     from dna_bigbird.datasets.chromatin import ChromatinConfig, build_chromatin
     from dna_bigbird.datasets.labelled import write_labelled_set
+    from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
     from dna_bigbird.errors import InputError
     from dna_bigbird.files import sha256_of
@@ -62,6 +67,8 @@ def chromatin_set(
     banned = read_blacklist(blacklist, reference, pieces=pieces)
     labels, counts = read_peaks(sheet, reference, bin, pieces=pieces)
     data = build_chromatin(reference, labels, config, split, blacklist=banned, counts=counts)
+    if near_identical == "drop":
+        data = without_leaks(data, reference)
     inputs = {f"peaks line {row.line_number}": sha256_of(row.path) for row in sheet}
     if blacklist:
         inputs["blacklist"] = sha256_of(blacklist)
@@ -74,7 +81,7 @@ def chromatin_set(
             f"chromatin-set --assembly {shlex.quote(assembly)} --window {window} --bin {bin} "
             f"--require_group {require_group} --max_n_fraction {max_n_fraction} "
             f"--min_positive {min_positive} --allow_empty_labels {str(allow_empty_labels).lower()} "
-            f"--pieces {str(pieces).lower()} {split.as_options()}"
+            f"--near_identical {near_identical} --pieces {str(pieces).lower()} {split.as_options()}"
         ),
         inputs={"genome": sha256_of(genome), **inputs},
     )

@@ -164,6 +164,26 @@ def test_folds_keep_overlapping_windows_together(tmp_path, toy):
         assert split[one] == split[other]
 
 
+def test_near_identical_rows_may_be_dropped(tmp_path, toy):
+    """The window of chr1's bin 5,200 stands again in chr2, which is the test."""
+    text = toy.path.read_text()
+    chr1 = text.split("\n")[1]
+    start = text.index(">chr2") + 6 + 6000 - 400
+    path = tmp_path / "twice.fa"
+    path.write_text(text[:start] + chr1[4800:5800] + text[start + 1000 :])
+    twice = Genome(path)
+    write(
+        tmp_path,
+        "a.bed",
+        "chr1\t2000\t2200\nchr1\t5200\t5400\nchr1\t12000\t12200\nchr2\t6000\t6200\n",
+    )
+    sheet = HEADER + "A\tTF\tX\ta.bed\n"
+    assert build(tmp_path, twice, sheet).bin_starts.tolist() == [2000, 5200, 12000, 6000]
+    made = build(tmp_path, twice, sheet, extra=["--near_identical=drop"])
+    assert made.bin_starts.tolist() == [2000, 12000, 6000]
+    assert (made.counts["left_out_leaks_train"], made.counts["rows_train"]) == (1, 1)
+
+
 def test_cells_come_from_the_sheet(tmp_path, toy, three):
     made = build(tmp_path, toy, three, extra=ALLOWED)
     assert made.label_cells == ["X", "X", "X"]
