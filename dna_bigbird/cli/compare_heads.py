@@ -32,8 +32,10 @@ def compare_heads(
         seed: Seed of the bootstrap of `context`.
         replicates: Bootstrap draws of `context`.
     """
+    from dna_bigbird.cli.same_bins import areas_on_same_bins
     from dna_bigbird.files import atomic_directory
     from dna_bigbird.report.calibration import calibration_section
+    from dna_bigbird.report.context import context_table
     from dna_bigbird.report.gallery import Gallery
     from dna_bigbird.report.head_pages import (
         comparison_markdown,
@@ -48,15 +50,20 @@ def compare_heads(
             f"--runs names {len(runs)} models and --data {len(data)} sets: expected one set a model"
         )
     read = [read_head_run(results, name, path) for name, path in zip(runs, data, strict=True)]
-    expected = {"table6": "promoter", "table7": "chromatin"}.get(table)
+    expected = "promoter" if table == "table6" else "chromatin"
     for run in read:
-        if expected and run.facts.task != expected:
+        if run.facts.task != expected:
             raise InputError(
                 f"--runs {run.name}: a {run.facts.task} model; {table} is of {expected} models"
             )
     semi_synthetic = any(run.result.config.get("semi_synthetic") for run in read)
     gallery = Gallery(TAG if semi_synthetic else "")
-    comparison = TABLES[table](read)
+    if table == "context":
+        scores = [results / "evaluation" / name / "scores.h5" for name in runs]
+        areas, names = areas_on_same_bins(data, scores, seed=seed, replicates=replicates)
+        comparison = context_table(read, areas, label_sets(names, labels))
+    else:
+        comparison = TABLES[table](read)
     calibration = calibration_section([run.result for run in read], gallery)
     page = comparison_page(comparison, gallery, [calibration])
     with atomic_directory(output) as folder:
@@ -67,6 +74,23 @@ def compare_heads(
     for block in comparison.blocks:
         for notes in block.notes.values():
             print("\n".join(notes))
+
+
+def label_sets(names: list[str], chosen: list[str]) -> dict[str, list[int]]:
+    """Return the columns of the chosen labels and of the others; of all if none is chosen.
+
+    Raises:
+        InputError: If a chosen label is not there.
+    """
+    missing = [name for name in chosen if name not in names]
+    if missing:
+        raise InputError(f"--labels: no label {missing[0]!r}; there are {', '.join(names[:20])}")
+    if not chosen:
+        return {"all": list(range(len(names)))}
+    return {
+        "chosen": [i for i, name in enumerate(names) if name in chosen],
+        "others": [i for i, name in enumerate(names) if name not in chosen],
+    }
 
 
 def read_head_run(results: Path, name: str, data: Path):

@@ -221,10 +221,11 @@ def set_notes(same: Sequence[HeadRun], ranked: dict[str, str], gain: str) -> lis
                     gain=paired,
                 )
                 notes.append(f"{run.name}, on the same draws of rows. {text}")
-    return [*notes, *_warnings(same)]
+    return [*notes, *set_warnings(same)]
 
 
-def _warnings(same: Sequence[HeadRun]) -> list[str]:
+def set_warnings(same: Sequence[HeadRun]) -> list[str]:
+    """Say what to hold against the scores of some runs: size, planted truth, leaks, seeds."""
     facts, n = same[0].facts, same[0].metrics.get("n", 0)
     found = []
     if n < SMALL_TEST:

@@ -8,7 +8,7 @@ import pytest
 from dna_bigbird.cli.main import _underscored, build_parser
 
 ROOT = Path(__file__).parents[2]
-STEPS = {"max_steps": 9}
+STEPS = {"max_steps": 10, "warmup_steps": 1, "validate_every": 5}
 HEADS = {
     "heads": {
         "permuted": {
@@ -24,7 +24,7 @@ HEADS = {
         "own_sites": {"promoter": {"training": STEPS}, "sites": "./mine.bed", "seed": 7},
         "two": {"chromatin": {"ensemble": 2, "training": STEPS}, "set": "chromatin"},
     },
-    "table6": ["promoter", "permuted", "fresh"],
+    "table6": ["promoter", "permuted", "fresh", "own_sites"],
     "table7": ["chromatin", "two"],
 }
 
@@ -36,65 +36,64 @@ def plan(workflow, *targets: str, heads=HEADS, check=True, **changes) -> str:
 
 
 def commands(workflow, output: str) -> list[str]:
-    found = workflow.commands_of(output.replace(" >> logs", " > logs"))
-    return [command.removeprefix("keep_log ") for command in found]
+    return workflow.commands_of(output.replace(" >> logs", " > logs"))
 
 
-def test_every_command_is_understood(workflow):
-    found = commands(workflow, plan(workflow, "experiments"))
+@pytest.fixture(scope="module")
+def planned(new_workflow):
+    """The jobs and commands of all comparisons."""
+    workflow = new_workflow("heads")
+    output = plan(workflow, "experiments")
+    return workflow.jobs_of(output), commands(workflow, output)
+
+
+def the_one(found: list[str], *words: str) -> str:
+    (command,) = (command for command in found if all(word in command for word in words))
+    return command
+
+
+def test_every_command_is_understood(planned):
     expected = {"leakage", "baseline", "finetune", "ensemble", "evaluate", "compare-heads"}
-    assert expected <= {command.split()[0] for command in found}
-    for command in found:
+    assert expected <= {command.split()[0] for command in planned[1]}
+    for command in planned[1]:
         name, *words = shlex.split(command)
         parser, _ = build_parser(name)
         parser.instantiate(parser.parse_args([_underscored(word) for word in words]))
 
 
-def test_a_variant_changes_what_it_names_and_nothing_else(workflow):
-    made = {
-        command.split("results/exp/")[2].split("/set.h5")[0]: command
-        for command in commands(workflow, plan(workflow, "table6"))
-        if command.startswith("promoter-set")
-    }
-    assert set(made) == {"promoter", "heads/permuted"}
-    assert "--split.folds 5 --split.fold 1" in made["heads/permuted"]
-    assert "--negatives permuted" in made["heads/permuted"]
-    assert "--split.test '[\"demo22:850,001-1,000,000\"]'" in made["promoter"]
-    assert "--negatives random_base" in made["promoter"]
-    for command in made.values():
+def test_a_variant_changes_what_it_names_and_nothing_else(planned):
+    own = the_one(planned[1], "--output results/exp/promoter/set.h5")
+    permuted = the_one(planned[1], "--output results/exp/heads/permuted/set.h5")
+    assert "--split.folds 5 --split.fold 1" in permuted
+    assert "--negatives permuted" in permuted
+    assert "--split.test '[\"demo22:850,001-1,000,000\"]'" in own
+    assert "--negatives random_base" in own
+    for command in (own, permuted):
         assert "--upstream 600 --downstream 400" in command
 
 
-def test_a_shared_set_is_built_once_with_its_baselines(workflow):
-    output = plan(workflow, "table6")
-    jobs = workflow.jobs_of(output)
-    counts = {"promoter_set": 2, "leakage": 2, "baseline": 3, "baseline_network": 1, "finetune": 3}
+def test_a_shared_set_is_built_once_with_its_baselines(planned):
+    jobs, found = planned
+    counts = {"promoter_set": 3, "chromatin_set": 1, "leakage": 3, "baseline": 5, "finetune": 7}
     assert {name: jobs[name] for name in counts} == counts
-    (fresh,) = (c for c in commands(workflow, output) if "trained/heads/fresh --ch" in c)
+    assert jobs["baseline_network"] == 1
+    fresh = the_one(found, "finetune", "--output results/exp/trained/heads/fresh ")
     assert "--data results/exp/heads/permuted/set.h5" in fresh
     assert "--from_scratch true" in fresh
-    (scored,) = (
-        c for c in commands(workflow, output) if "--report results/exp/evaluation/heads/f" in c
-    )
+    scored = the_one(found, "evaluate", "--report results/exp/evaluation/heads/fresh ")
     for kind in ("kmer", "gc", "cnnprom"):
         assert f'"results/exp/baselines/heads/permuted/{kind}.h5"' in scored
 
 
-def test_members_of_an_ensemble_have_their_own_seeds(workflow):
-    output = plan(workflow, "table7")
-    trained = [
-        c for c in commands(workflow, output) if "trained/heads/two-" in c and "finetune" in c
-    ]
-    assert sorted(c.split("--seed ")[1].split()[0] for c in trained) == ["0", "1"]
-    (joined,) = (c for c in commands(workflow, output) if c.startswith("ensemble"))
+def test_members_of_an_ensemble_have_their_own_seeds(planned):
+    for i in range(2):
+        assert f"--seed {i} " in the_one(planned[1], f"--output results/exp/trained/heads/two-{i} ")
+    joined = the_one(planned[1], "ensemble --models")
     assert '["results/exp/trained/heads/two-0", "results/exp/trained/heads/two-1"]' in joined
 
 
-def test_sites_and_seed_of_a_variant(workflow):
-    heads = HEADS | {"table6": ["own_sites"]}
-    (made,) = (
-        c for c in commands(workflow, plan(workflow, "table6", heads=heads)) if "promoter-set" in c
-    )
+def test_sites_and_seed_of_a_variant(planned):
+    made = the_one(planned[1], "--output results/exp/heads/own_sites/set.h5")
     assert "--sites ./mine.bed" in made
     assert "--seed 7" in made
 
@@ -127,7 +126,7 @@ def test_the_published_bundle_in_the_place_of_peaks(workflow):
     output = plan(
         workflow, "all", heads={"heads": {"x": {"chromatin": {}}}}, inputs=inputs, **changes
     )
-    (made,) = (c for c in commands(workflow, output) if c.startswith("deepsea-set"))
+    made = the_one(commands(workflow, output), "deepsea-set --bundle")
     assert "--bundle ./bundle" in made
     assert "--check_every 10" in made
     assert "data_specs/deepsea_919_peaks.tsv" in made
