@@ -47,7 +47,7 @@ def initialise(module: nn.Module, generator: torch.Generator) -> None:
                     nn.init.uniform_(parameter, -bound, bound, generator=generator)
                 else:
                     nn.init.zeros_(parameter)
-    nn.init.normal_(module.labels.weight, std=0.01, generator=generator)
+    nn.init.normal_(module.label_layer.weight, std=0.01, generator=generator)
 
 
 class CnnProm(nn.Module):
@@ -73,14 +73,14 @@ class CnnProm(nn.Module):
         channels, hidden = (scaled(n, config.width) for n in (filters, self.HIDDEN))
         self.convolution = nn.Conv1d(NUM_BASES, channels, self.FILTER_BP)
         self.hidden = nn.Linear(channels * (places // self.pool), hidden)
-        self.labels = nn.Linear(hidden, num_labels)
+        self.label_layer = nn.Linear(hidden, num_labels)
         initialise(self, torch.Generator().manual_seed(seed))
 
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return logits (batch, labels)."""
         x_BCP = self.convolution(one_hot(token_ids_BT, is_padding_BT)).relu()
         x_BCP = F.max_pool1d(x_BCP, self.pool)
-        return self.labels(self.hidden(x_BCP.flatten(1)).relu())
+        return self.label_layer(self.hidden(x_BCP.flatten(1)).relu())
 
 
 class DeePromoter(nn.Module):
@@ -113,7 +113,7 @@ class DeePromoter(nn.Module):
         )
         self.hidden = nn.Linear(2 * units * places, hidden)
         self.dropout = nn.Dropout(self.DROPOUT)
-        self.labels = nn.Linear(hidden, num_labels)
+        self.label_layer = nn.Linear(hidden, num_labels)
         initialise(self, torch.Generator().manual_seed(seed))
 
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
@@ -124,7 +124,7 @@ class DeePromoter(nn.Module):
             padded = F.pad(bases_BCT, ((width - 1) // 2, width // 2))  # as many places as bases
             parts.append(self.dropout(F.max_pool1d(convolution(padded).relu(), self.pool)))
         states_BPC, _ = self.lstm(torch.cat(parts, dim=1).mT)
-        return self.labels(self.dropout(self.hidden(states_BPC.flatten(1)).relu()))
+        return self.label_layer(self.dropout(self.hidden(states_BPC.flatten(1)).relu()))
 
 
 class DeepSea(nn.Module):
@@ -153,7 +153,7 @@ class DeepSea(nn.Module):
         )
         self.dropouts = nn.ModuleList(nn.Dropout(share) for share in self.DROPOUTS)
         self.hidden = nn.Linear(channels[-1] * places, hidden)
-        self.labels = nn.Linear(hidden, num_labels)
+        self.label_layer = nn.Linear(hidden, num_labels)
         initialise(self, torch.Generator().manual_seed(seed))
 
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
@@ -168,7 +168,7 @@ class DeepSea(nn.Module):
             if i + 1 < len(self.convolutions):
                 x_BCP = F.max_pool1d(x_BCP, self.POOL)
             x_BCP = dropout(x_BCP)
-        return self.labels(self.hidden(x_BCP.flatten(1)).relu())
+        return self.label_layer(self.hidden(x_BCP.flatten(1)).relu())
 
 
 def _check_window(name: str, window_bp: int, places: int) -> None:

@@ -90,6 +90,11 @@ def train_network(
     from dna_bigbird.genome import Genome
     from dna_bigbird.tasks.label_scores import mean_over_strands
 
+    if training.head_learning_rate:
+        raise InputError(
+            "--training.head_learning_rate belongs to models with an encoder; a baseline network has "
+            "one rate, --training.learning_rate"
+        )
     labelled = LabelledSet(data, Genome(genome))
     try:
         network = build_network(config, labelled.window_bp, len(labelled.label_names), seed=seed)

@@ -33,7 +33,7 @@ def train_on_labels(
     from dna_bigbird.datasets.modules import labelled_data
     from dna_bigbird.files import sha256_of
     from dna_bigbird.tasks.fit import fit
-    from dna_bigbird.tasks.labelling import LabellingTask
+    from dna_bigbird.tasks.labelling import LabellingTask, start_at_base_rates
 
     check_trainable(labelled)
     check_compiles(training)
@@ -51,6 +51,14 @@ def train_on_labels(
     )
     # The set holds a checksum of its genome, and opening it compares the two.
     inputs = {"data": sha256_of(labelled.path), **settings.get("inputs", {})}
+    if training.start_at_base_rates:
+        rows = labelled.rows("train")
+        start_at_base_rates(
+            model.label_layer,
+            labelled.packed_labels.positives(rows),
+            len(rows),
+            positive_weight=training.positive_weight,
+        )
     task = LabellingTask(model, training)
     result = fit(
         task,

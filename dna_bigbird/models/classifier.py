@@ -31,6 +31,11 @@ class SequenceClassifier(nn.Module):
         self.head = LabelHead(config.hidden_size, num_labels, head or HeadConfig())
         initialise(self.head, config.init_std, generator)
 
+    @property
+    def label_layer(self) -> nn.Linear:
+        """The layer that gives the logits."""
+        return self.head.dense
+
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return logits (batch, labels)."""
         return self.head(self.encoder(token_ids_BT, is_padding_BT), is_padding_BT)

@@ -19,7 +19,7 @@ CHOICES = {
     "global_blocks": ("first_last", "first_two", "none"),
     "activation": ("gelu_tanh", "gelu", "relu"),
 }
-POOLINGS = ("cls", "mean")
+POOLINGS = ("cls", "mean", "centre")
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,19 @@ class EncoderConfig:
 class HeadConfig:
     """How label logits come from the hidden states."""
 
-    pooling: Literal["cls", "mean"] = "cls"
-    """Read the first token through a dense layer with tanh, or the plain mean over all real tokens."""
+    pooling: Literal["cls", "mean", "centre"] = "cls"
+    """Read the first token through a dense layer with tanh, or the plain mean over all real tokens or
+    over those in the middle of the window, where the labelled bin is."""
+    centre_tokens: int = 40
+    """Tokens that 'centre' reads; 200 bp are about 40 tokens of 4.9 bp, or 23 of 8.8 bp."""
     dropout: float = 0.1
     """Dropout before the last layer."""
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
             raise ValueError(f"--head.pooling {self.pooling!r} is not one of {', '.join(POOLINGS)}")
+        if self.centre_tokens < 1:
+            raise ValueError(f"--head.centre_tokens {self.centre_tokens} must be at least 1")
         _check_share("--head.dropout", self.dropout)
 
 

@@ -46,12 +46,39 @@ class MeanPooler(nn.Module):
         return (hidden_BTE * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
 
 
+class CentrePooler(nn.Module):
+    """The mean over about `tokens` real tokens (one more, if that is symmetric) in the middle.
+
+    The middle of the tokens is that of the window to within a few tokens, as bases per token vary.
+    """
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__()
+        self.tokens = tokens
+
+    def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return one vector a sequence (batch, hidden)."""
+        real_BT = ~is_padding_BT
+        number_BT = real_BT.cumsum(dim=1)  # of each real token, from 1
+        middle_B1 = (real_BT.sum(dim=1, keepdim=True) + 1) / 2
+        is_read_BT = real_BT & ((number_BT - middle_B1).abs() <= self.tokens / 2)
+        share_BT = is_read_BT / is_read_BT.sum(dim=1, keepdim=True).clamp(min=1)
+        return torch.einsum("bt,bte->be", share_BT.to(hidden_BTE.dtype), hidden_BTE)
+
+
+def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
+    """Return how the hidden states of a sequence become one vector."""
+    if config.pooling == "cls":
+        return Pooler(hidden_size)
+    return MeanPooler() if config.pooling == "mean" else CentrePooler(config.centre_tokens)
+
+
 class LabelHead(nn.Module):
     """Pooler, dropout, dense to one logit a label."""
 
     def __init__(self, hidden_size: int, num_labels: int, config: HeadConfig) -> None:
         super().__init__()
-        self.pooler = Pooler(hidden_size) if config.pooling == "cls" else MeanPooler()
+        self.pooler = pooler(config, hidden_size)
         self.dropout = nn.Dropout(config.dropout)
         self.dense = nn.Linear(hidden_size, num_labels)
 

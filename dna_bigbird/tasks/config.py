@@ -45,6 +45,11 @@ class TrainConfig:
     """Steps whose mean makes one row of training figures in history.tsv."""
     patience: int = 0
     """Validations without improvement after which training stops; 0 never stops early."""
+    head_learning_rate: float = 0.0
+    """Largest learning rate of what stands on the encoder; 0: `learning_rate` there too."""
+    start_at_base_rates: bool = False
+    """Begin with a last layer that gives every label its share in the training rows: without it the
+    first hundreds of steps of a run with many rare labels go into learning those shares."""
     positive_weight: float = 1.0
     """Weight of a positive label in the loss of a labelled set (8 for chromatin in the paper)."""
     both_strands: bool = True
@@ -74,7 +79,7 @@ class TrainConfig:
             _at_least(1, name, getattr(self, name))
         for name in ("workers", "patience", "warmup_steps", "checkpoint_every_steps"):
             _at_least(0, name, getattr(self, name))
-        for name in ("checkpoint_every_minutes", "validation_examples"):
+        for name in ("checkpoint_every_minutes", "validation_examples", "head_learning_rate"):
             _at_least(0, name, getattr(self, name))
         for name in ("weight_decay", "gradient_clip"):
             _at_least(0, name, getattr(self, name))

@@ -67,6 +67,24 @@ class LabellingTask(Objective):
         self._seen = []
 
 
+@torch.no_grad()
+def start_at_base_rates(
+    layer: nn.Linear, positives_L: np.ndarray, rows: int, *, positive_weight: float = 1.0
+) -> None:
+    """Let the last layer of a model give every row the best constant logits for these labels.
+
+    With positives weighted by w, those of a label with share s are log(w * s / (1 - s)). Shares are
+    those of one half positive and one half negative row more, so that none is 0 or 1.
+
+    Args:
+        positives_L: Positives of every label among the training rows.
+        rows: Number of those rows.
+    """
+    odds_L = (positives_L + 0.5) / (rows - positives_L + 0.5)
+    layer.weight.zero_()
+    layer.bias.copy_(torch.from_numpy(np.log(positive_weight * odds_L)))
+
+
 def macro_auroc(labels_NL: np.ndarray, scores_NL: np.ndarray) -> float:
     """Return the mean AUROC over labels with positives and negatives; NaN if there is none.
 

@@ -40,6 +40,21 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
     ]
 
 
+def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
+    """Return the parameter groups, cut once more if what stands on the encoder has its own rate."""
+    groups = parameter_groups(model, config.weight_decay)
+    if not config.head_learning_rate:
+        return groups
+    in_encoder = {id(p) for p in model.encoder.parameters()}
+    rates = ((True, config.learning_rate), (False, config.head_learning_rate))
+    return [
+        group
+        | {"params": [p for p in group["params"] if (id(p) in in_encoder) == part], "lr": rate}
+        for part, rate in rates
+        for group in groups
+    ]
+
+
 def build_optimizer(
     model: nn.Module, config: TrainConfig
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
@@ -49,7 +64,7 @@ def build_optimizer(
     of it only shows in the first steps, which warm-up keeps small).
     """
     optimizer = torch.optim.AdamW(
-        parameter_groups(model, config.weight_decay),
+        groups_with_rates(model, config),
         lr=config.learning_rate,
         betas=BETAS,
         eps=EPSILON,

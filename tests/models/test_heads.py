@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.heads import MlmHead
+from dna_bigbird.models.heads import CentrePooler, MlmHead
 from dna_bigbird.models.pretraining import PretrainingModel
 
 CONFIG = EncoderConfig(
@@ -115,7 +115,24 @@ def test_head_dropout_only_in_training(inputs):
     assert torch.equal(model(*inputs[:2]), model(*inputs[:2]))
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize(
+    ("tokens", "real", "read"),
+    [(1, 13, [6]), (4, 13, [4, 5, 6, 7, 8]), (30, 13, range(13)), (1, 12, [5, 6]), (1, 1, [0])],
+)
+def test_centre_pooling_by_hand(tokens, real, read):
+    """Token n of the real ones is the n-th unit vector; one place among them is padding."""
+    is_padding = torch.ones(1, 16, dtype=torch.bool)
+    places = [i for i in range(16) if i != 1][:real]
+    is_padding[0, places] = False
+    hidden = torch.full((1, 16, 16), 1000.0)
+    hidden[0, places] = torch.eye(16)[:real]
+    pooled = CentrePooler(tokens)(hidden, is_padding)
+    expected = torch.zeros(1, 16)
+    expected[0, list(read)] = 1 / len(read)
+    torch.testing.assert_close(pooled, expected)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "centre"])
 def test_a_window_scores_the_same_alone_and_beside_others(inputs, pooling):
     model = SequenceClassifier(CONFIG, 3, HeadConfig(pooling=pooling)).eval()
     ids, is_padding, _ = inputs

@@ -13,7 +13,7 @@ from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.labelling import LabellingTask, macro_auroc
+from dna_bigbird.tasks.labelling import LabellingTask, macro_auroc, start_at_base_rates
 
 
 class Fixed(nn.Module):
@@ -43,6 +43,22 @@ def test_labels_without_both_kinds_are_left_out_of_the_mean():
     scores = np.array([[0.1, 0.5], [0.2, 0.5], [0.3, 0.5], [0.4, 0.5]])
     assert macro_auroc(labels, scores) == 0.75
     assert math.isnan(macro_auroc(labels[:, 1:], scores[:, 1:]))
+
+
+def test_the_start_at_base_rates_is_the_best_constant():
+    """No other constant has a smaller loss: its slope is 0, but for the half rows added."""
+    labels = (np.random.default_rng(0).random((4000, 3)) < [0.5, 0.02, 0.0]).astype(np.uint8)
+    layer = nn.Linear(5, 3)
+    start_at_base_rates(layer, labels.sum(axis=0), 4000, positive_weight=8)
+    logits = layer(torch.randn(4000, 5, generator=torch.Generator().manual_seed(0)))
+    assert (logits == logits[0]).all()
+    constant = logits[0].detach().requires_grad_()
+    loss = nn.functional.binary_cross_entropy_with_logits(
+        constant.expand(4000, 3), torch.from_numpy(labels).float(), pos_weight=torch.tensor(8.0)
+    )
+    loss.backward()
+    assert constant.grad.abs().max() < 8 / 4000
+    assert constant[2].sigmoid().item() == pytest.approx(8 * 0.5 / (4000.5 + 8 * 0.5), rel=1e-4)
 
 
 MOTIF = [9, 9, 7, 9]

@@ -44,6 +44,33 @@ def test_biases_and_norms_do_not_decay():
     assert (decaying["weight_decay"], spared["weight_decay"]) == (0.01, 0.0)
 
 
+class TwoParts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(2, 2)
+        self.head = nn.Linear(2, 2)
+
+
+def test_what_stands_on_the_encoder_may_have_its_own_rate():
+    """One step of Adam moves every weight by its learning rate."""
+    model = TwoParts()
+    config = TrainConfig(learning_rate=0.001, head_learning_rate=0.1, weight_decay=0.0)
+    optimizer, schedule = build_optimizer(model, config)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    sum(
+        (p * torch.arange(1.0, p.numel() + 1).view_as(p)).sum() for p in model.parameters()
+    ).backward()
+    optimizer.step()
+    for name, p in model.named_parameters():
+        moved = (before[name] - p).detach()
+        expected = torch.full_like(p, 0.1 if name.startswith("head") else 0.001)
+        torch.testing.assert_close(moved, expected, rtol=1e-3, atol=1e-6, msg=name)
+    assert [g["weight_decay"] for g in optimizer.param_groups] == [0.0] * 4
+    schedule.step()
+    factor = learning_rate_factor(1, warmup_steps=0, max_steps=config.max_steps)
+    assert schedule.get_last_lr() == pytest.approx([0.001 * factor] * 2 + [0.1 * factor] * 2)
+
+
 def test_published_constants():
     optimizer, _ = build_optimizer(nn.Linear(2, 2), TrainConfig())
     assert optimizer.defaults["betas"] == (0.9, 0.999)
