@@ -136,13 +136,13 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
     for window in windows:
         data = LabelledSet(steps.at(window) / "set.h5", genome)
         test = data.rows("test")
-        scores = read_scores(steps.at(window) / "report" / "scores.h5").of(test)
         labels, starts = data.labels_of(test), data.bin_starts[test]
         if shortest is None:
             bins, expected = starts, labels
             draws = draw_units(len(test), replicates=REPLICATES, seed=steps.config["seed"])
         elif starts.tolist() != bins.tolist() or (labels != expected).any():
             raise ValueError(f"the set at {window} bp holds other bins than the first")
+        scores = read_scores(steps.at(window) / "report" / "scores.h5").of(test)
         areas = label_areas(labels, scores, draws)
         shortest = shortest or areas
         for i in np.flatnonzero(~areas.undefined):
