@@ -30,7 +30,7 @@ COMMANDS = {
     "chromatin-set": "build 200-bp bins with one label per peak file",
     "deepsea-set": "build windows of any length from the published DeepSEA bundle",
     "leakage": "list bases and near-identical sequences that the splits of a set share",
-    "baseline": "fit the k-mer logistic regression on a labelled set",
+    "baseline": "fit a baseline (word counts, GC or a published network) on a labelled set",
     "finetune": "fine-tune a pretrained model on a labelled set",
     "ensemble": "join independently trained models into one that gives their mean",
     "evaluate": "score a fine-tuned model on the held-out rows beside its baselines",
