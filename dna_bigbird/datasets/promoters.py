@@ -187,7 +187,7 @@ def _whole_windows(
         )
         if window.start < 0 or window.end > genome.lengths[site.chrom]:
             past += 1
-        elif sum(genome.unknown_bases(window)) > config.max_n_fraction * window.length:
+        elif genome.unknown_bases(window).count(1) > config.max_n_fraction * window.length:
             with_n += 1
         else:
             kept.append(_Promoter(window, sites[site].name, sites[site].gene))
