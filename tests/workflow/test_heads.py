@@ -123,15 +123,14 @@ def test_the_published_bundle_in_the_place_of_peaks(workflow):
     (workflow.folder / "bundle").mkdir()
     inputs = {"genome": ["./g.fa"], "deepsea": "./bundle"}
     changes = {"promoter": None, "predictions": None, "chromatin__check_every": 10}
-    output = plan(
-        workflow, "all", heads={"heads": {"x": {"chromatin": {}}}}, inputs=inputs, **changes
-    )
+    changes |= {"heads": {"heads": {"x": {"chromatin": {}}}}, "inputs": inputs}
+    output = plan(workflow, "all", **changes)
     made = the_one(commands(workflow, output), "deepsea-set --bundle")
     assert "--bundle ./bundle" in made
     assert "--check_every 10" in made
     assert "data_specs/deepsea_919_peaks.tsv" in made
     inputs["deepsea"] = "deepsea_train_bundle"
-    output = plan(workflow, "all", inputs=inputs, **changes)
+    output = plan(workflow, "all", **changes)
     assert workflow.jobs_of(output)["unpack_deepsea"] == 1
 
 
