@@ -60,14 +60,14 @@ def timed(name: str, work: Callable[[], object]) -> object:
     return result
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Simulate, score, and say how long it took."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--labels", type=int, default=919)
     parser.add_argument("--rows", type=int, default=455_024)
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print("\n".join(header("cpu")))
     print(
         f"# {options.labels} labels x {options.rows} rows, {options.draws} draws of {TEST_MB} blocks"
