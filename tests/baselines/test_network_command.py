@@ -90,6 +90,27 @@ def test_probabilities_are_means_over_both_strands(promoters):
         np.testing.assert_allclose(found, expected.detach(), atol=1e-6)
 
 
+def test_start_at_base_rates(promoters):
+    """Hardly trained, with positives that weigh 8: every score is 8 / (8 + 1), half are positive."""
+    command(
+        promoters,
+        "scores.h5",
+        "--training.max_steps=1",
+        "--training.validate_every=1",
+        "--training.learning_rate=1e-9",
+        "--training.positive_weight=8",
+        "--training.start_at_base_rates=true",
+    )
+    values = read_scores(promoters / "scores.h5").values
+    np.testing.assert_allclose(values, 8 / 9, atol=1e-4)
+
+
+def test_a_rate_for_the_head_is_refused(promoters, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        command(promoters, "scores.h5", "--training.head_learning_rate=0.1")
+    assert "a baseline network has one rate" in capsys.readouterr().err
+
+
 def test_a_window_that_is_too_short_is_one_line(promoters, build_set, capsys):
     build_set(promoters, upstream=15, downstream=8)
     with pytest.raises(SystemExit, match="2"):
