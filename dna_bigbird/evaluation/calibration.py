@@ -1,11 +1,8 @@
-"""Do probabilities mean what they say? Brier score, expected calibration error, and a correction.
+"""Do probabilities mean what they say, and what would a correction make of them?
 
 Positives weighted by 8 in training make probabilities too high; the order of the rows, and with it
 AUROC and AUPRC, does not show it. Here it is measured, and what a correction with two numbers
 (Platt 1999), fitted on validation, would make of it. Predictions themselves are never changed.
-
-Everything but the Brier score is computed from counts in fine cells of probability, so that any
-number of rows and labels takes the memory of one such table.
 """
 
 import math
@@ -15,103 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from dna_bigbird.evaluation.binary import rounded
 from dna_bigbird.evaluation.labels import columns
+from dna_bigbird.evaluation.reliability import Reliability, reliability
 
-# N rows, L labels, C fine cells
+# N rows, L labels
 
 RAW, CALIBRATED = "raw", "calibrated"
-BINS = 10
-CELLS = 1 << 14
-"""A cell is a float32 of 0 to 1 without its last 16 bits: it is less than 0.8 % of its value wide."""
 SMALLEST = 1e-7
 """Nearer to 0 or 1 no logarithm is taken of a probability: about the rounding of float32."""
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Rows, positives and summed probability of each fine cell of probability."""
-
-    rows: NDArray[np.int64]
-    positives: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    squares: float
-    """Sum of the squared differences between probability and label."""
-
-    def __add__(self, other: "Reliability") -> "Reliability":
-        """Pool two sets of rows."""
-        return Reliability(
-            self.rows + other.rows,
-            self.positives + other.positives,
-            self.sums + other.sums,
-            self.squares + other.squares,
-        )
-
-    @property
-    def n(self) -> int:
-        """Rows."""
-        return int(self.rows.sum())
-
-    def brier(self) -> float:
-        """Return the mean squared difference between probability and label; NaN without a row."""
-        return self.squares / self.n if self.n else math.nan
-
-    def table(self, bins: int = BINS) -> list[dict[str, int | float]]:
-        """Return rows, mean probability and share of positives in bins of about equal numbers of rows.
-
-        Bins are cut between fine cells, so that equal probabilities are never parted; a cell with
-        more than a bin's share of the rows makes the bins fewer. From the lowest probability.
-        """
-        below_C = np.cumsum(self.rows) - self.rows
-        bin_C = ((below_C + self.rows / 2) * bins / max(1, self.n)).astype(int)
-        found = []
-        for number in np.unique(bin_C[self.rows > 0]):
-            here = bin_C == number
-            rows = int(self.rows[here].sum())
-            positives = int(self.positives[here].sum())
-            found.append(
-                {
-                    "n": rows,
-                    "n_positive": positives,
-                    "mean_probability": float(self.sums[here].sum()) / rows,
-                    "share_positive": positives / rows,
-                }
-            )
-        return found
-
-    def ece(self) -> float:
-        """Return the expected calibration error; NaN without a row.
-
-        It is the mean over rows of |mean probability - share of positives| of the row's bin.
-        """
-        if not self.n:
-            return math.nan
-        off = (abs(x["mean_probability"] - x["share_positive"]) * x["n"] for x in self.table())
-        return sum(off) / self.n
-
-
-def reliability(labels: ArrayLike, probabilities: ArrayLike) -> Reliability:
-    """Count rows by probability.
-
-    Args:
-        labels, probabilities: (N,) each; 0 or 1, and 0 to 1.
-
-    Raises:
-        ValueError: If a probability is outside 0 to 1.
-    """
-    labels = np.asarray(labels).astype(bool)
-    values = np.asarray(probabilities, dtype=np.float32)
-    if len(values) and not (values.min() >= 0 and values.max() <= 1):
-        raise ValueError("a probability is outside 0 to 1")
-    cells = (values + np.float32(0)).view(np.uint32) >> 16  # + 0 turns -0 into 0
-    exact = values.astype(np.float64)
-    return Reliability(
-        rows=np.bincount(cells, minlength=CELLS),
-        positives=np.bincount(cells[labels], minlength=CELLS),
-        sums=np.bincount(cells, weights=exact, minlength=CELLS),
-        squares=float(((exact - labels) ** 2).sum()),
-    )
 
 
 @dataclass(frozen=True)
@@ -123,8 +34,7 @@ class Platt:
 
     def __call__(self, probabilities: ArrayLike) -> NDArray[np.float64]:
         """Return corrected probabilities."""
-        z = self.slope * _logit(np.asarray(probabilities, dtype=np.float64)) + self.bias
-        return 1 / (1 + np.exp(-z))
+        return expit(self.slope * _logit(np.asarray(probabilities, dtype=np.float64)) + self.bias)
 
 
 def fit_platt(found: Reliability) -> Platt | None:
@@ -148,7 +58,7 @@ def fit_platt(found: Reliability) -> Platt | None:
         """Cross-entropy a row, and its gradient."""
         z = at[0] * logits + at[1]
         nats = (rows * np.logaddexp(0, z) - wanted * z).sum()
-        off = rows / (1 + np.exp(-z)) - wanted
+        off = rows * expit(z) - wanted
         return nats / found.n, np.array([off @ logits, off.sum()]) / found.n
 
     slope, bias = minimize(loss, (1.0, 0.0), jac=True, method="BFGS").x
