@@ -178,6 +178,16 @@ def test_corpus_prints_every_row(script, monkeypatch, capsys):
     assert all(float(row.split("\t")[1].split()[0]) > 0 for row in rows)
 
 
+def test_chromatin_prints_every_row(script, tmp_path, capfd):
+    small = "--labels 12 --peaks 300 400 --scale 0.001 --window 1000 --folder"
+    script("chromatin").main([*small.split(), str(tmp_path)])
+    rows = dict(line.split("\t") for line in capfd.readouterr().out.splitlines())
+    assert 12 * 300 <= int(rows["peaks read"]) <= 12 * 400
+    assert 0 < int(rows["rows"]) < int(rows["bins with a label"])
+    assert 0 < float(rows["peak memory, GB (limit 4)"]) < 4
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_simulated_genome_has_gaps_and_lower_case(script, tmp_path):
     letters = script("corpus").simulate(tmp_path / "g.fa", mbp=0.6).read_text().split("\n")
     assert letters[0] == ">chr1"
