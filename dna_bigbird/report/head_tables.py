@@ -228,6 +228,12 @@ def set_warnings(same: Sequence[HeadRun]) -> list[str]:
     """Say what to hold against the scores of some runs: size, planted truth, leaks, seeds."""
     facts, n = same[0].facts, same[0].metrics.get("n", 0)
     found = []
+    if facts.task == "promoter" and n:
+        share = same[0].metrics.get("n_positive", 0) / n
+        found.append(
+            f"Calling every row positive gives F1 {2 * share / (1 + share):.3f} here, and MCC 0. Our "
+            "thresholds are those with the best F1 on validation; publications mostly take 0.5."
+        )
     if n < SMALL_TEST:
         found.append(
             f"Small test: {shown(n)} rows. Intervals are over rows of this test, not over trainings."

@@ -140,7 +140,10 @@ def test_the_published_bundle_in_the_place_of_peaks(workflow):
         ({"promoter": {}, "set": "nobody"}, "`set: nobody` is neither the run's section nor a"),
         ({"promoter": {}, "set": "two"}, "`set: two` is neither"),
         ({"promoter": {}, "set": "fresh"}, "`set: fresh` is neither"),
-        ({"promoter": {"upstream": 9}, "set": "permuted"}, "and `upstream` would change it"),
+        (
+            {"promoter": {"upstream": 9}, "set": "permuted"},
+            "`set: permuted` takes the set of another one, and `upstream` would change it",
+        ),
         ({"promoter": {}, "pretrained": "long"}, "'long' is not among the variants of pretraining"),
     ],
 )
