@@ -24,12 +24,13 @@ BIN_BP = 200
 PARTNERS = ("JUN", "REST")
 DISTANT = ("POLR2A", "H3K27me3")
 """Labels that partners 1 to 3 kb away decide."""
-CONTROLS = ("TBP", "YY1")
-"""Labels that the bases within 400 bp of the start decide, for comparison."""
-ANCHOR = "PROMOTER"
-"""One more label, with a peak at every start site: its group says which bins are rows."""
-ANCHOR_OFFSETS = (-100, 220)
-"""Reach of the anchor peaks, half-open: that of POLR2A peaks."""
+CONTROLS = ("YY1",)
+"""Labels that the bases within 100 bp of the start decide, for comparison."""
+CLASSES = {"CpG_promoter": "CpG", "TATA_promoter": "TATA"}
+"""Two more labels: every start site has the peak of its class, so that their group says which
+bins are rows without a label that is always on, from which a model can learn nothing."""
+CLASS_OFFSETS = (-100, 220)
+"""Reach of the peaks of a class, half-open: that of POLR2A peaks."""
 SETBACK_BP = 100
 """Least distance of a partner cluster from both ends of the range of the rule, and from another."""
 
@@ -86,7 +87,8 @@ def build_long_range(config: LongRangeConfig) -> LongRange:
     for unit in range(config.units):
         elements += _plant_unit(unit, config, canvas, motifs, rng)
     every = derive_peaks(elements, len(canvas), config.seed)
-    peaks = {ANCHOR: _anchors(elements)} | {name: every[name] for name in DISTANT + CONTROLS}
+    peaks = {name: every[name] for name in DISTANT + CONTROLS}
+    peaks |= {name: _class_peaks(name, kind, elements) for name, kind in CLASSES.items()}
     return LongRange(config, str(canvas), elements, peaks)
 
 
@@ -138,9 +140,9 @@ def _plant_partner(
 
 
 def _start_site(unit: int, config: LongRangeConfig, strand: str, rng: np.random.Generator) -> int:
-    """Return a start whose anchor peak covers one bin whole and its neighbours less than half."""
+    """Return a start whose class peak covers one bin whole and its neighbours less than half."""
     middle = unit * config.unit_bp + (config.unit_bp // 2) // BIN_BP * BIN_BP
-    first, last = ANCHOR_OFFSETS
+    first, last = CLASS_OFFSETS
     reach = (first + last) // 2  # from the start to the middle of the peak
     jitter = int(rng.integers(-30, 31))
     return middle + BIN_BP // 2 + jitter - (reach if strand == "+" else -reach)
@@ -155,6 +157,9 @@ def _cluster(width: int, copies: int, rng: np.random.Generator) -> tuple[list[in
     return offsets, offsets[-1] + width
 
 
-def _anchors(elements: list[Element]) -> list[Peak]:
-    promoters = [element for element in elements if element.tss is not None]
-    return [Peak(ANCHOR, *p.span(*ANCHOR_OFFSETS), (p.name,)) for p in promoters]
+def _class_peaks(label: str, promoter_class: str, elements: list[Element]) -> list[Peak]:
+    return [
+        Peak(label, *element.span(*CLASS_OFFSETS), (element.name,))
+        for element in elements
+        if element.promoter_class == promoter_class
+    ]

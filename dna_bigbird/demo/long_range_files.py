@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from dna_bigbird.demo import grammar
-from dna_bigbird.demo.long_range import ANCHOR, CHROM, CONTROLS, DISTANT, LongRange
+from dna_bigbird.demo.long_range import CHROM, CLASSES, CONTROLS, DISTANT, LongRange
 from dna_bigbird.demo.writing import LINE_BP, TRUTH_COLUMNS, truth_rows
 from dna_bigbird.files import atomic_directory
 
 RULES = {label.name: label.rule for label in grammar.LABELS} | {
-    ANCHOR: "every start site, -100..+220; only says which bins are rows"
+    name: f"promoters of the class {kind}, -100..+220" for name, kind in CLASSES.items()
 }
-GROUPS = (("Distant", DISTANT), ("Control", CONTROLS), ("Anchor", (ANCHOR,)))
+GROUPS = (("Distant", DISTANT), ("Control", CONTROLS), ("Anchor", tuple(CLASSES)))
 """Groups of the sample sheet: `chromatin-set --require_group Anchor` keeps one bin a promoter."""
 
 

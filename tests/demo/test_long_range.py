@@ -66,9 +66,9 @@ def expected_labels(promoter) -> dict[str, bool]:
     return {
         "POLR2A": active,
         "H3K27me3": polycomb,
-        "TBP": "TBP" in promoter["own"],
         "YY1": "YY1" in promoter["own"],
-        "PROMOTER": True,
+        "CpG_promoter": "TBP" not in promoter["own"],
+        "TATA_promoter": "TBP" in promoter["own"],
     }
 
 
