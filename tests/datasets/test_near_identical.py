@@ -1,7 +1,10 @@
 """Near-identical sequences, against sets of 12-mers that are cut and compared in plain Python."""
 
+import gzip
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from dna_bigbird.datasets.kmers import NONE, distinct, kmers_of, shared_share
 from dna_bigbird.datasets.near_identical import near_identical
@@ -170,6 +173,30 @@ def test_all_pairs_of_a_mixture_are_found():
         assert len(near) > 80
         told = zip(found.row.tolist(), found.other.tolist(), found.share.tolist(), strict=True)
         assert near == {(i, split[j]) for i, j, x in told if x == share(rows[i], rows[j])}
+
+
+def test_real_windows_against_every_pair(real_data):
+    """chr22 left and right of 19.5 Mb, by a product of sparse tables; its segmental duplications hit."""
+    (path,) = (real_data / "genome").glob("hg19_chr22_*.fa.gz")
+    with gzip.open(path, "rb") as stream:
+        next(stream)
+        chromosome = np.frombuffer(stream.read().replace(b"\n", b"").upper(), dtype=np.uint8)
+    bases = chromosome[18_500_100:21_000_000].reshape(-1, 300)[: 2_499_900 // 300]
+    bases = np.concatenate([chromosome[16_050_000:17_550_000].reshape(-1, 300), bases])
+    split = np.where(np.arange(len(bases)) < 5_000 + 3_333, 0, 2)
+    found = near_identical(lambda rows: bases[rows], 300, split)
+
+    words = distinct(kmers_of(bases))
+    row, column = np.nonzero(words != NONE)
+    table = csr_array((np.ones(len(row), np.int32), (row, words[row, column])), (len(bases), 4**12))
+    sizes = np.diff(table.indptr)
+    train, test = np.flatnonzero((split == 0) & (sizes >= 50)), np.flatnonzero(split == 2)
+    common = (table[train] @ table[test].T).tocoo()
+    left, right = train[common.row], test[common.col]
+    near = common.data / np.maximum(sizes[left], sizes[right]) >= 0.5
+    near &= sizes[right] >= 50
+    assert len(set(left[near])) > 100
+    assert set(found.row.tolist()) == set(left[near].tolist())
 
 
 def test_the_limit_has_limits():
