@@ -37,7 +37,8 @@ def chromatin_set(
         split: Regions held out for validation and test.
         window: Bases the model reads, centred on the bin.
         bin: Bases of a bin; bins start at multiples of this, counted from 0.
-        require_group: Keep bins with at least one label of this group; `none` - with any label.
+        require_group: Keep bins with at least one label of this group; `none` - with any label;
+            `all` - every bin, also without a label.
         max_n_fraction: Windows with a larger share of N are left out.
         min_positive: Labels with fewer bins than this, over all splits, are left out.
         allow_empty_labels: Keep labels without a positive in the training split, with a warning.

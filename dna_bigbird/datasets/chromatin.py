@@ -26,7 +26,7 @@ class ChromatinConfig:
     bin: int = 200
     """Bases of a bin; bins start at multiples of this, counted from 0."""
     require_group: str = "TF"
-    """Keep bins with at least one label of this group; `none`: with any label."""
+    """Keep bins with at least one label of this group; `none`: with any label; `all`: every bin."""
     max_n_fraction: float = 0.1
     """Windows with a larger share of N are left out."""
     min_positive: int = 0
@@ -88,6 +88,8 @@ def build_chromatin(
         numbers = bins_with_any(required, chrom, config.bin, length)
         counts["bins_with_a_label"] += len(there)
         counts["left_out_bin_without_required_label"] += len(there) - len(numbers)
+        if config.require_group == "all":
+            numbers = np.arange(length // config.bin)
         if len(numbers):
             banned = (blacklist or {}).get(chrom)
             numbers = _usable(genome, chrom, numbers, banned, config, counts)
@@ -129,12 +131,12 @@ def _required(labels: list[PeakLabel], group: str) -> list[PeakLabel]:
     """Return the labels that make a bin worth keeping."""
     if not labels:
         raise InputError("no label has enough bins; lower --min_positive")
-    required = [x for x in labels if group in ("none", x.group)]
+    required = [x for x in labels if group in ("none", "all", x.group)]
     if not required:
         there = ", ".join(sorted({x.group for x in labels}))
         raise InputError(
             f"--require_group {group}: no label is of this group; the groups are {there}, "
-            "and `none` keeps bins with any label"
+            "`none` keeps bins with any label, `all` every bin"
         )
     return required
 

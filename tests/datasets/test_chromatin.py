@@ -87,6 +87,21 @@ def test_required_group(tmp_path, toy, three, capsys):
     assert "--require_group TFs: no label is of this group; the groups are HM, TF" in message
 
 
+def test_all_bins_may_be_kept(tmp_path, toy, three):
+    """Every whole bin whose window is on the chromosome and across no border of 10,000..14,000."""
+    made = build(tmp_path, toy, three, extra=[*ALLOWED, "--require_group=all"])
+    expected = [
+        (chrom, start)
+        for chrom in ("chr1", "chr2")
+        for start in range(0, toy.lengths[chrom], 200)
+        if 400 <= start <= toy.lengths[chrom] - 600
+        and not (chrom == "chr1" and any(b - 600 < start < b + 400 for b in (10_000, 14_000)))
+    ]
+    assert [(x.chrom, x.start + 400) for x in made.intervals] == expected
+    labelled = made.labels.any(axis=1)
+    assert made.bin_starts[labelled].tolist() == [2000, 2200, 6000, 12000, 4000]
+
+
 def test_what_is_left_out_is_counted(tmp_path, toy):
     """First bin: its window starts at -400. Bin 22: window 4000..5000 fits; 45: N; 49: across."""
     peaks = [0, 4400, 8800, 9800, 11000, 19800]
