@@ -14,6 +14,7 @@ from dna_bigbird.datasets.labelled import LabelledData, LabelledSet
 from dna_bigbird.datasets.near_identical import MIN_SHARED, Fetch, near_identical
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path
 from dna_bigbird.genome import Genome
 
@@ -185,11 +186,19 @@ def without_leaks(
     Such a training row goes with all rows of its pair, and such a validation row with its; the
     test stays as it is. What went is counted as `left_out_leaks_train` and
     `left_out_leaks_validation`; `rows_*` and `positives_*` are counted anew where the set has them.
+
+    Raises:
+        InputError: If no training row is left.
     """
     rows = rows_of_data(data, genome)
     leaking = {x.row for x in find_leaks(rows, min_shared).leaks}
     gone = np.isin(rows.pair, rows.pair[sorted(leaking)])
     gone &= rows.split < SPLITS.index("test")
+    if not (~gone & (rows.split == 0)).any():
+        raise InputError(
+            f"every training row ({(rows.split == 0).sum():,}) is nearly the same as a held-out one; "
+            "hold out other regions, or keep them: --near_identical keep"
+        )
     counts, labelled = dict(data.counts), data.labels.bits.any(axis=1)
     for number, name in enumerate(SPLITS):
         if name != "test":

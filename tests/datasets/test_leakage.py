@@ -10,6 +10,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.leakage import Rows, find_leaks, rows_of_data, without_leaks
 from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 
 WINDOW_BP = 400
@@ -198,3 +199,10 @@ def test_a_clean_set_stays_as_it_is(genome):
     left = without_leaks(make(CLEAN), genome)
     assert left.names == ["r0", "r1", "r2"]
     assert left.counts == {"left_out_leaks_train": 0, "left_out_leaks_validation": 0}
+
+
+def test_nothing_left_to_train_on_is_refused(genome):
+    with pytest.raises(
+        InputError, match=r"every training row \(1\) is nearly the same as a held-out"
+    ):
+        without_leaks(make(COPY), genome)
