@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from dna_bigbird.report.figures import GREY, KMER, MODEL, new_figure, style
 from dna_bigbird.report.gallery import Gallery
@@ -22,11 +23,9 @@ def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = ""
     with style():
         fig = new_figure(4.6, 4.3, tag)
         ax = fig.add_subplot()
-        shares = [x.mean_probability for x in bins] + [
-            x.share_positive for x in bins if x.share_positive > 0
-        ]
-        low = min(shares, default=0.0)
-        small = low < 0.02 and low > 0
+        values = [v for x in bins for v in (x.mean_probability, x.share_positive) if v > 0]
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        small = 0 < low < 0.02
         for kind, (colour, mark, line) in LOOKS.items():
             here = [x for x in bins if x.probabilities == kind]
             if small:  # a bin without a positive has no place on a logarithmic axis
@@ -37,10 +36,13 @@ def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = ""
                     [x.share_positive for x in here],
                     color=colour, marker=mark, ls=line, ms=5, lw=1.6, label=NAMES[kind],
                 )  # fmt: skip
-        ends = (low / 1.6, 1.0) if small else (0.0, 1.0)
+        ends = (low / 1.3, min(1.0, high * 1.3)) if small else (0.0, 1.0)
         ax.plot(ends, ends, color=GREY, ls=(0, (1, 1.5)), lw=1.2, label="what it should be")
         if small:
             ax.set(xscale="log", yscale="log")
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter(lambda value, _: f"{value:g}")
+                axis.set_minor_formatter(NullFormatter())
         ax.set(xlabel="mean probability", ylabel="share of positives", title=title)
         ax.legend(loc="upper left")
     return fig

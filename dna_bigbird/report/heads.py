@@ -75,7 +75,7 @@ def _negatives(result: ModelResult) -> Html:
     if not name:
         return Html("")
     kmer = result.metrics.get("baselines", {}).get("kmer", {})
-    trivial = f" Here it reaches F1 {shown(kmer['f1'])}." if "f1" in kmer else ""
+    trivial = f" Here the k-mer baseline reaches F1 {shown(kmer['f1'])}." if "f1" in kmer else ""
     return Html(
         f"<b>Negatives: {as_html(name)}.</b> {as_html(NEGATIVES.get(name, ''))}{trivial} Scores on other "
         "negatives are not comparable with these."

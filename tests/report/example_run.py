@@ -205,8 +205,15 @@ def write_head(
         gain = round(float(np.nanmean(found["model"]) - np.nanmean(found["kmer"])), 6)
         for key, move in (("", 0), ("_low", -0.017), ("_high", 0.018)):
             metrics[f"auroc_gain_over_kmer{key}"] = round(gain + move, 6)
+    baselines = {"kmer": headline("kmer")}
+    if single:  # GC content knows nothing
+        key, found_gc = "auroc", {"f1": 0.667, "mcc": 0.0}
+        baselines["gc"] = found_gc | {key: 0.52, f"{key}_low": 0.46, f"{key}_high": 0.57}
+        write_text(results / name / "leakage.tsv", "row\tsplit\tkind\n")
+    metrics |= {"ece": 0.12, "ece_calibrated": 0.02, "brier": 0.2}
+    write_text(folder / "calibration.tsv", calibration(0.5 if single else 0.05))
     bundle = results / "models" / name
-    write_json(bundle / "metrics.json", metrics | {"baselines": {"kmer": headline("kmer")}})
+    write_json(bundle / "metrics.json", metrics | {"baselines": baselines})
     write_json(
         bundle / "config.json",
         model_config(
@@ -217,6 +224,7 @@ def write_head(
             window_bp=8000 if single else 2000,
             negatives="random_base" if single else "",
             initial_weights="pretrained",
+            **({} if single else {"members": 2}),
         ),
     )
     write_weights(bundle / "model.safetensors", 1_200_000)
@@ -226,6 +234,18 @@ def write_head(
         ("validation", "macro_auroc"): (0.5, 0.86),
     }
     write_text(results / "trained" / name / "history.tsv", history(rng, curves))
+
+
+def calibration(share: float) -> str:
+    """Write reliability bins: probabilities too high, and corrected."""
+    lines = ["group\tprobabilities\tbin\tn\tn_positive\tmean_probability\tshare_positive"]
+    for kind, factor in (("raw", 1.6), ("calibrated", 1.02)):
+        for i in range(1, 11):
+            true = share * i / 10
+            lines.append(
+                f"all\t{kind}\t{i}\t100\t{round(100 * true)}\t{true * factor:.4f}\t{true:.4f}"
+            )
+    return "\n".join(lines) + "\n"
 
 
 def write_truth(folder: Path, rng: np.random.Generator) -> tuple[list, dict]:

@@ -235,3 +235,18 @@ def test_missing_folder_and_configuration(tmp_path, run):
     (tmp_path / "bad.yaml").write_text("a: [1\n")
     with pytest.raises(InputError, match=r"bad\.yaml: not valid YAML"):
         build_report(run.results, tmp_path / "bad.yaml")
+
+
+def test_negatives_leakage_baselines_calibration_and_members_are_named(run, read_page):
+    words = " ".join(" ".join(read_page(run.page).text).split())
+    for part in (
+        "Negatives: random_base.",
+        "Here the k-mer baseline reaches F1",
+        "AUROC , random_base negatives; higher is better",
+        "against 0.520 of the baseline GC content",
+        "shared between training, validation and test, and found nothing",
+        "expected error 0.120 as predicted, 0.020 after a correction",
+        "means of 2 models, trained with other seeds",
+    ):
+        assert part in words, part
+    assert {"promoter_calibration", "chromatin_calibration"} <= set(run.gallery.figures)
