@@ -15,6 +15,7 @@ float32 weights, as `finetune` uses by default where the processor has it, and f
 
 import argparse
 import copy
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -171,7 +172,8 @@ def run(size: str, tokens: int, options: argparse.Namespace) -> None:
         if dtype == "float32":
             calls[Case(tokens, EVALUATION, variant)] = evaluation_of(models[name], batch)
     calls = dict(sorted(calls.items(), key=lambda item: item[0].mode))
-    times, failed = interleaved(calls, options.rounds, "cpu")
+    clock = time.process_time if options.cpu_time else time.perf_counter
+    times, failed = interleaved(calls, options.rounds, "cpu", clock=clock)
     window = WINDOWS[size].get(tokens, "window")
     print(
         f"# {size}, {tokens} tokens ({window}), batch {count}; logits differ by at most "
@@ -207,6 +209,12 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--variants", type=names(variants), default=VARIANTS)
     parser.add_argument("--labels", type=int, default=919)
     parser.add_argument("--batch_tokens", type=int, default=4096, help="16 windows at most")
+    parser.add_argument(
+        "--cpu_time",
+        action="store_true",
+        help="processor time of all threads instead of the clock: for a busy machine, with "
+        "GOMP_SPINCOUNT=0 so that waiting threads do not count",
+    )
     add_common(parser, only_cpu=True)
     options = parser.parse_args(arguments)
     start(parser, options)
@@ -218,7 +226,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(arguments)
     print("\n".join(header("cpu")))
     print(
-        f"# {options.labels} labels; median [lowest, highest] of {options.rounds} interleaved "
+        f"# {'processor' if options.cpu_time else 'clock'} time; {options.labels} labels; median [lowest, highest] of {options.rounds} interleaved "
         "rounds; windows a second count each window once, evaluation reads both strands of it"
     )
     ratios = (f"{peer} / this" for peer in PEERS)
