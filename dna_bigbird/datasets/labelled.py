@@ -77,7 +77,7 @@ class LabelledSet:
             self.window_bp = int(attributes["window_bp"])
             self.bin_bp = int(attributes["bin_bp"])
             self.command = str(attributes["command"])
-            self.counts: dict[str, int] = json.loads(attributes["counts"])
+            self.counts: dict[str, float] = json.loads(attributes["counts"])
             self.inputs: dict[str, str] = json.loads(attributes["inputs"])
             self._bases_sha256 = str(attributes["bases_sha256"])
             self.label_names = _strings(file["labels/name"])

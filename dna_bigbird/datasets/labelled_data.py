@@ -55,7 +55,7 @@ class LabelledData:
     """Cell type of each label; empty if there is none to name."""
     label_targets: list[str] = field(default_factory=list)
     """What each label marks, such as the transcription factor; may be empty."""
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, float] = field(default_factory=dict)
     """How many rows were read, kept, and left out for which reason."""
 
     def __post_init__(self) -> None:
