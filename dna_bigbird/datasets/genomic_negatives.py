@@ -72,17 +72,21 @@ def match_negatives(
         rng = np.random.default_rng([seed, key])
         place = pools[number].take(own.gc[0], own.repeat[0], rng)
         if place is None:
-            what = "" if split.folds else f" in the {SPLITS[number]} split"
-            raise InputError(
-                f"--negatives genomic: {int((pool_of == number).sum())} promoters{what} need as many "
-                f"windows of {window_bp:,} bp, each {window_bp:,} bp or more from every start site; "
-                f"only {int((pool_of[: len(intervals)] == number).sum())} could be given one. Take a shorter "
-                "window, more of the genome, or other negatives"
-            )
+            where = "" if split.folds else f" in the {SPLITS[number]} split"
+            given = int((pool_of[: len(intervals)] == number).sum())
+            raise _too_few(int((pool_of == number).sum()), where, window_bp, given)
         chrom, start = found.chroms[found.chrom[place]], int(found.start[place])
         intervals.append(Interval(chrom, start, start + window_bp, "+-"[int(rng.integers(2))]))
         gaps.append((own.gc[0] - found.gc[place], own.repeat[0] - found.repeat[place]))
     return Matched(intervals, _told(np.abs(gaps), len(found.start)))
+
+
+def _too_few(needed: int, where: str, window_bp: int, given: int) -> InputError:
+    return InputError(
+        f"--negatives genomic: {needed} promoters{where} need as many windows of {window_bp:,} bp, "
+        f"each {window_bp:,} bp or more from every start site; only {given} could be given one. "
+        "Take a shorter window, more of the genome, or other negatives"
+    )
 
 
 def _by_chrom(sites: Iterable[Interval]) -> dict[str, NDArray[np.int64]]:
