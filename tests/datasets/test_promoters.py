@@ -251,6 +251,9 @@ def test_refusals(tmp_path, toy, capsys):
     assert "no promoter window of 430 bp is left for training" in message
     message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=["--negatives=shuffled"]))
     assert "'random_base', 'permuted', 'genomic'" in message
+    short = ["--upstream=9", "--downstream=10"]
+    message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=short))
+    assert "error: a window of 19 bp cannot be cut into 20 parts" in message
     with pytest.raises(
         ValueError, match="'shuffled' does not exist; choose one of: random_base, perm"
     ):
