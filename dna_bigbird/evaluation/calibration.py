@@ -59,10 +59,11 @@ def fit_platt(found: Reliability) -> Platt | None:
         z = at[0] * logits + at[1]
         nats = (rows * np.logaddexp(0, z) - wanted * z).sum()
         off = rows * expit(z) - wanted
-        return nats / found.n, np.array([off @ logits, off.sum()]) / found.n
+        return nats / found.n, np.array([(off * logits).sum(), off.sum()]) / found.n
 
     slope, bias = minimize(loss, (1.0, 0.0), jac=True, method="BFGS").x
-    return Platt(float(slope), float(bias)) if slope > 0 else None
+    # Rounded, so that the last bits of another processor's logarithms change no result.
+    return Platt(round(float(slope), 4), round(float(bias), 4)) if slope > 0 else None
 
 
 def _logit(probabilities: NDArray) -> NDArray:
