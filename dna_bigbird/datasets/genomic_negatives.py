@@ -41,8 +41,9 @@ def match_negatives(
 
     A positive takes one of the windows (see `candidate_windows`) within `GC_TOLERANCE` and
     `REPEAT_TOLERANCE` of its own shares, else the nearest one. Which one, and its strand, depends
-    on the seed and the place of the positive. Other sites matter where they rule windows out, and
-    where an earlier positive has taken, or overlaps, the window that this one would have had.
+    on the seed, the place of the positive and the order of chromosomes in the FASTA. Other sites
+    matter where they rule windows out, and where an earlier positive has taken the window that
+    this one would have had, or one that overlaps it.
     Where either side's repeats are unknown, GC alone is matched; known ones are preferred. With
     regions a negative comes from those of the split of its positive, with folds from anywhere.
 

@@ -1,5 +1,6 @@
 """Genomic negatives: away from every site, alike in composition, disjoint, in the right split."""
 
+import gzip
 import shutil
 
 import numpy as np
@@ -260,6 +261,27 @@ def test_every_window_length(tmp_path, genome, up, down, kind):
         assert window.length == len(made.sequence(2 * i + 1)) == up + down
         first = genome.fetch(Interval(chrom, place, place + 1, strand))
         assert made.sequence(2 * i)[up] == first
+
+
+def test_real_promoters(real_data, tmp_path):
+    """The figures of docs/labelled-sets.md; matches counted again from the FASTA."""
+    with open(tmp_path / "pieces.fa", "w") as joined:
+        for path in sorted((real_data / "genome").glob("*.fa.gz")):
+            with gzip.open(path, "rt") as stream:
+                joined.write(stream.read())
+    pieces = Genome(tmp_path / "pieces.fa")
+    bed = real_data / "promoters" / "epdnew_human_hg19_lifted_chr17_chr22.bed.gz"
+    split = ("--split.test=[chr22:19500001-21000000]",)
+    made = build(tmp_path, pieces, [], f"--sites={bed}", "--pieces=true", split=split)
+    assert len(made) == 210
+    assert made.counts["negatives_outside_tolerance"] == 9
+    rows = windows(made)
+    pairs = list(zip(rows[::2], rows[1::2], strict=True))
+    gc = [abs(shares(pieces, p)[0] - shares(pieces, n)[0]) for p, n in pairs]
+    on_22 = [(p, n) for p, n in pairs if p.chrom == n.chrom == "chr22"]  # chr17 is in one case
+    repeat = [abs(shares(pieces, p)[1] - shares(pieces, n)[1]) for p, n in on_22]
+    assert np.mean(gc) == pytest.approx(0.0065, abs=6e-5)
+    assert np.mean(repeat) == pytest.approx(0.0129, abs=6e-5)
 
 
 def test_too_few_windows(tmp_path, genome, capsys):
