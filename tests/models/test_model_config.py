@@ -91,6 +91,8 @@ def test_who_keeps_the_published_padding(change, published):
 def test_head_contradictions():
     with pytest.raises(ValueError, match=r"--head.pooling 'max' is not one of cls, mean"):
         HeadConfig(pooling="max")
+    with pytest.raises(ValueError, match=r"--head.centre_tokens 0 must be at least 1"):
+        HeadConfig(centre_tokens=0)
     with pytest.raises(ValueError, match=r"--head.dropout -0.1"):
         HeadConfig(dropout=-0.1)
 
