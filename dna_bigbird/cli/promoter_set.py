@@ -18,7 +18,7 @@ def promoter_set(
     upstream: int = 5000,
     downstream: int = 3000,
     negatives: Literal["random_base", "permuted", "genomic"] = "random_base",
-    avoid: Path | None = None,
+    avoid: list[Path] = [],  # noqa: B006 - jsonargparse shows the default
     format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
     max_n_fraction: float = 0.0,
     near_identical: Literal["drop", "keep"] = "drop",
@@ -36,7 +36,7 @@ def promoter_set(
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
         negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats.
-        avoid: Further start sites that genomic negatives keep away from, in any of the formats; other negatives have no use for it.
+        avoid: Files of further start sites that genomic negatives keep away from, in any of the formats, e.g. '[all.bed]'; other negatives have no use for them.
         format: Format of the sites; auto tells it from the first row.
         max_n_fraction: Windows with a larger share of N are left out.
         near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
@@ -54,7 +54,7 @@ def promoter_set(
         config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
     except ValueError as error:  # settings that contradict each other
         raise InputError(str(error)) from error
-    avoid = avoid if negatives == "genomic" else None
+    avoided = avoid if negatives == "genomic" else []
     reference = Genome(genome)
     split.check_chromosomes(reference)
     data = build_promoters(
@@ -65,11 +65,12 @@ def promoter_set(
         seed=seed,
         path=sites,
         pieces=pieces,
-        avoid=read_sites(avoid) if avoid else (),
+        avoid=[site for path in avoided for site in read_sites(path)],
     )
     if near_identical == "drop":
         data = without_leaks(data, reference)
-    inputs = {"genome": genome, "sites": sites} | ({"avoid": avoid} if avoid else {})
+    inputs = {"genome": genome, "sites": sites}
+    inputs |= {f"avoid {number}": path for number, path in enumerate(avoided, start=1)}
     write_labelled_set(
         output,
         data,

@@ -156,6 +156,12 @@ def member_options(key, group):
     )
 
 
+def avoided(wildcards):
+    """Files of further start sites that genomic negatives keep away from."""
+    further = [SITES] if HEADS[wildcards.head]["sites"] != SITES else []
+    return [path for path in [*further, AVOID] if path]
+
+
 def word_options(wildcards):
     """The settings of a k-mer or GC baseline."""
     return options(section_of(wildcards.head).get("kmer", {}), "kmer")

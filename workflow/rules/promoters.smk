@@ -30,7 +30,7 @@ rule promoter_set:
         genome=GENOME,
         index=f"{GENOME}.fai",
         sites=lambda wildcards: HEADS[wildcards.head]["sites"],
-        avoid=AVOID,
+        avoid=avoided,
     output:
         f"{RES}/{{head}}/set.h5",
     log:
@@ -51,7 +51,7 @@ rule promoter_set:
         genome=assembly_options(),
         split=split_options,
         format=sites_format,
-        avoid=option("avoid", AVOID) if AVOID else "",
+        avoid=lambda wildcards, input: option("avoid", list(map(str, input.avoid))),
         options=set_options,
     shell:
         "{params.run} promoter-set --genome {input.genome} --sites {input.sites:q}"
