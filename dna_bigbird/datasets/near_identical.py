@@ -46,8 +46,8 @@ def near_identical(
 ) -> NearIdentical:
     """Find rows that are nearly the same as a row of a split with a higher number.
 
-    Candidates have two neighbouring bins of their sketches in common; every candidate is then
-    compared in full. Of 10,000 pairs at the limit of 0.5 a handful is missed, fewer above it.
+    Candidates have two neighbouring bins of their sketches in common; the likeliest are then
+    compared in full. Hardly a pair is missed (docs/splits.md says how many).
 
     Args:
         fetch: Gives the bases of rows, all of `length_bp`.
