@@ -221,6 +221,7 @@ def _score_table(result: ModelResult) -> Html:
         "threshold": "threshold (from validation)",
         "brier": "Brier score",
         "ece": "expected calibration error",
+        "ece_calibrated": "the same, corrected on validation",
     } | {
         f"{area}_gain_over_{name}": f"{area.upper()}, gain over {BASELINES.get(name, name)}"
         for name in result.metrics.get("baselines", {})
