@@ -45,7 +45,7 @@ def context_table(
             first = areas[0]
             gain = _mean(found.point[0] - first.point[0], found.drawn[0] - first.drawn[0], here)
             row |= cells(f"gain_{name}", gain)
-            notes.append(_gain_note(run, runs[0], f"{len(here)} labels {name}", gain))
+            notes.append(_gain_note(run, runs[0], f"{name} labels ({len(here)})", gain))
         row |= {"n": found.n, "n_positive": int(found.positives.sum())}
         row |= {"split": run.facts.split, "seed": run.metrics.get("seed")}
         rows.append(row | {"protocol": run.described})

@@ -21,6 +21,7 @@ def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
     Published scores are hollow and have no interval; a rule parts rows of different sets.
     """
     names = [name for name in names if any(row[name] is not None for row in block.rows)]
+    windows = len({row["window_bp"] for row in block.rows if row["source"] == "this run"}) > 1
     with style():
         height = 1.1 + 0.3 * len(block.rows) + 0.25 * len(block.groups)
         fig = new_figure(2.6 + 2.5 * len(names), height, tag)
@@ -28,7 +29,7 @@ def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
         places, labels, borders, at = [], [], [], 0.0
         for _, rows in block.groups:
             places += [at + i for i in range(len(rows))]
-            labels += [_name(row) for row in rows]
+            labels += [_name(row, windows) for row in rows]
             at += len(rows) + 0.6
             borders.append(at - 0.8)
         for ax, name in zip(panels, names, strict=False):
@@ -45,9 +46,10 @@ def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
     return fig
 
 
-def _name(row: dict) -> str:
-    window = f", {row['window_bp']:,} bp" if row["source"] == "published" else ""
-    return f"{row['predictor']}{window}"
+def _name(row: dict, windows: bool) -> str:
+    if windows or row["source"] == "published":
+        return f"{row['predictor']}, {row['window_bp']:,} bp"
+    return row["predictor"]
 
 
 def _point(ax, y: float, row: dict, name: str) -> None:
@@ -72,9 +74,12 @@ def _title(name: str) -> str:
     """Write the key of a score as an axis has it.
 
     Example:
-        >>> _title("median_auroc_TF"), _title("mcc")
-        ('AUROC, median of TF', 'MCC')
+        >>> _title("median_auroc_TF"), _title("mcc"), _title("gain_chosen")
+        ('AUROC, median of TF', 'MCC', 'gain in AUROC, chosen labels')
     """
+    for start, text in (("auroc_", "AUROC"), ("gain_", "gain in AUROC")):
+        if name.startswith(start):
+            return f"{text}, {name.removeprefix(start)} labels"
     if name.startswith("median_auroc_"):
         return f"AUROC, median of {name.removeprefix('median_auroc_')}"
     return name.upper()

@@ -20,10 +20,13 @@ from dna_bigbird.report.markup import (
 from dna_bigbird.report.words import SEMI_SYNTHETIC
 
 CSS = Path(__file__).with_name("report.css")
-OPENING = (
+PUBLISHED = (
     "Rows marked as published were scored by others on their own data and split: they stand here to "
-    "be read, and have no rank. Our own models and baselines are ranked only where they were scored on "
-    "the very same test rows. In brackets: 95 % intervals over test rows of one training each."
+    "be read, and have no rank. "
+)
+OWN = (
+    "Our own models and baselines are ranked only where they were scored on the very same test rows. "
+    "In brackets: 95 % intervals over test rows of one training each."
 )
 HEADERS = {
     "predictor": "model",
@@ -39,7 +42,7 @@ def comparison_page(
     comparison: HeadComparison, gallery: Gallery, extra: Sequence[Html] = ()
 ) -> str:
     """Return the page; the pictures go into the gallery too."""
-    body = [paragraph(OPENING)]
+    body = [paragraph(_opening(comparison))]
     if gallery.tag:
         body.insert(0, Html(f'<p class="banner">{as_html(SEMI_SYNTHETIC)}</p>'))
     for number, block in enumerate(comparison.blocks):
@@ -65,6 +68,11 @@ def comparison_page(
 """
 
 
+def _opening(comparison: HeadComparison) -> str:
+    published = any(row["source"] == "published" for x in comparison.blocks for row in x.rows)
+    return (PUBLISHED if published else "") + OWN
+
+
 def _section(comparison: HeadComparison, block: Block, number: int, gallery: Gallery) -> Html:
     columns = _columns(block, comparison.scores)
     rows: list[tuple[object, ...]] = []
@@ -88,7 +96,7 @@ def _section(comparison: HeadComparison, block: Block, number: int, gallery: Gal
                 f"scores_{number}",
                 block_figure(block, drawn, gallery.tag),
                 alt=f"{comparison.title}, {block.title}: scores of all rows with their intervals.",
-                caption="The table as a picture; hollow: published, on other data.",
+                caption="The table as a picture.",
                 wide=True,
             )
             if drawn
@@ -125,7 +133,7 @@ def _cell(row: dict, name: str) -> object:
 
 def comparison_markdown(comparison: HeadComparison) -> str:
     """Write a comparison as Markdown."""
-    lines = [f"# {comparison.title}", "", OPENING, ""]
+    lines = [f"# {comparison.title}", "", _opening(comparison), ""]
     for block in comparison.blocks:
         lines += [f"## {block.title}", ""] + ([block.text, ""] if block.text else [])
         for heading, group in block.groups:

@@ -148,9 +148,9 @@ def areas(values: list[float], spread: float) -> LabelAreas:
 @pytest.mark.parametrize(
     ("gained", "spread", "told"),
     [
-        (0.2, 0.01, "wide over narrow, 1 labels chosen: ahead, gain in AUROC +0.200 [+0."),
-        (-0.2, 0.01, "wide over narrow, 1 labels chosen: behind, gain in AUROC -0.200 [-0."),
-        (0.001, 0.1, "wide over narrow, 1 labels chosen: not told apart, gain in AUROC +0.001"),
+        (0.2, 0.01, "wide over narrow, chosen labels (1): ahead, gain in AUROC +0.200 [+0."),
+        (-0.2, 0.01, "wide over narrow, chosen labels (1): behind, gain in AUROC -0.200 [-0."),
+        (0.001, 0.1, "wide over narrow, chosen labels (1): not told apart, gain in AUROC +0.001"),
     ],
 )
 def test_context_gains_are_paired(tmp_path, gained, spread, told):
