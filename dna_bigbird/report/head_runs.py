@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from dna_bigbird.report.markup import shown
 from dna_bigbird.report.results import ModelResult
 
 BASELINES = {
@@ -14,7 +15,7 @@ BASELINES = {
     "deepromoter": "DeePromoter, trained here",
     "deepsea": "DeepSEA CNN, trained here",
 }
-GROUP_NAMES = {"DNase": "DHS"}
+GROUP_NAMES = {"DNase": "DHS", "Histone": "HM"}
 """Names of label groups that mean the same as in publications."""
 
 
@@ -83,12 +84,16 @@ class HeadRun:
         """How the model was made."""
         config = self.result.config
         encoder, training = config.get("encoder", {}), config.get("training", {})
-        members = config.get("members", 1)
+        steps, windows = (
+            shown(x) for x in (training.get("max_steps"), config.get("examples_per_step"))
+        )
+        members = config.get("member_models", [config])
+        weights = sorted({str(m["initial_weights"]) for m in members if "initial_weights" in m})
         return (
             f"{encoder.get('num_layers', '?')} layers of {encoder.get('hidden_size', '?')}, "
-            f"{training.get('max_steps', '?'):,} steps x {config.get('examples_per_step', '?')} "
-            f"windows from {config.get('initial_weights', '?')} weights"
-            + (f", mean of {members} models" if members > 1 else "")
+            f"{steps} steps x {windows} windows"
+            + (f" from {' and '.join(weights)} weights" if weights else "")
+            + (f", mean of {len(members)} models" if len(members) > 1 else "")
         )
 
 
