@@ -107,6 +107,13 @@ def test_the_schema_has_the_options_of_the_command(path, commands, elsewhere):
     assert properties(*path) - OF_OTHERS == options - elsewhere
 
 
+@pytest.mark.parametrize("path", [("inputs",), ("$defs", "promoter"), ("$defs", "chromatin")])
+def test_the_readme_of_configs_names_every_key(path):
+    words = (ROOT / "config" / "README.md").read_text()
+    missing = [key for key in properties(*path) - {"demo"} if f"`{key}`" not in words]
+    assert missing == []
+
+
 def test_demo_options_are_those_of_the_command():
     pytest.importorskip("dna_bigbird.cli.demo_data")
     assert properties("inputs", "demo") <= parameters("demo_data")
