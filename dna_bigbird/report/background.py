@@ -61,6 +61,7 @@ PIPELINE = [
     "lift",
     "sites",
     "set",
+    "leakage",
     "baseline",
     "finetune",
     "evaluate",
