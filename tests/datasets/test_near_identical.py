@@ -1,5 +1,6 @@
 """Near-identical sequences, against sets of 12-mers that are cut and compared in plain Python."""
 
+import functools
 import gzip
 
 import numpy as np
@@ -28,6 +29,7 @@ def mutated(rng, sequence, rate):
     return "".join(bases)
 
 
+@functools.cache
 def telling(sequence):
     """The 12-mers of a sequence, each as the lesser of its two strands, as docs/splits.md has it."""
     found = set()
