@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
+from dna_bigbird.report.calibration import calibration_figure
 from dna_bigbird.report.figures import curve_figure, history_figure, label_figure, save
-from dna_bigbird.report.results import Curve, HistoryRow, LabelScore
+from dna_bigbird.report.results import CalibrationBin, Curve, HistoryRow, LabelScore
 
 
 def test_sources_are_drawn_in_the_same_axes():
@@ -68,7 +69,7 @@ def test_command_writes_page_and_pictures(run, tmp_path, capsys):
     names = sorted(path.stem for path in figures.iterdir())
     assert names == sorted(run.gallery.figures)
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in figures.iterdir())
-    assert "15 pictures" in capsys.readouterr().out
+    assert f"{len(names)} pictures" in capsys.readouterr().out
 
 
 def test_command_without_results_leaves_no_file(tmp_path, capsys):
@@ -89,3 +90,21 @@ def test_stages_stand_in_the_order_of_the_workflow(run):
     assert labels[6] == "evaluate_lm"
     assert labels.index("baseline_promoter") < labels.index("finetune_promoter")
     assert labels[-1] == "predict_promoter"
+
+
+@pytest.mark.parametrize(("share", "scale"), [(0.5, "linear"), (0.01, "log")])
+def test_calibration_of_rare_labels_is_drawn_on_logarithmic_axes(share, scale):
+    bins = [
+        CalibrationBin("all", kind, 100, share * i * over, share * i)
+        for kind, over in (("raw", 1.5), ("calibrated", 1.0))
+        for i in (0.5, 1.0, 1.2)
+    ]
+    figure = calibration_figure(bins, "Calibration")
+    figure.draw_without_rendering()
+    (ax,) = figure.axes
+    assert (ax.get_xscale(), ax.get_yscale()) == (scale, scale)
+    raw, corrected, ideal = ax.lines
+    assert list(raw.get_xdata()) == [x.mean_probability for x in bins[:3]]
+    assert list(corrected.get_ydata()) == [x.share_positive for x in bins[3:]]
+    assert list(ideal.get_xdata()) == list(ideal.get_ydata())
+    assert not any("$" in label.get_text() for label in ax.get_xticklabels())
