@@ -36,6 +36,9 @@ def summarise_one(
     point, drawn = confusion(labels, scores, threshold), confusion(labels, scores, threshold, draws)
     for name in AT_THRESHOLD:
         metrics |= _with_interval(name, getattr(point, name)()[0], getattr(drawn, name)())
+    # Published scores mostly take 0.5 for the threshold.
+    at_half = confusion(labels, scores, 0.5).f1()[0], confusion(labels, scores, 0.5, draws).f1()
+    metrics |= _with_interval("f1_at_half", *at_half)
     return metrics | {
         "threshold": threshold,
         "n": areas.n,

@@ -24,7 +24,7 @@ from dna_bigbird.report.words import Score, score_of, verdict
 
 SMALL_TEST = 1000
 """With fewer test rows the page says that the test is small."""
-PROMOTER_SCORES = ("f1", "precision", "recall", "mcc", "auroc", "auprc")
+PROMOTER_SCORES = ("f1", "f1_at_half", "precision", "recall", "mcc", "auroc", "auprc")
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,7 @@ def _score_table(result: ModelResult) -> Html:
         "macro_auroc": "AUROC, macro",
         "macro_auprc": "AUPRC, macro",
         "f1": "F1",
+        "f1_at_half": "F1 at threshold 0.5",
         "macro_f1": "F1, macro",
         "mcc": "MCC",
         "macro_mcc": "MCC, macro",

@@ -50,7 +50,8 @@ def test_one_label():
     assert found["auroc_delong_low"] == pytest.approx(found["auroc_low"], abs=0.02)
     assert found["threshold"] == choose_thresholds(labels, scores)[0]
     assert (found["n"], found["n_positive"]) == (200, int(labels.sum()))
-    keys = {"auroc", "auprc", "f1", "mcc", "precision", "recall", "auroc_delong"}
+    assert found["f1_at_half"] == pytest.approx(sk.f1_score(labels, scores >= 0.5))
+    keys = {"auroc", "auprc", "f1", "f1_at_half", "mcc", "precision", "recall", "auroc_delong"}
     ends = {f"{key}_{end}" for key in keys for end in ("low", "high")}
     assert set(found) == keys - {"auroc_delong"} | ends | {"threshold", "n", "n_positive"}
     assert source((labels, scores), ["x"]).metrics == found

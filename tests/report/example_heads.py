@@ -16,7 +16,7 @@ def score(name: str, value: float, half: float = 0.02) -> dict:
 
 
 def promoter_scores(value: float) -> dict:
-    names = ("f1", "precision", "recall", "mcc", "auroc", "auprc")
+    names = ("f1", "f1_at_half", "precision", "recall", "mcc", "auroc", "auprc")
     found: dict = {}
     for name in names:
         found |= score(name, value)
