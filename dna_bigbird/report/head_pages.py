@@ -30,6 +30,7 @@ OWN = (
 )
 HEADERS = {
     "predictor": "model",
+    "f1_at_half": "f1 at 0.5",
     "source": "",
     "window_bp": "window bp",
     "kmer_there": "k-mer there",
