@@ -18,7 +18,7 @@ def promoter_set(
     upstream: int = 5000,
     downstream: int = 3000,
     negatives: Literal["random_base", "permuted", "genomic"] = "random_base",
-    avoid: list[Path] = [],  # noqa: B006 - jsonargparse shows the default
+    avoid: str | list[str] = [],  # noqa: B006 - jsonargparse shows the default
     format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
     max_n_fraction: float = 0.0,
     near_identical: Literal["drop", "keep"] = "drop",
@@ -36,7 +36,7 @@ def promoter_set(
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
         negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats.
-        avoid: Files of further start sites that genomic negatives keep away from, in any of the formats, e.g. '[all.bed]'; other negatives have no use for them.
+        avoid: File of further start sites that genomic negatives keep away from, in any of the formats, or several, '[a.bed, b.gtf]'; other negatives have no use for them.
         format: Format of the sites; auto tells it from the first row.
         max_n_fraction: Windows with a larger share of N are left out.
         near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
@@ -54,7 +54,8 @@ def promoter_set(
         config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
     except ValueError as error:  # settings that contradict each other
         raise InputError(str(error)) from error
-    avoided = avoid if negatives == "genomic" else []
+    files = [avoid] if isinstance(avoid, str) else avoid
+    avoided = [Path(file) for file in files] if negatives == "genomic" else []
     reference = Genome(genome)
     split.check_chromosomes(reference)
     data = build_promoters(

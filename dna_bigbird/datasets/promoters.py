@@ -128,11 +128,12 @@ def build_promoters(
         by_place.setdefault(site.interval, site)
     counts["left_out_same_site_again"] = len(placed.rows) - len(by_place)
     whole = _whole_windows(genome, _in_genome_order(by_place, genome), by_place, config, counts)
+    nothing_left = f"{path}: no promoter window of {config.window_bp} bp is left"
+    if not whole:
+        raise InputError(f"{nothing_left} ({_told(counts)})")
     kept, splits = _split(whole, split, counts)
     if TRAIN not in splits:
-        raise InputError(
-            f"{path}: no promoter window of {config.window_bp} bp is left for training ({_told(counts)})"
-        )
+        raise InputError(f"{nothing_left} for training ({_told(counts)})")
     windows = [x.window for x in kept]
     if config.negatives in ARTIFICIAL:
         negatives, bases = windows, _artificial(genome, windows, config.negatives, seed)

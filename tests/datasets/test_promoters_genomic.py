@@ -1,6 +1,7 @@
 """Genomic negatives: away from every site, alike in composition, disjoint, in the right split."""
 
 import gzip
+import json
 import shutil
 
 import numpy as np
@@ -103,17 +104,18 @@ def sum_left_out(made):
 
 
 @pytest.mark.skipif(shutil.which("bedtools") is None, reason="bedtools is not on the path")
-@pytest.mark.parametrize(("up", "down"), [(250, 50), (900, 100)])
-def test_no_start_site_is_near_as_bedtools_says(tmp_path, genome, up, down):
+@pytest.mark.parametrize(("up", "down", "count"), [(250, 50, 1), (900, 100, 2)])
+def test_no_start_site_is_near_as_bedtools_says(tmp_path, genome, up, down, count):
     import pybedtools
 
     sites = some_sites(45)
     avoided = some_sites(15, seed=2)
+    files = [str(write_bed(tmp_path / f"{i}.bed", avoided[i::count])) for i in range(count)]
     made = build(
         tmp_path,
         genome,
         sites,
-        f"--avoid={write_bed(tmp_path / 'avoid.bed', avoided)}",
+        f"--avoid={files[0] if count == 1 else json.dumps(files)}",
         up=up,
         down=down,
     )
