@@ -81,7 +81,7 @@ def test_curves_keep_their_order(tmp_path):
 
 def test_stages_and_lifted_sites(tmp_path, write_example):
     results = write_example(tmp_path)
-    (results / "promoter").mkdir()
+    (results / "promoter").mkdir(exist_ok=True)
     (results / "promoter" / "sites.bed").write_text("c\t1\t2\ta\t0\t+\nc\t5\t6\tb\t0\t-\n")
     (results / "promoter" / "unlifted.tsv").write_text(
         "# lifted: 2\n# lost: 1\nname\tchrom\tstart\tend\tstrand\treason\nx\tc\t1\t2\t+\tgone\n"
