@@ -41,6 +41,7 @@ class HeldOut:
         units, self.block_bp = block_units(labelled, self.test, block_bp)
         self.draws = draw_units(len(self.test), replicates=replicates, seed=seed, units=units)
         self.sources: dict[str, Source] = {}
+        self.descriptions: dict[str, str] = {}
         self.curves: list[CurvePoint] = []
         self.calibration: Calibration | None = None
 
@@ -57,6 +58,7 @@ class HeldOut:
         def progress(numbers):
             return tqdm(numbers, desc=f"score {name}", unit=" labels", disable=None)
 
+        self.descriptions[name] = scores.description
         self.sources[name] = score_source(validation, test, self.groups, self.draws, progress)
         if name == MODEL:
             self.calibration = calibrate(validation, test, self.groups)
@@ -76,7 +78,10 @@ class HeldOut:
         for name, source in self._baselines().items():
             for key, value in compare(own.areas, source.areas).items():
                 metrics[key.replace("gain", f"gain_over_{name}")] = value
-        metrics["baselines"] = {n: x.metrics | made for n, x in self._baselines().items()}
+        metrics["baselines"] = {
+            name: source.metrics | made | {"description": self.descriptions[name]}
+            for name, source in self._baselines().items()
+        }
         return metrics
 
     def write(self, folder: Path) -> None:

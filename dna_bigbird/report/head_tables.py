@@ -133,10 +133,15 @@ def set_rows(same: Sequence[HeadRun], keys: dict[str, str | None]) -> tuple[dict
         for run in same
     ]
     rows += [
-        _row(title, "baseline", run, entry, run.result, keys, "same training rows")
+        _row(title, "baseline", run, entry, run.result, keys, _described(entry))
         for title, entry, run in baseline_scores(same)
     ]
     return tuple(rows)
+
+
+def _described(entry: dict) -> str:
+    told = str(entry.get("description", "")).rstrip(".")
+    return f"{told}; same training rows" if told else "same training rows"
 
 
 def _row(
