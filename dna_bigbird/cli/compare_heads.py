@@ -98,7 +98,7 @@ def read_head_run(results: Path, name: str, data: Path):
     from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.files import sha256_of
     from dna_bigbird.report.head_runs import HeadRun, SetFacts
-    from dna_bigbird.report.results import count_leaks, read_model
+    from dna_bigbird.report.model_results import count_leaks, read_model
 
     labelled = LabelledSet(data)
     facts = SetFacts(

@@ -9,7 +9,7 @@ from dna_bigbird.report.figures import GREY, KMER, MODEL, new_figure, style
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
 from dna_bigbird.report.markup import Html, is_number, join, shown
-from dna_bigbird.report.results import CalibrationBin, ModelResult
+from dna_bigbird.report.model_results import CalibrationBin, ModelResult
 
 LOOKS = {"raw": (MODEL, "o", "-"), "calibrated": (KMER, "s", "--")}
 NAMES = {"raw": "as predicted", "calibrated": "corrected on validation"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
-from dna_bigbird.report.results import HistoryRow, count_parameters, read_history
+from dna_bigbird.report.model_results import HistoryRow, count_parameters, read_history
 from dna_bigbird.report.words import Score, clarity, score_of, winner
 
 

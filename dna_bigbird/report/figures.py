@@ -15,7 +15,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.results import Curve, HistoryRow, LabelScore, Stage
+from dna_bigbird.report.model_results import Curve, HistoryRow, LabelScore
+from dna_bigbird.report.results import Stage
 
 MODEL, KMER, GREEN, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#9C5A8A", "#56B4E9"
 GREY, DARK, PALE = "#6b7075", "#22272b", "#e8eaec"

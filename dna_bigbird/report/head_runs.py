@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dna_bigbird.report.markup import shown
-from dna_bigbird.report.results import ModelResult
+from dna_bigbird.report.model_results import ModelResult
 
 BASELINES = {
     "kmer": "k-mer regression",

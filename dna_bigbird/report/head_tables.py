@@ -17,9 +17,9 @@ from dna_bigbird.report.head_runs import (
     groups_of,
 )
 from dna_bigbird.report.markup import is_number, shown
+from dna_bigbird.report.model_results import ModelResult
 from dna_bigbird.report.negatives import NEGATIVES
 from dna_bigbird.report.published import CHROMATIN, PROMOTERS, Published
-from dna_bigbird.report.results import ModelResult
 from dna_bigbird.report.words import Score, score_of, verdict
 
 SMALL_TEST = 1000

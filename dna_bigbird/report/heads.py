@@ -19,6 +19,7 @@ from dna_bigbird.report.markup import (
     shown,
     table,
 )
+from dna_bigbird.report.model_results import Curve, LabelScore, ModelResult
 from dna_bigbird.report.negatives import NEGATIVES
 from dna_bigbird.report.parts import (
     KEYS,
@@ -28,7 +29,7 @@ from dna_bigbird.report.parts import (
     head_verdict,
     interval_of,
 )
-from dna_bigbird.report.results import Curve, LabelScore, ModelResult, Results
+from dna_bigbird.report.results import Results
 from dna_bigbird.report.words import against_chance, score_of, verdict
 
 GROUP_KEY = re.compile(r"(median|mean)_(auroc|auprc)_(.+)(?<!_low)(?<!_high)")

@@ -1,7 +1,7 @@
 """What several sections share: headline scores, counts of test rows, the chosen step."""
 
 from dna_bigbird.report.markup import Html, is_number, number, shown, with_interval
-from dna_bigbird.report.results import ModelResult
+from dna_bigbird.report.model_results import ModelResult
 from dna_bigbird.report.words import Score, score_of, verdict
 
 TITLES = {"pretrained": "Pretraining", "promoter": "Promoters", "chromatin": "Chromatin labels"}

@@ -7,7 +7,7 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.report.calibration import calibration_figure
 from dna_bigbird.report.figures import curve_figure, history_figure, label_figure, save
-from dna_bigbird.report.results import CalibrationBin, Curve, HistoryRow, LabelScore
+from dna_bigbird.report.model_results import CalibrationBin, Curve, HistoryRow, LabelScore
 
 
 def test_sources_are_drawn_in_the_same_axes():

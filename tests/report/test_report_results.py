@@ -5,14 +5,13 @@ import gzip
 import pytest
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.report.results import (
-    count_documents,
+from dna_bigbird.report.model_results import (
     count_parameters,
     read_curves,
     read_history,
     read_labels,
-    read_results,
 )
+from dna_bigbird.report.results import count_documents, read_results
 
 
 def test_documents_count_overlaps_once(tmp_path):

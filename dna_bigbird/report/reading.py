@@ -1,0 +1,64 @@
+"""Reading result files, with messages that name the rule that makes them."""
+
+import csv
+import json
+import math
+from pathlib import Path
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import open_text
+
+
+def read_text(path: Path, made_by: str) -> str:
+    """Return the text of a file."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; {made_by}")
+    with open_text(path) as stream:
+        return stream.read()
+
+
+def read_json_object(path: Path, rule: str) -> dict:
+    """Return the object of a JSON file."""
+    try:
+        value = json.loads(read_text(path, f"{rule} makes it. Run the workflow to its end first"))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: not valid JSON: {error}. Run {rule} again") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: expected a JSON object, found {type(value).__name__}")
+    return value
+
+
+def optional_json(path: Path) -> dict:
+    """Return the object of a JSON file, empty if there is none."""
+    return read_json_object(path, "its rule") if path.is_file() else {}
+
+
+def read_table(path: Path, columns: tuple[str, ...], rule: str) -> list[dict[str, str]]:
+    """Read a TSV that must have at least these columns."""
+    text = read_text(path, f"{rule} makes it. Run the workflow to its end first")
+    reader = csv.DictReader(text.splitlines(), delimiter="\t")
+    missing = [c for c in columns if c not in (reader.fieldnames or [])]
+    if missing:
+        raise InputError(
+            f"{path}:1: no column {missing[0]!r}; expected {', '.join(columns)}. Run {rule} again"
+        )
+    rows = list(reader)
+    for line, row in enumerate(rows, start=2):
+        if any(row[c] is None for c in columns):
+            raise InputError(f"{path}:{line}: the line is cut off. Run {rule} again")
+    return rows
+
+
+def as_float(text: str, path: Path, line: int) -> float:
+    """Return a number of a table; nothing, NA and - are NaN."""
+    try:
+        return float(text) if text not in ("", "NA", "-") else math.nan
+    except ValueError:
+        raise InputError(f"{path}:{line}: {text!r} is not a number") from None
+
+
+def as_int(text: str, path: Path, line: int) -> int:
+    """Return a whole number of a table."""
+    if not text.isdigit():
+        raise InputError(f"{path}:{line}: {text!r} is not a whole number")
+    return int(text)
