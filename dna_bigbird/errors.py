@@ -1,4 +1,4 @@
-"""The one exception a user is meant to read."""
+"""The one exception a user is meant to read, and what its messages share."""
 
 
 class InputError(Exception):
@@ -7,3 +7,9 @@ class InputError(Exception):
     The message is one line that names the file and line, what was found, what was
     expected and the likely fix. The command line prints it and exits with status 2.
     """
+
+
+def shortened(value: object) -> str:
+    """Return a value as text of at most 60 characters, for messages."""
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."

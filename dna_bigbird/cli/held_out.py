@@ -9,7 +9,7 @@ from tqdm import tqdm
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import Scores
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.calibration import Calibration, calibrate
 from dna_bigbird.evaluation.curves import CHANCE, CurvePoint, curve_rows, write_curves
@@ -119,12 +119,6 @@ def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
                 f"{labelled.path}: its {key} is {shortened(expected)}, that of {bundle.folder} "
                 f"{shortened(found)}; is it the set the model was fine-tuned on?"
             )
-
-
-def shortened(value: object) -> str:
-    """Return a value as text of at most 60 characters."""
-    text = str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def model_scores(

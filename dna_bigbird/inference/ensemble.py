@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.inference.bundle import PRETRAINING, Bundle, load_bundle, save_bundle
 from dna_bigbird.inference.card import model_card
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
@@ -100,11 +100,6 @@ def check_member(bundle: Bundle, first: Bundle) -> None:
 def _check_same(name: str, found: object, expected: object, bundle: Bundle, first: Bundle) -> None:
     if found != expected:
         raise InputError(
-            f"{bundle.folder}: its {name} is {_short(found)}, that of {first.folder} "
-            f"{_short(expected)}; the members of an ensemble must agree"
+            f"{bundle.folder}: its {name} is {shortened(found)}, that of {first.folder} "
+            f"{shortened(expected)}; the members of an ensemble must agree"
         )
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -180,7 +180,7 @@ def test_what_cannot_be_compared(tmp_path, capsys, change, message):
     options = example_heads.write_table6(tmp_path / "results", tmp_path / "g.fa")
     given = dict(zip(options[::2], options[1::2], strict=True)) | {"--table": "table6"} | change
     words = [word for pair in given.items() for word in pair]
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="2"):
         main(["compare-heads", *words, "--output", str(tmp_path / "x")])
     assert re.search(message, capsys.readouterr().err)
     assert not (tmp_path / "x").exists()
