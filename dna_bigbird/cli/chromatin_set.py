@@ -52,16 +52,14 @@ def chromatin_set(
     from dna_bigbird.datasets.labelled import write_labelled_set
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
-    from dna_bigbird.errors import InputError
+    from dna_bigbird.errors import checked_settings
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
 
-    try:
+    with checked_settings():
         config = ChromatinConfig(
             window, bin, require_group, max_n_fraction, min_positive, allow_empty_labels
         )
-    except ValueError as error:  # settings that contradict each other
-        raise InputError(str(error)) from error
     reference = Genome(genome)
     split.check_chromosomes(reference)
     sheet = read_sheet(peaks)

@@ -38,14 +38,12 @@ def deepsea_set(
     from dna_bigbird.datasets.deepsea import BED, FILES, DeepseaConfig, build_deepsea
     from dna_bigbird.datasets.deepsea_labels import read_labels
     from dna_bigbird.datasets.labelled_data import write_labelled_set
-    from dna_bigbird.errors import InputError
+    from dna_bigbird.errors import checked_settings
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
 
-    try:
+    with checked_settings():
         config = DeepseaConfig(window, check_every, max_n_fraction, test_chromosomes)
-    except ValueError as error:  # settings that contradict each other
-        raise InputError(str(error)) from error
     reference = Genome(genome)
     data = build_deepsea(reference, bundle, read_labels(labels), config)
     inputs = {name: bundle / name for name in [*(f"{x}.mat" for x in FILES.values()), BED]}

@@ -45,15 +45,13 @@ def promoter_set(
     from dna_bigbird.datasets.labelled_data import write_labelled_set
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.promoters import PromoterConfig, build_promoters
-    from dna_bigbird.errors import InputError
+    from dna_bigbird.errors import checked_settings
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.sites import read_sites
 
-    try:
+    with checked_settings():
         config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
-    except ValueError as error:  # settings that contradict each other
-        raise InputError(str(error)) from error
     files = [avoid] if isinstance(avoid, str) else avoid
     avoided = [Path(file) for file in files] if negatives == "genomic" else []
     reference = Genome(genome)

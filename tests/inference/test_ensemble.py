@@ -112,7 +112,7 @@ def refused(members, bundle_folder, tmp_path):
         config = json.loads((copy / "config.json").read_text())
         (config[part] if part else config).update(change)
         (copy / "config.json").write_text(json.dumps(config))
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError, match="other: ") as caught:
             join_bundles([members[0], copy], tmp_path / "never")
         assert not (tmp_path / "never").exists()
         return str(caught.value)
