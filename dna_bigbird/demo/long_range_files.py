@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.long_range import CHROM, CLASSES, CONTROLS, DISTANT, LongRange
-from dna_bigbird.demo.writing import LINE_BP, TRUTH_COLUMNS, truth_rows
+from dna_bigbird.demo.writing import write_genome_and_peaks, write_text
 from dna_bigbird.files import atomic_directory
 
 RULES = {label.name: label.rule for label in grammar.LABELS} | {
@@ -20,19 +20,9 @@ def write_long_range(demo: LongRange, folder: Path) -> None:
     The files are a part of those of the default demo (`docs/demo-data.md`), in the same formats.
     """
     with atomic_directory(Path(folder)) as out:
-        sequence = demo.sequence
-        lines = (sequence[i : i + LINE_BP] for i in range(0, len(sequence), LINE_BP))
-        _write(out / "demo.fa", f">{CHROM}\n" + "\n".join(lines) + "\n")
-        (out / "peaks").mkdir()
-        sheet = [("label", "group", "cell", "path")]
-        for group, names in GROUPS:
-            for name in names:
-                rows = [(CHROM, p.start, p.end, ",".join(p.members)) for p in demo.peaks[name]]
-                _write(out / "peaks" / f"{name}.bed", _table(rows))
-                sheet.append((name, group, "demo", f"peaks/{name}.bed"))
-        _write(out / "peaks.tsv", _table(sheet))
-        _write(out / "truth.tsv", _table([TRUTH_COLUMNS, *truth_rows(demo)]))
-        _write(out / "README.md", readme(demo))
+        labels = [(name, group) for group, names in GROUPS for name in names]
+        write_genome_and_peaks(out, CHROM, demo, labels)
+        write_text(out / "README.md", readme(demo))
 
 
 def readme(demo: LongRange) -> str:
@@ -60,11 +50,3 @@ promoter in its middle and, by chance {config.partner_share} each, a cluster of 
 
 The columns of `truth.tsv` and the rest of the grammar are explained in `docs/demo-data.md` of dna-bigbird.
 """
-
-
-def _table(rows: list[tuple]) -> str:
-    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from dna_bigbird.demo import background, grammar
 from dna_bigbird.demo.build import Demo
+from dna_bigbird.demo.labels import Peak
+from dna_bigbird.demo.long_range import LongRange
 from dna_bigbird.demo.motifs import load_motifs
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_directory
@@ -45,19 +47,30 @@ def write_demo(demo: Demo, folder: Path) -> None:
     """
     refuse_to_replace_other_files(Path(folder))
     with atomic_directory(Path(folder)) as out:
-        sequence = demo.sequence
-        lines = [sequence[i : i + LINE_BP] for i in range(0, len(sequence), LINE_BP)]
-        _write(out / "demo.fa", f">{background.CHROM}\n" + "\n".join(lines) + "\n")
-        _write(out / "promoters.bed", promoters_bed(demo))
-        (out / "peaks").mkdir()
-        for label, text in peak_beds(demo).items():
-            _write(out / "peaks" / f"{label}.bed", text)
-        sheet = [("label", "group", "cell", "path")]
-        sheet += [(x.name, x.group, "demo", f"peaks/{x.name}.bed") for x in grammar.LABELS]
-        _write(out / "peaks.tsv", _table(sheet))
-        _write(out / "variants.vcf", variants_vcf(demo))
-        _write(out / "truth.tsv", _table([TRUTH_COLUMNS, *truth_rows(demo)]))
-        _write(out / "README.md", readme(demo))
+        labels = [(label.name, label.group) for label in grammar.LABELS]
+        write_genome_and_peaks(out, background.CHROM, demo, labels)
+        write_text(out / "promoters.bed", promoters_bed(demo))
+        write_text(out / "variants.vcf", variants_vcf(demo))
+        write_text(out / "README.md", readme(demo))
+
+
+def write_genome_and_peaks(
+    out: Path, chrom: str, demo: Demo | LongRange, labels: list[tuple[str, str]]
+) -> None:
+    """Write what both demos have: genome, peaks with their sample sheet, truth.
+
+    Args:
+        labels: Name and group of each label, in the order of the sheet.
+    """
+    lines = (demo.sequence[i : i + LINE_BP] for i in range(0, len(demo.sequence), LINE_BP))
+    write_text(out / "demo.fa", f">{chrom}\n" + "\n".join(lines) + "\n")
+    (out / "peaks").mkdir()
+    for label, text in peak_beds(chrom, demo.peaks).items():
+        write_text(out / "peaks" / f"{label}.bed", text)
+    sheet = [("label", "group", "cell", "path")]
+    sheet += [(name, group, "demo", f"peaks/{name}.bed") for name, group in labels]
+    write_text(out / "peaks.tsv", table_text(sheet))
+    write_text(out / "truth.tsv", table_text([TRUTH_COLUMNS, *truth_rows(demo)]))
 
 
 def refuse_to_replace_other_files(folder: Path) -> None:
@@ -80,14 +93,14 @@ def promoters_bed(demo: Demo) -> str:
         (background.CHROM, p.tss, p.tss + 1, p.name, 0, p.strand)
         for p in sorted(promoters, key=lambda p: p.tss)
     ]
-    return _table(rows)
+    return table_text(rows)
 
 
-def peak_beds(demo: Demo) -> dict[str, str]:
+def peak_beds(chrom: str, peaks: dict[str, list[Peak]]) -> dict[str, str]:
     """Return a BED4 text a label; the name lists the elements behind a peak."""
     return {
-        label: _table([(background.CHROM, p.start, p.end, ",".join(p.members)) for p in peaks])
-        for label, peaks in demo.peaks.items()
+        label: table_text([(chrom, p.start, p.end, ",".join(p.members)) for p in here])
+        for label, here in peaks.items()
     }
 
 
@@ -105,10 +118,10 @@ def variants_vcf(demo: Demo) -> str:
         name = f"V{number:04d}"
         row = (background.CHROM, position, name, variant.ref, variant.alt, ".", ".", ";".join(info))
         rows.append(row)
-    return VCF_HEADER + _table(rows)
+    return VCF_HEADER + table_text(rows)
 
 
-def truth_rows(demo: Demo) -> list[tuple]:
+def truth_rows(demo: Demo | LongRange) -> list[tuple]:
     """Return every planted thing: promoters, flanks, distal elements, sites, decoys."""
     motifs = load_motifs()
     rows = []
@@ -168,9 +181,11 @@ The grammar is explained in `docs/demo-data.md` of dna-bigbird.
 """
 
 
-def _table(rows: list[tuple]) -> str:
+def table_text(rows: list[tuple]) -> str:
+    """Return rows with tabs between their values."""
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file that has the same bytes on every system."""
     path.write_text(text, encoding="utf-8", newline="\n")
