@@ -1,11 +1,32 @@
-"""From FASTA to scores: the model bundle and what predicts with it."""
+"""From FASTA to scores: the Python API, with the names and options of the command line.
+
+    from dna_bigbird.inference import predict, embed, score_variants, mutagenesis, load_bundle
+
+With `output=None` each returns its arrays; with `output` it writes a file and returns a short
+summary. Nothing is imported before it is used: torch takes seconds.
+"""
+
+import importlib
+
+# No module here may have the name of a function: importing it would hide the function.
+_HOMES = {
+    "embed": "dna_bigbird.inference.embedding",
+    "load_bundle": "dna_bigbird.inference.bundle",
+    "mutagenesis": "dna_bigbird.inference.mutating",
+    "predict": "dna_bigbird.inference.predicting",
+    "score_variants": "dna_bigbird.inference.variant_scores",
+}
+
+__all__ = [*_HOMES]
 
 
-def load_bundle(folder):
-    """Load a model bundle; see `dna_bigbird.inference.bundle.load_bundle`."""
-    from dna_bigbird.inference.bundle import load_bundle as load
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    function = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = function
+    return function
 
-    return load(folder)
 
-
-__all__ = ["load_bundle"]
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
