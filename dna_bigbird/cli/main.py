@@ -11,7 +11,7 @@ import jsonargparse
 from dna_bigbird import __version__
 from dna_bigbird.cli import watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, Interrupted
 
 COMMANDS = {
     "demo-data": "write the semi-synthetic demo: real hg19 background, planted truth",
@@ -41,10 +41,11 @@ COMMANDS = {
     "convert": "read and write models of the Hugging Face library; lengthen a model's context",
     "report": "write the HTML report of a workflow run",
     "clear-lock": "remove a stale Snakemake lock after proof that its process is dead",
+    "completion": "let bash, zsh or tcsh complete commands, options and files",
     "doctor": "say what works on this machine and what is slow; build the native CPU kernel",
 }
 
-POSITIONAL = {"info"}
+POSITIONAL = {"completion", "info"}
 """Commands whose required arguments stand without an option: `dna-bigbird info BUNDLE`."""
 
 
@@ -158,6 +159,9 @@ def main(argv: list[str] | None = None) -> None:
         # The reader (head, less) has gone; Python would complain again while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None
+    except Interrupted as stop:
+        print(f"\ndna-bigbird: {stop}", file=sys.stderr)  # the terminal shows ^C before it
+        raise SystemExit(stop.status) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
 

@@ -1,0 +1,77 @@
+"""`dna-bigbird completion`."""
+
+import argparse
+import typing
+from pathlib import Path
+from typing import Literal
+
+STREAMS = {"fasta", "bed", "vcf"}
+"""Options that take a file or '-', so that their type is text."""
+
+
+def completion(shell: Literal["bash", "zsh", "tcsh"]) -> None:
+    """Write the script that lets a shell complete commands, options, choices and file names.
+
+    Bash, for this session: source <(dna-bigbird completion bash). For all to come:
+    dna-bigbird completion bash > ~/.local/share/bash-completion/completions/dna-bigbird.
+    Zsh: write it as _dna-bigbird into a folder of $fpath. Tcsh: source it from ~/.cshrc.
+
+    Args:
+        shell: bash, zsh or tcsh.
+    """
+    import shtab
+
+    print(shtab.complete(plain_parser(), shell))
+
+
+def plain_parser() -> argparse.ArgumentParser:
+    """Return all commands with their options as the standard library would hold them.
+
+    Importing every command loads torch: for this command alone.
+    """
+    from dna_bigbird.cli.main import COMMANDS, build_parser
+
+    root = argparse.ArgumentParser(prog="dna-bigbird")
+    root.add_argument("--version", action="store_true", help="show the version and exit")
+    commands = root.add_subparsers(dest="command")
+    for command, text in COMMANDS.items():
+        parser, _ = build_parser(command)
+        plain = commands.add_parser(command, help=text, add_help=False)
+        for action in parser._actions:
+            _copy(action, plain)
+    return root
+
+
+def _copy(action: argparse.Action, plain: argparse.ArgumentParser) -> None:
+    """Add one option of jsonargparse, with its choices or as a file where its type says so."""
+    import shtab
+
+    if action.nargs == 0:
+        plain.add_argument(*action.option_strings, action="store_true", help=action.help)
+        return
+    # No nargs: shtab would take the word after a switch with an optional value for that value.
+    names = action.option_strings or [action.dest]
+    copied = plain.add_argument(*names, help=action.help, choices=_choices(action))
+    if _is_file(action):
+        copied.complete = shtab.FILE
+
+
+def _types(hint: object) -> list:
+    """Return a type and all that it is built of."""
+    inner = () if typing.get_origin(hint) is Literal else typing.get_args(hint)
+    return [hint, *(part for one in inner for part in _types(one))]
+
+
+def _choices(action: argparse.Action) -> list[str] | None:
+    values = []
+    for hint in _types(getattr(action, "_typehint", None)):
+        if typing.get_origin(hint) is Literal:
+            values += [str(value) for value in typing.get_args(hint)]
+        if hint is bool:
+            values += ["true", "false"]
+    return values or None
+
+
+def _is_file(action: argparse.Action) -> bool:
+    is_path = Path in _types(getattr(action, "_typehint", None))
+    return is_path or action.dest == "config" or action.dest in STREAMS

@@ -1,0 +1,86 @@
+"""`dna-bigbird completion`: asked in the way a shell asks when Tab is pressed."""
+
+import contextlib
+import shutil
+import subprocess
+
+import pytest
+
+from dna_bigbird.cli.completion import plain_parser
+from dna_bigbird.cli.main import COMMANDS, build_parser, main
+
+ASK = """
+source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+function=$(complete -p dna-bigbird | sed 's/.*-F \\([^ ]*\\) .*/\\1/')
+"$function" 2>/dev/null
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    path = tmp_path_factory.mktemp("completion") / "script.bash"
+    with open(path, "w") as stream, contextlib.redirect_stdout(stream):
+        main(["completion", "bash"])
+    return path
+
+
+@pytest.fixture
+def press_tab(script, tmp_path):
+    """Function (words) -> what bash offers for the last one, in a folder with a file and a folder."""
+    (tmp_path / "regions.fa").touch()
+    (tmp_path / "bundle").mkdir()
+
+    def press(*words):
+        asked = ["bash", "--norc", "-c", ASK, "bash", script, "dna-bigbird", *words]
+        done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=tmp_path)
+        return done.stdout.split()
+
+    return press
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["pred"], ["predict"]),
+        (["predict", "--str"], ["--stride", "--strand"]),
+        (["predict", "--strand", "f"], ["forward"]),
+        (["predict", "--strand", "both", "--float"], ["--float32_matmul"]),
+        (["predict", "--fasta", "reg"], ["regions.fa"]),
+        (["predict", "--model", "bun"], ["bundle"]),
+        (["doctor", "--build_native", "--he"], ["--help"]),
+        (["completion", "zs"], ["zsh"]),
+        (["info", "bun"], ["bundle"]),
+    ],
+)
+def test_bash_completes(press_tab, words, expected):
+    assert press_tab(*words) == expected
+
+
+def test_bash_offers_every_command(press_tab):
+    assert set(press_tab("")) >= set(COMMANDS)
+
+
+def test_every_option_of_every_command_is_there():
+    commands = plain_parser()._subparsers._group_actions[0].choices
+    assert list(commands) == list(COMMANDS)
+    for name, plain in commands.items():
+        wanted, _ = build_parser(name)
+        assert set(plain._option_string_actions) == set(wanted._option_string_actions), name
+
+
+@pytest.mark.parametrize("shell", ["zsh", "tcsh"])
+def test_other_shells_get_a_script(capsys, shell):
+    main(["completion", shell])
+    text = capsys.readouterr().out
+    assert "predict" in text
+    assert "bf16-mixed" in text or shell == "tcsh"
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh here")
+def test_zsh_accepts_its_script(capsys, tmp_path):
+    main(["completion", "zsh"])
+    path = tmp_path / "_dna-bigbird"
+    path.write_text(capsys.readouterr().out)
+    subprocess.run(["zsh", "-n", path], check=True)
