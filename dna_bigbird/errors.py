@@ -1,5 +1,6 @@
-"""The one exception a user is meant to read, and what its messages share."""
+"""The exceptions a user is meant to read, and what their messages share."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,35 @@ class InputError(Exception):
     The message is one line that names the file and line, what was found, what was
     expected and the likely fix. The command line prints it and exits with status 2.
     """
+
+
+class OutputError(InputError):
+    """An output that cannot be written: the disk is full, or the folder read-only.
+
+    Args:
+        reason: The system's words alone.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM in a run that can go on; the message tells how.
+
+    Args:
+        status: Exit status of the command.
+    """
+
+    def __init__(self, message: str, status: int = 130) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def note(text: str) -> None:
+    """Tell the user something that is no error, as one line on standard error."""
+    print(f"dna-bigbird: note: {text}", file=sys.stderr)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, OutputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -152,9 +152,10 @@ def readable_write_error(path: Path, error: OSError) -> Exception:
     if error.filename is not None and not str(error.filename).startswith(str(path.parent)):
         return error  # something else than the output failed, for example a missing input
     reason = error.strerror or str(error)  # h5py raises OSError with a text and no errno
-    return InputError(
+    return OutputError(
         f"{path}: cannot write it: {reason}; nothing was left behind. "
-        f"Is the disk full, or the folder read-only? See: df -h {path.parent}"
+        f"Is the disk full, or the folder read-only? See: df -h {path.parent}",
+        reason,
     )
 
 

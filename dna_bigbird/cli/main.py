@@ -160,7 +160,8 @@ def main(argv: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None
     except Interrupted as stop:
-        print(f"\ndna-bigbird: {stop}", file=sys.stderr)  # the terminal shows ^C before it
+        after = "\n" if sys.stderr.isatty() else ""  # of the ^C that a terminal shows
+        print(f"{after}dna-bigbird: {stop}", file=sys.stderr)
         raise SystemExit(stop.status) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None

@@ -1,0 +1,175 @@
+"""Finished rows survive a kill at any byte; a run continues only its own rows."""
+
+import numpy as np
+import pytest
+
+from dna_bigbird.errors import InputError, Interrupted, OutputError
+from dna_bigbird.inference.spool import file_identity, first_difference, open_spool, spool_path
+
+IDENTITY = {"strand": "both", "files": {"fasta": {"size": 10, "mtime_ns": 1}}}
+
+
+class Killed(BaseException):
+    """What a kill looks like to the file: no clean-up of the caller runs."""
+
+
+def columns(first, count):
+    numbers = np.arange(first, first + count)
+    return {
+        "name": np.array([f"chr{n}" for n in numbers]),
+        "start": numbers.astype(np.int64),
+        "score": np.linspace(0, 1, count * 3, dtype=np.float32).reshape(count, 3),
+    }
+
+
+FRAMES = [columns(0, 2), columns(2, 1), columns(3, 4)]
+
+
+def leave(output, frames=FRAMES, identity=IDENTITY, error=Killed):
+    with pytest.raises(error), open_spool(output, identity, resume=False) as spool:
+        for frame in frames:
+            spool.append(frame)
+        raise error("stop")
+
+
+def assert_equal(found, expected):
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert one.keys() == other.keys()
+        for name in one:
+            assert one[name].dtype == other[name].dtype
+            np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_a_run_is_continued_after_its_last_whole_frame_whatever_byte_it_was_killed_at(tmp_path):
+    output = tmp_path / "out.tsv"
+    ends = []
+    with pytest.raises(Killed), open_spool(output, IDENTITY, resume=False) as spool:
+        ends.append(spool_path(output).stat().st_size)
+        for frame in FRAMES:
+            spool.append(frame)
+            ends.append(spool_path(output).stat().st_size)
+        raise Killed
+    whole = spool_path(output).read_bytes()
+    assert len(whole) == ends[-1]
+    for cut in range(len(whole) + 1):
+        spool_path(output).write_bytes(whole[:cut])
+        expected = FRAMES[: max(0, sum(end <= cut for end in ends) - 1)]
+        with open_spool(output, IDENTITY, resume=True) as spool:
+            assert spool.rows == sum(len(frame["start"]) for frame in expected)
+            spool.append(columns(100, 2))
+            assert_equal(list(spool.frames()), [*expected, columns(100, 2)])
+        assert not spool_path(output).exists()
+
+
+def test_a_flipped_bit_or_zeros_at_the_end_are_not_believed(tmp_path):
+    output = tmp_path / "out.tsv"
+    leave(output)
+    whole = bytearray(spool_path(output).read_bytes())
+    spool_path(output).write_bytes(bytes(whole) + bytes(100))
+    with open_spool(output, IDENTITY, resume=True) as spool:
+        assert spool.rows == 7
+    whole[-1] ^= 1
+    spool_path(output).write_bytes(whole)
+    with open_spool(output, IDENTITY, resume=True) as spool:
+        assert spool.rows == 3
+
+
+def test_any_column_type_but_objects_comes_back(tmp_path):
+    with open_spool(tmp_path / "x", {}, resume=False) as spool:
+        given = {
+            "flag": np.array([True, False]),
+            "text": np.array(["α", "ctcf|é"]),
+            "half": np.zeros((2, 0), np.float16),
+            "many": np.arange(16, dtype=np.uint8).reshape(2, 2, 4)[:, ::-1],
+        }
+        spool.append(given)
+        assert_equal(list(spool.frames()), [given])
+        for wrong in ({"a": np.array([None])}, {"a": np.zeros(2), "b": np.zeros(3)}):
+            with pytest.raises(ValueError, match="one length and without objects"):
+                spool.append(wrong)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"strand": "forward"}, "its strand was both, now it is forward"),
+        (
+            {"files": {"fasta": {"size": 11, "mtime_ns": 1}}},
+            "its files.fasta.size was 10, now it is 11",
+        ),
+        ({"labels": [1]}, r"its labels was None, now it is \[1\]"),
+    ],
+)
+def test_rows_of_another_run_are_refused_and_kept(tmp_path, change, message):
+    output = tmp_path / "out.tsv"
+    leave(output)
+    kept = spool_path(output).read_bytes()
+    with pytest.raises(InputError, match=message), open_spool(output, IDENTITY | change, True):
+        pytest.fail("it was continued")
+    assert spool_path(output).read_bytes() == kept
+
+
+def test_without_resume_it_starts_anew_and_says_so(tmp_path, capsys):
+    output = tmp_path / "out.tsv"
+    leave(output)
+    assert capsys.readouterr().err == ""
+    with open_spool(output, {"other": 1}, resume=False, unit="variants") as spool:
+        assert spool.rows == 0
+        assert list(spool.frames()) == []
+    assert "out.tsv: 7 variants of an interrupted run are thrown away" in capsys.readouterr().err
+
+
+def test_bad_input_leaves_nothing_unless_there_was_something_before(tmp_path):
+    output = tmp_path / "out.tsv"
+    leave(output, error=InputError)
+    assert list(tmp_path.iterdir()) == []
+    leave(output)
+    with pytest.raises(InputError, match="line 9"), open_spool(output, IDENTITY, True) as spool:
+        spool.append(columns(7, 1))
+        raise InputError("line 9")
+    with open_spool(output, IDENTITY, resume=True) as spool:
+        assert spool.rows == 8
+
+
+def test_an_interrupt_tells_how_to_go_on(tmp_path):
+    output = tmp_path / "out.tsv"
+    with pytest.raises(Interrupted, match="interrupted before the first windows") as caught:
+        with open_spool(output, {}, resume=False):
+            raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(Interrupted, match="after 2 windows; continue with --resume") as caught:
+        with open_spool(output, {}, resume=False) as spool:
+            spool.append(columns(0, 2))
+            raise KeyboardInterrupt
+    assert caught.value.status == 130
+    assert spool_path(output).exists()
+
+
+def test_a_failed_write_of_the_file_keeps_the_rows(tmp_path):
+    output = tmp_path / "out.tsv"
+    with pytest.raises(OutputError, match="cannot write it: No room; 2 windows are kept"):
+        with open_spool(output, {}, resume=False) as spool:
+            spool.append(columns(0, 2))
+            raise OutputError("whatever", "No room")
+    with open_spool(output, {}, resume=True) as spool:
+        assert spool.rows == 2
+
+
+def test_two_processes_do_not_write_one_output(tmp_path):
+    output = tmp_path / "out.tsv"
+    with open_spool(output, {}, resume=False) as spool:
+        spool.append(columns(0, 2))
+        with pytest.raises(InputError, match="another process is writing it"):
+            with open_spool(output, {}, resume=False):
+                pytest.fail("two at once")
+        assert_equal(list(spool.frames()), [columns(0, 2)])
+
+
+def test_a_changed_file_has_another_identity(tmp_path):
+    path = tmp_path / "a.fa"
+    path.write_text("ACGT")
+    before = file_identity(path)
+    assert first_difference(before, file_identity(path)) == ""
+    path.write_text("ACGTA")
+    assert first_difference(before, file_identity(path)) != ""
