@@ -17,9 +17,12 @@ from dna_bigbird.evaluation.sources import Source, per_label, score_source
 from dna_bigbird.evaluation.summary import compare
 from dna_bigbird.files import atomic_path
 from dna_bigbird.inference.bundle import PRETRAINING, Bundle
-from dna_bigbird.inference.predict import CHUNK, Predictor
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.predictor import Predictor
 
 MODEL = "model"
+ROWS_AT_ONCE = 1024
+"""Windows read from the set at once."""
 
 
 class HeldOut:
@@ -133,12 +136,12 @@ def model_scores(
         InputError: If a row holds no base.
     """
     # Reported scores do not depend on what processor is at hand.
-    predictor = Predictor(bundle, strand="both", batch_size=batch_size, precision="32-true")
+    predictor = Predictor(bundle, compute=Compute(batch_size=batch_size, precision="32-true"))
     rows = held_out.rows
     values = np.empty((len(rows), len(labelled.label_names)), dtype=np.float32)
     with tqdm(total=len(rows), desc="evaluate", unit=" windows", disable=None) as progress:
-        for first in range(0, len(rows), CHUNK):
-            chunk = rows[first : first + CHUNK]
+        for first in range(0, len(rows), ROWS_AT_ONCE):
+            chunk = rows[first : first + ROWS_AT_ONCE]
             found = predictor.probabilities([labelled.sequence(int(i)) for i in chunk])
             empty = np.flatnonzero(np.isnan(found).any(axis=1))
             if len(empty):
@@ -148,12 +151,8 @@ def model_scores(
                 )
             values[first : first + len(chunk)] = found
             progress.update(len(chunk))
-    if predictor.num_split:
-        print(
-            f"dna-bigbird: note: {predictor.num_split} windows had more tokens than the model's "
-            f"context of {predictor.max_pieces} and were scored in equal parts, then averaged",
-            file=sys.stderr,
-        )
+    for note in predictor.notes():
+        print(f"dna-bigbird: note: {note}", file=sys.stderr)
     return Scores(
         name=MODEL,
         description="probabilities of the model, mean of both strands",

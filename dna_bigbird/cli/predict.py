@@ -8,6 +8,7 @@ from typing import Literal
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path
+from dna_bigbird.inference.compute import Compute
 
 
 def predict(
@@ -18,11 +19,7 @@ def predict(
     window: int | None = None,
     stride: int | None = None,
     strand: Literal["both", "forward"] = "both",
-    batch_size: int = 32,
-    precision: Literal["auto", "32-true", "bf16-mixed"] = "auto",
-    float32_matmul: Literal["default", "onednn"] = "default",
-    backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto",
-    threads: int = 0,
+    **compute,
 ) -> None:
     """Write label probabilities for every window of a FASTA file, as TSV.
 
@@ -40,39 +37,23 @@ def predict(
         window: Window in base pairs; the model's own if not given.
         stride: Step between windows in base pairs; the window if not given.
         strand: 'both' averages a window and its reverse complement; 'forward' takes it as it is.
-        batch_size: Windows computed at once. Results do not depend on it.
-        precision: '32-true' is float32, 'bf16-mixed' bfloat16 autocast: scores move by about a
-            hundredth. 'auto' takes the latter where the processor or GPU has bfloat16 products.
-        float32_matmul: 'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16
-            on those with AMX. No matter for bf16-mixed.
-        backend: How attention is computed; it changes time and memory, not the scores.
-        threads: CPU threads; 0 leaves the choice to torch.
+        compute: How, never what: fields of `Compute`.
     """
     if model is None:
         raise InputError(
             "no --model given, and this version ships none. Make one with `make demo`, then: "
             "dna-bigbird predict --model results/models/promoter --fasta regions.fa"
         )
-    for name, value in (("window", window), ("stride", stride), ("batch_size", batch_size)):
+    for name, value in (("window", window), ("stride", stride)):
         if value is not None and value < 1:
             raise InputError(f"--{name} {value}: expected at least 1")
-    import torch
     from tqdm import tqdm
 
     from dna_bigbird.inference.bundle import load_bundle
-    from dna_bigbird.inference.predict import Predictor
+    from dna_bigbird.inference.predictor import Predictor
 
-    if threads:
-        torch.set_num_threads(threads)
-    predictor = Predictor(
-        load_bundle(model),
-        strand=strand,
-        batch_size=batch_size,
-        precision=precision,
-        float32_matmul=float32_matmul,
-        backend=backend,
-    )
-    window_bp = window or predictor.bundle.config["window_bp"]
+    predictor = Predictor(load_bundle(model), strand=strand, compute=Compute(**compute))
+    window_bp = window or predictor.window_bp
     windows = _windows(fasta, bed, window_bp, stride or window_bp)
     with contextlib.ExitStack() as stack:
         if output is None:
@@ -81,17 +62,13 @@ def predict(
             stream = stack.enter_context(open(stack.enter_context(atomic_path(output)), "w"))
         progress = stack.enter_context(tqdm(desc="predict", unit=" windows", disable=None))
         print("sequence", "start", "end", *predictor.label_names, sep="\t", file=stream)
-        for item, probabilities in predictor.score_windows(windows, progress.update):
-            values = (f"{p:.5g}" for p in probabilities)
-            print(item.name, item.start, item.end, *values, sep="\t", file=stream)
-    if precision == "auto":
-        print(f"dna-bigbird: note: computed in {predictor.precision}", file=sys.stderr)
-    if predictor.num_split:
-        print(
-            f"dna-bigbird: note: {predictor.num_split} windows had more tokens than the model's "
-            f"context of {predictor.max_pieces} and were scored in equal parts, then averaged",
-            file=sys.stderr,
-        )
+        for chunk, probabilities in predictor.score_windows(windows):
+            for item, row in zip(chunk, probabilities, strict=True):
+                values = (f"{p:.5g}" for p in row)
+                print(item.name, item.start, item.end, *values, sep="\t", file=stream)
+            progress.update(len(chunk))
+    for note in predictor.notes():
+        print(f"dna-bigbird: note: {note}", file=sys.stderr)
 
 
 def _windows(fasta: str, bed: Path | None, window_bp: int, stride_bp: int) -> Iterator:

@@ -1,0 +1,105 @@
+"""Which sequences a model computes together, and how many tokens that may be."""
+
+# B batch, T tokens
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dna_bigbird.models.config import EncoderConfig
+
+CPU_TOKENS = 8192
+"""Tokens of a batch on a CPU: more do not compute faster, they take more memory."""
+GPU_TOKENS = (8192, 262_144)
+"""Least and most tokens of a batch on a GPU."""
+GPU_SHARE = 0.5
+"""Part of the free memory of a GPU that a batch may fill by the estimate of `bytes_per_token`."""
+CHUNK_BATCHES = 8
+"""Batches' worth of tokens that are read and put in order of length together."""
+
+Item = TypeVar("Item")
+
+
+def chunks_of(
+    items: Iterable[Item], size: Callable[[Item], int], most: int
+) -> Iterator[list[Item]]:
+    """Yield consecutive items in lists whose sizes add up to `most`, or a bit more by the last item.
+
+    Example:
+        >>> list(chunks_of(["AAA", "C", "GGGG", "T"], len, 4))
+        [['AAA', 'C'], ['GGGG'], ['T']]
+    """
+    chunk: list[Item] = []
+    total = 0
+    for item in items:
+        chunk.append(item)
+        total += size(item)
+        if total >= most:
+            yield chunk
+            chunk, total = [], 0
+    if chunk:
+        yield chunk
+
+
+def token_budget(config: EncoderConfig, device: torch.device) -> int:
+    """Return how many tokens, [CLS] and [SEP] included, suit one batch on this device."""
+    if device.type != "cuda":
+        return CPU_TOKENS
+    free, _ = torch.cuda.mem_get_info(device)
+    least, most = GPU_TOKENS
+    return int(min(max(GPU_SHARE * free / bytes_per_token(config), least), most))
+
+
+def bytes_per_token(config: EncoderConfig) -> int:
+    """Return about how many bytes a token takes in one layer, in float32, with gathered keys."""
+    keys = config.window_blocks + config.num_random + 2
+    return 4 * (2 * config.ffn_size + (2 * keys + 8) * config.hidden_size)
+
+
+def batches_of(
+    lengths: Sequence[int], *, tokens: int, batch_size: int = 0, same_blocks: int = 0
+) -> list[list[int]]:
+    """Put sequences of similar length into one batch.
+
+    Args:
+        lengths: Tokens of each sequence.
+        tokens: Tokens a batch may have; a longer sequence is a batch of its own.
+        batch_size: Sequences a batch has, whatever their length; 0 leaves it to `tokens`.
+        same_blocks: Block size, if sequences of a batch must have equally many blocks; 0 if not.
+
+    Returns:
+        Places in `lengths`, each once. The longest come first, so that a batch too large for the
+        memory shows at once.
+
+    Example:
+        >>> batches_of([3, 9, 4, 4], tokens=10)
+        [[1], [2, 3], [0]]
+    """
+    batches: list[list[int]] = []
+    most, blocks = 0, 0
+    for place in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        length = lengths[place]
+        if batches and not (same_blocks and -(-length // same_blocks) != blocks):
+            batch = batches[-1]
+            if len(batch) < batch_size if batch_size else most + length <= tokens:
+                batch.append(place)
+                most += length
+                continue
+        batches.append([place])
+        most, blocks = length, -(-length // same_blocks) if same_blocks else 0
+    return batches
+
+
+def padded(encoded: Sequence[np.ndarray], tokenizer) -> tuple[Tensor, Tensor]:
+    """Return token ids with [CLS] and [SEP], and where padding is: (B, T), int64 and bool."""
+    lengths = np.array([len(ids) + 2 for ids in encoded])
+    token_ids = np.full((len(encoded), lengths.max()), tokenizer.pad_id, dtype=np.int64)
+    token_ids[:, 0] = tokenizer.cls_id
+    for row, ids in zip(token_ids, encoded, strict=True):
+        row[1 : len(ids) + 1] = ids
+        row[len(ids) + 1] = tokenizer.sep_id
+    is_padding = np.arange(lengths.max()) >= lengths[:, None]
+    return torch.from_numpy(token_ids), torch.from_numpy(is_padding)

@@ -1,0 +1,34 @@
+"""How scores are computed, never what they are; read without torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Settings of everything that predicts: they change time and memory, not the scores.
+
+    Scores move by rounding only; docs/predicting.md says by how much.
+    """
+
+    batch_size: int = 0
+    """Windows computed at once; 0 goes by their length and what suits the device."""
+    precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
+    """'32-true' is float32, 'bf16-mixed' bfloat16 autocast: scores move by up to a hundredth. 'auto'
+    takes the latter where the processor or GPU has bfloat16 products."""
+    float32_matmul: Literal["default", "onednn"] = "default"
+    """'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16 on those with AMX.
+    No matter for bf16-mixed."""
+    backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto"
+    """How attention is computed."""
+    threads: int = 0
+    """CPU threads in all; 0 leaves the choice to torch."""
+    workers: int = 0
+    """Processes that score, which share the threads; 0 scores in this process."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """'auto' takes a GPU if there is one."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "threads", "workers"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"--{name} {getattr(self, name)} must not be negative")
