@@ -1,6 +1,7 @@
 """The model bundle: a folder with everything that predicting needs (architecture §3).
 
-    config.json         task, architecture, pattern parameters, label names, versions
+    config.json         task, architecture, pattern parameters, label names, versions, sha256 of the
+                        weights and the tokenizer
     model.safetensors   weights
     tokenizer.model     SentencePiece; of a model from elsewhere tokenizer.json or spiece.model, with
                         special_tokens_map.json
@@ -10,14 +11,16 @@
 An ensemble is a bundle too: its config names the number of `members`, its weights begin with
 `members.0.`, `members.1.`, …
 
-Loading runs no code from the files: JSON, safetensors and a SentencePiece model only.
+Loading runs no code from the files: JSON, safetensors and a SentencePiece model only
+(docs/security.md).
 """
 
+import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import safetensors
 import safetensors.torch
 import torch
 from torch import nn
@@ -25,16 +28,28 @@ from torch import nn
 from dna_bigbird import __version__
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory, read_json
+from dna_bigbird.files import atomic_directory, sha256_of
+from dna_bigbird.inference.bundle_config import (
+    FORMAT_VERSION,
+    PRETRAINING,
+    read_bundle_json,
+    read_config,
+)
+from dna_bigbird.inference.weights import (
+    check_counts,
+    check_shapes,
+    fill,
+    stored_shapes,
+    unique_tensors,
+)
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.ensemble import EnsembleClassifier
 from dna_bigbird.models.pretraining import HEADS, PretrainingModel
 
-FORMAT_VERSION = 1
-FILES = ("config.json", "model.safetensors", "metrics.json", "README.md")
+WEIGHTS = "model.safetensors"
+FILES = ("config.json", WEIGHTS, "metrics.json", "README.md")
 """What every bundle has beside its tokenizer."""
-PRETRAINING = "pretraining"
 
 
 @dataclass
@@ -86,17 +101,6 @@ def build_model(config: dict) -> nn.Module:
     return SequenceClassifier(encoder, len(config["label_names"]), HeadConfig(**config["head"]))
 
 
-def unique_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Return the state with tied weights once, under their first name."""
-    seen: set[int] = set()
-    state = {}
-    for name, tensor in model.state_dict().items():
-        if tensor.data_ptr() not in seen or tensor.numel() == 0:
-            seen.add(tensor.data_ptr())
-            state[name] = tensor.detach().cpu().contiguous()
-    return state
-
-
 def save_bundle(
     folder: Path,
     *,
@@ -112,24 +116,33 @@ def save_bundle(
     Args:
         config: `task`, `encoder` and `head` (as dicts or the dataclasses), `label_names`,
             `label_groups`, `window_bp`, `assembly`, `semi_synthetic` and whatever else a reader
-            should know. `format_version` and `dna_bigbird_version` are added.
+            should know. `format_version`, `dna_bigbird_version` and `sha256` are added.
         extra_files: Further text files by name, for example `history.tsv`.
+
+    Raises:
+        ValueError: If an extra file has the name of another one, or one with a folder in it.
     """
-    whole = {"format_version": FORMAT_VERSION, "dna_bigbird_version": __version__} | {
+    state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
+    # save_file would make it readable for its owner alone.
+    binary = {WEIGHTS: safetensors.torch.save(state), **tokenizer.files}
+    whole = {"format_version": FORMAT_VERSION, "dna_bigbird_version": __version__, "sha256": {}} | {
         key: asdict(value) if isinstance(value, EncoderConfig | HeadConfig) else value
         for key, value in config.items()
     }
+    whole["sha256"] = {name: hashlib.sha256(x).hexdigest() for name, x in binary.items()}
+    texts = {
+        "config.json": to_json(whole),
+        "metrics.json": to_json(metrics),
+        "README.md": card,
+    }
+    for name in extra_files or {}:
+        if Path(name).name != name or name in (*binary, *texts):
+            raise ValueError(f"{name!r} cannot be the name of an extra file of a bundle")
     with atomic_directory(folder) as partial:
-        # save_file would make it readable for its owner alone.
-        weights = safetensors.torch.save(unique_tensors(model))
-        (partial / "model.safetensors").write_bytes(weights)
-        for name, content in tokenizer.files.items():
+        for name, content in binary.items():
             (partial / name).write_bytes(content)
-        (partial / "config.json").write_text(to_json(whole))
-        (partial / "metrics.json").write_text(to_json(metrics))
-        (partial / "README.md").write_text(card)
-        for name, text in (extra_files or {}).items():
-            (partial / name).write_text(text)
+        for name, text in (texts | (extra_files or {})).items():
+            (partial / name).write_text(text, encoding="utf-8")
 
 
 def to_json(value: dict) -> str:
@@ -140,9 +153,12 @@ def to_json(value: dict) -> str:
 def load_bundle(folder: Path | str) -> Bundle:
     """Load a bundle.
 
+    Settings are read first, then the header of the weights; the model is built only if they agree,
+    so a damaged or hostile file costs no memory.
+
     Raises:
         InputError: If the folder or one of its files is missing, damaged, or of a newer format,
-            or the weights do not fit the architecture.
+            the weights do not fit the architecture, or a checksum differs.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -153,42 +169,47 @@ def load_bundle(folder: Path | str) -> Bundle:
                 f"{folder}: the bundle has no {' or '.join(names)}; expected {', '.join(FILES)} and a "
                 "tokenizer. Copy it again whole"
             )
-    config = read_json(folder / "config.json")
-    if config.get("format_version") != FORMAT_VERSION:
-        raise InputError(
-            f"{folder}/config.json: format_version is {config.get('format_version')!r}, this version "
-            f"reads {FORMAT_VERSION}. Is the bundle from a newer dna-bigbird?"
-        )
-    try:
-        model = build_model(config)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{folder}/config.json: it describes no model: {error!r}") from error
-    load_weights(model, folder / "model.safetensors")
+    config = read_config(folder / "config.json")
+    metrics = read_bundle_json(folder / "metrics.json")
+    model = _empty_model(folder, config)
     tokenizer = load_tokenizer(folder)
     if tokenizer.vocab_size > config["encoder"]["vocab_size"]:
         raise InputError(
             f"{folder}: {next(iter(tokenizer.files))} has {tokenizer.vocab_size} pieces, the model "
             f"{config['encoder']['vocab_size']}; they belong to different bundles"
         )
-    return Bundle(model.eval(), config, tokenizer, read_json(folder / "metrics.json"), folder)
+    if config.get("sha256") is not None:  # bundles of older versions have none
+        check_sums(folder, config["sha256"], [WEIGHTS, *tokenizer.files])
+    fill(model.to_empty(device="cpu"), folder / WEIGHTS)
+    return Bundle(model.eval(), config, tokenizer, metrics, folder)
 
 
-def load_weights(model: nn.Module, path: Path) -> None:
-    """Fill a model with the weights of a safetensors file.
+def _empty_model(folder: Path, config: dict) -> nn.Module:
+    """Return the model of a config without memory for its weights, which fit the file's header."""
+    path = folder / WEIGHTS
+    shapes = stored_shapes(path)
+    check_counts(shapes, config, path)
+    try:
+        with torch.device("meta"):
+            model = build_model(config)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{folder}/config.json: it describes no model: {error}") from error
+    check_shapes(model, shapes, path)
+    return model
+
+
+def check_sums(folder: Path, sums: dict, names: Sequence[str]) -> None:
+    """Hold files against the checksums of config.json.
 
     Raises:
-        InputError: If the file is damaged or its tensors do not fit the model.
+        InputError: Naming the first file that differs.
     """
-    try:
-        state = safetensors.torch.load_file(path)
-    except (safetensors.SafetensorError, OSError) as error:
-        raise InputError(f"{path}: damaged weights ({error}). Copy the bundle again") from error
-    expected = {name: tensor.shape for name, tensor in unique_tensors(model).items()}
-    found = {name: tensor.shape for name, tensor in state.items()}
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
+    for name in names:
+        path = folder / name
+        found = sha256_of(path) if path.is_file() else "of no file"
+        if found != sums.get(name):
             raise InputError(
-                f"{path}: tensor {name!r} is {found.get(name, 'missing')}, the architecture in "
-                f"config.json wants {expected.get(name, 'none')}; they belong to different bundles"
+                f"{path}: its sha256 is {found[:12]}, config.json has "
+                f"{str(sums.get(name))[:12]}; it was changed or belongs to another bundle. Copy the "
+                "bundle again whole"
             )
-    model.load_state_dict(state, strict=False)

@@ -19,7 +19,7 @@ SAME = (
 """What members must have in common beside architecture and tokenizer."""
 ABOUT_ONE = ("seed", "chosen_step", "initial_weights")
 """What the config of an ensemble tells of each member."""
-OF_THE_FILE = ("format_version", "dna_bigbird_version")
+OF_THE_FILE = ("format_version", "dna_bigbird_version", "sha256")
 
 
 def join_bundles(folders: Sequence[Path], output: Path) -> None:

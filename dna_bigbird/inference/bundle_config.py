@@ -1,0 +1,148 @@
+"""config.json of a bundle: read with mistrust, before anything is built from it."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import read_json
+from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.pretraining import HEADS
+from dna_bigbird.models.stored_settings import settings_from
+
+FORMAT_VERSION = 1
+PRETRAINING = "pretraining"
+MAX_JSON_BYTES = 16 * 2**20
+"""A thousand labels take a hundred kilobytes."""
+MAX_JSON_DEPTH = 20
+MAX_WINDOW_BP = 100_000_000
+"""Windows are held in memory."""
+_BREAKS_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a whole number of at least 0; JSON's `true` is none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_text(value: object) -> bool:
+    """Tell whether a value is a text that fits into a table: no tab, no line break."""
+    return isinstance(value, str) and not _BREAKS_A_LINE.search(value)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(is_text, value))
+
+
+def _is_objects(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
+    "dna_bigbird_version": (is_text, "a text"),
+    "label_names": (_is_texts, "a list of texts"),
+    "label_groups": (_is_texts, "a list of texts"),
+    "bin_bp": (is_number, "a whole number"),
+    "assembly": (is_text, "a text"),
+    "negatives": (is_text, "a text"),
+    "semi_synthetic": (lambda value: isinstance(value, bool), "true or false"),
+    "training": (lambda value: isinstance(value, dict), "an object"),
+    "masking": (lambda value: isinstance(value, dict), "an object"),
+    "huggingface": (lambda value: isinstance(value, dict), "an object"),
+    "sha256": (lambda value: isinstance(value, dict), "an object"),
+    "member_models": (_is_objects, "a list of objects"),
+    "lengthened": (_is_objects, "a list of objects"),
+    "reads": (is_text, "a text"),
+}
+"""What a key must hold if it is there; keys that nothing here reads may hold anything."""
+
+
+def read_bundle_json(path: Path) -> dict:
+    """Read a JSON object of a bundle.
+
+    Raises:
+        InputError: If it is none, larger or deeper than one of a bundle can be, or has text that
+            cannot be written as UTF-8.
+    """
+    size = path.stat().st_size
+    if size > MAX_JSON_BYTES:
+        raise InputError(f"{path}: {size:,} bytes, expected at most {MAX_JSON_BYTES:,}")
+    value = read_json(path)
+    layer, depth = [value], 0
+    while layer:
+        depth += 1
+        if depth > MAX_JSON_DEPTH:
+            raise InputError(f"{path}: nested deeper than {MAX_JSON_DEPTH} levels")
+        for text in layer:
+            if isinstance(text, str) and _HALF_CHARACTER.search(text):
+                raise InputError(f"{path}: {shortened(ascii(text))} is half of a character")
+        keys = [key for item in layer if isinstance(item, dict) for key in item]
+        children = [x for item in layer if isinstance(item, dict) for x in item.values()]
+        children += [x for item in layer if isinstance(item, list) for x in item]
+        layer = keys + children
+    return value
+
+
+def read_config(path: Path) -> dict:
+    """Read the config of a bundle.
+
+    Raises:
+        InputError: If it is damaged, of a newer format, or describes no model; nothing has been
+            allocated then.
+    """
+    config = read_bundle_json(path)
+    if config.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format_version is {shortened(repr(config.get('format_version')))}, this "
+            f"version reads {FORMAT_VERSION}. Is the bundle from a newer dna-bigbird?"
+        )
+    try:
+        _check(config)
+    except ValueError as error:
+        raise InputError(f"{path}: it describes no model: {error}") from None
+    return config
+
+
+def _check(config: dict) -> None:
+    for name in ("task", "encoder"):
+        if name not in config:
+            raise ValueError(f"{name} is missing")
+    for name, (is_good, wanted) in (KNOWN | {"task": (is_text, "a text")}).items():
+        if config.get(name) is not None and not is_good(config[name]):
+            raise _wrong(name, config[name], wanted)
+    _settings(config, "encoder", EncoderConfig)
+    if config["task"] == PRETRAINING:
+        heads = config.get("heads", list(HEADS))
+        if not _is_texts(heads):
+            raise _wrong("heads", heads, "a list of texts")
+    else:
+        _check_labels(config)
+
+
+def _settings(config: dict, name: str, kind: type) -> None:
+    try:
+        settings_from(kind, config[name])
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _check_labels(config: dict) -> None:
+    for name in ("label_names", "head", "window_bp"):
+        if config.get(name) is None:
+            raise ValueError(f"{name} is missing")
+    _settings(config, "head", HeadConfig)
+    names, groups = config["label_names"], config.get("label_groups")
+    if not names or not all(name.strip() for name in names):
+        raise ValueError("label_names must hold at least one name, and no empty one")
+    if groups is not None and len(groups) != len(names):
+        raise ValueError(f"it has {len(names)} label_names and {len(groups)} label_groups")
+    window_bp = config["window_bp"]
+    if not is_number(window_bp) or not 1 <= window_bp <= MAX_WINDOW_BP:
+        raise _wrong("window_bp", window_bp, f"1 to {MAX_WINDOW_BP:,}")
+    if "members" in config and not (is_number(config["members"]) and config["members"] >= 2):
+        raise _wrong("members", config["members"], "a whole number of at least 2")
+
+
+def _wrong(name: str, value: object, wanted: str) -> ValueError:
+    return ValueError(f"{name} is {shortened(repr(value))}, expected {wanted}")

@@ -1,0 +1,108 @@
+"""The weights of a bundle: the header is held against the model before anything is allocated."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import nn
+
+from dna_bigbird.errors import InputError
+
+REAL = {"F32", "F16", "BF16"}
+_PART = re.compile(r"(?:members\.(\d+)\.)?encoder\.layers\.(\d+)\.")
+
+
+def unique_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Return the state with tied weights once, under their first name."""
+    seen: set[int] = set()
+    state = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            state[name] = tensor.detach()
+    return state
+
+
+def stored_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every tensor of a safetensors file; only its header is read.
+
+    Raises:
+        InputError: If the file is damaged or a tensor is not of real numbers.
+    """
+    shapes = {}
+    try:
+        with safetensors.safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118 - it is no mapping
+                part = file.get_slice(name)
+                if part.get_dtype() not in REAL:
+                    raise InputError(
+                        f"{path}: tensor {name!r} is of type {part.get_dtype()}, expected "
+                        f"{', '.join(sorted(REAL))}"
+                    )
+                shapes[name] = tuple(part.get_shape())
+    except (safetensors.SafetensorError, OSError) as error:
+        raise _damaged(path, error) from error
+    return shapes
+
+
+def check_counts(names: Iterable[str], config: dict, path: Path) -> None:
+    """Hold the numbers of layers and members in config.json against the names of the tensors.
+
+    A model with a billion layers would fill the memory even without weights.
+
+    Raises:
+        InputError: If they differ.
+    """
+    parts = {found.groups() for found in map(_PART.match, names) if found}
+    layers = len({layer for _, layer in parts})
+    members = len({member for member, _ in parts if member is not None})
+    for what, found, expected in (
+        ("layers", layers, config["encoder"]["num_layers"]),
+        ("members", members, config.get("members", 0)),
+    ):
+        if found != expected:
+            raise InputError(
+                f"{path}: it holds {found} {what}, config.json says {expected}; they belong to "
+                "different bundles"
+            )
+
+
+def check_shapes(model: nn.Module, shapes: dict[str, tuple[int, ...]], path: Path) -> None:
+    """Hold a model, which may be on the `meta` device, against a header.
+
+    Raises:
+        InputError: Naming the first tensor that does not fit.
+    """
+    expected = {name: tuple(tensor.shape) for name, tensor in unique_tensors(model).items()}
+    for name in sorted(expected.keys() | shapes.keys()):
+        if expected.get(name) != shapes.get(name):
+            raise InputError(
+                f"{path}: tensor {name!r} is {shapes.get(name, 'missing')}, the architecture in "
+                f"config.json wants {expected.get(name, 'none')}; they belong to different bundles"
+            )
+
+
+def fill(model: nn.Module, path: Path) -> None:
+    """Give a model, which fits the header, the weights of a file.
+
+    Raises:
+        InputError: If the file is damaged or a weight is not finite.
+    """
+    try:
+        state = safetensors.torch.load_file(path)
+    except (safetensors.SafetensorError, OSError) as error:
+        raise _damaged(path, error) from error
+    for name, tensor in state.items():
+        if not tensor.isfinite().all():
+            raise InputError(
+                f"{path}: tensor {name!r} holds values that are not finite; every score would be "
+                "undefined. Did its training diverge?"
+            )
+    model.load_state_dict(state, strict=False)
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path}: damaged weights ({error}). Copy the bundle again")

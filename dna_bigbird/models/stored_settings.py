@@ -1,0 +1,61 @@
+"""Settings dataclasses from a file that may say anything."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from dna_bigbird.errors import shortened
+
+LARGEST = 2**31 - 1
+"""Of any whole number: sizes beyond it are no model's, and their products would overflow."""
+
+T = TypeVar("T")
+
+
+def settings_from(kind: type[T], values: object) -> T:
+    """Return settings whose fields have the types that the dataclass declares.
+
+    Args:
+        kind: `EncoderConfig` or `HeadConfig`: fields of type int, float, bool or str.
+        values: What JSON gave; fields that are absent have their defaults.
+
+    Raises:
+        ValueError: If it is no object, a key is unknown, a value has another type, is not finite or
+            too large, or the settings contradict each other.
+
+    Example:
+        >>> from dna_bigbird.models.config import HeadConfig
+        >>> settings_from(HeadConfig, {"pooling": "mean"}).pooling
+        'mean'
+        >>> settings_from(HeadConfig, {"centre_tokens": True})
+        Traceback (most recent call last):
+        ValueError: centre_tokens is True, expected a whole number
+    """
+    if not isinstance(values, Mapping):
+        raise ValueError(f"expected an object, found {type(values).__name__}")
+    known = {field.name: field.default for field in fields(kind)}
+    for name, value in values.items():
+        if name not in known:
+            raise ValueError(f"unknown setting {shortened(repr(name))}")
+        _check(name, value, type(known[name]))
+    try:
+        return kind(**values)
+    except ValueError as error:
+        for prefix in ("--model.", "--head."):
+            error = str(error).replace(prefix, "")
+        raise ValueError(error) from None
+
+
+def _check(name: str, value: Any, wanted: type) -> None:
+    is_bool = isinstance(value, bool)
+    if wanted is int:
+        good = isinstance(value, int) and not is_bool and abs(value) <= LARGEST
+        words = "a whole number" if not isinstance(value, int) or is_bool else f"at most {LARGEST}"
+    elif wanted is float:
+        good = isinstance(value, int | float) and not is_bool and math.isfinite(value)
+        words = "a finite number"
+    else:
+        good, words = isinstance(value, wanted), {bool: "true or false", str: "a text"}[wanted]
+    if not good:
+        raise ValueError(f"{name} is {shortened(repr(value))}, expected {words}")
