@@ -12,11 +12,14 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from dna_bigbird.errors import InputError, OutputError
+from dna_bigbird.formats import binary_format
 
 GZIP_MAGIC = b"\x1f\x8b"
+_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+_LOOK = 64
 
 
 def sha256_of(path: Path) -> str:
@@ -184,31 +187,69 @@ def open_binary_or_stdin(path: Path | str):
 
 
 @contextlib.contextmanager
-def open_text(path: Path | str) -> Iterator[TextIO]:
-    """Open plain, gzip or bgzip text, or standard input for '-'; compression is seen from the bytes.
-
-    Lines end in LF, CRLF or CR, all given as LF.
+def open_binary(path: Path | str) -> Iterator[BinaryIO]:
+    """Open the unpacked bytes of a plain, gzip or bgzip file, or of standard input for '-'.
 
     Raises:
-        InputError: If the file is missing, is not text, or its compression is cut off or damaged.
+        InputError: If the file is missing, is in a binary format or UTF-16, or its compression is
+            cut off or damaged.
     """
     raw = open_binary_or_stdin(path)
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     name = "standard input" if str(path) == "-" else str(path)
-    binary = gzip.GzipFile(fileobj=buffered) if buffered.peek(2)[:2] == GZIP_MAGIC else buffered
     try:
-        with io.TextIOWrapper(binary, encoding="utf-8", newline=None) as text:
-            yield text
+        binary = buffered
+        if buffered.peek(2)[:2] == GZIP_MAGIC:
+            _check_bgzip_end(buffered, name)
+            binary = io.BufferedReader(gzip.GzipFile(fileobj=buffered))
+        if found := binary_format(binary.peek(_LOOK)[:_LOOK]):
+            what, advice = found
+            raise InputError(f"{name}: this is {what}; expected text, plain or gzip. {advice}")
+        yield binary
     except EOFError as error:
         raise InputError(
             f"{name}: the gzip stream ends in the middle; the file is truncated. Copy it again"
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{name}: damaged gzip data ({error}). Copy it again") from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{name}: this is not text (byte {error.start}: {error.reason})"
-        ) from error
     finally:
         if raw is not sys.stdin.buffer:
             raw.close()
+
+
+def _check_bgzip_end(stream: BinaryIO, name: str) -> None:
+    """Refuse a bgzip file without the empty block that bgzip writes last.
+
+    A file cut off between two blocks is whole gzip data; nothing else gives it away.
+    """
+    if not (stream.seekable() and stream.peek(14)[12:14] == b"BC"):
+        return
+    here = stream.tell()
+    end = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, end - len(_BGZIP_END)))
+    last = stream.read()
+    stream.seek(here)
+    if last != _BGZIP_END:
+        raise InputError(
+            f"{name}: the end marker of bgzip is missing; the file is truncated. Copy it again"
+        )
+
+
+@contextlib.contextmanager
+def open_text(path: Path | str) -> Iterator[TextIO]:
+    """Open plain, gzip or bgzip text, or standard input for '-'; compression is seen from the bytes.
+
+    Lines end in LF, CRLF or CR, all given as LF. A byte order mark of UTF-8 is left out.
+
+    Raises:
+        InputError: As `open_binary`, or if the text is not UTF-8.
+    """
+    with open_binary(path) as binary:
+        try:
+            with io.TextIOWrapper(binary, encoding="utf-8-sig", newline=None) as text:
+                yield text
+        except UnicodeDecodeError as error:
+            name = "standard input" if str(path) == "-" else path
+            raise InputError(
+                f"{name}: this is not text in UTF-8 (byte 0x{error.object[error.start]:02x}: {error.reason})"
+            ) from error
