@@ -5,19 +5,20 @@ import typing
 from pathlib import Path
 from typing import Literal
 
-STREAMS = {"fasta", "bed", "vcf"}
-"""Options that take a file or '-', so that their type is text."""
+from dna_bigbird.cli.help import STREAMS
 
 
 def completion(shell: Literal["bash", "zsh", "tcsh"]) -> None:
     """Write the script that lets a shell complete commands, options, choices and file names.
 
-    Bash, for this session: source <(dna-bigbird completion bash). For all to come:
-    dna-bigbird completion bash > ~/.local/share/bash-completion/completions/dna-bigbird.
-    Zsh: write it as _dna-bigbird into a folder of $fpath. Tcsh: source it from ~/.cshrc.
-
     Args:
-        shell: bash, zsh or tcsh.
+        shell: The shell to write for.
+
+    Examples:
+        bash, this session:   source <(dna-bigbird completion bash)
+        bash, from now on:    dna-bigbird completion bash > ~/.local/share/bash-completion/completions/dna-bigbird
+        zsh:                  dna-bigbird completion zsh > FOLDER/_dna-bigbird, with FOLDER in $fpath
+        tcsh, in ~/.cshrc:    source SCRIPT, after dna-bigbird completion tcsh > SCRIPT
     """
     import shtab
 

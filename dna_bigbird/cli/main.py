@@ -11,6 +11,7 @@ import jsonargparse
 from dna_bigbird import __version__
 from dna_bigbird.cli import watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
+from dna_bigbird.cli.help import HelpFormatter, arrange, sections
 from dna_bigbird.errors import InputError, Interrupted
 
 COMMANDS = {
@@ -85,15 +86,20 @@ def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
     jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
     name = command.replace("-", "_")
     function = getattr(importlib.import_module(f"dna_bigbird.cli.{name}"), name)
+    about, examples = sections(function)
     parser = _Parser(
-        prog=f"dna-bigbird {command}", description=(function.__doc__ or "").split("Args:")[0]
+        prog=f"dna-bigbird {command}",
+        description=about,
+        epilog=examples,
+        formatter_class=HelpFormatter,
     )
-    parser.add_argument("--config", action="config", help="YAML file with any of the options below")
+    parser.add_argument("--config", action="config", help="YAML file with options")
     parser.add_function_arguments(
         function, as_positional=command in POSITIONAL, fail_untyped=True, sub_configs=True
     )
     _free_keywords(parser)
     _let_switches_stand_alone(parser)
+    arrange(parser)
     return parser, function
 
 

@@ -1,0 +1,85 @@
+"""How `dna-bigbird COMMAND --help` looks: the docstring as written, then what each option takes."""
+
+import argparse
+import inspect
+import re
+import textwrap
+import typing
+from pathlib import Path
+
+import jsonargparse
+
+PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
+STREAMS = {"fasta", "bed", "vcf"}
+"""Options that take a file or '-', so that their type is text."""
+GENERAL = {
+    "config": "YAML file with any of the options above.",
+    "print_config": "Print all options as YAML, with the values given, and exit.",
+    "help": "Show this text and exit.",
+}
+
+
+class HelpFormatter(jsonargparse.DefaultHelpFormatter):
+    """Keeps paragraphs and example lines; says 'required' and defaults, and no types of Python."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = re.split(r"\n\s*\n", text.strip())
+        return "\n\n".join(self._paragraph(part, width, indent) for part in parts)
+
+    def _paragraph(self, text: str, width: int, indent: str) -> str:
+        """Fill a paragraph; its indented lines are commands or tables, and stay as they are."""
+        blocks = re.findall(r"(?:^[ ]{2,}.*\n?)+|(?:^\S.*\n?)+", text, flags=re.MULTILINE)
+        return "\n".join(
+            textwrap.indent(block.rstrip("\n"), indent)
+            if block.startswith(" ")
+            else textwrap.fill(
+                " ".join(block.split()), width, initial_indent=indent, subsequent_indent=indent
+            )
+            for block in blocks
+        )
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text = GENERAL.get(action.dest, action.help or "")
+        if not hasattr(action, "_typehint"):
+            return text
+        if action.required:
+            return f"{text} (required)" if action.option_strings else text
+        default = action.default
+        if default is None or default == argparse.SUPPRESS:
+            return text
+        shown = str(default).lower() if isinstance(default, bool) else "%(default)s"
+        return f"{text} (default: {shown})"
+
+    def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
+        if action.dest in ("config", *STREAMS):
+            return PLACEHOLDERS[Path]
+        hint = getattr(action, "_typehint", None)
+        known = [PLACEHOLDERS.get(one) for one in (hint, *typing.get_args(hint))]
+        usual = super()._get_default_metavar_for_optional(action)
+        return next(filter(None, known), usual)
+
+
+def sections(function: object) -> tuple[str, str]:
+    """Return what a command's docstring says before its arguments, and its examples."""
+    text = inspect.cleandoc(function.__doc__ or "")
+    about = re.split(r"^(?:Args|Examples):$", text, maxsplit=1, flags=re.MULTILINE)[0]
+    examples = re.search(r"^Examples:\n((?:[ ]+.*\n?|\n)*)", text, flags=re.MULTILINE)
+    return about.rstrip(), f"examples:\n{examples[1].rstrip()}" if examples else ""
+
+
+def arrange(parser: jsonargparse.ArgumentParser) -> None:
+    """Put a command's own options first, and only what it needs into the usage line."""
+    positional, general, *own = parser._action_groups
+    general.title = "general"
+    for group in own[:1]:  # those of the function itself; jsonargparse repeats its first line
+        group.title = "options"
+    parser._action_groups = [positional, *own, general]
+    formatter = HelpFormatter(parser.prog)
+    needed = [
+        f"{action.option_strings[0]} {formatter._get_default_metavar_for_optional(action)}"
+        if action.option_strings
+        else action.dest.upper()
+        for action in parser._actions
+        if action.required
+    ]
+    parser.usage = " ".join(["%(prog)s", *needed, "[options]"])

@@ -1,0 +1,85 @@
+"""What `--help` shows of a docstring and a signature."""
+
+import re
+from pathlib import Path
+from typing import Literal
+
+import jsonargparse
+import pytest
+
+from dna_bigbird.cli.help import HelpFormatter, arrange, sections
+
+
+def bake(
+    flour: Path,
+    salt: float = 0.5,
+    form: Literal["loaf", "roll"] = "loaf",
+    oven: int | None = None,
+    crust: bool = True,
+) -> None:
+    """Bake bread.
+
+    It takes a while, and this sentence is long enough that it has to go on in a second line.
+      crumbs  stay
+      where   they are
+
+    Args:
+        flour: Where it is.
+        salt: Grams.
+        form: Its shape.
+        oven: Its number; any if not given.
+        crust: Whether it has one.
+
+    Examples:
+        bake --flour mill.txt
+    """
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    about, examples = sections(bake)
+    parser = jsonargparse.ArgumentParser(
+        prog="bake", description=about, epilog=examples, formatter_class=HelpFormatter
+    )
+    parser.add_argument("--config", action="config", help="?")
+    parser.add_function_arguments(bake)
+    arrange(parser)
+    return re.sub(" +$", "", parser.format_help(), flags=re.MULTILINE)
+
+
+def test_the_whole_help_of_a_command(shown):
+    assert (
+        shown
+        == """\
+usage: bake --flour PATH [options]
+
+Bake bread.
+
+It takes a while, and this sentence is long enough that it has to go on in a
+second line.
+  crumbs  stay
+  where   they are
+
+options:
+  --flour PATH          Where it is. (required)
+  --salt X              Grams. (default: 0.5)
+  --form {loaf,roll}    Its shape. (default: loaf)
+  --oven N              Its number; any if not given.
+  --crust {true,false}  Whether it has one. (default: true)
+
+general:
+  -h, --help            Show this text and exit.
+  --config PATH         YAML file with any of the options above.
+  --print_config [=flags]
+                        Print all options as YAML, with the values given, and
+                        exit.
+
+examples:
+    bake --flour mill.txt
+"""
+    )
+
+
+def test_a_docstring_without_examples():
+    assert sections(test_a_docstring_without_examples) == ("", "")
