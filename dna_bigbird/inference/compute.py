@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from dna_bigbird.errors import InputError
+
 
 @dataclass(frozen=True)
 class Compute:
     """Settings of everything that predicts: they change time and memory, not the scores.
 
     Scores move by rounding only; docs/predicting.md says by how much.
+
+    Raises:
+        InputError: If a number is negative.
     """
 
     batch_size: int = 0
@@ -31,4 +36,4 @@ class Compute:
     def __post_init__(self) -> None:
         for name in ("batch_size", "threads", "workers"):
             if getattr(self, name) < 0:
-                raise ValueError(f"--{name} {getattr(self, name)} must not be negative")
+                raise InputError(f"--{name} {getattr(self, name)} must not be negative")
