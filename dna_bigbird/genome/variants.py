@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text
+from dna_bigbird.formats import text_format
 from dna_bigbird.genome.alphabet import normalise
 from dna_bigbird.genome.interval import Interval
 
@@ -133,7 +134,9 @@ def _read_header(lines: Iterator[tuple[int, str]], shown: str) -> VcfHeader:
         where = f"{shown}:{number}"
         if number == 1:
             line = line.removeprefix("\ufeff")
-            _refuse_other_formats(line, where)
+            what = text_format(line)
+            if what not in (None, "a VCF file"):
+                raise InputError(f"{where}: expected a VCF file, and this looks like {what}")
         _refuse_nul(line, where)
         if line.startswith("##"):
             kept.append(line)
@@ -151,15 +154,6 @@ def _read_header(lines: Iterator[tuple[int, str]], shown: str) -> VcfHeader:
     raise InputError(
         f"{shown}: the file ends in its header, before the line of column names. Copy it again"
     )
-
-
-def _refuse_other_formats(line: str, where: str) -> None:
-    if line.startswith("BCF"):
-        raise InputError(f"{where}: this is BCF, the binary form; turn it into VCF: bcftools view")
-    if line.startswith(">"):
-        raise InputError(
-            f"{where}: starts with '>' as FASTA does; expected a VCF file. The genome goes to --fasta"
-        )
 
 
 def _refuse_nul(line: str, where: str) -> None:

@@ -1,0 +1,117 @@
+"""How alleles change a model's output, from their windows and the reference's."""
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.inference.variant_sites import Site
+from dna_bigbird.inference.variant_windows import allele_windows
+
+FRAME_ALLELES = 512
+"""Alleles whose scores are handed on together, so that memory stays small."""
+FRAME_S = 10
+"""A slow model hands its scores on sooner: what is handed on is not lost when it is stopped."""
+
+Effects = dict[str, NDArray[np.float32]]
+"""Columns `diff`, `log_odds`, `ref` and `alt`, each (alleles, labels)."""
+
+
+class Scorer(Protocol):
+    """What is asked of `Predictor`."""
+
+    label_names: list[str]
+
+    def logits(self, groups: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float64]]:
+        """Yield logits (sequences, labels) for each group of sequences, as they stand."""
+        ...
+
+
+def site_effects(
+    scorer: Scorer,
+    genome: Genome,
+    sites: Iterable[Site],
+    *,
+    window_bp: int,
+    strand: Literal["both", "forward"] = "both",
+) -> Iterator[tuple[list[Site], Effects]]:
+    """Yield sites in their order with a row for each alternative allele, in chunks.
+
+    For every label and strand the window with the alternative allele is compared with the
+    reference window, which all alleles of a site share: the difference of probabilities `diff`,
+    and of their log-odds `log_odds`, each the mean over strands. `ref` and `alt` are the mean
+    probabilities. Alleles that cannot be scored have NaN.
+    """
+    labels = len(scorer.label_names)
+    frame: list[Site] = []
+    rows: list[NDArray[np.float32]] = []
+    num_rows, started_at = 0, time.monotonic()
+    for site, logits in _with_logits(scorer, genome, sites, window_bp, strand):
+        effects = np.full((4, len(site.variant.alts), labels), np.nan, dtype=np.float32)
+        if logits is not None:
+            effects[:, site.scored] = compare(logits)
+        frame.append(site)
+        rows.append(effects)
+        num_rows += max(1, len(site.variant.alts))
+        if num_rows >= FRAME_ALLELES or time.monotonic() - started_at > FRAME_S:
+            yield frame, _columns(rows)
+            frame, rows, num_rows, started_at = [], [], 0, time.monotonic()
+    if frame:
+        yield frame, _columns(rows)
+
+
+def compare(logits: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return (4, alleles, labels): `diff`, `log_odds`, `ref`, `alt`, means over strands.
+
+    Args:
+        logits: (strands, 1 + alleles, labels), the reference first.
+
+    Example:
+        >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(3).tolist()
+        [0.125, 0.549, 0.5, 0.625]
+    """
+    with np.errstate(over="ignore"):
+        probabilities = 1 / (1 + np.exp(-logits))
+    ref, alt = probabilities[:, :1], probabilities[:, 1:]
+    change = logits[:, 1:] - logits[:, :1]
+    ref = np.broadcast_to(ref, alt.shape)
+    return np.stack([(alt - ref).mean(0), change.mean(0), ref.mean(0), alt.mean(0)]).astype(
+        np.float32
+    )
+
+
+def _columns(rows: list[NDArray[np.float32]]) -> Effects:
+    whole = np.concatenate(rows, axis=1)
+    return dict(zip(("diff", "log_odds", "ref", "alt"), whole, strict=True))
+
+
+def _with_logits(
+    scorer: Scorer, genome: Genome, sites: Iterable[Site], window_bp: int, strand: str
+) -> Iterator[tuple[Site, NDArray[np.float64] | None]]:
+    """Yield every site with logits (strands, 1 + alleles, labels); None where no allele is scored."""
+    waiting: deque[Site] = deque()
+
+    def groups() -> Iterator[list[str]]:
+        for site in sites:
+            waiting.append(site)
+            if site.scored:
+                yield _windows(site, genome, window_bp, strand)
+
+    for logits in scorer.logits(groups()):
+        while not waiting[0].scored:
+            yield waiting.popleft(), None
+        site = waiting.popleft()
+        yield site, logits.reshape(-1, 1 + len(site.scored), logits.shape[-1])
+    while waiting:
+        yield waiting.popleft(), None
+
+
+def _windows(site: Site, genome: Genome, window_bp: int, strand: str) -> list[str]:
+    variant = site.variant
+    alleles = [variant.ref, *(variant.alts[i] for i in site.scored)]
+    forward, reverse = allele_windows(genome, variant.interval, alleles, window_bp)
+    return forward + reverse if strand == "both" else forward

@@ -1,0 +1,181 @@
+"""The sites of a VCF file, held against a genome: which alleles can be scored, and why others cannot."""
+
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
+from dna_bigbird.inference.variant_windows import longest_allele
+
+LOOK_AT = 1000
+"""Records looked at, from the first one that does not fit, to tell why."""
+OTHER_ASSEMBLY_SHARE = 0.2
+"""On another assembly two or three of four bases differ; of errors in a VCF there are few."""
+TOO_LONG = "longer than half the window"
+NO_ALT = "no alternative allele (.)"
+MISFIT = "record that does not fit the genome"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A record and its alternative alleles that can be scored."""
+
+    variant: Variant
+    scored: tuple[int, ...]
+    """Places in `variant.alts`, ascending."""
+
+
+class VariantSites:
+    """The sites of a VCF file in its order, each held against the genome.
+
+    Args:
+        vcf: A file (plain, gzip, bgzip), or '-' for standard input.
+        window_bp: Alleles longer than half of it are not scored.
+        skip_misfits: Leave records out that do not fit the genome, instead of refusing the file.
+        must_be_sorted: Refuse records that no index could find.
+    """
+
+    def __init__(
+        self,
+        vcf: Path | str,
+        genome: Genome,
+        *,
+        window_bp: int,
+        skip_misfits: bool = False,
+        must_be_sorted: bool = False,
+    ) -> None:
+        self.vcf, self.genome = vcf, genome
+        self.streamed = str(vcf) == "-"
+        self._shown = "standard input" if self.streamed else str(vcf)
+        self._longest = longest_allele(window_bp)
+        self._skip_misfits, self._must_be_sorted = skip_misfits, must_be_sorted
+        self.records: int | None = None
+        """Records in all, once checked or read."""
+        self.alleles = 0
+        """Alternative alleles in all, once checked or read."""
+        self.skipped: Counter[str] = Counter()
+        """Alleles that are not scored, by reason, once checked or read."""
+
+    def check(self) -> None:
+        """Read everything once, so that no time is spent on a file that will be refused.
+
+        Standard input cannot be read twice; there errors come while it is scored.
+
+        Raises:
+            InputError: At the first record that is malformed, does not fit the genome or is out of
+                order.
+        """
+        if not self.streamed:
+            with self.open() as (_, sites):
+                for _ in sites:
+                    pass
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[tuple[VcfHeader, Iterator[Site]]]:
+        """Open the file: its header, and its sites as a stream.
+
+        Raises:
+            InputError: As `check`, at once or while the sites are read.
+        """
+        with open_vcf(self.vcf) as (header, variants):
+            if self._must_be_sorted:
+                variants = self._sorted(variants)
+            yield header, self._sites(variants, header)
+
+    def _sites(self, variants: Iterator[Variant], header: VcfHeader) -> Iterator[Site]:
+        records = alleles = 0
+        skipped: Counter[str] = Counter()
+        for variant in variants:
+            fault = misfit(variant, self.genome)
+            if fault and not self._skip_misfits:
+                hint = self._why(variant, variants, header)
+                raise InputError(f"{self._shown}:{variant.line}: {fault}. {hint}")
+            reasons = [fault and MISFIT or self._reason(variant, alt) for alt in variant.alts]
+            skipped.update(filter(None, reasons if variant.alts else [NO_ALT]))
+            records += 1
+            alleles += len(variant.alts)
+            yield Site(variant, tuple(i for i, reason in enumerate(reasons) if not reason))
+        self.records, self.alleles, self.skipped = records, alleles, skipped
+
+    def _reason(self, variant: Variant, alt: str) -> str | None:
+        """Return why an allele of a record that fits the genome is not scored."""
+        kind = allele_kind(alt)
+        too_long = max(len(variant.ref), len(alt)) > self._longest
+        return kind or (TOO_LONG if too_long else None)
+
+    def _sorted(self, variants: Iterator[Variant]) -> Iterator[Variant]:
+        finished: set[str] = set()
+        last: Variant | None = None
+        for variant in variants:
+            if last is not None and last.chrom != variant.chrom:
+                finished.add(last.chrom)
+            elif last is not None and variant.pos < last.pos:
+                self._refuse_order(variant, f"comes after {last.chrom}:{last.pos}")
+            if variant.chrom in finished:
+                self._refuse_order(variant, f"comes after other chromosomes than {variant.chrom}")
+            last = variant
+            yield variant
+
+    def _refuse_order(self, variant: Variant, problem: str) -> None:
+        raise InputError(
+            f"{self._shown}:{variant.line}: {variant.chrom}:{variant.pos} {problem}; a .vcf.gz with "
+            "its index must be sorted. Sort it (bcftools sort), or write .vcf or .tsv"
+        )
+
+    def _why(self, first: Variant, later: Iterator[Variant], header: VcfHeader) -> str:
+        """Return what the reason is likely to be that a record does not fit the genome."""
+        genome = self.genome
+        for name in (first.chrom, *header.contig_lengths):
+            found = genome.find(name)
+            said = header.contig_lengths.get(name)
+            if found and said and said < genome.lengths[found]:
+                return (
+                    f"The header says that {name} has {said:,} bases, {genome.path.name} has "
+                    f"{genome.lengths[found]:,}: the VCF is on another assembly"
+                )
+        looked, wrong = 1, 1
+        with contextlib.suppress(InputError):  # one fault at a time
+            for variant in itertools.islice(later, 0 if self.streamed else LOOK_AT - 1):
+                looked += 1
+                wrong += misfit(variant, genome) is not None
+        if wrong > OTHER_ASSEMBLY_SHARE * looked:
+            among = (
+                f"{wrong:,} of {looked:,} records from there on do not fit. " if wrong > 1 else ""
+            )
+            return f"{among}Is the VCF on another assembly?"
+        return (
+            f"Only {wrong:,} of {looked:,} records from there on do not fit: leave them out with "
+            "--ref_mismatch skip"
+        )
+
+
+def misfit(variant: Variant, genome: Genome) -> str | None:
+    """Return what keeps a record's REF from standing in the genome; None if it stands there.
+
+    REF is compared over A C G T N: lower case does not matter, N agrees with N only.
+    """
+    site, name = variant.interval, genome.path.name
+    chrom = genome.find(site.chrom)
+    if chrom is None:
+        some = ", ".join(list(genome.lengths)[:5]) + (", …" if len(genome.lengths) > 5 else "")
+        return f"chromosome {variant.chrom!r} is not in {name} (it has {some})"
+    length = genome.lengths[chrom]
+    if site.start >= length:
+        return f"POS is {variant.pos}, but {chrom} has {length} bases in {name}"
+    if site.end > length:
+        return (
+            f"REF has {site.length} bases from {chrom}:{variant.pos} on, but {chrom} ends after "
+            f"{length - site.start} more in {name}"
+        )
+    there = genome.fetch(site)
+    if there == variant.ref:
+        return None
+    return (
+        f"REF is {shortened(variant.ref)!r} at {variant.chrom}:{variant.pos}, but {name} has "
+        f"{shortened(there)!r} there"
+    )
