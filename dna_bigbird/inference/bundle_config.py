@@ -131,6 +131,8 @@ def _check_labels(config: dict) -> None:
     for name in ("label_names", "head", "window_bp"):
         if config.get(name) is None:
             raise ValueError(f"{name} is missing")
+    if config["encoder"].get("max_tokens", EncoderConfig.max_tokens) < 3:
+        raise ValueError("encoder: max_tokens leaves no place between [CLS] and [SEP]")
     _settings(config, "head", HeadConfig)
     names, groups = config["label_names"], config.get("label_groups")
     if not names or not all(name.strip() for name in names):

@@ -3,13 +3,15 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import torch
+
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, OWN, SENTENCEPIECE, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.card import converted_card
 from dna_bigbird.interop.settings import KEPT, encoder_config, required_heads
-from dna_bigbird.interop.tensor_names import heads_in, plain_names, to_ours, untie
+from dna_bigbird.interop.tensor_names import heads_in, layers_in, plain_names, to_ours, untie
 from dna_bigbird.interop.weight_files import read_tensors
 from dna_bigbird.models.pretraining import PretrainingModel
 
@@ -44,9 +46,19 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
     encoder = encoder_config(config, plan, str(path))
     is_tied = config.get("tie_word_embeddings") is not False
     plain = untie(plain_names(read_tensors(folder)), is_tied, str(folder))
-    model = PretrainingModel(encoder, heads=required_heads(config, heads_in(plain)))
+    if (found := layers_in(plain)) != encoder.num_layers:
+        raise InputError(
+            f"{path}: num_hidden_layers is {encoder.num_layers}, the weights have {found}"
+        )
+    heads = required_heads(config, heads_in(plain))
+    try:
+        with torch.device("meta"):  # a config of any size costs nothing until the weights agree
+            model = PretrainingModel(encoder, heads=heads)
+    except RuntimeError as error:  # products of sizes beyond 64 bits
+        raise InputError(f"{path}: it describes no model: {error}") from error
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    model.load_state_dict(to_ours(plain, expected, str(folder)))
+    state = to_ours(plain, expected, str(folder))
+    model.to_empty(device="cpu").load_state_dict(state)
     tokenizer = _tokenizer(folder, encoder.vocab_size)
     described = {
         "task": "pretraining",

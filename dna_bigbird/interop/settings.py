@@ -6,6 +6,7 @@ from typing import Any
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop.tensor_names import HEADS_OF_ARCHITECTURE, architecture
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.stored_settings import settings_from
 
 MODEL_TYPE = "big_bird"
 FIELDS = {
@@ -50,10 +51,10 @@ def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> 
     """
     _check_kind(config, source)
     kind = config.get("attention_type", "block_sparse")
-    if kind not in ATTENTION:
+    if not isinstance(kind, str) or kind not in ATTENTION:
         raise InputError(f"{source}: attention_type {kind!r} is not {' or '.join(ATTENTION)}")
     act = config.get("hidden_act", "gelu_new")
-    if act not in ACTIVATIONS:
+    if not isinstance(act, str) or act not in ACTIVATIONS:
         raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
     values |= {"attention": ATTENTION[kind], "activation": ACTIVATIONS[act]}
@@ -65,9 +66,9 @@ def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> 
     else:
         values["attention_dropout"] = config.get("attention_probs_dropout_prob", 0.1)
     try:
-        return EncoderConfig(**values)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{source}: {str(error).replace('--model.', '')}") from error
+        return settings_from(EncoderConfig, values)
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
 
 
 def _check_kind(config: Mapping[str, Any], source: str) -> None:
@@ -79,7 +80,10 @@ def _check_kind(config: Mapping[str, Any], source: str) -> None:
             raise InputError(f"{source}: {name} is set; only encoders are read")
     if (positions := config.get("position_embedding_type", "absolute")) != "absolute":
         raise InputError(f"{source}: position_embedding_type {positions!r}; expected 'absolute'")
-    for name in config.get("architectures") or []:
+    classes = config.get("architectures") or []
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
+    for name in classes:
         if name not in HEADS_OF_ARCHITECTURE:
             raise InputError(
                 f"{source}: a {name}; only {', '.join(HEADS_OF_ARCHITECTURE)} are read: its head has "

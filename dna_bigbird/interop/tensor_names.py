@@ -1,5 +1,6 @@
 """The same weights under the library's names and under ours."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
@@ -76,6 +77,12 @@ def heads_in(names: Iterable[str]) -> set[str]:
     return {head for name in names for start, head in HEAD_OF.items() if name.startswith(start)}
 
 
+def layers_in(names: Iterable[str]) -> int:
+    """Return how many layers have a tensor."""
+    found = map(re.compile(r"encoder\.layer\.(\d+)\.").match, names)
+    return len({layer[1] for layer in found if layer})
+
+
 def untie(plain: Mapping[str, Tensor], is_tied: bool, source: str) -> dict[str, Tensor]:
     """Return the tensors without the second copy of tied ones.
 
@@ -136,6 +143,8 @@ def to_ours(
             raise InputError(
                 f"{source}: {library_names(ours)[0]} is {parts[0].dtype}, not real numbers"
             )
+        if not all(part.isfinite().all() for part in parts):
+            raise InputError(f"{source}: {library_names(ours)[0]} holds values that are not finite")
         state[ours] = torch.cat(parts).float() if len(parts) > 1 else parts[0].float()
     if unused:
         first = next(iter(unused))
