@@ -1,34 +1,19 @@
-"""Rows that are finished but whose output file is not: an append-only file that survives any kill.
-
-    MAGIC, then frames: length (8 bytes) and CRC-32 (4 bytes) of the payload, little-endian; payload
-
-The first frame holds the identity of the run as JSON, every other one columns of equal length: a
-line of JSON (names, types, shapes), then the bytes of the arrays. A frame is believed only if its
-checksum fits, so a kill at any byte loses at most the frame that was being written.
-"""
+"""Finishing an interrupted run: rows that are done are kept until the whole file is written."""
 
 import contextlib
 import fcntl
 import json
 import os
 import signal
-import struct
 import threading
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
-
-import numpy as np
 
 from dna_bigbird import __version__
 from dna_bigbird.errors import InputError, Interrupted, OutputError, note, shortened
 from dna_bigbird.files import partial_path, readable_write_error
-
-MAGIC = b"dna-bigbird rows 1\n"
-FRAME = struct.Struct("<QI")
-
-Columns = Mapping[str, np.ndarray]
+from dna_bigbird.inference.spool_file import Spool
 
 
 def spool_path(output: Path | str) -> Path:
@@ -44,111 +29,6 @@ def file_identity(path: Path | str) -> dict:
     """Return what tells cheaply that a file has changed: its size in bytes and its time in ns."""
     found = os.stat(path)
     return {"size": found.st_size, "mtime_ns": found.st_mtime_ns}
-
-
-class Spool:
-    """Finished rows on disk; see `open_spool`."""
-
-    def __init__(self, output: Path, stream: BinaryIO) -> None:
-        self.output, self._stream = output, stream
-        self.rows = 0
-        """Rows in it, those of the interrupted run included."""
-        self.resumed = False
-        self._first = self._end = 0
-
-    def append(self, columns: Columns) -> None:
-        """Add rows: arrays of any type but objects, alike in length.
-
-        Raises:
-            OutputError: If they could not be written; the rows before stay.
-        """
-        arrays = {name: np.ascontiguousarray(array) for name, array in columns.items()}
-        lengths = {len(array) for array in arrays.values()}
-        if len(lengths) != 1 or any(array.dtype.hasobject for array in arrays.values()):
-            raise ValueError(f"expected columns of one length and without objects: {lengths}")
-        described = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
-        self._write(
-            b"\n".join(
-                [json.dumps(described).encode(), b"".join(a.tobytes() for a in arrays.values())]
-            )
-        )
-        self.rows += lengths.pop()
-
-    def frames(self) -> Iterator[dict[str, np.ndarray]]:
-        """Yield the columns of every `append`, in order; the arrays are read-only.
-
-        Raises:
-            InputError: If the file has changed since it was opened.
-        """
-        place = self._first
-        while place < self._end:
-            payload = self._payload(place)
-            if payload is None:
-                raise InputError(
-                    f"{spool_path(self.output)}: damaged at byte {place}; run without --resume"
-                )
-            yield _columns(payload)
-            place += FRAME.size + len(payload)
-
-    def start(self, identity: dict) -> None:
-        """Make it empty, for this run."""
-        self._stream.truncate(0)
-        self._end = self._write_all(0, MAGIC)
-        self._write(json.dumps(identity, sort_keys=True).encode())
-        self._first, self.rows, self.resumed = self._end, 0, False
-
-    def recover(self) -> dict | None:
-        """Find what is whole, cut off the rest, and return the identity of the run that wrote it.
-
-        Returns:
-            None if there is nothing to go on with.
-        """
-        self._stream.seek(0)
-        if self._stream.read(len(MAGIC)) != MAGIC:
-            return None
-        place = len(MAGIC)
-        identity = None
-        while (payload := self._payload(place)) is not None:
-            place += FRAME.size + len(payload)
-            if identity is None:
-                identity, self._first = json.loads(payload), place
-            else:
-                self.rows += json.loads(payload.partition(b"\n")[0])[0][2][0]
-        self._end = place
-        self.resumed = self.rows > 0
-        if identity is not None:
-            self._stream.truncate(place)
-        return identity
-
-    def _payload(self, place: int) -> bytes | None:
-        """Return the payload of the frame at a byte, None if there is no whole one."""
-        self._stream.seek(place)
-        header = self._stream.read(FRAME.size)
-        if len(header) < FRAME.size:
-            return None
-        length, checksum = FRAME.unpack(header)
-        # Zeros are what a disk may hold after a power cut, and their checksum would be right.
-        if not 0 < length <= os.fstat(self._stream.fileno()).st_size - place - FRAME.size:
-            return None
-        payload = self._stream.read(length)
-        return payload if len(payload) == length and zlib.crc32(payload) == checksum else None
-
-    def _write(self, payload: bytes) -> None:
-        frame = FRAME.pack(len(payload), zlib.crc32(payload)) + payload
-        self._end = self._write_all(self._end, frame)
-
-    def _write_all(self, place: int, data: bytes) -> int:
-        """Write all of it or, as far as the disk allows, nothing; return where it ends."""
-        self._stream.seek(place)
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[self._stream.write(rest) :]
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                self._stream.truncate(place)
-            raise readable_write_error(self.output, error) from error
-        return place + len(data)
 
 
 @contextlib.contextmanager
@@ -256,17 +136,6 @@ def _locked(path: Path, output: Path) -> Iterator[BinaryIO]:
             if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
                 yield stream
                 return
-
-
-def _columns(payload: bytes) -> dict[str, np.ndarray]:
-    described, _, _ = payload.partition(b"\n")
-    place = len(described) + 1
-    columns = {}
-    for name, dtype, shape in json.loads(described):
-        size = int(np.prod(shape))
-        columns[name] = np.frombuffer(payload, dtype, size, place).reshape(shape)
-        place += columns[name].nbytes
-    return columns
 
 
 class _Terminated(KeyboardInterrupt):

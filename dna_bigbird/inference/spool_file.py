@@ -1,0 +1,201 @@
+"""The file of finished rows: frames with a checksum, one after the other.
+
+    MAGIC, then frames: length (8 bytes) and CRC-32 (4 bytes) of the payload, little-endian; payload
+
+The first frame holds the identity of the run as JSON, every other one columns of equal length: a
+line of JSON (names, types, shapes), then the bytes of the arrays. A frame is believed only if its
+checksum fits, so a kill at any byte loses at most the frame that was being written.
+"""
+
+import contextlib
+import itertools
+import json
+import math
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import readable_write_error
+
+MAGIC = b"dna-bigbird rows 1\n"
+FRAME = struct.Struct("<QI")
+
+
+class Spool:
+    """Rows in an open file; `dna_bigbird.inference.spool.open_spool` makes it.
+
+    Attributes:
+        output: The file that the rows are for.
+        rows: Rows in it, those of an interrupted run included.
+        resumed: There were rows of an interrupted run, or its settings differ.
+    """
+
+    def __init__(self, output: Path, stream: BinaryIO) -> None:
+        self.output, self._stream = output, stream
+        self.rows = 0
+        self.resumed = False
+        self._places: list[int] = []
+        self._end = 0
+
+    def append(self, columns: Mapping[str, NDArray]) -> None:
+        """Add rows: arrays of any type but objects, alike in length.
+
+        Raises:
+            OutputError: If they could not be written; the rows before stay.
+        """
+        arrays = {name: np.ascontiguousarray(array) for name, array in columns.items()}
+        lengths = {len(array) for array in arrays.values()}
+        if len(lengths) != 1 or any(array.dtype.hasobject for array in arrays.values()):
+            raise ValueError(f"expected columns of one length and without objects: {lengths}")
+        described = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
+        values = b"".join(array.tobytes() for array in arrays.values())
+        self._places.append(self._write(json.dumps(described).encode() + b"\n" + values))
+        self.rows += lengths.pop()
+
+    def frames(self) -> Iterator[dict[str, NDArray]]:
+        """Yield the columns of every `append`, in order; the arrays are read-only.
+
+        Raises:
+            InputError: If the file has changed since it was opened.
+        """
+        for place in self._places:
+            payload = self._payload(place)
+            if payload is None:
+                raise InputError(
+                    f"{self.output}: its finished rows are damaged at byte {place}; start anew, without --resume"
+                )
+            yield {
+                column.name: np.frombuffer(payload, column.dtype, column.size, column.place)
+                .reshape(column.shape)
+                for column in columns_of(payload)
+            }  # fmt: skip
+
+    def column(self, name: str) -> "StoredColumn":
+        """Return a column whose rows can be read in any order; nothing may be appended after."""
+        found = []
+        for place in self._places:
+            self._stream.seek(place + FRAME.size)
+            start = self._stream.read(FRAME.size + 1024)
+            while b"\n" not in start:
+                start += self._stream.read(1024)
+            column = next(column for column in columns_of(start) if column.name == name)
+            found.append((place + FRAME.size + column.place, column))
+        return StoredColumn(self._stream, found)
+
+    def start(self, identity: dict) -> None:
+        """Make it empty, for a run of this identity."""
+        self._stream.truncate(0)
+        self._end = 0
+        self._write_all(MAGIC)
+        self._write(json.dumps(identity, sort_keys=True).encode())
+        self._places, self.rows = [], 0
+
+    def recover(self) -> dict | None:
+        """Find what is whole, cut off the rest, and return the identity of the run that wrote it.
+
+        Returns:
+            None if there is nothing to go on with.
+        """
+        self._stream.seek(0)
+        place = len(MAGIC)
+        if self._stream.read(place) != MAGIC or (payload := self._payload(place)) is None:
+            return None
+        identity = json.loads(payload)
+        place += FRAME.size + len(payload)
+        while (payload := self._payload(place)) is not None:
+            self._places.append(place)
+            self.rows += columns_of(payload)[0].shape[0]
+            place += FRAME.size + len(payload)
+        self._stream.truncate(place)
+        self._end = place
+        return identity
+
+    def _payload(self, place: int) -> bytes | None:
+        """Return the payload of the frame at a byte, None if there is no whole one."""
+        self._stream.seek(place)
+        header = self._stream.read(FRAME.size)
+        if len(header) < FRAME.size:
+            return None
+        length, checksum = FRAME.unpack(header)
+        # Zeros are what a disk may hold after a power cut, and their checksum would be right.
+        if not 0 < length <= os.fstat(self._stream.fileno()).st_size - place - FRAME.size:
+            return None
+        payload = self._stream.read(length)
+        return payload if len(payload) == length and zlib.crc32(payload) == checksum else None
+
+    def _write(self, payload: bytes) -> int:
+        """Add a frame and return where it begins."""
+        place = self._end
+        self._write_all(FRAME.pack(len(payload), zlib.crc32(payload)) + payload)
+        return place
+
+    def _write_all(self, data: bytes) -> None:
+        """Write all of it at the end or, as far as the disk allows, nothing."""
+        self._stream.seek(self._end)
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._stream.write(rest) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._stream.truncate(self._end)
+            raise readable_write_error(self.output, error) from error
+        self._end += len(data)
+
+
+class StoredColumn:
+    """One column of a spool, read from the disk row by row."""
+
+    def __init__(self, stream: BinaryIO, frames: list[tuple[int, "_Column"]]) -> None:
+        if len({(column.dtype, column.shape[1:]) for _, column in frames}) != 1:
+            raise ValueError("the type of this column differs between its frames")
+        self._stream = stream
+        self._bytes = np.array([place for place, _ in frames], np.int64)
+        counts = [column.shape[0] for _, column in frames]
+        self._first_rows = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        self.dtype = np.dtype(frames[0][1].dtype)
+        self.shape = (int(self._first_rows[-1]), *frames[0][1].shape[1:])
+
+    def read(self, rows: NDArray[np.int64]) -> NDArray:
+        """Return rows by number, in the order asked; neighbours are read together."""
+        result = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        row_bytes = self.dtype.itemsize * math.prod(self.shape[1:])
+        frames = np.searchsorted(self._first_rows, rows, side="right") - 1
+        places = self._bytes[frames] + (rows - self._first_rows[frames]) * row_bytes
+        breaks = np.flatnonzero(np.diff(places) != row_bytes) + 1
+        edges = [0, *breaks.tolist(), len(rows)] if len(rows) else [0]
+        for first, last in itertools.pairwise(edges):
+            raw = os.pread(self._stream.fileno(), (last - first) * row_bytes, places[first])
+            result[first:last] = np.frombuffer(raw, self.dtype).reshape(-1, *self.shape[1:])
+        return result
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    place: int
+    """Byte of the payload where it begins."""
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+def columns_of(payload: bytes) -> list[_Column]:
+    """Return what the first line of a frame says of its columns."""
+    line = payload[: payload.index(b"\n")]
+    place, columns = len(line) + 1, []
+    for name, dtype, shape in json.loads(line):
+        columns.append(_Column(name, dtype, tuple(shape), place))
+        place += columns[-1].size * np.dtype(dtype).itemsize
+    return columns
