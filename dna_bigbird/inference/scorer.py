@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.batches import batches_of, padded, token_budget
@@ -49,7 +50,7 @@ class BundleScorer:
         self.config = EncoderConfig(**bundle.config["encoder"])
         self.max_pieces = self.config.max_tokens - 2  # [CLS] and [SEP]
         self.most_tokens = token_budget(self.config, device)
-        self.num_labels = len(bundle.config["label_names"])
+        self.width = len(bundle.config["label_names"])
         self.num_split = 0
 
     def logits(self, groups: Groups) -> np.ndarray:
@@ -57,22 +58,25 @@ class BundleScorer:
 
         A text that occurs several times is computed once. Without any A, C, G or T it has NaN.
         """
-        texts = dict.fromkeys(text for group in groups for text in group if text.strip("N"))
-        tokens = dict(zip(texts, self.tokenizer.encode_all(list(texts)), strict=True))
-        parts = [part for group in groups for part in self._parts(group, tokens)]
-        places = {
-            text: row
-            for row, text in enumerate(dict.fromkeys(itertools.chain.from_iterable(parts)))
-        }
-        found_RL = self._compute([tokens[text] for text in places])
-        result_SL = np.full((len(parts), self.num_labels), np.nan)
-        for row, texts_of_row in enumerate(parts):
-            rows = [places[text] for text in texts_of_row]
+        parts, tokens = self._plan(groups)
+        found_RL = self._compute(list(tokens.values()))
+        places = {text: row for row, text in enumerate(tokens)}
+        result_SL = np.full((len(parts), self.width), np.nan)
+        for row, texts in enumerate(parts):
+            rows = [places[text] for text in texts]
             if len(rows) == 1:
                 result_SL[row] = found_RL[rows[0]]
             elif rows:
                 result_SL[row] = logit_of_mean(torch.from_numpy(found_RL[rows])).numpy()
         return result_SL
+
+    def _plan(self, groups: Groups) -> tuple[list[list[str]], dict[str, np.ndarray]]:
+        """Return the parts of every sequence in order, and the token ids of every part once."""
+        texts = dict.fromkeys(text for group in groups for text in group if text.strip("N"))
+        tokens = dict(zip(texts, self.tokenizer.encode_all(list(texts)), strict=True))
+        parts = [part for group in groups for part in self._parts(group, tokens)]
+        needed = dict.fromkeys(itertools.chain.from_iterable(parts))
+        return parts, {text: tokens[text] for text in needed}
 
     def _parts(self, group: Sequence[str], tokens: dict[str, np.ndarray]) -> list[list[str]]:
         """Cut the sequences of a group into the fewest equal parts whose tokens fit, never cutting one alone.
@@ -94,29 +98,37 @@ class BundleScorer:
                 return kept
             count += max(1, count // 20)
 
-    @torch.inference_mode()
     def _compute(self, encoded: list[np.ndarray]) -> np.ndarray:
-        """Return the logits (R, L), float64, of token ids that fit the context."""
+        """Return one row (R, width), float64, for the ids of each sequence; they fit the context."""
+        found = np.empty((len(encoded), self.width))
+        for batch, rows in self._batches(encoded):
+            found[batch] = rows
+        return found
+
+    def _batches(self, encoded: list[np.ndarray]) -> Iterator[tuple[list[int], list[np.ndarray]]]:
+        """Compute batch by batch; yield places in `encoded` and what `_forward` gave for each."""
         lengths = [len(ids) + 2 for ids in encoded]
         # Such a pattern follows the width of the batch: equal widths, or neighbours would matter.
         same = self.config.block_size if self.config.keeps_published_padding else 0
-        found_RL = np.empty((len(encoded), self.num_labels))
         for batch in batches_of(
             lengths,
             tokens=self.most_tokens,
             batch_size=self.compute.batch_size,
             same_blocks=same,
         ):
-            found_RL[batch] = self._batch([encoded[i] for i in batch])
-        return found_RL
+            yield batch, self._batch([encoded[i] for i in batch])
 
-    def _batch(self, encoded: list[np.ndarray]) -> np.ndarray:
-        """Return the logits of one batch; in halves if the memory is too small for it."""
+    def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return what is wanted of a batch, one row a sequence."""
+        return self.model(token_ids_BT, is_padding_BT).double()
+
+    def _batch(self, encoded: list[np.ndarray]) -> list[np.ndarray]:
+        """Compute one batch; in halves if the memory is too small for it."""
         try:
             token_ids_BT, is_padding_BT = padded(encoded, self.tokenizer)
-            with self._arithmetic():
-                logits_BL = self.model(token_ids_BT.to(self.device), is_padding_BT.to(self.device))
-            return logits_BL.double().cpu().numpy()
+            with torch.inference_mode(), self._arithmetic():
+                found = self._forward(token_ids_BT.to(self.device), is_padding_BT.to(self.device))
+            return list(found.cpu().numpy())
         except torch.OutOfMemoryError:
             if len(encoded) == 1:
                 raise InputError(
@@ -126,7 +138,7 @@ class BundleScorer:
         torch.cuda.empty_cache()
         half = len(encoded) // 2
         self.most_tokens = max(self.most_tokens // 2, 1)
-        return np.concatenate([self._batch(encoded[:half]), self._batch(encoded[half:])])
+        return [*self._batch(encoded[:half]), *self._batch(encoded[half:])]
 
     @contextlib.contextmanager
     def _arithmetic(self) -> Iterator[None]:

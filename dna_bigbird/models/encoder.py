@@ -118,7 +118,11 @@ class Encoder(nn.Module):
             layer.attention.backend = name
 
     def forward(
-        self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor | None = None
+        self,
+        token_ids_BT: Tensor,
+        is_padding_BT: Tensor,
+        segment_ids_BT: Tensor | None = None,
+        num_layers: int | None = None,
     ) -> Tensor:
         """Return hidden states (batch, tokens, hidden); those of padding are zero.
 
@@ -126,6 +130,7 @@ class Encoder(nn.Module):
             is_padding_BT: True = padding. It stands at the right; padding between tokens is
                 hidden too, but counts for the length of its sequence.
             segment_ids_BT: From 0, the sentence of a pair; by default all 0.
+            num_layers: The states after so many layers, 0 for the embeddings; by default all.
 
         Raises:
             ValueError: If a sequence is longer than `max_tokens` or the shapes differ.
@@ -142,7 +147,7 @@ class Encoder(nn.Module):
             whole_batch=self.config.keeps_published_padding,
         )
         x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
-        for layer in self.layers:
+        for layer in list(self.layers)[:num_layers]:
             if self.config.gradient_checkpointing and torch.is_grad_enabled():
                 x_PE = checkpoint(layer, x_PE, packing.groups, use_reentrant=False)
             else:
