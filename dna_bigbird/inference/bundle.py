@@ -136,7 +136,7 @@ def save_bundle(
         "README.md": card,
     }
     for name in extra_files or {}:
-        if Path(name).name != name or name in (*binary, *texts):
+        if Path(name).name != name or name in ("", "..", *binary, *texts):
             raise ValueError(f"{name!r} cannot be the name of an extra file of a bundle")
     with atomic_directory(folder) as partial:
         for name, content in binary.items():
