@@ -36,8 +36,11 @@ def normalise(sequence: str) -> str:
     return result
 
 
-def normalise_bytes(letters: bytes) -> str:
+def normalise_bytes(letters: bytes, offset: int = 0) -> str:
     """Return what `normalise` gives for the same letters as text, several times as fast.
+
+    Args:
+        offset: Letters before these in their sequence, for the position in the message.
 
     Raises:
         ValueError: As `normalise` does.
@@ -47,7 +50,10 @@ def normalise_bytes(letters: bytes) -> str:
         'ACGTNNNT'
     """
     found = letters.translate(_BYTES_TO_BASES)
-    return normalise(letters.decode("latin-1")) if 0 in found else found.decode("ascii")
+    place = found.find(0)
+    if place < 0:
+        return found.decode("ascii")
+    raise ValueError(f"{chr(letters[place])!r} at position {offset + place + 1} is no DNA letter")
 
 
 def reverse_complement(sequence: str) -> str:
