@@ -25,8 +25,8 @@ Groups = Sequence[Sequence[str]]
 """Normalised sequences; those of a group belong together (strands, alleles) and are cut alike."""
 
 
-class BundleScorer:
-    """One bundle, ready to compute.
+class BundleRunner:
+    """One bundle, ready to compute; a subclass says what of it (`width`, `_forward`).
 
     Args:
         precision: '32-true' or 'bf16-mixed'.
@@ -34,6 +34,9 @@ class BundleScorer:
     Raises:
         InputError: If the backend cannot compute this model on this device.
     """
+
+    width: int
+    """Numbers in the row of a sequence."""
 
     def __init__(self, bundle: Bundle, compute: Compute, precision: str, device: torch.device):
         if device.type != "cpu" and compute.backend in CPU_BACKENDS:
@@ -50,52 +53,37 @@ class BundleScorer:
         self.config = EncoderConfig(**bundle.config["encoder"])
         self.max_pieces = self.config.max_tokens - 2  # [CLS] and [SEP]
         self.most_tokens = token_budget(self.config, device)
-        self.width = len(bundle.config["label_names"])
         self.num_split = 0
 
-    def logits(self, groups: Groups) -> np.ndarray:
-        """Return the logits (S, L), float64, of all sequences of all groups in order.
-
-        A text that occurs several times is computed once. Without any A, C, G or T it has NaN.
-        """
-        parts, tokens = self._plan(groups)
-        found_RL = self._compute(list(tokens.values()))
-        places = {text: row for row, text in enumerate(tokens)}
-        result_SL = np.full((len(parts), self.width), np.nan)
-        for row, texts in enumerate(parts):
-            rows = [places[text] for text in texts]
-            if len(rows) == 1:
-                result_SL[row] = found_RL[rows[0]]
-            elif rows:
-                result_SL[row] = logit_of_mean(torch.from_numpy(found_RL[rows])).numpy()
-        return result_SL
-
     def _plan(self, groups: Groups) -> tuple[list[list[str]], dict[str, np.ndarray]]:
-        """Return the parts of every sequence in order, and the token ids of every part once."""
+        """Return the parts of every sequence in order, and the token ids of every part once.
+
+        A part without any A, C, G or T has no token ids.
+        """
         texts = dict.fromkeys(text for group in groups for text in group if text.strip("N"))
         tokens = dict(zip(texts, self.tokenizer.encode_all(list(texts)), strict=True))
         parts = [part for group in groups for part in self._parts(group, tokens)]
         needed = dict.fromkeys(itertools.chain.from_iterable(parts))
-        return parts, {text: tokens[text] for text in needed}
+        return parts, {text: tokens[text] for text in needed if text in tokens}
 
     def _parts(self, group: Sequence[str], tokens: dict[str, np.ndarray]) -> list[list[str]]:
         """Cut the sequences of a group into the fewest equal parts whose tokens fit, never cutting one alone.
 
-        Parts without a base are left out. `tokens` gets those of the parts.
+        `tokens` gets those of the parts.
         """
         real = [text for text in group if text in tokens]
         most = max((len(tokens[text]) for text in real), default=0)
         if most <= self.max_pieces:
-            return [[text] if text in tokens else [] for text in group]
+            return [[text] for text in group]
         count = -(-most // self.max_pieces)
         while True:
-            cut = [equal_parts(text, count) if text in tokens else [] for text in group]
+            cut = [equal_parts(text, count) for text in group]
             new = list({p for parts in cut for p in parts if p.strip("N")} - tokens.keys())
             tokens.update(zip(new, self.tokenizer.encode_all(new), strict=True))
-            kept = [[part for part in parts if part in tokens] for parts in cut]
-            if all(len(tokens[part]) <= self.max_pieces for parts in kept for part in parts):
+            kept = [part for parts in cut for part in parts if part in tokens]
+            if all(len(tokens[part]) <= self.max_pieces for part in kept):
                 self.num_split += 1
-                return kept
+                return cut
             count += max(1, count // 20)
 
     def _compute(self, encoded: list[np.ndarray]) -> np.ndarray:
@@ -120,7 +108,7 @@ class BundleScorer:
 
     def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return what is wanted of a batch, one row a sequence."""
-        return self.model(token_ids_BT, is_padding_BT).double()
+        raise NotImplementedError
 
     def _batch(self, encoded: list[np.ndarray]) -> list[np.ndarray]:
         """Compute one batch; in halves if the memory is too small for it."""
@@ -148,6 +136,34 @@ class BundleScorer:
             torch.autocast(self.device.type, torch.bfloat16, enabled=enabled),
         ):
             yield
+
+
+class BundleScorer(BundleRunner):
+    """Computes the logits of a bundle with a label head."""
+
+    def __init__(self, bundle: Bundle, compute: Compute, precision: str, device: torch.device):
+        super().__init__(bundle, compute, precision, device)
+        self.width = len(bundle.config["label_names"])
+
+    def logits(self, groups: Groups) -> np.ndarray:
+        """Return the logits (S, L), float64, of all sequences of all groups in order.
+
+        A text that occurs several times is computed once. Without any A, C, G or T it has NaN.
+        """
+        parts, tokens = self._plan(groups)
+        found_RL = self._compute(list(tokens.values()))
+        places = {text: row for row, text in enumerate(tokens)}
+        result_SL = np.full((len(parts), self.width), np.nan)
+        for row, texts in enumerate(parts):
+            rows = [places[text] for text in texts if text in places]
+            if len(rows) == 1:
+                result_SL[row] = found_RL[rows[0]]
+            elif rows:
+                result_SL[row] = logit_of_mean(torch.from_numpy(found_RL[rows])).numpy()
+        return result_SL
+
+    def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        return self.model(token_ids_BT, is_padding_BT).double()
 
 
 def equal_parts(text: str, count: int) -> list[str]:
