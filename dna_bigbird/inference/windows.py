@@ -1,6 +1,6 @@
 """Cutting sequences into the windows that a model sees."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -12,6 +12,16 @@ class Window:
     start: int
     end: int
     bases: str
+
+
+def num_windows(length_bp: int, window_bp: int, stride_bp: int) -> int:
+    """Return into how many windows a sequence is cut, see `window_starts`."""
+    return 1 + max(0, -(-(length_bp - window_bp) // stride_bp))
+
+
+def window_start(number: int, length_bp: int, window_bp: int, stride_bp: int) -> int:
+    """Return where window `number` of a sequence starts, counted from 0, see `window_starts`."""
+    return min(number * stride_bp, max(0, length_bp - window_bp))
 
 
 def window_starts(length_bp: int, window_bp: int, stride_bp: int) -> list[int]:
@@ -26,16 +36,47 @@ def window_starts(length_bp: int, window_bp: int, stride_bp: int) -> list[int]:
         >>> window_starts(700, window_bp=1000, stride_bp=1000)
         [0]
     """
-    if length_bp <= window_bp:
-        return [0]
-    last = length_bp - window_bp
-    return [*range(0, last, stride_bp), last]
+    count = num_windows(length_bp, window_bp, stride_bp)
+    return [window_start(i, length_bp, window_bp, stride_bp) for i in range(count)]
+
+
+def tile(
+    pieces: Iterable[str], window_bp: int, stride_bp: int, first: int = 0
+) -> Iterator[tuple[int, str]]:
+    """Cut one sequence, given in consecutive pieces, into the windows of `window_starts`.
+
+    A window comes as soon as its bases and one more are there; no more than a window and a piece
+    are held.
+
+    Args:
+        first: Number of the first window to yield; none if there are no more than that.
+
+    Yields:
+        Start of each window, 0-based, and its bases.
+
+    Example:
+        >>> list(tile(["ACG", "TAC"], window_bp=4, stride_bp=3))
+        [(0, 'ACGT'), (2, 'GTAC')]
+    """
+    held, held_from = "", 0
+    start = first * stride_bp
+    for piece in pieces:
+        held += piece
+        length = held_from + len(held)
+        while start + window_bp < length:
+            yield start, held[start - held_from : start - held_from + window_bp]
+            start += stride_bp
+        keep_from = min(start, length - window_bp)
+        if keep_from > held_from:
+            held, held_from = held[keep_from - held_from :], keep_from
+    length = held_from + len(held)
+    if first < num_windows(length, window_bp, stride_bp):
+        yield max(0, length - window_bp), held[-window_bp:]
 
 
 def windows_of(
     name: str, bases: str, window_bp: int, stride_bp: int, offset: int = 0
 ) -> Iterator[Window]:
     """Yield the windows of one sequence; `offset` is added to their coordinates."""
-    for start in window_starts(len(bases), window_bp, stride_bp):
-        end = min(start + window_bp, len(bases))
-        yield Window(name, offset + start, offset + end, bases[start:end])
+    for start, window in tile([bases], window_bp, stride_bp):
+        yield Window(name, offset + start, offset + start + len(window), window)
