@@ -3,12 +3,14 @@
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.variant_sites import Site
 from dna_bigbird.inference.variant_windows import allele_windows
 
@@ -19,6 +21,16 @@ FRAME_S = 10
 
 Effects = dict[str, NDArray[np.float32]]
 """Columns `diff`, `log_odds`, `ref` and `alt`, each (alleles, labels)."""
+
+
+def exact(settings: Compute) -> Compute:
+    """Return the settings with float32 for 'auto': bfloat16 rounds away what most variants do.
+
+    How much that is: docs/variants.md.
+    """
+    if settings.precision != "auto":
+        return settings
+    return replace(settings, precision="32-true")
 
 
 class Scorer(Protocol):
@@ -71,8 +83,8 @@ def compare(logits: NDArray[np.float64]) -> NDArray[np.float32]:
         logits: (strands, 1 + alleles, labels), the reference first.
 
     Example:
-        >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(3).tolist()
-        [0.125, 0.549, 0.5, 0.625]
+        >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(2).astype(str).tolist()
+        ['0.12', '0.55', '0.5', '0.62']
     """
     with np.errstate(over="ignore"):
         probabilities = 1 / (1 + np.exp(-logits))

@@ -53,7 +53,7 @@ class VariantSites:
         self.streamed = str(vcf) == "-"
         self._shown = "standard input" if self.streamed else str(vcf)
         self._longest = longest_allele(window_bp)
-        self._skip_misfits, self._must_be_sorted = skip_misfits, must_be_sorted
+        self.skip_misfits, self._must_be_sorted = skip_misfits, must_be_sorted
         self.records: int | None = None
         """Records in all, once checked or read."""
         self.alleles = 0
@@ -92,10 +92,10 @@ class VariantSites:
         skipped: Counter[str] = Counter()
         for variant in variants:
             fault = misfit(variant, self.genome)
-            if fault and not self._skip_misfits:
+            if fault and not self.skip_misfits:
                 hint = self._why(variant, variants, header)
                 raise InputError(f"{self._shown}:{variant.line}: {fault}. {hint}")
-            reasons = [fault and MISFIT or self._reason(variant, alt) for alt in variant.alts]
+            reasons = [MISFIT if fault else self._reason(variant, alt) for alt in variant.alts]
             skipped.update(filter(None, reasons if variant.alts else [NO_ALT]))
             records += 1
             alleles += len(variant.alts)

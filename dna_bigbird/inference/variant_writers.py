@@ -54,7 +54,7 @@ class TableWriter:
     def write(self, sites: Sequence[Site], effects: Effects) -> None:
         """Write a row for each allele; nan where it has no score."""
         values = np.stack([effects[c] for c in self._columns], axis=-1)
-        rows = iter(values.reshape(len(values), -1).tolist())
+        rows = iter(values.reshape(len(values), values[:1].size).tolist())
         for site in sites:
             v = site.variant
             for alt in v.alts:

@@ -1,0 +1,114 @@
+"""Where the scores of variants go: files and their formats."""
+
+import contextlib
+import itertools
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.inference.variant_writers import (
+    AnnotatingWriter,
+    Origin,
+    TableWriter,
+    Write,
+    Writer,
+    open_output,
+)
+
+STDOUT = "-"
+VCF_ENDINGS = (".vcf", ".vcf.gz")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One file to write, or standard output (`path` None)."""
+
+    path: Path | None
+    format: Literal["tsv", "vcf"]
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether it is compressed and gets an index."""
+        return self.path is not None and self.path.suffix == ".gz"
+
+
+def choose_targets(
+    output: Path | str | None, format: Literal["tsv", "vcf"] | None, tsv: Path | str | None
+) -> list[Target]:
+    """Return what is to be written, `output` first; nothing if it is None.
+
+    Raises:
+        InputError: If names and formats contradict each other.
+    """
+    if output is None:
+        if tsv is not None:
+            raise InputError("--tsv names a second file; name the first one with --output")
+        return []
+    path = None if str(output) == STDOUT else Path(output)
+    has_vcf_name = path is not None and path.name.endswith(VCF_ENDINGS)
+    format = format or ("vcf" if has_vcf_name else "tsv")
+    if path is not None and format == "vcf" and not has_vcf_name:
+        raise InputError(f"--output {path}: the name of a VCF file ends in .vcf or .vcf.gz")
+    if format == "tsv":
+        _check_table_name("--output", path)
+    targets = [Target(path, format)]
+    if tsv is not None:
+        if format == "tsv":
+            raise InputError(
+                "--tsv is a table beside an annotated VCF; --output is a table already"
+            )
+        _check_table_name("--tsv", Path(tsv))
+        targets.append(Target(Path(tsv), "tsv"))
+    return targets
+
+
+def _check_table_name(option: str, path: Path | None) -> None:
+    if path is not None and (path.suffix == ".gz" or path.name.endswith(VCF_ENDINGS)):
+        raise InputError(f"{option} {path}: a table is plain text; end its name in .tsv")
+
+
+def check_not_inputs(targets: Sequence[Target], inputs: Sequence[Path | str]) -> None:
+    """Refuse to write over what is read.
+
+    Raises:
+        InputError: Naming the file.
+    """
+    existing = [target.path for target in targets if target.path and target.path.exists()]
+    for output, path in itertools.product(existing, inputs):
+        if os.path.exists(path) and output.samefile(path):
+            raise InputError(f"{output}: is an input; give the output another name")
+
+
+@contextlib.contextmanager
+def open_writers(
+    targets: Sequence[Target],
+    *,
+    labels: Sequence[str],
+    columns: Sequence[str],
+    origin: Origin,
+    longest_bp: int,
+) -> Iterator[list[Writer]]:
+    """Open all targets; each file is whole or absent.
+
+    Args:
+        columns: Which effects a table has for every label.
+        longest_bp: Length of the longest chromosome.
+
+    Raises:
+        OutputError: If one cannot be written.
+    """
+    with contextlib.ExitStack() as stack:
+        writers: list[Writer] = []
+        for target in targets:
+            write: Write = sys.stdout.write
+            if target.path is not None:
+                write = stack.enter_context(open_output(target.path, longest_bp))
+            if target.format == "vcf":
+                writers.append(AnnotatingWriter(write, labels, origin))
+            else:
+                writers.append(TableWriter(write, labels, columns))
+        yield writers
