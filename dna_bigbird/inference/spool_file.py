@@ -14,7 +14,7 @@ import math
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -45,14 +45,17 @@ class Spool:
         self._places: list[int] = []
         self._end = 0
 
-    def append(self, columns: Mapping[str, NDArray]) -> None:
+    def append(self, columns: Mapping[str, NDArray], ragged: Collection[str] = ()) -> None:
         """Add rows: arrays of any type but objects, alike in length.
+
+        Args:
+            ragged: Columns, not the first one, with another length: a row has several entries there.
 
         Raises:
             OutputError: If they could not be written; the rows before stay.
         """
         arrays = {name: np.ascontiguousarray(array) for name, array in columns.items()}
-        lengths = {len(array) for array in arrays.values()}
+        lengths = {len(array) for name, array in arrays.items() if name not in ragged}
         if len(lengths) != 1 or any(array.dtype.hasobject for array in arrays.values()):
             raise ValueError(f"expected columns of one length and without objects: {lengths}")
         described = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
