@@ -187,6 +187,11 @@ class DnaTokenizer:
         """
         return self.encode_all([sequence])[0]
 
+    def encode_with_spans(self, sequence: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the token ids, shape (T,), and their 0-based, half-open base offsets, (T, 2)."""
+        ids = self.encode(sequence)
+        return ids, self.spans(ids)
+
     def encode_all(self, sequences: Sequence[str]) -> list[np.ndarray]:
         """Return the token ids of each sequence, encoded alone; as `encode`, but faster."""
         ids, counts = self.encode_flat(sequences)

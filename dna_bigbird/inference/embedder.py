@@ -1,0 +1,143 @@
+"""Sequences to hidden states of the encoder, one vector a sequence or one a token."""
+
+# S sequences, B batch, T tokens, E hidden size
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.inference.bundle import Bundle
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.predictor import choose_device
+from dna_bigbird.inference.scorer import BundleRunner
+from dna_bigbird.models.precision import resolve_precision
+
+Pooling = Literal["mean", "cls", "max", "tokens"]
+
+
+class Embedder(BundleRunner):
+    """Reads the hidden states of a bundle's encoder, whatever head stands on it.
+
+    Mean and maximum are over the tokens of the sequence; [CLS] and [SEP], which stand for no base,
+    do not count. A sequence of more tokens than the context is cut into the fewest equal parts
+    that fit: mean and [CLS] are then means over the parts, weighted by their tokens.
+
+    Args:
+        pooling: How the states of a sequence become one vector; 'tokens' keeps all of them.
+        layer: Number of layers passed: 0 are the embeddings, -1 counts from the last one.
+        both_strands: Average the vectors of a sequence and of its reverse complement.
+
+    Raises:
+        InputError: If the bundle is an ensemble or reads no DNA, or it has no such layer.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        *,
+        compute: Compute,
+        pooling: Pooling = "mean",
+        layer: int = -1,
+        both_strands: bool = True,
+    ) -> None:
+        bundle.check_reads_dna()
+        bundle.check_single("embed")
+        if compute.workers:
+            raise InputError(
+                f"--workers {compute.workers}: embed computes in one process; leave it out, or "
+                "give --threads"
+            )
+        if compute.threads:
+            torch.set_num_threads(compute.threads)
+        device = choose_device(compute.device)
+        precision = resolve_precision(compute.precision, device.type)
+        super().__init__(bundle, compute, precision, device)
+        self.layer = layer_number(layer, self.config.num_layers)
+        self.width = self.config.hidden_size
+        self.pooling, self.both_strands = pooling, both_strands
+
+    def pooled(self, sequences: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector a sequence (S, E); NaN for one without any A, C, G or T."""
+        strands = 2 if self.both_strands else 1
+        groups = [(text, reverse_complement(text))[:strands] for text in sequences]
+        parts, tokens = self._plan(groups)
+        found_RE = self._compute(list(tokens.values()))
+        places = {text: row for row, text in enumerate(tokens)}
+        vectors_SE = np.full((len(parts), self.width), np.nan)
+        for row, texts in enumerate(parts):
+            rows = [places[text] for text in texts if text in places]
+            if rows and self.pooling == "max":
+                vectors_SE[row] = found_RE[rows].max(axis=0)
+            elif rows:
+                counts = [len(tokens[text]) for text in texts if text in places]
+                vectors_SE[row] = np.average(found_RE[rows], axis=0, weights=counts)
+        mean_SE = vectors_SE.reshape(len(sequences), strands, self.width).mean(axis=1)
+        return mean_SE.astype(np.float32)
+
+    def tokens(
+        self, sequences: Sequence[str]
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
+        """Return the vectors (T, E) of each sequence's tokens and their bases on it (T, 2).
+
+        Bases are 0-based, half-open, from the start of the sequence. A part that holds no A, C, G
+        or T has no tokens.
+        """
+        parts, tokens = self._plan([(text,) for text in sequences])
+        texts = list(tokens)
+        states = {}
+        for batch, rows in self._batches(list(tokens.values())):
+            for place, states_TE in zip(batch, rows, strict=True):
+                count = len(tokens[texts[place]])
+                states[texts[place]] = states_TE[1 : count + 1]  # between [CLS] and [SEP]
+        return [self._joined(texts, states) for texts in parts]
+
+    def _joined(
+        self, texts: list[str], states: dict[str, NDArray[np.float32]]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        vectors, spans, offset = [np.empty((0, self.width), np.float32)], [], 0
+        for text in texts:
+            if text in states:
+                vectors.append(states[text])
+                spans.append(self.tokenizer.encode_with_spans(text)[1] + offset)
+            offset += len(text)
+        return np.concatenate(vectors), np.concatenate([np.empty((0, 2), np.int64), *spans])
+
+    def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        encoder = self.model.encoder
+        states_BTE = encoder(token_ids_BT, is_padding_BT, num_layers=self.layer).float()
+        if self.pooling == "tokens":
+            return states_BTE
+        if self.pooling == "cls":
+            return states_BTE[:, 0]
+        is_read_BT = ~is_padding_BT
+        is_read_BT[:, 0] = False
+        is_read_BT &= is_read_BT.roll(-1, dims=1)  # the last one of a row is [SEP]
+        if self.pooling == "max":
+            return states_BTE.masked_fill(~is_read_BT[..., None], -torch.inf).amax(dim=1)
+        share_BT = is_read_BT / is_read_BT.sum(dim=1, keepdim=True)
+        return (share_BT[..., None] * states_BTE).sum(dim=1)  # autocast spares this one
+
+
+def layer_number(layer: int, num_layers: int) -> int:
+    """Return how many layers to pass.
+
+    Raises:
+        InputError: If there are not so many.
+
+    Example:
+        >>> layer_number(-1, 12), layer_number(-13, 12), layer_number(3, 12)
+        (12, 0, 3)
+    """
+    passed = layer if layer >= 0 else num_layers + 1 + layer
+    if not 0 <= passed <= num_layers:
+        raise InputError(
+            f"--layer {layer}: the model has {num_layers} layers; expected 0 (embeddings) to "
+            f"{num_layers}, or -1 (the last) to {-num_layers - 1}"
+        )
+    return passed
