@@ -37,6 +37,8 @@ COMMANDS = {
     "evaluate": "score a fine-tuned model on the held-out rows beside its baselines",
     "compare-heads": "set promoter or chromatin models beside each other and published ones",
     "predict": "probabilities for every window of a FASTA file",
+    "score-variants": "what each allele of a VCF file changes in a model's predictions",
+    "mutagenesis": "the effect of every substitution in a region, as a matrix and a picture",
     "info": "describe a model bundle, a token store or a labelled set",
     "plot-attention": "draw which blocks attend to which, as text or as a picture",
     "convert": "read and write models of the Hugging Face library; lengthen a model's context",
