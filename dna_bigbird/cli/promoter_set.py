@@ -17,14 +17,14 @@ def promoter_set(
     seed: int = 0,
     upstream: int = 5000,
     downstream: int = 3000,
-    negatives: Literal["random_base", "permuted", "genomic"] = "random_base",
+    negatives: str = "random_base",
     avoid: str | list[str] = [],  # noqa: B006 - jsonargparse shows the default
     format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
     max_n_fraction: float = 0.0,
     near_identical: Literal["drop", "keep"] = "drop",
     pieces: bool = False,
 ) -> None:
-    """Build promoters and one negative for each, with their splits.
+    """Build promoters and negatives for each, with their splits.
 
     Args:
         genome: Plain FASTA of the reference.
@@ -35,7 +35,7 @@ def promoter_set(
         seed: Seed of the negatives.
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
-        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats.
+        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats. Several with commas between them, random_base,permuted,genomic, give every promoter one of each; an artificial kind named again is drawn again.
         avoid: File of further start sites that genomic negatives keep away from, in any of the formats, or several, '[a.bed, b.gtf]'; other negatives have no use for them.
         format: Format of the sites; auto tells it from the first row.
         max_n_fraction: Windows with a larger share of N are left out.
@@ -53,7 +53,7 @@ def promoter_set(
     with checked_settings():
         config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
     files = [avoid] if isinstance(avoid, str) else avoid
-    avoided = [Path(file) for file in files] if negatives == "genomic" else []
+    avoided = [Path(file) for file in files] if "genomic" in config.kinds else []
     reference = Genome(genome)
     split.check_chromosomes(reference)
     data = build_promoters(
@@ -84,8 +84,8 @@ def promoter_set(
         inputs={name: sha256_of(path) for name, path in inputs.items()},
     )
     print(
-        f"{len(data) // 2} promoters of {data.counts['sites_read']} sites, each with a "
-        f"{negatives} negative: "
+        f"{len(data) // (1 + len(config.kinds))} promoters of {data.counts['sites_read']} sites, "
+        f"each with {len(config.kinds)} negative(s), {negatives}: "
         + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
         file=sys.stderr,
     )

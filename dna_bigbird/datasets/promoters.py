@@ -1,4 +1,4 @@
-"""Promoter sets: windows around start sites, and one negative for each."""
+"""Promoter sets: windows around start sites, and negatives for each."""
 
 import zlib
 from collections.abc import Iterable, Sequence
@@ -20,14 +20,15 @@ from dna_bigbird.genome.start_site import StartSite
 
 @dataclass(frozen=True)
 class PromoterConfig:
-    """Which window is cut around a start site, and how its negative is made."""
+    """Which window is cut around a start site, and how its negatives are made."""
 
     upstream: int = 5000
     """Bases before the start site, in the direction of transcription."""
     downstream: int = 3000
     """Bases from the start site on, the first transcribed base included."""
     negatives: str = "random_base"
-    """How negatives are made: random_base, permuted or genomic."""
+    """How negatives are made: random_base, permuted or genomic, or several kinds with commas between
+    them: every promoter then has one of each. A kind named again is drawn again."""
     max_n_fraction: float = 0.0
     """Windows with a larger share of N are left out."""
 
@@ -37,14 +38,25 @@ class PromoterConfig:
                 f"--upstream {self.upstream} --downstream {self.downstream}: the window must hold "
                 "the start site (upstream 0 or more, downstream 1 or more)"
             )
-        if self.negatives in ARTIFICIAL and self.window_bp < PARTS:
-            raise ValueError(f"a window of {self.window_bp} bp cannot be cut into {PARTS} parts")
-        if self.negatives not in NEGATIVES:
-            raise ValueError(
-                f"--negatives {self.negatives!r} does not exist; choose one of: {', '.join(NEGATIVES)}"
-            )
+        for kind in self.kinds:
+            if kind not in NEGATIVES:
+                raise ValueError(
+                    f"--negatives {kind!r} does not exist; choose one of: {', '.join(NEGATIVES)}, "
+                    "or several with commas between them"
+                )
+            if kind in ARTIFICIAL and self.window_bp < PARTS:
+                raise ValueError(
+                    f"a window of {self.window_bp} bp cannot be cut into {PARTS} parts"
+                )
+        if self.kinds.count("genomic") > 1:
+            raise ValueError("--negatives: genomic windows are chosen once; name genomic once")
         if not 0 <= self.max_n_fraction <= 1:
             raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each negative of a promoter, in the order of the rows."""
+        return self.negatives.split(",")
 
     @property
     def window_bp(self) -> int:
@@ -102,10 +114,11 @@ def build_promoters(
 ) -> LabelledData:
     """Build positives and negatives from start sites.
 
-    Rows come in the genome's order, every positive followed by its negative, which has the same
+    Rows come in the genome's order, every positive followed by its negatives, which have the same
     split. An artificial negative has the interval of its positive and keeps its bases in the set;
-    it depends on the seed and on the place of its site only, not on which other sites there are.
-    For genomic ones see `datasets.genomic_negatives.match_negatives`.
+    it depends on the seed and on the place of its site only, not on which other sites there are or
+    which other negatives it has. For genomic ones see
+    `datasets.genomic_negatives.match_negatives`.
 
     Args:
         path: The file of the sites, for messages.
@@ -135,22 +148,24 @@ def build_promoters(
     if TRAIN not in splits:
         raise InputError(f"{nothing_left} for training ({_told(counts)})")
     windows = [x.window for x in kept]
-    if config.negatives in ARTIFICIAL:
-        negatives, bases = windows, _artificial(genome, windows, config.negatives, seed)
-    else:
-        known = _on_genome([*sites, *avoid], genome)
+    negatives = []
+    for number, kind in enumerate(config.kinds):
+        if kind in ARTIFICIAL:
+            draw = config.kinds[:number].count(kind)
+            negatives.append((windows, _artificial(genome, windows, kind, seed, draw)))
+            continue
         matched = match_negatives(
             genome,
             windows,
             splits,
-            known,
+            _on_genome([*sites, *avoid], genome),
             split,
             max_n_fraction=config.max_n_fraction,
             seed=seed,
         )
-        negatives, bases = matched.intervals, None
+        negatives.append((matched.intervals, None))
         counts |= matched.counts
-    return _as_rows(kept, negatives, bases, splits, config, counts)
+    return _as_rows(kept, negatives, splits, config, counts)
 
 
 def _in_genome_order(sites: Iterable[Interval], genome: Genome) -> list[Interval]:
@@ -213,41 +228,47 @@ def _split(
     return kept, splits
 
 
-def _artificial(genome: Genome, windows: list[Interval], kind: str, seed: int) -> NDArray[np.uint8]:
+def _artificial(
+    genome: Genome, windows: list[Interval], kind: str, seed: int, draw: int
+) -> NDArray[np.uint8]:
     """(n, window_bp), ASCII, as the strand of the positive reads it."""
     made = np.empty((len(windows), windows[0].length), dtype=np.uint8)
     for i, window in enumerate(windows):
         where = zlib.crc32(f"{window.chrom}:{window.start}:{window.strand}".encode())
         positive = np.frombuffer(genome.fetch(window).encode("ascii"), dtype=np.uint8)
-        made[i] = make_negative(positive, kind, np.random.default_rng([seed, where]))
+        made[i] = make_negative(positive, kind, np.random.default_rng([seed, where, draw]))
     return made
 
 
 def _as_rows(
     kept: list[_Promoter],
-    negatives: list[Interval],
-    bases: NDArray[np.uint8] | None,
+    negatives: list[tuple[Sequence[Interval], NDArray[np.uint8] | None]],
     splits: NDArray[np.uint8],
     config: PromoterConfig,
     counts: dict[str, float],
 ) -> LabelledData:
-    n = len(kept)
-    stored = np.full(2 * n, -1, dtype=np.int64)
-    stored[1::2] = np.arange(n)
-    pairs = zip((x.window for x in kept), negatives, strict=True)
+    """Interleave positives and negatives; each kind gives intervals and, if artificial, bases."""
+    n, rows = len(kept), 1 + len(negatives)
+    stored = np.full((n, rows), -1, dtype=np.int64)
+    bases = []
+    for column, (_, made) in enumerate(negatives, start=1):
+        if made is not None:
+            stored[:, column] = n * len(bases) + np.arange(n)
+            bases.append(made)
+    each = zip([x.window for x in kept], *(windows for windows, _ in negatives), strict=True)
     return LabelledData(
         task="promoter",
         window_bp=config.window_bp,
         label_names=["promoter"],
         label_groups=["promoter"],
-        intervals=[window for pair in pairs for window in pair],
-        names=[x.name for x in kept for _ in range(2)],
-        labels=np.tile(np.array([[1], [0]], dtype=np.uint8), (n, 1)),
-        split=np.repeat(splits, 2),
+        intervals=[window for group in each for window in group],
+        names=[x.name for x in kept for _ in range(rows)],
+        labels=np.tile(np.array([[1]] + [[0]] * len(negatives), dtype=np.uint8), (n, 1)),
+        split=np.repeat(splits, rows),
         negatives=config.negatives,
-        sequences=bases,
-        stored=None if bases is None else stored,
-        pair=np.repeat(np.arange(n), 2),
+        sequences=np.concatenate(bases) if bases else None,
+        stored=stored.reshape(-1) if bases else None,
+        pair=np.repeat(np.arange(n), rows),
         counts=counts,
     )
 

@@ -114,6 +114,25 @@ def test_a_negative_does_not_depend_on_the_other_sites(tmp_path, toy):
     assert other_seed.sequence(1) != all_sites.sequence(1)
 
 
+def test_several_kinds_are_those_of_the_sets_with_one_kind(tmp_path, toy):
+    """Rows come as promoter, then its negatives in the order asked for; the whole group is one pair."""
+    kinds = ["random_base", "permuted"]
+    alone = [build(tmp_path, toy, SITES, f"{kind}.h5", [f"--negatives={kind}"]) for kind in kinds]
+    asked = "--negatives=permuted,random_base,permuted"
+    made = build(tmp_path, toy, SITES, "several.h5", [asked])
+    assert made.negatives == "permuted,random_base,permuted"
+    assert made.labels[:, 0].tolist() == [1, 0, 0, 0] * 4
+    assert made.pairs.tolist() == [0] * 4 + [1] * 4 + [2] * 4 + [3] * 4
+    assert made.split.tolist() == [0] * 8 + [1] * 4 + [2] * 4
+    for number in range(4):
+        promoter, permuted, random_base, again = range(4 * number, 4 * number + 4)
+        assert made.sequence(promoter) == alone[0].sequence(2 * number)
+        assert made.sequence(random_base) == alone[0].sequence(2 * number + 1)
+        assert made.sequence(permuted) == alone[1].sequence(2 * number + 1)
+        assert made.sequence(again) not in (made.sequence(permuted), made.sequence(promoter))
+        assert sorted(made.sequence(again)) == sorted(made.sequence(promoter))
+
+
 def test_what_is_left_out_is_counted(tmp_path, toy):
     made = build(
         tmp_path,
@@ -253,7 +272,10 @@ def test_refusals(tmp_path, toy, capsys):
     message = refused(capsys, lambda: build(tmp_path, toy, SITES[:1], extra=far))
     assert "no promoter window of 20130 bp is left (sites read: 1" in message
     message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=["--negatives=shuffled"]))
-    assert "'random_base', 'permuted', 'genomic'" in message
+    assert "'shuffled' does not exist; choose one of: random_base, permuted, genomic" in message
+    twice = ["--negatives=genomic,permuted,genomic"]
+    message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=twice))
+    assert "genomic windows are chosen once; name genomic once" in message
     short = ["--upstream=9", "--downstream=10"]
     message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=short))
     assert "error: a window of 19 bp cannot be cut into 20 parts" in message

@@ -192,7 +192,7 @@ PROMOTER = {"training": {"max_steps": 5}}
         ),
         ({"inputs": {"demo": {}, "genome": ["./a.fa"]}}, "is not valid under any of"),
         ({"inputs": {"genome": ["./a"], "peaks": "./p", "deepsea": "./d"}}, "should not be valid"),
-        ({"promoter": PROMOTER | {"negatives": "random"}}, "'random' is not one of"),
+        ({"promoter": PROMOTER | {"negatives": "random"}}, "'random' does not match"),
         ({"promoter": PROMOTER | {"baselines": ["gc"]}}, "['gc'] does not contain items matching"),
         ({"promoter": PROMOTER | {"splits": {"folds": 2}}}, "2 is less than the minimum of 3"),
         ({"promoter": PROMOTER | {"splits": {"fold": 1}}}, "is not valid under any of the given"),
