@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 
 import safetensors
@@ -60,7 +61,9 @@ def _read_file(path: Path) -> dict[str, torch.Tensor]:
         except (safetensors.SafetensorError, OSError) as error:
             raise InputError(f"{path}: damaged weights ({error}). Copy it again") from error
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():  # of protocols: what cannot be read is said below
+            warnings.simplefilter("ignore")
+            found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise InputError(
             f"{path}: it is damaged, or holds more than tensors and reading it could run code. Ask "

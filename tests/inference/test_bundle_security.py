@@ -1,0 +1,154 @@
+"""Code planted in the files of a bundle or of a Hugging Face folder does not run."""
+
+import io
+import json
+import os
+import pickle
+import shutil
+import zipfile
+
+import pytest
+import torch
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.errors import InputError
+from dna_bigbird.inference.card import write_scored_bundle
+
+
+class Planted:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = str(marker)
+
+    def __reduce__(self):
+        return os.mkdir, (self.marker,)
+
+
+def plain_pickle(marker):
+    return pickle.dumps({"weight": Planted(marker)})
+
+
+def torch_zip(marker):
+    stream = io.BytesIO()
+    torch.save({"weight": Planted(marker)}, stream)
+    return stream.getvalue()
+
+
+def torch_legacy(marker):
+    stream = io.BytesIO()
+    torch.save({"weight": Planted(marker)}, stream, _use_new_zipfile_serialization=False)
+    return stream.getvalue()
+
+
+def array_archive(marker):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("arr_0.npy", plain_pickle(marker))
+    return stream.getvalue()
+
+
+PICKLES = [plain_pickle, torch_zip, torch_legacy, array_archive]
+
+
+@pytest.fixture
+def marker(tmp_path):
+    return tmp_path / "it-ran"
+
+
+@pytest.fixture
+def copy(bundle_folder, tmp_path):
+    return shutil.copytree(bundle_folder, tmp_path / "copy")
+
+
+def error_of(argv, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(list(map(str, argv)))
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+def test_the_planted_code_would_run(marker):
+    pickle.loads(plain_pickle(marker))
+    assert marker.is_dir()
+    marker.rmdir()
+    torch.load(io.BytesIO(torch_zip(marker)), weights_only=False)
+    assert marker.is_dir()
+
+
+@pytest.mark.parametrize("made", PICKLES)
+@pytest.mark.parametrize(
+    "name",
+    ["model.safetensors", "tokenizer.model", "tokenizer.json", "config.json", "metrics.json"],
+)
+def test_in_place_of_a_file_of_a_bundle(copy, marker, made, name, capsys):
+    if name == "tokenizer.json":
+        (copy / "tokenizer.model").unlink()
+    (copy / name).write_bytes(made(marker))
+    config = json.loads((copy / "config.json").read_text()) if name != "config.json" else {}
+    if config:  # without checksums the file itself is looked at
+        del config["sha256"]
+        (copy / "config.json").write_text(json.dumps(config))
+    assert name in error_of(["info", copy], capsys)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("made", PICKLES)
+def test_beside_the_files_of_a_bundle(copy, marker, made, capsys):
+    """Names that other programs load, among them the checkpoint of a training."""
+    for name in (
+        "pytorch_model.bin", "model.pt", "training_args.bin", "optimizer.pt", "last.ckpt",
+        "step_000000010.ckpt", "arrays.npz", "conftest.py", "modeling.py", "tokenizer_config.json",
+    ):  # fmt: skip
+        (copy / name).write_bytes(made(marker))
+    main(["info", str(copy)])
+    assert json.loads(capsys.readouterr().out)["config"]["task"] == "chromatin"
+    assert not marker.exists()
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A Hugging Face folder, all but its weights and vocabulary."""
+    folder = tmp_path / "foreign"
+    folder.mkdir()
+    (folder / "config.json").write_text(
+        '{"model_type": "big_bird", "auto_map": {"AutoModel": "x.Y"}}'
+    )
+    (folder / "x.py").write_text("raise SystemExit('code from the folder was run')\n")
+    return folder
+
+
+@pytest.mark.parametrize("made", PICKLES)
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin", "part.bin"])
+def test_weights_of_a_hugging_face_folder(foreign, marker, made, name, tmp_path, capsys):
+    (foreign / name).write_bytes(made(marker))
+    if name == "part.bin":
+        index = {"weight_map": {"weight": "part.bin"}}
+        (foreign / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    argv = ["convert", "--from-huggingface", foreign, "--to", tmp_path / "bundle"]
+    assert name in error_of(argv, capsys)
+    assert not marker.exists()
+    assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.parametrize("place", ["../part.bin", "/part.bin", "x/../../part.bin", ".", ""])
+def test_parts_of_weights_are_read_from_the_folder_alone(foreign, place, tmp_path, capsys):
+    torch.save({"weight": torch.ones(1)}, tmp_path / "part.bin")
+    place = str(tmp_path / "part.bin") if place.startswith("/") else place
+    index = {"weight_map": {"weight": place}}
+    (foreign / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    argv = ["convert", "--from-huggingface", foreign, "--to", tmp_path / "bundle"]
+    assert "is not in the folder" in error_of(argv, capsys)
+
+
+@pytest.mark.parametrize("link", ["new", "partial"])
+def test_a_link_in_the_way_is_not_followed(bundle_folder, tmp_path, link):
+    """Somebody's link under the name of the result does not move what is written."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "keep.txt").write_text("x")
+    (tmp_path / (".new.partial" if link == "partial" else "new")).symlink_to(elsewhere)
+    with pytest.raises(InputError, match="new: cannot write it"):
+        write_scored_bundle(bundle_folder, tmp_path / "new", {"n": 1}, "# card\n")
+    assert [path.name for path in elsewhere.iterdir()] == ["keep.txt"]
