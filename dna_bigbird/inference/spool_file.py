@@ -83,15 +83,24 @@ class Spool:
 
     def column(self, name: str) -> "StoredColumn":
         """Return a column whose rows can be read in any order; nothing may be appended after."""
-        found = []
+        return StoredColumn(self._stream, list(self._located(name)))
+
+    def pieces(self, name: str) -> Iterator[NDArray]:
+        """Yield one column of every `append`, in order, reading nothing else."""
+        for place, column in self._located(name):
+            size = column.size * np.dtype(column.dtype).itemsize
+            raw = os.pread(self._stream.fileno(), size, place)
+            yield np.frombuffer(raw, column.dtype).reshape(column.shape)
+
+    def _located(self, name: str) -> Iterator[tuple[int, "_Column"]]:
+        """Yield the byte at which a column begins in each frame, and its type and shape."""
         for place in self._places:
             self._stream.seek(place + FRAME.size)
             start = self._stream.read(FRAME.size + 1024)
             while b"\n" not in start:
                 start += self._stream.read(1024)
             column = next(column for column in columns_of(start) if column.name == name)
-            found.append((place + FRAME.size + column.place, column))
-        return StoredColumn(self._stream, found)
+            yield place + FRAME.size + column.place, column
 
     def start(self, identity: dict) -> None:
         """Make it empty, for a run of this identity."""
