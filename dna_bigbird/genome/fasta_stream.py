@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_binary
@@ -28,8 +28,7 @@ class FastaRecord:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class FastaPiece:
+class FastaPiece(NamedTuple):
     """Some letters of a record, as they stand in the file without blanks and line ends."""
 
     name: str
@@ -259,6 +258,6 @@ def _next_header(text: bytes, place: int, starts_line: bool) -> int:
 
 def _letters(text: bytes) -> bytes:
     """Leave out line ends with the blanks around them."""
-    if any(blank in text for blank in (b" ", b"\t", b"\v", b"\f")):
+    if b" " in text or b"\t" in text or b"\v" in text or b"\f" in text:
         return b"".join(line.strip(_BLANKS) for line in text.split(b"\n"))
     return text.replace(b"\n", b"")

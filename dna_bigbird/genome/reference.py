@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path
-from dna_bigbird.genome.fasta_stream import dna_of, read_fasta
+from dna_bigbird.genome.fasta_stream import read_dna
 
 LINE_BP = 60
 
@@ -24,22 +25,31 @@ def join_fasta(
     lengths: dict[str, int] = {}
     origin: dict[str, Path] = {}
     with atomic_path(output) as partial:
-        with open(partial, "w") as stream:
+        with open(partial, "wb") as stream:
             for path in inputs:
-                for record in read_fasta(path):
-                    if record.name in origin:
-                        raise InputError(
-                            f"{path}:{record.line}: {record.name!r} also stands in "
-                            f"{origin[record.name]}; every chromosome may come once"
-                        )
-                    dna_of(record, path)
-                    origin[record.name], lengths[record.name] = path, len(record.letters)
-                    stream.write(f">{record.name}\n")
-                    for start in range(0, len(record.letters), LINE_BP):
-                        stream.write(record.letters[start : start + LINE_BP] + "\n")
+                line = b""
+                for piece, _ in read_dna(path):
+                    if piece.start == 0:
+                        if piece.name in origin:
+                            raise InputError(
+                                f"{path}:{piece.line}: {piece.name!r} also stands in "
+                                f"{origin[piece.name]}; every chromosome may come once"
+                            )
+                        origin[piece.name] = path
+                        stream.write(b">%s\n" % piece.name.encode())
+                    line = _write_lines(stream, line + piece.letters, piece.is_last)
+                    lengths[piece.name] = piece.start + len(piece.letters)
         check(lengths)
     output.with_name(output.name + ".fai").unlink(missing_ok=True)
     return lengths
+
+
+def _write_lines(stream: BinaryIO, letters: bytes, is_last: bool) -> bytes:
+    """Write letters in full lines, and at the end of a record the rest; return what is left over."""
+    end = len(letters) if is_last else len(letters) // LINE_BP * LINE_BP
+    for start in range(0, end, LINE_BP):
+        stream.write(letters[start : min(start + LINE_BP, end)] + b"\n")
+    return letters[end:]
 
 
 def check_assembly(
