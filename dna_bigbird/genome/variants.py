@@ -23,9 +23,9 @@ MAX_POS = 2**31 - 1
 """The largest position that the format's binary form can hold."""
 
 _BASES = frozenset("ACGT")
-_CONTIG = re.compile(r"##contig=<.*\bID=([^,>]+)")
+_CONTIG = re.compile(r'##contig=<(?:[^"]*,)?ID=([^,>]+)')
 _LENGTH = re.compile(r"\blength=(\d{1,12})\b")
-_INFO = re.compile(r"##INFO=<.*\bID=([^,>]+)")
+_INFO = re.compile(r'##INFO=<(?:[^"]*,)?ID=([^,>]+)')
 
 
 @dataclass(frozen=True, slots=True)
