@@ -36,7 +36,9 @@ def read_json(path: Path) -> dict:
     """
     try:
         value = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{path}: cannot read it: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
         raise InputError(f"{path}: not valid JSON: {error}. Copy it again") from error
     if not isinstance(value, dict):
         raise InputError(f"{path}: expected a JSON object, found {type(value).__name__}")
@@ -48,6 +50,28 @@ def partial_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
+def check_can_write(path: Path, *, folder: bool = False) -> None:
+    """Refuse early what cannot become a file (or a folder) of ours; a full disk shows later.
+
+    Raises:
+        OutputError: If there is something else of that name, or no permission.
+    """
+    try:
+        if path.exists() and not (path.is_dir() if folder else path.is_file()):
+            kind = "a folder" if path.is_dir() else "no folder" if folder else "no regular file"
+            expected = "a folder" if folder else "a file"
+            raise OutputError(f"{path}: this is {kind}; expected the name of {expected} to write")
+        above = path.absolute().parent
+        while not above.exists():
+            above = above.parent
+    except OSError as error:  # for example a name too long
+        raise readable_write_error(path, error) from error
+    if not above.is_dir():
+        raise OutputError(f"{path}: cannot write it: {above} is no folder")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: cannot write it: no permission to write in {above}")
+
+
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path that becomes `path` if the block succeeds.
@@ -57,9 +81,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
     One process writes one path at a time.
 
     Raises:
-        InputError: If the disk is full or the folder cannot be written to.
+        OutputError: If the disk is full or the folder cannot be written to.
     """
     path = Path(path)
+    check_can_write(path)
     temporary = partial_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,9 +106,10 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield an empty temporary folder that replaces `path` if the block succeeds.
 
     Raises:
-        InputError: If the disk is full or the folder cannot be written to.
+        OutputError: If the disk is full or the folder cannot be written to.
     """
     path = Path(path)
+    check_can_write(path, folder=True)
     temporary = partial_path(path)
     try:
         shutil.rmtree(temporary, ignore_errors=True)

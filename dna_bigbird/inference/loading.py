@@ -1,13 +1,15 @@
 """The models that a user names, or the one that comes with the package."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from dna_bigbird.errors import note
 from dna_bigbird.inference.bundle import Bundle, load_bundle
 
-Models = Path | str | Sequence[Path | str] | None
-"""A bundle's folder, or several, whose probabilities are averaged; None for the shipped one."""
+Model = Bundle | Path | str
+"""A bundle, loaded or as a folder."""
+Models = Model | Sequence[Model] | None
+"""One, or several, whose probabilities are averaged; None for the shipped one."""
 
 
 def load_models(model: Models) -> list[Bundle]:
@@ -20,11 +22,10 @@ def load_models(model: Models) -> list[Bundle]:
         from dna_bigbird.inference.shipped import shipped_bundle
 
         folder = shipped_bundle()
-        note(f"no --model given: scored with the model that comes with the package, {folder}")
+        note(
+            f"no --model given: scored with the model that comes with the package ({folder.name}); "
+            "what it is good for: dna-bigbird info"
+        )
         return [load_bundle(folder)]
-    return [load_bundle(folder) for folder in ([model] if isinstance(model, Path | str) else model)]
-
-
-def note(line: str) -> None:
-    """Tell the user something on standard error that is no error."""
-    print(f"dna-bigbird: note: {line}", file=sys.stderr)
+    models = [model] if isinstance(model, Model) else model
+    return [each if isinstance(each, Bundle) else load_bundle(each) for each in models]

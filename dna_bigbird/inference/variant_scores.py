@@ -17,7 +17,7 @@ from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.loading import Model, load_bundles
+from dna_bigbird.inference.loading import Model, load_models
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.spool import file_identity, open_spool
@@ -113,7 +113,7 @@ def score_variants(
     on_disk = bool(targets) and targets[0].path is not None and str(vcf) != "-"
     if resume and not on_disk:
         raise InputError("--resume goes on with a file: name it with --output, and the --vcf too")
-    bundles = load_bundles(model)
+    bundles = load_models(model)
     genome = Genome(fasta)
     chosen = choose_labels(bundles[0].config["label_names"], labels)
     predictor = Predictor(bundles, compute=settings, strand=strand, labels=chosen)

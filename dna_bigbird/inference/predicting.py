@@ -1,0 +1,276 @@
+"""`predict`: label probabilities of windows, in memory, as a stream or as a file."""
+
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import sha256_of
+from dna_bigbird.inference.bundle import Bundle
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.labels import choose_labels
+from dna_bigbird.inference.loading import Models, load_models
+from dna_bigbird.inference.predictor import Predictor, check_together
+from dna_bigbird.inference.progress import progress_bar
+from dna_bigbird.inference.sources import (
+    Coordinates,
+    WindowSource,
+    bed_source,
+    fasta_source,
+    sequence_source,
+)
+from dna_bigbird.inference.spool import file_identity, open_spool
+from dna_bigbird.inference.writers import About, Format, Target, chosen_target, frame_of, write
+from dna_bigbird.inference.writers_tsv import header_line, lines_of
+
+STANDARD_OUTPUT = "-"
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Probabilities of n windows for L labels, in memory."""
+
+    sequence: NDArray[np.str_]
+    """(n,), names."""
+    start: NDArray[np.int64]
+    """(n,), 0-based."""
+    end: NDArray[np.int64]
+    """(n,), not included."""
+    probabilities: NDArray[np.float32]
+    """(n, L); NaN where a window holds no A, C, G or T."""
+    label_names: list[str]
+    notes: list[str] = field(default_factory=list)
+    """What a user should know of how they were computed."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written."""
+
+    output: str
+    """The file or folder; '-' is standard output."""
+    windows: int
+    label_names: list[str]
+    notes: list[str] = field(default_factory=list)
+    """What a user should know of how they were computed."""
+
+
+def predict(
+    fasta: Path | str | None = None,
+    bed: Path | str | None = None,
+    sequences: Mapping[str, str] | None = None,
+    *,
+    model: Models = None,
+    output: Path | str | None = None,
+    format: Format | None = None,
+    labels: str | Sequence[str] | None = None,
+    window: int | None = None,
+    stride: int | None = None,
+    strand: Literal["both", "forward", "interval"] = "both",
+    coordinates: Coordinates | None = None,
+    assembly: str = "unknown",
+    resume: bool = False,
+    progress: bool = False,
+    **compute,
+) -> Predictions | Written:
+    """Give every window of DNA the probabilities of a model's labels.
+
+    Args:
+        fasta: FASTA file: plain, gzip or bgzip, or '-' for standard input.
+        bed: Score only these intervals of the FASTA, which must then be plain, as a genome.
+        sequences: DNA by name, in place of files.
+        model: Bundle, or its folder; several with the same labels are averaged. Without it the
+            one that comes with the package.
+        output: File to write (a folder for bigWig of several labels), '-' for standard output;
+            None returns the arrays.
+        format: Goes by the name of `output` if not given.
+        labels: Names or shell patterns (see `choose_labels`); all if not given.
+        window: Window in base pairs; the model's own if not given.
+        stride: Step between windows in base pairs; the window if not given.
+        strand: 'both' averages a window and its reverse complement; 'forward' takes it as it is;
+            'interval' reads rows of the BED file that are on '-' on their own strand, and only that.
+        coordinates: 'record' counts from the start of a FASTA record; 'genome' gives records called
+            after their place (`chr1:100-200`) their coordinates there. If not given, 'genome' for
+            BED and bigWig, 'record' else. Intervals of a BED file are always on the genome.
+        assembly: Name of the assembly that the coordinates are on, for HDF5.
+        resume: Continue an interrupted run of the same settings and inputs, if there is one.
+        progress: Draw a bar on standard error, if that is a terminal.
+        compute: How, never what: fields of `Compute`.
+
+    Returns:
+        `Predictions` without an output, else `Written`. Coordinates are 0-based and half-open.
+
+    Raises:
+        InputError: If settings contradict each other, an input or the model is wrong, or the
+            output cannot be written.
+        Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
+    """
+    target = _target(output, format, resume)
+    step = stride or window
+    for name, value in (("window", window), ("stride", step)):
+        if value is not None and value < 1:
+            raise InputError(f"--{name} {value}: expected at least 1")
+    bundles = load_models(model)
+    predictor = _predictor(bundles, labels, strand, Compute(**compute))
+    if target:
+        target.check_labels(predictor.label_names)
+    settings = {
+        "window": window or predictor.window_bp,
+        "stride": step or predictor.window_bp,
+        "strand": strand,
+        "coordinates": coordinates or ("genome" if target and target.is_track else "record"),
+    }
+    source = _source(fasta, bed, sequences, **settings)
+    source.check()
+    if target:
+        if resume and source.count is None:
+            raise InputError(
+                "--resume: standard input cannot be read from the start again; save it as a file"
+            )
+        settings["labels"] = predictor.label_names
+        settings["precision"] = predictor.precision
+        settings["float32_matmul"] = predictor.compute.float32_matmul
+        about = About(
+            label_names=predictor.label_names,
+            lengths=source.lengths,
+            settings=settings,
+            assembly=assembly,
+            files=source.files,
+            checksums=_checksums(bundles, sequences),
+        )
+        windows = _to_file(source, predictor, target, about, resume, progress)
+    elif output is None:
+        return _in_memory(source, predictor, progress)
+    else:
+        windows = _to_stream(source, predictor, sys.stdout, progress)
+    return Written(str(output), windows, predictor.label_names, predictor.notes())
+
+
+def _target(output: Path | str | None, format: Format | None, resume: bool) -> Target | None:
+    if output is not None and str(output) != STANDARD_OUTPUT:
+        return chosen_target(output, format)
+    if format not in (None, "tsv"):
+        raise InputError(f"--format {format} needs --output; without it rows go out as TSV")
+    if resume:
+        raise InputError("--resume needs --output: without a file there is nothing to continue")
+    return None
+
+
+def _predictor(
+    bundles: Sequence[Bundle], labels: str | Sequence[str] | None, strand: str, compute: Compute
+) -> Predictor:
+    check_together(bundles)
+    columns = choose_labels(bundles[0].config["label_names"], labels)
+    # The strand of an interval is turned when it is read; then it is scored as it stands.
+    as_read = "both" if strand == "both" else "forward"
+    return Predictor(bundles, compute=compute, strand=as_read, labels=columns)
+
+
+def _source(
+    fasta: Path | str | None,
+    bed: Path | str | None,
+    sequences: Mapping[str, str] | None,
+    *,
+    window: int,
+    stride: int,
+    strand: Literal["both", "forward", "interval"],
+    coordinates: Coordinates,
+) -> WindowSource:
+    tiles = {"window_bp": window, "stride_bp": stride}
+    if strand == "interval" and bed is None:
+        raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
+    if (fasta is None) == (sequences is None):
+        raise InputError("expected DNA from one place: --fasta, with or without --bed")
+    if sequences is not None:
+        if bed is not None:
+            raise InputError("--bed cuts intervals from a --fasta, not from sequences in memory")
+        return sequence_source(sequences, **tiles)
+    if bed is not None:
+        return bed_source(bed, fasta, strand=strand, **tiles)
+    return fasta_source(fasta, coordinates=coordinates, **tiles)
+
+
+def _checksums(
+    bundles: Sequence[Bundle], sequences: Mapping[str, str] | None
+) -> dict[str, str | list[str]]:
+    """sha256 of the models, and of sequences in memory."""
+    found = {"model": [sha256_of(bundle.folder / "model.safetensors") for bundle in bundles]}
+    if sequences is None:
+        return found
+    digest = hashlib.sha256()
+    for name, bases in sequences.items():
+        digest.update(f">{name}\n{bases}\n".encode())
+    return found | {"sequences": digest.hexdigest()}
+
+
+def _scored(
+    source: WindowSource, predictor: Predictor, progress: bool, done: int = 0
+) -> Iterator[dict[str, NDArray]]:
+    """Yield windows and probabilities as columns, chunk by chunk, from window number `done`."""
+    with progress_bar(progress, source.count, done) as update:
+        for windows, probabilities in predictor.score_windows(source.windows(done)):
+            yield frame_of(windows, probabilities)
+            update(len(windows))
+
+
+def _in_memory(source: WindowSource, predictor: Predictor, progress: bool) -> Predictions:
+    frames = list(_scored(source, predictor, progress))
+    frames = frames or [frame_of([], np.empty((0, len(predictor.label_names)), np.float32))]
+    names = [name.decode() for frame in frames for name in frame["sequence"].tolist()]
+    start, end, probabilities = (
+        np.concatenate([frame[name] for frame in frames])
+        for name in ("start", "end", "probabilities")
+    )
+    return Predictions(
+        np.array(names, np.str_),
+        start,
+        end,
+        probabilities,
+        predictor.label_names,
+        predictor.notes(),
+    )
+
+
+def _to_stream(source: WindowSource, predictor: Predictor, stream: TextIO, progress: bool) -> int:
+    """Write rows as they come; bad input and Ctrl-C can only end them early."""
+    count = 0
+    try:
+        stream.write(header_line(predictor.label_names))
+        for frame in _scored(source, predictor, progress and not stream.isatty()):
+            stream.writelines(lines_of(frame))
+            stream.flush()
+            count += len(frame["start"])
+    except KeyboardInterrupt:
+        raise InputError(
+            f"interrupted: standard output ends after {count} windows, it is incomplete"
+        ) from None
+    return count
+
+
+def _to_file(
+    source: WindowSource,
+    predictor: Predictor,
+    target: Target,
+    about: About,
+    resume: bool,
+    progress: bool,
+) -> int:
+    identity = {
+        **about.settings,
+        "checksums": about.checksums,
+        "inputs": {role: file_identity(path) for role, path in source.files.items()},
+    }
+    with open_spool(target.path, identity, resume) as spool:
+        for frame in _scored(source, predictor, progress, done=spool.rows):
+            spool.append(frame)
+        write(target, spool, about)
+        return spool.rows

@@ -1,0 +1,130 @@
+"""From windows to one value a base: where they lie, and the mean of those that overlap."""
+
+# N windows, S segments, L labels
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from dna_bigbird.inference.spool_file import Spool, StoredColumn
+
+BLOCK_VALUES = 2**21
+"""Probabilities in memory at once, about; more where many windows overlap."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The windows that have scores, in order of chromosome name and start; 28 bytes each."""
+
+    chromosomes: list[str]
+    """In order of their bytes, as `sort -k1,1` and UCSC's tools have them."""
+    chrom: NDArray[np.int32]
+    """(N,), places in `chromosomes`."""
+    start: NDArray[np.int64]
+    """(N,), 0-based."""
+    end: NDArray[np.int64]
+    """(N,), not included."""
+    row: NDArray[np.int64]
+    """(N,), row of the spool."""
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Stretches of one chromosome whose bases have the same probabilities; none overlap."""
+
+    chrom: str
+    start: NDArray[np.int64]
+    """(S,), 0-based, rising."""
+    end: NDArray[np.int64]
+    """(S,), not included."""
+    values: NDArray[np.float32]
+    """(S, L)."""
+
+
+def place_windows(spool: Spool) -> Placement:
+    """Read where the windows of a spool lie; those without a score (NaN) are left out."""
+    codes: dict[bytes, int] = {}
+    parts = []
+    first = 0
+    for frame in spool.frames():
+        names, inverse = np.unique(frame["sequence"], return_inverse=True)
+        of_names = np.array([codes.setdefault(name, len(codes)) for name in names.tolist()])
+        scored = np.flatnonzero(~np.isnan(frame["probabilities"]).any(axis=1))
+        parts.append(
+            (
+                of_names[inverse][scored].astype(np.int32),
+                frame["start"][scored],
+                frame["end"][scored],
+                scored + first,
+            )
+        )
+        first += len(inverse)
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return Placement([], nothing.astype(np.int32), nothing, nothing, nothing)
+    chrom, start, end, row = (np.concatenate(column) for column in zip(*parts, strict=True))
+    names = sorted(codes)
+    rank = np.empty(len(codes), np.int32)
+    rank[[codes[name] for name in names]] = np.arange(len(codes))
+    chrom = rank[chrom]
+    order = np.lexsort((row, end, start, chrom))
+    return Placement(
+        [name.decode() for name in names], chrom[order], start[order], end[order], row[order]
+    )
+
+
+def segments_of(
+    placement: Placement,
+    probabilities: StoredColumn,
+    labels: slice = slice(None),
+    block_values: int = BLOCK_VALUES,
+) -> Iterator[Segments]:
+    """Yield the stretches between the edges of windows, in order, with means over their windows.
+
+    A base's value is the mean (in float64) of the windows that cover it; bases that none covers
+    are in no segment.
+
+    Args:
+        probabilities: The spool's column of (windows, labels).
+        labels: Which columns.
+    """
+    chosen = len(range(*labels.indices(probabilities.shape[1])))
+    block = max(1, block_values // chosen)
+    edges = np.searchsorted(placement.chrom, np.arange(len(placement.chromosomes) + 1))
+    for code, name in enumerate(placement.chromosomes):
+        first, last = edges[code], edges[code + 1]
+        start, end = np.empty((2, 0), np.int64)
+        values_NL = np.empty((0, chosen))
+        for i in range(first, last, block):
+            j = min(i + block, last)
+            start = np.concatenate([start, placement.start[i:j]])
+            end = np.concatenate([end, placement.end[i:j]])
+            read_NL = probabilities.read(placement.row[i:j])[:, labels]
+            values_NL = np.concatenate([values_NL, read_NL.astype(np.float64)])
+            # What lies before the next window can change no more; the rest is carried over.
+            limit = placement.start[j] if j < last else np.iinfo(np.int64).max
+            found = _averaged(name, start, np.minimum(end, limit), values_NL)
+            if len(found.start):
+                yield found
+            over = end > limit
+            start, end, values_NL = np.maximum(start, limit)[over], end[over], values_NL[over]
+
+
+def _averaged(
+    name: str, start: NDArray[np.int64], end: NDArray[np.int64], values_NL: NDArray[np.float64]
+) -> Segments:
+    edges = np.unique(np.concatenate([start, end]))
+    first, last = np.searchsorted(edges, start), np.searchsorted(edges, end)
+    # Column n of the matrix has a one in every stretch that window n covers.
+    below = np.concatenate([[0], np.cumsum(last - first)])
+    stretches = np.arange(below[-1]) - np.repeat(below[:-1] - first, last - first)
+    covers_SN = csc_array(
+        (np.ones(len(stretches)), stretches, below), shape=(len(edges) - 1, len(start))
+    )
+    times_S = np.bincount(stretches, minlength=len(edges) - 1)
+    covered = times_S > 0
+    means_SL = (covers_SN @ values_NL)[covered] / times_S[covered, None]
+    return Segments(name, edges[:-1][covered], edges[1:][covered], means_SL.astype(np.float32))

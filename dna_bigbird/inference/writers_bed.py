@@ -1,0 +1,41 @@
+"""Predictions as BED: BED6 and the probability, one row a stretch of bases and label."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dna_bigbird.files import atomic_path
+from dna_bigbird.inference.spool_file import Spool
+from dna_bigbird.inference.track import Segments, place_windows, segments_of
+from dna_bigbird.inference.writers import About
+
+HEADER = "#chrom\tstart\tend\tname\tscore\tstrand\tprobability\n"
+HIGHEST = 1000
+"""BED's scores are whole numbers up to this."""
+
+
+def write(path: Path, spool: Spool, about: About) -> None:
+    """Write the file, sorted by chromosome name and start.
+
+    Raises:
+        OutputError: If the disk is full.
+    """
+    placement = place_windows(spool)
+    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
+        stream.write(HEADER)
+        if len(placement.row):
+            for segments in segments_of(placement, spool.column("probabilities")):
+                stream.writelines(lines_of(segments, about.label_names))
+
+
+def lines_of(segments: Segments, label_names: list[str]) -> Iterator[str]:
+    """Yield the lines of some stretches, label after label within each."""
+    scores = np.rint(segments.values * HIGHEST).astype(int).tolist()
+    values = segments.values.tolist()
+    for start, end, score, value in zip(
+        segments.start.tolist(), segments.end.tolist(), scores, values, strict=True
+    ):
+        where = f"{segments.chrom}\t{start}\t{end}\t"
+        for name, whole, exact in zip(label_names, score, value, strict=True):
+            yield f"{where}{name}\t{whole}\t.\t{exact:.5g}\n"
