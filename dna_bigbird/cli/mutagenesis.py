@@ -27,7 +27,7 @@ def mutagenesis(
     for each of A, C, G, T: 0 at the reference base, nan where the genome has N. Every base has a
     window of its own, centred on it, so a substitution has the effect that score-variants gives it.
     In the picture a letter stands up where changing it lowers the label's score; the colours below
-    are the effects of the single substitutions.
+    are the effects of the single substitutions. Computed in float32 unless --precision says otherwise.
 
     Args:
         fasta: Plain FASTA file: a genome with --region, or one short record.

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.errors import InputError, note
+from dna_bigbird.errors import InputError, checked_settings, note
 from dna_bigbird.files import atomic_path
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval, parse_region
@@ -21,9 +21,10 @@ from dna_bigbird.genome.variants import Variant
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
 from dna_bigbird.inference.loading import Models, load_models
-from dna_bigbird.inference.predictor import Predictor, check_together
+from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.progress import progress_bar
-from dna_bigbird.inference.variant_effects import Scorer, site_effects
+from dna_bigbird.inference.variant_effects import Scorer, exact, site_effects
+from dna_bigbird.inference.variant_scores import choose_window
 from dna_bigbird.inference.variant_sites import Site
 
 # P positions, L labels; 4 bases in the order of LETTERS
@@ -83,22 +84,21 @@ def mutagenesis(
         window: Bases around each changed one; those of the model if not given.
         strand: 'both' takes the mean over the two strands.
         progress: Show a bar on a terminal.
-        compute: Fields of `Compute`.
+        compute: Fields of `Compute`; precision 'auto' is float32 here.
 
     Raises:
         InputError: For a region, genome, model or label that does not fit; see `choose_region`.
     """
     if output is not None:
         check_kind(Path(output))
-    if window is not None and window < 2:
-        raise InputError(f"--window {window}: expected at least 2")
+    with checked_settings():
+        settings = exact(Compute(**compute))
     genome = Genome(fasta)
     where = choose_region(genome, region)
     bundles = load_models(model)
-    check_together(bundles)
     predictor = Predictor(
         bundles,
-        compute=Compute(**compute),
+        compute=settings,
         labels=choose_labels(bundles[0].config["label_names"], labels),
     )
     with progress_bar(progress, where.length, unit="bases") as done:
@@ -106,7 +106,7 @@ def mutagenesis(
             predictor,
             genome,
             where,
-            window_bp=window or predictor.window_bp,
+            window_bp=choose_window(window, predictor.window_bp, genome),
             strand=strand,
             done=done,
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
@@ -23,6 +24,7 @@ BASES_IN_A_ROW = 100
 MOST_BASES = 1000
 """A longer region has no picture: its letters could not be read."""
 MOST_ROWS = 16
+UNKNOWN = "#c9ced3"
 UNITS = {"log_odds": "change of log odds", "diff": "change of probability"}
 """What the colours say, by the name that the table's columns end with."""
 
@@ -136,7 +138,7 @@ def _heat(ax: Axes, start: int, reference: str, effects_P4: NDArray, reach: floa
     columns = len(reference)
     image = ax.imshow(
         effects_P4.T,
-        cmap="RdBu_r",
+        cmap=matplotlib.colormaps["RdBu_r"].with_extremes(bad=UNKNOWN),
         vmin=-reach,
         vmax=reach,
         aspect="auto",
