@@ -54,9 +54,12 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter):
         if action.dest in ("config", *STREAMS):
             return PLACEHOLDERS[Path]
         hint = getattr(action, "_typehint", None)
-        known = [PLACEHOLDERS.get(one) for one in (hint, *typing.get_args(hint))]
-        usual = super()._get_default_metavar_for_optional(action)
-        return next(filter(None, known), usual)
+        for one in (hint, *typing.get_args(hint)):
+            if typing.get_origin(one) is typing.Literal:
+                return f"{{{','.join(map(str, typing.get_args(one)))}}}"
+            if one in PLACEHOLDERS:
+                return PLACEHOLDERS[one]
+        return super()._get_default_metavar_for_optional(action)
 
 
 def sections(function: object) -> tuple[str, str]:

@@ -37,6 +37,7 @@ COMMANDS = {
     "evaluate": "score a fine-tuned model on the held-out rows beside its baselines",
     "compare-heads": "set promoter or chromatin models beside each other and published ones",
     "predict": "probabilities for every window of a FASTA file",
+    "embed": "hidden states of a model for every window of a FASTA file",
     "score-variants": "what each allele of a VCF file changes in a model's predictions",
     "mutagenesis": "the effect of every substitution in a region, as a matrix and a picture",
     "info": "describe a model bundle, a token store or a labelled set",

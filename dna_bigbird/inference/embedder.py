@@ -62,6 +62,16 @@ class Embedder(BundleRunner):
         self.width = self.config.hidden_size
         self.pooling, self.both_strands = pooling, both_strands
 
+    def notes(self) -> list[str]:
+        """Return what a user should know of how the vectors were computed, a line each."""
+        lines = [f"computed in {self.precision}"] if self.compute.precision == "auto" else []
+        if self.num_split:
+            lines.append(
+                f"{self.num_split} windows had more tokens than the model's context of "
+                f"{self.max_pieces} and were read in equal parts"
+            )
+        return lines
+
     def pooled(self, sequences: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector a sequence (S, E); NaN for one without any A, C, G or T."""
         strands = 2 if self.both_strands else 1

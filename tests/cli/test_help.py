@@ -14,6 +14,7 @@ def bake(
     salt: float = 0.5,
     form: Literal["loaf", "roll"] = "loaf",
     oven: int | None = None,
+    heat: Literal["low", "high"] | None = None,
     crust: bool = True,
 ) -> None:
     """Bake bread.
@@ -27,6 +28,7 @@ def bake(
         salt: Grams.
         form: Its shape.
         oven: Its number; any if not given.
+        heat: As the form wants it, if not given.
         crust: Whether it has one.
 
     Examples:
@@ -65,6 +67,7 @@ options:
   --salt X              Grams. (default: 0.5)
   --form {loaf,roll}    Its shape. (default: loaf)
   --oven N              Its number; any if not given.
+  --heat {low,high}     As the form wants it, if not given.
   --crust {true,false}  Whether it has one. (default: true)
 
 general:

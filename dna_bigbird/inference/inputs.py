@@ -1,0 +1,62 @@
+"""What `predict` and `embed` read: which DNA, cut how, and what tells one run from another."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import sha256_of
+from dna_bigbird.inference.bundle import Bundle
+from dna_bigbird.inference.sources import (
+    Coordinates,
+    WindowSource,
+    bed_source,
+    fasta_source,
+    sequence_source,
+)
+
+
+def window_source(
+    fasta: Path | str | None,
+    bed: Path | str | None,
+    sequences: Mapping[str, str] | None,
+    *,
+    window: int,
+    stride: int,
+    strand: Literal["both", "forward", "interval"] = "both",
+    coordinates: Coordinates = "record",
+) -> WindowSource:
+    """Return the windows of a FASTA file, of intervals of it, or of sequences in memory.
+
+    Raises:
+        InputError: If none or several of them are given, or they do not go together.
+    """
+    tiles = {"window_bp": window, "stride_bp": stride}
+    for name, value in (("window", window), ("stride", stride)):
+        if value < 1:
+            raise InputError(f"--{name} {value}: expected at least 1")
+    if strand == "interval" and bed is None:
+        raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
+    if (fasta is None) == (sequences is None):
+        raise InputError("expected DNA from one place: --fasta, with or without --bed")
+    if sequences is not None:
+        if bed is not None:
+            raise InputError("--bed cuts intervals from a --fasta, not from sequences in memory")
+        return sequence_source(sequences, **tiles)
+    if bed is not None:
+        return bed_source(bed, fasta, strand=strand, **tiles)
+    return fasta_source(fasta, coordinates=coordinates, **tiles)
+
+
+def checksums_of(
+    bundles: Sequence[Bundle], sequences: Mapping[str, str] | None
+) -> dict[str, str | list[str]]:
+    """Return the sha256 of models, and of sequences in memory."""
+    found = {"model": [sha256_of(bundle.folder / "model.safetensors") for bundle in bundles]}
+    if sequences is None:
+        return found
+    digest = hashlib.sha256()
+    for name, bases in sequences.items():
+        digest.update(f">{name}\n{bases}\n".encode())
+    return found | {"sequences": digest.hexdigest()}

@@ -1,0 +1,138 @@
+"""Vectors as HDF5 or NPZ, written from finished rows without holding them in memory.
+
+The layout is described in docs/embedding.md. Equal inputs give equal bytes.
+"""
+
+# n windows, T tokens, E hidden size
+
+import functools
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.datasets.hdf5 import new_hdf5
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_path, check_can_write
+from dna_bigbird.inference.spool_file import Spool
+
+FORMAT = "dna-bigbird vectors"
+FORMAT_VERSION = 1
+VectorFormat = Literal["hdf5", "npz"]
+SUFFIXES: dict[str, VectorFormat] = {".h5": "hdf5", ".hdf5": "hdf5", ".npz": "npz"}
+COUNTS = "num_tokens"
+"""Column of the frames: tokens of each window."""
+OF_TOKENS = ("vectors", "token_start", "token_end")
+"""Columns with a row a token, where there are such counts."""
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The time of every member of an NPZ, so that equal contents are equal bytes."""
+
+
+def chosen_format(output: Path, wanted: VectorFormat | None) -> VectorFormat:
+    """Return the format that an output's name and `format` mean together.
+
+    Raises:
+        InputError: If they contradict each other or say nothing, or the file cannot be written.
+    """
+    told = SUFFIXES.get(output.suffix.lower())
+    if wanted and told and wanted != told:
+        raise InputError(
+            f"--output {output} is called like {told}, and --format says {wanted}; change one"
+        )
+    chosen = wanted or told
+    if chosen is None:
+        raise InputError(
+            f"--output {output}: expected a name that ends in .h5 or .npz, or --format hdf5 or npz"
+        )
+    check_can_write(output)
+    return chosen
+
+
+def write_vectors(path: Path, format: VectorFormat, spool: Spool, about: Mapping) -> None:
+    """Write all rows of a spool.
+
+    Args:
+        about: JSON values: attributes of the HDF5 file, or the text `about` in the NPZ.
+
+    Raises:
+        OutputError: If the disk is full.
+    """
+    about = {"format": FORMAT, "format_version": FORMAT_VERSION, **about}
+    (_write_hdf5 if format == "hdf5" else _write_npz)(path, columns_of(spool), about)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One array of the file, whose rows come in pieces."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    pieces: Callable[[], Iterator[NDArray]]
+
+
+def columns_of(spool: Spool) -> dict[str, Column]:
+    """Return the arrays of the file: those of the frames, with counts of tokens as offsets."""
+    first = next(spool.frames(), {})
+    rows = dict.fromkeys(first, spool.rows)
+    if COUNTS in first:
+        rows |= dict.fromkeys(OF_TOKENS, sum(int(piece.sum()) for piece in spool.pieces(COUNTS)))
+    found = {}
+    for name, array in first.items():
+        pieces, dtype = functools.partial(spool.pieces, name), array.dtype
+        if dtype.kind == "S":  # as wide as the longest name
+            dtype = np.dtype(f"S{max(piece.dtype.itemsize for piece in pieces())}")
+        if name == COUNTS:
+            found["offset"] = Column((spool.rows + 1,), dtype, functools.partial(_offsets, pieces))
+        else:
+            found[name] = Column((rows[name], *array.shape[1:]), dtype, pieces)
+    return found
+
+
+def _offsets(pieces: Callable[[], Iterator[NDArray]]) -> Iterator[NDArray]:
+    """Yield 0, then where the tokens of each window end."""
+    end = np.zeros(1, np.int64)
+    yield end
+    for counts in pieces():
+        ends = end + np.cumsum(counts)
+        yield ends
+        end = ends[-1:]
+
+
+def _write_hdf5(path: Path, columns: Mapping[str, Column], about: Mapping) -> None:
+    with new_hdf5(path) as file:
+        for name, value in about.items():
+            file.attrs[name] = json.dumps(value) if isinstance(value, dict) else value
+        for name, column in columns.items():
+            made = file.create_dataset(name, column.shape, column.dtype)
+            first = 0
+            for piece in column.pieces():
+                made[first : first + len(piece)] = piece
+                first += len(piece)
+
+
+def _write_npz(path: Path, columns: Mapping[str, Column], about: Mapping) -> None:
+    with atomic_path(path) as partial, zipfile.ZipFile(partial, "w") as archive:
+        for name, column in columns.items():
+            is_text = column.dtype.kind == "S"
+            dtype = np.dtype(f"U{column.dtype.itemsize}") if is_text else column.dtype
+            with archive.open(_member(name), "w", force_zip64=True) as stream:
+                header = {
+                    "descr": np.lib.format.dtype_to_descr(dtype),
+                    "fortran_order": False,
+                    "shape": column.shape,
+                }
+                np.lib.format.write_array_header_2_0(stream, header)
+                for piece in column.pieces():
+                    values = np.char.decode(piece, "utf-8") if is_text else piece
+                    stream.write(values.astype(dtype).tobytes())
+        with archive.open(_member("about"), "w") as stream:
+            np.lib.format.write_array(stream, np.array(json.dumps(about)), allow_pickle=False)
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(f"{name}.npy", EPOCH)
