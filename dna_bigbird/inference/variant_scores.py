@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird import __version__
-from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.errors import InputError, Interrupted, checked_settings
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.loading import Model, load_models
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.inference.loading import Models, load_models
+from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.spool import file_identity, open_spool
 from dna_bigbird.inference.variant_effects import FRAME_ALLELES, Effects, exact, site_effects
@@ -65,7 +65,7 @@ class VariantScores(VariantSummary):
 def score_variants(
     vcf: Path | str,
     fasta: Path | str,
-    model: Model | Sequence[Model] | None = None,
+    model: Models = None,
     output: Path | str | None = None,
     format: Literal["tsv", "vcf"] | None = None,
     tsv: Path | str | None = None,
@@ -114,6 +114,7 @@ def score_variants(
     if resume and not on_disk:
         raise InputError("--resume goes on with a file: name it with --output, and the --vcf too")
     bundles = load_models(model)
+    check_together(bundles)
     genome = Genome(fasta)
     chosen = choose_labels(bundles[0].config["label_names"], labels)
     predictor = Predictor(bundles, compute=settings, strand=strand, labels=chosen)
@@ -223,9 +224,23 @@ class _Run:
         )
 
     def straight_through(self) -> None:
-        """Write every score as it comes: what is streamed cannot be read again."""
-        with self.sites.open() as (header, stream):
-            self._write(header, self._effects(stream))
+        """Write every score as it comes: what is streamed cannot be read again.
+
+        Raises:
+            Interrupted: On Ctrl-C while a file is written.
+            InputError: On Ctrl-C while standard output is written, which then ends too early.
+        """
+        output = self.targets[0].path
+        try:
+            with self.sites.open() as (header, stream):
+                self._write(header, self._effects(stream))
+        except KeyboardInterrupt:
+            if output is None:
+                raise InputError("interrupted: standard output is incomplete") from None
+            raise Interrupted(
+                f"{output}: interrupted; nothing was left behind. With --vcf from a file a run "
+                "can go on with --resume"
+            ) from None
 
     def by_way_of_disk(self, resume: bool) -> None:
         """Keep finished scores on disk until all are there, so that a stopped run can go on."""

@@ -1,0 +1,278 @@
+"""What score-variants writes: tables, annotated copies, and what an interrupted run leaves."""
+
+import gzip
+import io
+import math
+
+import pysam
+import pytest
+
+from dna_bigbird.errors import InputError, Interrupted, OutputError
+from dna_bigbird.inference import variant_effects
+from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.inference.variant_scores import score_variants
+from dna_bigbird.inference.variant_targets import choose_targets
+from dna_bigbird.inference.variant_writers import info_ids
+
+HEADER = """\
+##fileformat=VCFv4.2
+##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">
+##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">
+##contig=<ID=1>
+##contig=<ID=2>
+#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tNA1
+"""
+
+
+@pytest.fixture
+def inputs(tmp_path, random_dna, bundle_folder):
+    """Keyword arguments; 40 records with every kind of allele, on two chromosomes."""
+    chromosomes = {"chr1": random_dna(900, 1), "chr2": random_dna(500, 2)}
+    (tmp_path / "toy.fa").write_text("".join(f">{n}\n{b}\n" for n, b in chromosomes.items()))
+    lines = []
+    for number in range(40):
+        name = "chr1" if number < 25 else "chr2"
+        pos = 20 * (number % 25) + 5
+        ref = chromosomes[name][pos - 1]
+        alt = ["A", "C,G,T", "<DEL>", "*,GAT", "."][number % 5]
+        info = "DP=3" if number % 2 else "."
+        lines.append(f"{name[3:]}\t{pos}\trs{number}\t{ref}\t{alt}\t.\tPASS\t{info}\tGT\t0|1\n")
+    (tmp_path / "variants.vcf").write_text(HEADER + "".join(lines))
+    return {
+        "vcf": tmp_path / "variants.vcf", "fasta": tmp_path / "toy.fa", "model": bundle_folder
+    }  # fmt: skip
+
+
+def table(path):
+    lines = path.read_text().splitlines()
+    return [dict(zip(lines[0].split("\t"), row.split("\t"), strict=True)) for row in lines[1:]]
+
+
+def leftovers(folder):
+    return [p.name for p in folder.iterdir() if "partial" in p.name]
+
+
+def test_table(inputs, tmp_path):
+    summary = score_variants(**inputs, output=tmp_path / "out.tsv", probabilities=True)
+    rows = table(tmp_path / "out.tsv")
+    assert list(rows[0]) == [
+        "chrom", "pos", "id", "ref", "alt", "CTCF_diff", "CTCF_log_odds", "CTCF_ref", "CTCF_alt",
+        "DNase_diff", "DNase_log_odds", "DNase_ref", "DNase_alt",
+    ]  # fmt: skip
+    assert len(rows) == summary.alleles == 8 * 7
+    assert summary.records == 40
+    assert summary.skipped == {
+        "symbolic": 8, "overlapping deletion (*)": 8, "no alternative allele (.)": 8
+    }  # fmt: skip
+    for row in rows:
+        diff, ref, alt = (float(row[f"DNase_{c}"]) for c in ("diff", "ref", "alt"))
+        assert math.isnan(diff) == (row["alt"] in ("<DEL>", "*"))
+        assert math.isnan(diff) or abs(alt - ref - diff) < 1e-4
+    assert leftovers(tmp_path) == []
+
+
+def test_annotated_copy_is_read_by_another_program(inputs, tmp_path):
+    score_variants(**inputs, output=tmp_path / "out.vcf.gz", tsv=tmp_path / "out.tsv")
+    expected = table(tmp_path / "out.tsv")
+    found = []
+    with pysam.VariantFile(str(tmp_path / "out.vcf.gz")) as records:
+        about = records.header.info["BB_CTCF_LOGODDS"]
+        assert (about.number, about.type) == ("A", "Float")
+        assert about.description.startswith(
+            "CTCF: log-odds of ALT minus that of REF; tiny (sha256 "
+        )
+        for record in records:
+            for i, alt in enumerate(record.alts or ()):
+                scores = {
+                    name: record.info.get(f"BB_{name}", (None,) * len(record.alts))[i]
+                    for name in ("CTCF_DIFF", "CTCF_LOGODDS", "DNase_DIFF", "DNase_LOGODDS")
+                }
+                found.append((record.chrom, record.pos, alt, scores))
+    assert len(found) == len(expected)
+    for (chrom, pos, alt, scores), row in zip(found, expected, strict=True):
+        assert (chrom, str(pos), alt) == (row["chrom"], row["pos"], row["alt"])
+        for name, value in scores.items():
+            written = float(row[name.replace("DIFF", "diff").replace("LOGODDS", "log_odds")])
+            assert value is None or math.isclose(value, written, rel_tol=1e-6)
+            assert (value is None) == math.isnan(written)
+
+
+def test_index_finds_records(inputs, tmp_path):
+    score_variants(**inputs, output=tmp_path / "out.vcf.gz")
+    with pysam.TabixFile(str(tmp_path / "out.vcf.gz")) as records:
+        lines = list(records.fetch("2", 100, 200))
+    positions = [int(line.split("\t")[1]) for line in lines]
+    assert positions == [105, 125, 145, 165, 185]
+
+
+def test_an_annotated_copy_says_nothing_else(inputs, tmp_path):
+    """Taking our fields away gives the original, byte for byte."""
+    score_variants(**inputs, output=tmp_path / "out.vcf")
+    kept = []
+    for line in (tmp_path / "out.vcf").read_text().splitlines(keepends=True):
+        if line.startswith(("##dna-bigbird=", "##INFO=<ID=BB_")):
+            continue
+        columns = line.split("\t")
+        if not line.startswith("#"):
+            fields = [f for f in columns[7].split(";") if not f.startswith("BB_")]
+            columns[7] = ";".join(fields) or "."
+        kept.append("\t".join(columns))
+    assert "".join(kept) == inputs["vcf"].read_text()
+
+
+def test_compressed_and_plain_copies_are_the_same(inputs, tmp_path):
+    for name in ("out.vcf", "out.vcf.gz", "again.vcf.gz"):
+        score_variants(**inputs, output=tmp_path / name)
+    packed = (tmp_path / "out.vcf.gz").read_bytes()
+    assert gzip.decompress(packed) == (tmp_path / "out.vcf").read_bytes()
+    assert (tmp_path / "again.vcf.gz").read_bytes() == packed
+    again, first = (tmp_path / f"{name}.vcf.gz.tbi" for name in ("again", "out"))
+    assert again.read_bytes() == first.read_bytes()
+
+
+def test_annotating_again_takes_other_names(inputs, tmp_path):
+    score_variants(**inputs, output=tmp_path / "one.vcf", labels="CTCF")
+    score_variants(**inputs | {"vcf": tmp_path / "one.vcf"}, output=tmp_path / "two.vcf")
+    with pysam.VariantFile(str(tmp_path / "two.vcf")) as records:
+        names = [name for name in records.header.info if name.startswith("BB_")]
+        record = next(iter(records))
+        assert record.info["BB_CTCF_DIFF"] == record.info["BB_CTCF_2_DIFF"]
+    assert names == [
+        "BB_CTCF_DIFF", "BB_CTCF_LOGODDS", "BB_CTCF_2_DIFF", "BB_CTCF_2_LOGODDS",
+        "BB_DNase_DIFF", "BB_DNase_LOGODDS",
+    ]  # fmt: skip
+
+
+def test_names_of_fields_are_legal_and_differ():
+    labels = ["GM12878|CTCF|None", "GM12878 CTCF None", "8988T", "µ", "β"]
+    names = [name for pair in info_ids(labels, set()) for name in pair]
+    assert len(set(names)) == 10
+    assert all(name.replace("_", "").isascii() and name.startswith("BB_") for name in names)
+
+
+def test_standard_input_and_output_give_the_same(inputs, tmp_path, monkeypatch, capsys):
+    score_variants(**inputs, output=tmp_path / "out.tsv")
+    text = inputs["vcf"].read_bytes()
+
+    class Stdin:
+        buffer = io.BytesIO(text)
+
+    monkeypatch.setattr("sys.stdin", Stdin())
+    summary = score_variants(**inputs | {"vcf": "-"}, output="-")
+    assert capsys.readouterr().out == (tmp_path / "out.tsv").read_text()
+    assert summary.records == 40
+    Stdin.buffer = io.BytesIO(text)
+    score_variants(**inputs | {"vcf": "-"}, output=tmp_path / "streamed.vcf.gz")
+    score_variants(**inputs, output=tmp_path / "out.vcf.gz")
+    streamed = (tmp_path / "streamed.vcf.gz").read_bytes()
+    assert streamed == (tmp_path / "out.vcf.gz").read_bytes()
+
+
+class Stopped:
+    """Ctrl-C after some groups; counts the groups that are scored."""
+
+    def __init__(self, monkeypatch, after):
+        self.scored = 0
+        original = Predictor.logits
+
+        def logits(predictor, groups):
+            for group in groups:
+                if self.scored == after:
+                    raise KeyboardInterrupt
+                self.scored += 1
+                yield from original(predictor, [group])
+
+        monkeypatch.setattr(Predictor, "logits", logits)
+
+
+@pytest.mark.parametrize("outputs", [("out.tsv", None), ("out.vcf.gz", "out2.tsv")])
+@pytest.mark.parametrize("after", [1, 7, 23])
+def test_an_interrupted_run_goes_on(inputs, tmp_path, monkeypatch, outputs, after):
+    monkeypatch.setattr(variant_effects, "FRAME_ALLELES", 3)
+    output, tsv = (name and tmp_path / name for name in outputs)
+    expected = {}
+    with monkeypatch.context() as patch:
+        whole = Stopped(patch, after=-1)
+        summary = score_variants(**inputs, output=output, tsv=tsv)
+        for path in filter(None, (output, tsv)):
+            expected[path] = path.read_bytes()
+            path.unlink()
+    with monkeypatch.context() as patch:
+        Stopped(patch, after)
+        with pytest.raises(Interrupted, match=r"out\..*: interrupted (after|before)"):
+            score_variants(**inputs, output=output, tsv=tsv)
+    assert not output.exists()
+    with monkeypatch.context() as patch:
+        rest = Stopped(patch, after=-1)
+        again = score_variants(**inputs, output=output, tsv=tsv, resume=True)
+    assert {path: path.read_bytes() for path in expected} == expected
+    assert (again.records, again.skipped) == (summary.records, summary.skipped)
+    assert whole.scored - after <= rest.scored <= whole.scored - after + 3
+    assert leftovers(tmp_path) == []
+
+
+def test_a_run_of_other_settings_is_not_continued(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(variant_effects, "FRAME_ALLELES", 3)
+    with monkeypatch.context() as patch:
+        Stopped(patch, 7)
+        with pytest.raises(Interrupted, match="continue with --resume"):
+            score_variants(**inputs, output=tmp_path / "out.tsv")
+    with pytest.raises(InputError, match=r"cannot continue .* its window was 200, now it is 100"):
+        score_variants(**inputs, output=tmp_path / "out.tsv", window=100, resume=True)
+    score_variants(**inputs, output=tmp_path / "out.tsv", resume=True)
+
+
+def test_wrong_input_leaves_nothing(inputs, tmp_path):
+    lines = inputs["vcf"].read_text().splitlines(keepends=True)
+    wrong = tmp_path / "wrong.vcf"
+    wrong.write_text("".join(lines[:-1]) + lines[-1].replace("rs39\t", "rs39\tN"))
+    with pytest.raises(InputError, match=r"wrong.vcf:46: REF is 'N.' at 2:285, but toy.fa has"):
+        score_variants(**inputs | {"vcf": wrong}, output=tmp_path / "out.vcf.gz")
+    wrong.write_text("".join([*lines[:6], lines[7], lines[6]]))
+    with pytest.raises(InputError, match=r"wrong.vcf:8: 1:5 comes after 1:25; .* must be sorted"):
+        score_variants(**inputs | {"vcf": wrong}, output=tmp_path / "out.vcf.gz")
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "toy.fa", "toy.fa.fai", "variants.vcf", "wrong.vcf"
+    }  # fmt: skip
+    score_variants(**inputs | {"vcf": wrong}, output=tmp_path / "out.vcf")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"output": "x.tsv", "format": "vcf"}, r"--output x.tsv: the name of a VCF file ends in"),
+        ({"output": "x.vcf", "format": "tsv"}, r"--output x.vcf: a table is plain text; end its"),
+        ({"output": "x.tsv.gz"}, r"--output x.tsv.gz: a table is plain text"),
+        ({"output": "x.tsv", "tsv": "y.tsv"}, r"--tsv is a table beside an annotated VCF"),
+        ({"output": "x.vcf", "tsv": "y.vcf"}, r"--tsv y.vcf: a table is plain text"),
+        ({"output": None, "tsv": "y.tsv"}, r"--tsv names a second file"),
+    ],
+)
+def test_names_and_formats_must_agree(settings, message):
+    with pytest.raises(InputError, match=message):
+        choose_targets(**{"format": None, "tsv": None} | settings)
+
+
+def test_inputs_are_not_written_over(inputs):
+    with pytest.raises(InputError, match=r"variants.vcf: is an input; give the output another"):
+        score_variants(**inputs, output=inputs["vcf"])
+
+
+def test_resume_needs_files(inputs):
+    with pytest.raises(InputError, match=r"--resume goes on with a file"):
+        score_variants(**inputs, output="-", resume=True)
+
+
+def test_a_folder_that_cannot_be_written_to(inputs, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match=r"file/out.tsv: cannot write it: "):
+        score_variants(**inputs, output=tmp_path / "file" / "out.tsv")
+
+
+def test_long_chromosomes_get_the_other_index(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr("dna_bigbird.inference.variant_writers.TBI_MAX_BP", 800)
+    score_variants(**inputs, output=tmp_path / "out.vcf.gz")
+    assert not (tmp_path / "out.vcf.gz.tbi").exists()
+    index = str(tmp_path / "out.vcf.gz.csi")
+    with pysam.TabixFile(str(tmp_path / "out.vcf.gz"), index=index) as records:
+        assert len(list(records.fetch("2", 100, 200))) == 5
