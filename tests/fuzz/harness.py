@@ -1,0 +1,115 @@
+"""Runs the command line within this process and holds it to its promise, whatever the input.
+
+The promise: status 0 and an answer, or status 2, one line on standard error and nothing written.
+Never another exception, never a hang.
+"""
+
+import contextlib
+import faulthandler
+import io
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, seed, settings
+
+from dna_bigbird.cli.main import main
+
+HANG_S = 120
+"""A run of these sizes takes hundredths of a second; this ends one that would never end."""
+QUIET = {
+    "deadline": None,
+    "database": None,
+    "suppress_health_check": list(HealthCheck),
+}
+EXACT = ("--precision", "32-true", "--backend", "gather")
+
+
+class Hang(BaseException):
+    """Not an Exception, so that nothing takes it for bad input."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to."""
+
+    status: int
+    out: str
+    error: str
+    """The one line of status 2, else empty."""
+
+
+def bounded(examples: int) -> settings:
+    """Return settings under which every run of the tests draws the same inputs."""
+    return settings(max_examples=examples, derandomize=True, **QUIET)
+
+
+def many(check: Callable, *strategies, examples: int, start: int) -> None:
+    """Hold many random inputs to a check; the same ones for the same `start`."""
+    print(f"seed {start}, {examples} examples")
+    long = settings(max_examples=examples, print_blob=True, **QUIET)
+    seed(start)(long(given(*strategies)(check)))()
+
+
+@contextlib.contextmanager
+def _no_hang() -> Iterator[None]:
+    def stop(*_):
+        raise Hang(f"still running after {HANG_S} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(HANG_S)
+    # Where C code never gives the interpreter a turn, the whole run ends with every stack.
+    faulthandler.dump_traceback_later(2 * HANG_S, exit=True, file=sys.__stderr__)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(*argv: object, stdin: bytes = b"") -> Outcome:
+    """Run `dna-bigbird` and return what it came to.
+
+    Raises:
+        AssertionError: If it ends in another way than the promise allows, or says more or less than
+            one line of error.
+    """
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    given_in, sys.stdin = sys.stdin, io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))
+    try:
+        with _no_hang(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main([str(a) for a in argv])
+            except SystemExit as stop:
+                status = stop.code
+    finally:
+        sys.stdin = given_in
+    lines = [x for x in err.getvalue().splitlines() if not x.startswith("dna-bigbird: note: ")]
+    assert status in (0, 2), (status, err.getvalue())
+    if status == 0:
+        assert lines == []
+        return Outcome(0, out.getvalue(), "")
+    assert len(lines) == 1, err.getvalue()
+    assert lines[0].startswith("dna-bigbird: error: "), lines
+    return Outcome(2, out.getvalue(), lines[0])
+
+
+def run_to_file(*argv: object, output: Path, others: Sequence[str] = ()) -> Outcome:
+    """Run with `--output`, the only file that the run may leave in its folder.
+
+    Args:
+        others: Names that may lie beside it after success, such as an index.
+    """
+    for old in output.parent.iterdir():
+        old.unlink()
+    outcome = run(*argv, "--output", output)
+    left = {path.name for path in output.parent.iterdir()}
+    if outcome.status == 0:
+        assert output.name in left
+        assert left <= {output.name, *others}
+    else:
+        assert left == set()
+    return outcome
