@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
 from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.fasta_stream import shown_name
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite
 
@@ -46,12 +47,13 @@ def iter_bed(path: Path | str) -> Iterator[BedRow]:
             end that is no whole number, a negative start, an end that is not beyond the start,
             or a strand other than '+', '-', '.'.
     """
+    shown = shown_name(path)
     with open_text(path) as text:
         for number, raw in enumerate(text, start=1):
             line = raw.strip()
             if not line or line.startswith("#") or line.split(None, 1)[0] in ("track", "browser"):
                 continue
-            yield _parse(line, f"{path}:{number}", number)
+            yield _parse(line, f"{shown}:{number}", number)
 
 
 def _parse(line: str, where: str, number: int) -> BedRow:

@@ -13,6 +13,7 @@ SNIPPETS = [
 ]  # fmt: skip
 """What damaged or foreign files hold: line ends of all systems, blanks of all kinds, NUL, numbers that
 are none, a byte-order mark, Arabic digits, the starts of other formats."""
+NAMES = st.from_regex(r"[A-Za-z0-9_.:|()é-]{1,12}", fullmatch=True)
 ENDS = st.sampled_from(["\n", "\n", "\r\n", "\r"])
 
 
@@ -64,11 +65,11 @@ def damaged(valid) -> st.SearchStrategy[bytes]:
 
 
 @st.composite
-def fastas(draw, names=st.from_regex(r"[A-Za-z0-9_.:|()é-]{1,12}", fullmatch=True)) -> bytes:
+def fastas(draw) -> bytes:
     """A FASTA file that is well made: records, lines and blanks as programs write them."""
     end = draw(ENDS)
     lines = []
-    for name in draw(st.lists(names, min_size=1, max_size=4, unique=True)):
+    for name in draw(st.lists(NAMES, min_size=1, max_size=4, unique=True)):
         lines.append(f">{name}" + draw(st.sampled_from(["", " text", "\tlength=3", " "])))
         bases = draw(st.text("ACGTACGTacgtNnRYu", min_size=1, max_size=90))
         width = draw(st.sampled_from([7, 60, 1000]))
