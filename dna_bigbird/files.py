@@ -194,6 +194,16 @@ def is_gzip(path: Path) -> bool:
         return stream.read(2) == GZIP_MAGIC
 
 
+def is_bgzip(path: Path) -> bool:
+    """Tell whether a file is gzip in the blocks of bgzip, which can be read at random."""
+    with open(path, "rb") as stream:
+        return _starts_as_bgzip(stream.read(18))
+
+
+def _starts_as_bgzip(first: bytes) -> bool:
+    return first[:4] == _BGZIP_END[:4] and first[12:14] == b"BC"
+
+
 def open_binary_or_stdin(path: Path | str):
     """Open a file, or standard input for '-'.
 
@@ -248,7 +258,7 @@ def _check_bgzip_end(stream: BinaryIO, name: str) -> None:
 
     A file cut off between two blocks is whole gzip data; nothing else gives it away.
     """
-    if not (stream.seekable() and stream.peek(14)[12:14] == b"BC"):
+    if not (stream.seekable() and _starts_as_bgzip(stream.peek(14))):
         return
     here = stream.tell()
     end = stream.seek(0, os.SEEK_END)
