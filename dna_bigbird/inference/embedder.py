@@ -3,6 +3,7 @@
 # S sequences, B batch, T tokens, E hidden size
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -14,14 +15,14 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import choose_device
-from dna_bigbird.inference.scorer import BundleRunner
+from dna_bigbird.inference.devices import choose_device, set_backend
+from dna_bigbird.inference.runner import BundleRunner, Groups
 from dna_bigbird.models.precision import resolve_precision
 
 Pooling = Literal["mean", "cls", "max", "tokens"]
 
 
-class Embedder(BundleRunner):
+class Embedder:
     """Reads the hidden states of a bundle's encoder, whatever head stands on it.
 
     Mean and maximum are over the tokens of the sequence; [CLS] and [SEP], which stand for no base,
@@ -56,19 +57,25 @@ class Embedder(BundleRunner):
         if compute.threads:
             torch.set_num_threads(compute.threads)
         device = choose_device(compute.device)
-        precision = resolve_precision(compute.precision, device.type)
-        super().__init__(bundle, compute, precision, device)
-        self.layer = layer_number(layer, self.config.num_layers)
-        self.width = self.config.hidden_size
+        self._notes = []
+        if compute.precision == "auto":
+            compute = replace(compute, precision=resolve_precision("auto", device.type))
+            self._notes.append(f"computed in {compute.precision}")
+        self._slow = set_backend(bundle, compute.backend, device)
+        self.compute = compute
+        self.layer = layer_number(layer, bundle.config["encoder"]["num_layers"])
+        self.width: int = bundle.config["encoder"]["hidden_size"]
         self.pooling, self.both_strands = pooling, both_strands
+        self._runner = BundleRunner(bundle, compute, device)
+        self._num_split = 0
 
     def notes(self) -> list[str]:
         """Return what a user should know of how the vectors were computed, a line each."""
-        lines = [f"computed in {self.precision}"] if self.compute.precision == "auto" else []
-        if self.num_split:
+        lines = [*self._notes, *([self._slow] if self._slow else [])]
+        if self._num_split:
             lines.append(
-                f"{self.num_split} windows had more tokens than the model's context of "
-                f"{self.max_pieces} and were read in equal parts"
+                f"{self._num_split} windows had more tokens than the model's context of "
+                f"{self._runner.max_pieces} and were read in equal parts"
             )
         return lines
 
@@ -77,7 +84,9 @@ class Embedder(BundleRunner):
         strands = 2 if self.both_strands else 1
         groups = [(text, reverse_complement(text))[:strands] for text in sequences]
         parts, tokens = self._plan(groups)
-        found_RE = self._compute(list(tokens.values()))
+        found_RE = np.empty((len(tokens), self.width))
+        for batch, rows in self._runner.run([*tokens.values()], self._forward):
+            found_RE[batch] = rows
         places = {text: row for row, text in enumerate(tokens)}
         vectors_SE = np.full((len(parts), self.width), np.nan)
         for row, texts in enumerate(parts):
@@ -101,11 +110,16 @@ class Embedder(BundleRunner):
         parts, tokens = self._plan([(text,) for text in sequences])
         texts = list(tokens)
         states = {}
-        for batch, rows in self._batches(list(tokens.values())):
+        for batch, rows in self._runner.run([*tokens.values()], self._forward):
             for place, states_TE in zip(batch, rows, strict=True):
                 count = len(tokens[texts[place]])
                 states[texts[place]] = states_TE[1 : count + 1]  # between [CLS] and [SEP]
         return [self._joined(texts, states) for texts in parts]
+
+    def _plan(self, groups: Groups) -> tuple[list[list[str]], dict[str, NDArray[np.int64]]]:
+        parts, tokens, num_split = self._runner.plan(groups)
+        self._num_split += num_split
+        return parts, tokens
 
     def _joined(
         self, texts: list[str], states: dict[str, NDArray[np.float32]]
@@ -114,12 +128,12 @@ class Embedder(BundleRunner):
         for text in texts:
             if text in states:
                 vectors.append(states[text])
-                spans.append(self.tokenizer.encode_with_spans(text)[1] + offset)
+                spans.append(self._runner.tokenizer.encode_with_spans(text)[1] + offset)
             offset += len(text)
         return np.concatenate(vectors), np.concatenate([np.empty((0, 2), np.int64), *spans])
 
     def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
-        encoder = self.model.encoder
+        encoder = self._runner.model.encoder
         states_BTE = encoder(token_ids_BT, is_padding_BT, num_layers=self.layer).float()
         if self.pooling == "tokens":
             return states_BTE

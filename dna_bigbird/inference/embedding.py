@@ -131,10 +131,9 @@ def embed(
     embedder = Embedder(
         bundle, compute=Compute(**compute), pooling=pooling, layer=layer, both_strands=both_strands
     )
-    window = window or usual_window(bundle)
-    source = window_source(
-        fasta, bed, sequences, window=window, stride=stride or window, strand="forward"
-    )
+    window = usual_window(bundle) if window is None else window
+    stride = window if stride is None else stride
+    source = window_source(fasta, bed, sequences, window=window, stride=stride, strand="forward")
     source.check()
     if resume and source.count is None:
         raise InputError(
@@ -146,9 +145,9 @@ def embed(
         "pooling": pooling,
         "layer": embedder.layer,
         "window": window,
-        "stride": stride or window,
+        "stride": stride,
         "strand": "both" if both_strands else "forward",
-        "precision": embedder.precision,
+        "precision": embedder.compute.precision,
         "float32_matmul": embedder.compute.float32_matmul,
     }
     checksums = checksums_of([bundle], sequences)
