@@ -2,8 +2,10 @@
 
 # S sequences, L labels, M bundles
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+import collections
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
@@ -11,21 +13,24 @@ from numpy.typing import NDArray
 
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.inference.batches import chunks_of
+from dna_bigbird.inference.batches import CHUNK_BATCHES, chunks_of, token_budget
 from dna_bigbird.inference.bundle import PRETRAINING, Bundle
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.scorer import BundleScorer, Groups
+from dna_bigbird.inference.devices import choose_device, set_backend
+from dna_bigbird.inference.scorer import Groups, Scorer, Scores, max_pieces
+from dna_bigbird.inference.scorer_process import LoadScorer, fingerprint
 from dna_bigbird.inference.windows import Window
-from dna_bigbird.models.ensemble import logit_of_mean
+from dna_bigbird.inference.workers import Workers
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import resolve_precision
 
-CHUNK_BP = 1_000_000
-"""Bases held in memory at once; within a chunk sequences are batched by length."""
+BP_PER_TOKEN = 4
+"""About; sets how many windows are read at once."""
 SHORT_BP = 64
 """What a sequence counts at least, so that very short ones do not become too many."""
+Item = TypeVar("Item")
+
 DEFAULTS = Compute()
-SAME = ("label_names", "window_bp")
-"""What the configs of several bundles must have in common."""
 
 
 class Predictor:
@@ -39,10 +44,10 @@ class Predictor:
     context is scored as the mean over the fewest equal parts that fit, never cut.
 
     Args:
-        bundles: Several, with the same labels, give the mean of their probabilities.
+        bundles: Several give the mean of their probabilities, label by label of the same name.
         compute: How, never what.
         strand: 'both' averages the probabilities of a window and of its reverse complement.
-        labels: Columns wanted, as places in the bundle's `label_names`; all if not given.
+        labels: Columns wanted, as places in the first bundle's `label_names`; all if not given.
 
     Attributes:
         label_names: Names of the columns.
@@ -65,26 +70,42 @@ class Predictor:
         bundles = [bundles] if isinstance(bundles, Bundle) else list(bundles)
         check_together(bundles)
         names = bundles[0].config["label_names"]
-        self.labels = list(range(len(names)) if labels is None else labels)
-        self.label_names = [names[i] for i in self.labels]
+        self.label_names = [names[i] for i in (range(len(names)) if labels is None else labels)]
+        self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
         self.window_bp: int = bundles[0].config["window_bp"]
         self.strand, self.compute = strand, compute
-        self.device = choose_device(compute.device)
-        self.precision = resolve_precision(compute.precision, self.device.type)
+        device = choose_device(compute.device)
+        self.precision = resolve_precision(compute.precision, device.type)
+        resolved = replace(compute, precision=self.precision)
         if compute.threads:
             torch.set_num_threads(compute.threads)
-        self._scorers = [BundleScorer(b, compute, self.precision, self.device) for b in bundles]
+        self._bundles = bundles
+        self._slow = {set_backend(bundle, compute.backend, device) for bundle in bundles} - {None}
+        self._num_split = np.zeros(len(bundles), dtype=int)
+        budgets = [token_budget(EncoderConfig(**b.config["encoder"]), device) for b in bundles]
+        self._chunk_bp = min(budgets) * CHUNK_BATCHES * BP_PER_TOKEN
+        self._workers: Workers | None = None
+        if compute.workers:
+            self._load = LoadScorer(
+                [bundle.folder for bundle in bundles],
+                [fingerprint(bundle.model) for bundle in bundles],
+                resolved,
+                device.type,
+                self._columns,
+                max(torch.get_num_threads() // compute.workers, 1),
+            )
+        else:
+            self._scorer = Scorer(bundles, resolved, device, self._columns)
 
     def notes(self) -> list[str]:
         """Return what a user should know of how the scores were computed, a line each."""
-        lines = []
-        if self.compute.precision == "auto":
-            lines.append(f"computed in {self.precision}")
-        for scorer in self._scorers:
-            if scorer.num_split:
+        lines = [f"computed in {self.precision}"] if self.compute.precision == "auto" else []
+        lines += sorted(self._slow)
+        for bundle, number in zip(self._bundles, self._num_split, strict=True):
+            if number:
                 lines.append(
-                    f"{scorer.num_split} windows had more tokens than the model's context of "
-                    f"{scorer.max_pieces} and were scored in equal parts, then averaged"
+                    f"{number} windows had more tokens than the model's context of "
+                    f"{max_pieces(bundle)} and were scored in equal parts, then averaged"
                 )
         return lines
 
@@ -92,21 +113,13 @@ class Predictor:
         self, windows: Iterable[Window]
     ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:
         """Yield chunks of windows, in the order given, with their probabilities (S, L)."""
-        for chunk in chunks_of(windows, lambda window: max(len(window.bases), SHORT_BP), CHUNK_BP):
-            values = self.probabilities([window.bases for window in chunk])
-            yield chunk, values.astype(np.float32)
+        for chunk, values_SL in self._probabilities(windows, lambda window: window.bases):
+            yield chunk, values_SL.astype(np.float32)
 
     def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:
         """Return probabilities (S, L), the mean over the strands, of normalised sequences."""
-        if not len(sequences):
-            return np.empty((0, len(self.labels)))
-        if self.strand == "forward":
-            groups = [(text,) for text in sequences]
-        else:
-            groups = [(text, reverse_complement(text)) for text in sequences]
-        logits_SL = self._logits(groups)
-        yes_SL = 1 / (1 + np.exp(-logits_SL))
-        return yes_SL.reshape(len(sequences), -1, len(self.labels)).mean(axis=1)
+        found = [values_SL for _, values_SL in self._probabilities(sequences, lambda text: text)]
+        return np.concatenate([np.empty((0, len(self.label_names))), *found])
 
     def logits(self, groups: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float64]]:
         """Yield the logits (S, L) of each group of sequences that belong together, in order.
@@ -115,32 +128,46 @@ class Predictor:
         group have exactly equal rows. If one of a group is longer than the context, all of it are
         cut into as many parts. Several bundles give the logit of their mean probability.
         """
+        for chunk, logits_SL in self._logits(groups, lambda group: group):
+            yield from np.split(logits_SL, np.cumsum([len(group) for group in chunk])[:-1])
 
-        def size(group: Sequence[str]) -> int:
-            return sum(max(len(text), SHORT_BP) for text in group)
+    def _probabilities(
+        self, items: Iterable[Item], text_of: Callable[[Item], str]
+    ) -> Iterator[tuple[list[Item], NDArray[np.float64]]]:
+        def group_of(item: Item) -> Sequence[str]:
+            text = text_of(item)
+            return (text,) if self.strand == "forward" else (text, reverse_complement(text))
 
-        for chunk in chunks_of(groups, size, CHUNK_BP):
-            found = self._logits(chunk)
-            yield from np.split(found, np.cumsum([len(group) for group in chunk])[:-1])
+        for chunk, logits_SL in self._logits(items, group_of):
+            of_strands = 1 / (1 + np.exp(-logits_SL.reshape(len(chunk), -1, len(self.label_names))))
+            yield chunk, of_strands.mean(axis=1)
 
-    def _logits(self, groups: Groups) -> NDArray[np.float64]:
-        many_MSL = [scorer.logits(groups)[:, self.labels] for scorer in self._scorers]
-        if len(many_MSL) == 1:
-            return many_MSL[0]
-        return logit_of_mean(torch.from_numpy(np.stack(many_MSL))).numpy()
+    def _logits(
+        self, items: Iterable[Item], group_of: Callable[[Item], Sequence[str]]
+    ) -> Iterator[tuple[list[Item], NDArray[np.float64]]]:
+        """Yield chunks of items with the logits of all sequences of their groups, in order."""
+        waiting: collections.deque[list[Item]] = collections.deque()
+
+        def tasks() -> Iterator[Groups]:
+            for chunk in chunks_of(((x, group_of(x)) for x in items), _size, self._chunk_bp):
+                waiting.append([item for item, _ in chunk])
+                yield [group for _, group in chunk]
+
+        for scores in self._map(tasks()):
+            self._num_split += scores.num_split
+            yield waiting.popleft(), scores.logits
+
+    def _map(self, tasks: Iterable[Groups]) -> Iterator[Scores]:
+        if not self.compute.workers:
+            return map(self._scorer, tasks)
+        if self._workers is None or not self._workers.close.alive:
+            self._workers = Workers(self._load, self.compute.workers)
+        return self._workers.map(tasks)
 
 
-def choose_device(name: str) -> torch.device:
-    """Return the device of a name of `Compute.device`.
-
-    Raises:
-        InputError: If there is no such device.
-    """
-    if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("--device cuda: torch finds no GPU here; use --device cpu")
-    if name != "auto":
-        return torch.device(name)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def _size(item_and_group: tuple[object, Sequence[str]]) -> int:
+    """Return how much an item counts in a chunk, in bases."""
+    return sum(max(len(text), SHORT_BP) for text in item_and_group[1])
 
 
 def check_together(bundles: Sequence[Bundle]) -> None:
@@ -159,10 +186,25 @@ def check_together(bundles: Sequence[Bundle]) -> None:
                 "fine-tune it first. See: dna-bigbird finetune --help"
             )
         bundle.check_reads_dna()
-        for key in SAME:
-            found, expected = bundle.config[key], first.config[key]
-            if found != expected:
-                raise InputError(
-                    f"{bundle.folder}: its {key} is {shortened(found)}, that of {first.folder} "
-                    f"{shortened(expected)}; models that are averaged must agree"
-                )
+        found, expected = bundle.config["window_bp"], first.config["window_bp"]
+        if found != expected:
+            raise InputError(
+                f"{bundle.folder}: its window_bp is {found}, that of {first.folder} {expected}; "
+                "models that are averaged must agree"
+            )
+
+
+def columns_of(bundle: Bundle, names: Sequence[str], first: Bundle) -> list[int]:
+    """Return where a bundle has the labels wanted, which are named as in the first bundle.
+
+    Raises:
+        InputError: Naming a label that it does not have.
+    """
+    places = {name: place for place, name in enumerate(bundle.config["label_names"])}
+    for name in names:
+        if name not in places:
+            raise InputError(
+                f"{bundle.folder}: it has no label {shortened(name)!r}, as {first.folder} has; models "
+                "that are averaged need the same ones. Choose those in common with --labels"
+            )
+    return [places[name] for name in names]

@@ -85,7 +85,7 @@ def test_a_window_beyond_the_context_is_the_mean_of_its_parts(bundle, random_dna
     bases = random_dna(1000, seed=7)
     predictor = exact(bundle, strand="forward")
     score = predictor.probabilities([bases])[0]
-    assert predictor.notes() == [
+    assert predictor.notes()[-1:] == [
         "1 windows had more tokens than the model's context of 126 and were scored in equal parts, "
         "then averaged"
     ]
