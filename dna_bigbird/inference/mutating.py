@@ -141,11 +141,11 @@ def substitute(
             scored = () if base == "N" else (0, 1, 2)
             yield Site(Variant(region.chrom, pos, ".", base, others, line=0), scored)
 
-    tables = {name: np.full((len(reference), 4, len(scorer.label_names)), np.nan) for name in EFFECTS}
+    tables = {
+        name: np.full((len(reference), 4, len(scorer.label_names)), np.nan) for name in EFFECTS
+    }
     first = 0
-    for chunk, columns in site_effects(
-        scorer, genome, sites(), window_bp=window_bp, strand=strand
-    ):
+    for chunk, columns in site_effects(scorer, genome, sites(), window_bp=window_bp, strand=strand):
         row = 0
         for place, site in enumerate(chunk, start=first):
             if site.scored:
@@ -193,7 +193,9 @@ def choose_region(genome: Genome, region: str | None) -> Interval:
         found = Interval(name, found.start, found.end)
     if found.length > MOST_BP:
         what = f"--region {region}" if region else f"{genome.path}, without --region,"
-        raise InputError(f"{what}: {found.length:,} bases; at most {MOST_BP:,} are changed in one run")
+        raise InputError(
+            f"{what}: {found.length:,} bases; at most {MOST_BP:,} are changed in one run"
+        )
     return found
 
 

@@ -107,7 +107,10 @@ def _label(
 def _letters(ax: Axes, start: int, reference: str, heights_P: NDArray) -> None:
     """Draw every base as a letter that fills its column up to its height."""
     paths = [
-        Affine2D().scale(0.92, height).translate(start + i + 1 - 0.46, 0).transform_path(_glyph(base))
+        Affine2D()
+        .scale(0.92, height)
+        .translate(start + i + 1 - 0.46, 0)
+        .transform_path(_glyph(base))
         for i, (base, height) in enumerate(zip(reference, heights_P, strict=True))
     ]
     ax.add_collection(
