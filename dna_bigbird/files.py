@@ -271,6 +271,32 @@ def _check_bgzip_end(stream: BinaryIO, name: str) -> None:
         )
 
 
+LONGEST_LINE = 1 << 26
+"""Characters; a line this long is no row of a table."""
+
+
+def numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file (see `open_text`) with their numbers, from 1.
+
+    Raises:
+        InputError: As `open_text`; for a line that has NUL bytes or 64 million characters.
+    """
+    shown = "standard input" if str(path) == "-" else path
+    with open_text(path) as text:
+        lines = iter(lambda: text.readline(LONGEST_LINE), "")
+        for number, line in enumerate(lines, start=1):
+            if "\0" in line:
+                raise InputError(
+                    f"{shown}:{number}: this line has NUL bytes; expected text. Is it damaged?"
+                )
+            if len(line) == LONGEST_LINE:
+                raise InputError(
+                    f"{shown}:{number}: this line is longer than {LONGEST_LINE:,} characters. "
+                    "Were the line ends lost?"
+                )
+            yield number, line
+
+
 @contextlib.contextmanager
 def open_text(path: Path | str) -> Iterator[TextIO]:
     """Open plain, gzip or bgzip text, or standard input for '-'; compression is seen from the bytes.

@@ -3,18 +3,21 @@
 BED counts from 0 and leaves the end out, as everything inside this package does.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import numbered_lines
+from dna_bigbird.formats import text_format
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.fasta_stream import shown_name
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite
 
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 EPD_SPAN_BP = 60
 """EPD draws a promoter as -49..+10 around its start site; columns 7 and 8 span the site and what follows."""
 
@@ -48,11 +51,15 @@ def iter_bed(path: Path | str) -> Iterator[BedRow]:
             or a strand other than '+', '-', '.'.
     """
     shown = shown_name(path)
-    with open_text(path) as text:
-        for number, raw in enumerate(text, start=1):
-            line = raw.strip()
-            if not line or line.startswith("#") or line.split(None, 1)[0] in ("track", "browser"):
-                continue
+    is_first = True
+    for number, raw in numbered_lines(path):
+        line = raw.strip()
+        if not line:
+            continue
+        if is_first and (what := text_format(line) or "a BED file") != "a BED file":
+            raise InputError(f"{shown}:{number}: this looks like {what}; expected a BED file")
+        is_first = False
+        if not line.startswith("#") and line.split(None, 1)[0] not in ("track", "browser"):
             yield _parse(line, f"{shown}:{number}", number)
 
 
@@ -81,13 +88,12 @@ def _parse(line: str, where: str, number: int) -> BedRow:
 
 
 def _whole(text: str, what: str, where: str) -> int:
-    try:
+    if _WHOLE_NUMBER.fullmatch(text):
         return int(text)
-    except ValueError:
-        raise InputError(
-            f"{where}: {what} is {text!r}, expected a whole number. "
-            "Is this a header? Put '#' in front of it"
-        ) from None
+    raise InputError(
+        f"{where}: {what} is {shortened(text)!r}, expected a whole number. "
+        "Is this a header? Put '#' in front of it"
+    )
 
 
 Row = TypeVar("Row", BedRow, StartSite)

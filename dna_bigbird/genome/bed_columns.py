@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.files import is_gzip
+from dna_bigbird.formats import text_format
 from dna_bigbird.genome.bed import read_bed
 
 _TAB, _LF = b"\t\n"
@@ -71,7 +72,9 @@ def _from_rows(path: Path) -> BedColumns:
 
 def _parse(content: bytes) -> BedColumns | None:
     """Parse tab-separated ASCII lines of equal column count; None for anything else."""
-    if not content or not content.isascii() or b"\r" in content:
+    if not content or not content.isascii() or b"\r" in content or b"\0" in content:
+        return None
+    if text_format(content.partition(b"\n")[0].decode()) not in (None, "a BED file"):
         return None
     letters = np.frombuffer(content + b"\n" * (content[-1] != _LF), dtype=np.uint8)
     breaks = np.flatnonzero((letters == _TAB) | (letters == _LF))
