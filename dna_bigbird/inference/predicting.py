@@ -141,7 +141,7 @@ def predict(
         settings["float32_matmul"] = predictor.compute.float32_matmul
         about = About(
             label_names=predictor.label_names,
-            lengths=source.lengths,
+            lengths=lambda: source.lengths,
             settings=settings,
             assembly=assembly,
             files=source.files,
@@ -202,8 +202,11 @@ def _source(
 def _checksums(
     bundles: Sequence[Bundle], sequences: Mapping[str, str] | None
 ) -> dict[str, str | list[str]]:
-    """sha256 of the models, and of sequences in memory."""
-    found = {"model": [sha256_of(bundle.folder / "model.safetensors") for bundle in bundles]}
+    """sha256 of the models' files, and of sequences in memory."""
+    found: dict[str, str | list[str]] = {
+        role: [sha256_of(bundle.folder / name) for bundle in bundles]
+        for role, name in (("model", "model.safetensors"), ("model_config", "config.json"))
+    }
     if sequences is None:
         return found
     digest = hashlib.sha256()

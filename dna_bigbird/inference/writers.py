@@ -1,7 +1,7 @@
 """Where predictions go: which format, into which file or folder, and who writes it."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -55,8 +55,8 @@ class About:
     """What a writer may want to know of the finished rows beside themselves."""
 
     label_names: list[str]
-    lengths: Mapping[str, int]
-    """Base pairs of every sequence."""
+    lengths: Callable[[], Mapping[str, int]]
+    """Gives the base pairs of every sequence, which may take a pass over the input."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Options of the run that change the values."""
     assembly: str = "unknown"

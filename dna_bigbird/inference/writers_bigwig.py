@@ -105,7 +105,8 @@ def file_names(label_names: Sequence[str]) -> list[str]:
 def _write_labels(
     paths: Sequence[Path], first: int, spool: Spool, about: About, placement: Placement
 ) -> None:
-    lengths = {name: about.lengths[name] for name in placement.chromosomes}
+    known = about.lengths()
+    lengths = {name: known[name] for name in placement.chromosomes}
     column = spool.column("probabilities")
     bases = 0
     with contextlib.ExitStack() as stack:

@@ -94,7 +94,7 @@ def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(spooled, tmp_path)
     windows, values = random_windows(7)
     expected = base_by_base(windows, values)
     folder = tmp_path / "tracks"
-    write(Target(folder, "bigwig", folder=True), spooled(windows, values), About(LABELS, LENGTHS))
+    write(Target(folder, "bigwig", folder=True), spooled(windows, values), About(LABELS, lambda: LENGTHS))
     names = ["CTCF.bw", "K562_H3K27ac_None.bw"]
     assert sorted(p.name for p in folder.iterdir()) == [*names, "labels.tsv"]
     assert (folder / "labels.tsv").read_text().splitlines() == [
@@ -110,7 +110,7 @@ def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(spooled, tmp_path)
 def test_bigwig_replaces_only_its_own_folder(spooled, tmp_path):
     spool = spooled(*random_windows(1))
     folder = tmp_path / "tracks"
-    target, about = Target(folder, "bigwig", folder=True), About(LABELS, LENGTHS)
+    target, about = Target(folder, "bigwig", folder=True), About(LABELS, lambda: LENGTHS)
     write(target, spool, about)
     before = (folder / "CTCF.bw").read_bytes()
     write(target, spool, about)
@@ -124,7 +124,7 @@ def test_bigwig_replaces_only_its_own_folder(spooled, tmp_path):
 def test_bigwig_without_any_score_is_refused(spooled, tmp_path):
     spool = spooled([Window("chr1", 0, 10, "")], np.full((1, 1), np.nan, np.float32))
     with pytest.raises(InputError, match="no window has a score"):
-        write(Target(tmp_path / "x.bw", "bigwig"), spool, About(["a"], LENGTHS))
+        write(Target(tmp_path / "x.bw", "bigwig"), spool, About(["a"], lambda: LENGTHS))
 
 
 def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkeypatch):
@@ -132,7 +132,7 @@ def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkey
     labels = [f"label {i}" for i in range(8)]
     windows = random_windows(0)[0]
     values = np.random.default_rng(0).random((len(windows), 8), np.float32)
-    write(Target(tmp_path / "t", "bigwig", True), spooled(windows, values), About(labels, LENGTHS))
+    write(Target(tmp_path / "t", "bigwig", True), spooled(windows, values), About(labels, lambda: LENGTHS))
     for label in range(8):
         total = np.zeros(900)
         times = np.zeros(900)
@@ -149,7 +149,7 @@ def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkey
 def test_bed_rows_are_sorted_and_hold_the_mean_of_each_base(spooled, tmp_path):
     windows, values = random_windows(3)
     path = tmp_path / "scores.bed"
-    write(Target(path, "bed"), spooled(windows, values), About(LABELS, LENGTHS))
+    write(Target(path, "bed"), spooled(windows, values), About(LABELS, lambda: LENGTHS))
     header, *lines = path.read_text().splitlines()
     assert header == "#chrom\tstart\tend\tname\tscore\tstrand\tprobability"
     rows = [line.split("\t") for line in lines]
@@ -171,7 +171,7 @@ def test_bed_rows_are_sorted_and_hold_the_mean_of_each_base(spooled, tmp_path):
 def test_bedtools_takes_the_bed_rows_as_sorted(spooled, tmp_path):
     windows, values = random_windows(4)
     path = tmp_path / "scores.bed"
-    write(Target(path, "bed"), spooled(windows, values), About(LABELS, LENGTHS))
+    write(Target(path, "bed"), spooled(windows, values), About(LABELS, lambda: LENGTHS))
 
     def bedtools(*arguments):
         return subprocess.run(
@@ -200,5 +200,5 @@ def test_bedtools_takes_the_bed_rows_as_sorted(spooled, tmp_path):
 
 
 def test_no_windows_are_a_header_alone(spooled, tmp_path):
-    write(Target(tmp_path / "x.bed", "bed"), spooled([], np.empty((0, 2))), About(LABELS, LENGTHS))
+    write(Target(tmp_path / "x.bed", "bed"), spooled([], np.empty((0, 2))), About(LABELS, lambda: LENGTHS))
     assert (tmp_path / "x.bed").read_text().count("\n") == 1

@@ -64,7 +64,7 @@ def test_a_folder_without_permission_is_refused_before_scoring(tmp_path):
 def written(path, frames):
     about = About(
         ["CTCF", "DNase|é"],
-        {},
+        dict,
         settings={"window": 200, "labels": ["CTCF", "DNase|é"]},
         assembly="GRCh37",
         files={"fasta": path.parent / "in.fa"},
