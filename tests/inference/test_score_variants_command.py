@@ -1,0 +1,95 @@
+"""`dna-bigbird score-variants`: options, what is said on standard error, exit status."""
+
+import pysam
+import pytest
+
+from dna_bigbird.cli.main import main
+
+COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+
+
+@pytest.fixture
+def folder(tmp_path, bundle_folder):
+    """A toy genome and two records."""
+    (tmp_path / "toy.fa").write_text(">chr1\n" + "GATTACA" * 60 + "\n")
+    (tmp_path / "variants.vcf").write_text(
+        COLUMNS + "1\t99\trs1\tG\tA,<DEL>\t.\t.\t.\n1\t101\trs2\tTT\tT\t.\t.\tDP=1\n"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder, bundle_folder, monkeypatch, capsys):
+    """Function (further words) -> (standard output, standard error)."""
+    monkeypatch.chdir(folder)
+
+    def _run(*words):
+        files = ["--vcf", "variants.vcf", "--fasta", "toy.fa", "--model", str(bundle_folder)]
+        main(["score-variants", *files, *words])
+        return capsys.readouterr()
+
+    return _run
+
+
+def test_a_table_on_standard_output(run):
+    out, err = run("--labels", "CTC*")
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert lines[0] == ["chrom", "pos", "id", "ref", "alt", "CTCF_diff", "CTCF_log_odds"]
+    assert [line[:5] for line in lines[1:]] == [
+        ["1", "99", "rs1", "G", "A"],
+        ["1", "99", "rs1", "G", "<DEL>"],
+        ["1", "101", "rs2", "TT", "T"],
+    ]
+    assert lines[2][5:] == ["nan", "nan"]
+    assert err.endswith("dna-bigbird: note: not scored, of 3 alleles in 2 records: 1 symbolic\n")
+
+
+def test_both_files_at_once(run, folder):
+    out, _ = run("--output", "a.vcf.gz", "--tsv", "a.tsv", "--probabilities", "--strand", "forward")
+    assert out == ""
+    with pysam.VariantFile(str(folder / "a.vcf.gz")) as records:
+        first = next(iter(records))
+    header, row = (line.split("\t") for line in (folder / "a.tsv").read_text().splitlines()[:2])
+    scores = dict(zip(header, row, strict=True))
+    assert float(scores["DNase_diff"]) == pytest.approx(first.info["BB_DNase_DIFF"][0], rel=1e-6)
+    assert float(scores["DNase_alt"]) == pytest.approx(
+        float(scores["DNase_ref"]) + float(scores["DNase_diff"]), abs=1e-4
+    )
+
+
+def test_vcf_on_standard_output(run, folder):
+    out, _ = run("--format", "vcf")
+    assert out.startswith("##fileformat=VCFv4.2\n##dna-bigbird=<model=")
+    assert out.splitlines()[-1].startswith("1\t101\trs2\tTT\tT\t.\t.\tDP=1;BB_CTCF_DIFF=")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "1\t98\t.\tG\tA\t.\t.\t.\n",
+            "variants.vcf:2: REF is 'G' at 1:98, but toy.fa has 'A' there",
+        ),
+        ("1\t0\t.\tG\tA\t.\t.\t.\n", "variants.vcf:2: POS is 0; VCF counts from 1"),
+        ("1 99 . G A . . .\n", "variants.vcf:2: 1 column, the header has 8"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(run, folder, capsys, text, message):
+    (folder / "variants.vcf").write_text(COLUMNS + text)
+    before = {path.name for path in folder.iterdir()} | {"toy.fa.fai"}
+    with pytest.raises(SystemExit) as stop:
+        run("--output", "out.tsv")
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"dna-bigbird: error: {message}")
+    assert err.count("\n") == 1
+    assert {path.name for path in folder.iterdir()} | {"toy.fa.fai"} == before
+
+
+def test_records_that_do_not_fit_may_be_left_out(run, folder):
+    with open(folder / "variants.vcf", "a") as stream:
+        stream.write("1\t103\t.\tC\tA\t.\t.\t.\n")
+    out, err = run("--ref-mismatch", "skip")
+    assert out.splitlines()[-1].split("\t")[-1] == "nan"
+    assert "1 record that does not fit the genome, 1 symbolic" in err
