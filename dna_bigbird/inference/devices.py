@@ -2,11 +2,8 @@
 
 import torch
 
-from dna_bigbird.attention.native.library import is_there
-from dna_bigbird.attention.native.operator import shape_obstacle
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.bundle import Bundle
-from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 
 
@@ -37,15 +34,10 @@ def set_backend(bundle: Bundle, name: str, device: torch.device) -> str | None:
             f"--backend {name} computes on a CPU, not on {device.type}; leave it out, or add "
             "--device cpu"
         )
+    slow = None
     for module in bundle.model.modules():  # an ensemble has several encoders
         if isinstance(module, Encoder):
             module.set_backend(name)
-    config = EncoderConfig(**bundle.config["encoder"])
-    if device.type != "cpu" or name != "auto":
-        return None
-    why = shape_obstacle(config.hidden_size // config.num_heads, config.block_size)
-    if why:
-        return f"attention is computed without the native kernel, which {why}, the model's"
-    if not is_there():
-        return "attention is computed without the native kernel"
-    return None
+            if device.type == "cpu" and name == "auto":
+                slow = module.without_native()
+    return slow and f"attention takes several times longer than it could: {slow}"

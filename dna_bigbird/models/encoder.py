@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Groups
-from dna_bigbird.attention.native.library import library
+from dna_bigbird.attention.native.library import is_there, library
 from dna_bigbird.attention.native.operator import shape_obstacle
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.activations import activated, activation
@@ -109,13 +109,26 @@ class Encoder(nn.Module):
         if name != "auto" and name not in BACKENDS:
             raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {name!r}")
         if name == "native":
-            config = self.config
-            why = shape_obstacle(config.hidden_size // config.num_heads, config.block_size)
+            why = self._native_obstacle()
             if why:
                 raise InputError(f"backend 'native' {why}, the model's")
             library()
         for layer in self.layers:
             layer.attention.backend = name
+
+    def without_native(self) -> str | None:
+        """Return why 'auto' computes on a CPU without the native kernel, several times slower.
+
+        None if it computes with it.
+        """
+        why = self._native_obstacle()
+        if why:
+            return f"the native kernel {why}, the model's"
+        return None if is_there() else "the native kernel is not built (dna-bigbird doctor)"
+
+    def _native_obstacle(self) -> str | None:
+        config = self.config
+        return shape_obstacle(config.hidden_size // config.num_heads, config.block_size)
 
     def forward(
         self,
