@@ -138,14 +138,41 @@ def fit_words(
     """Fit a logistic regression on word counts or GC content and write its scores."""
     import numpy as np
     from threadpoolctl import threadpool_limits
-    from tqdm import tqdm
 
-    from dna_bigbird.baselines.kmer import KmerBaseline
     from dna_bigbird.datasets.labelled import LabelledSet
-    from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
 
     labelled = LabelledSet(data, Genome(genome))
+    held_out = np.flatnonzero(labelled.split != 0)
+    with threadpool_limits(1):  # sums depend on the number of threads in their last digits
+        model, fitted = fitted_words(labelled, kmer, only_gc=only_gc, seed=seed)
+        parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
+        values = np.concatenate(
+            [model.predict(_counted(model, labelled, part, "held out")) for part in parts]
+        )
+    name = "gc" if only_gc else "kmer"
+    save_scores(output, labelled, name, model.describe(), held_out, values)
+    print(
+        f"{name} baseline: {fitted[0]} training rows, {fitted[1]} "
+        f"features, ridge penalty {model.penalty:g}, {len(held_out)} rows scored",
+        file=sys.stderr,
+    )
+
+
+def fitted_words(labelled, kmer: KmerConfig, *, only_gc: bool = False, seed: int = 0):
+    """Fit a logistic regression on word counts or GC content of the training rows of a set.
+
+    Returns:
+        baselines.kmer.KmerBaseline, and the numbers of its training rows and features.
+
+    Raises:
+        InputError: If the set has no training row.
+    """
+    import numpy as np
+
+    from dna_bigbird.baselines.kmer import KmerBaseline
+    from dna_bigbird.errors import InputError
+
     config = kmer.for_set(
         window_bp=labelled.window_bp,
         bin_bp=labelled.bin_bp,
@@ -153,34 +180,27 @@ def fit_words(
     )
     train, validation = labelled.rows("train"), labelled.rows("validation")
     if not len(train):
-        raise InputError(f"{data}: no training row")
+        raise InputError(f"{labelled.path}: no training row")
     if len(train) > config.max_rows:
         chosen = np.random.default_rng([seed]).choice(train, config.max_rows, replace=False)
         train = np.sort(chosen)
-    held_out = np.flatnonzero(labelled.split != 0)
     model = KmerBaseline(config, only_gc=only_gc)
-
-    def counted(rows, name: str):
-        shown = tqdm(rows, desc=f"count {name}", unit="row", disable=None)
-        return model.features(labelled.sequence(int(i)) for i in shown)
-
-    with threadpool_limits(1):  # sums depend on the number of threads in their last digits
-        features = counted(train, "train")
-        model.fit(
-            features,
-            labelled.labels_of(train),
-            counted(validation, "validation"),
-            labelled.labels_of(validation),
-        )
-        parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
-        values = np.concatenate([model.predict(counted(part, "held out")) for part in parts])
-    name = "gc" if only_gc else "kmer"
-    save_scores(output, labelled, name, model.describe(), held_out, values)
-    print(
-        f"{name} baseline: {len(train)} training rows, {features.shape[1]} "
-        f"features, ridge penalty {model.penalty:g}, {len(held_out)} rows scored",
-        file=sys.stderr,
+    features = _counted(model, labelled, train, "train")
+    model.fit(
+        features,
+        labelled.labels_of(train),
+        _counted(model, labelled, validation, "validation"),
+        labelled.labels_of(validation),
     )
+    return model, features.shape
+
+
+def _counted(model, labelled, rows, name: str):
+    """Count the words of some rows of a set."""
+    from tqdm import tqdm
+
+    shown = tqdm(rows, desc=f"count {name}", unit="row", disable=None)
+    return model.features(labelled.sequence(int(i)) for i in shown)
 
 
 def save_scores(output: Path, labelled, name: str, description: str, rows, values) -> None:

@@ -12,7 +12,7 @@ from dna_bigbird import __version__
 from dna_bigbird.cli import watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
-from dna_bigbird.errors import InputError, Interrupted
+from dna_bigbird.errors import InputError, Interrupted, OutputError
 
 COMMANDS = {
     "demo-data": "write the semi-synthetic demo: real hg19 background, planted truth",
@@ -40,6 +40,7 @@ COMMANDS = {
     "embed": "hidden states of a model for every window of a FASTA file",
     "score-variants": "what each allele of a VCF file changes in a model's predictions",
     "mutagenesis": "the effect of every substitution in a region, as a matrix and a picture",
+    "rank-variants": "whether variants with a known (planted) effect rank above neutral ones",
     "info": "describe a model bundle, a token store or a labelled set",
     "plot-attention": "draw which blocks attend to which, as text or as a picture",
     "convert": "read and write models of the Hugging Face library; lengthen a model's context",
@@ -51,6 +52,8 @@ COMMANDS = {
 
 POSITIONAL = {"completion", "info"}
 """Commands whose required arguments stand without an option: `dna-bigbird info BUNDLE`."""
+OPTIONAL = {"info"}
+"""Commands whose positional arguments may be left out: they are None then."""
 
 
 class _Parser(jsonargparse.ArgumentParser):
@@ -59,6 +62,11 @@ class _Parser(jsonargparse.ArgumentParser):
     def error(self, message: str, ex: Exception | None = None):
         lines = [line.strip(" -") for line in str(message).splitlines() if line.strip(" -")]
         _fail(f"{'; '.join(lines)}. See: {self.prog} --help")
+
+
+def _forget_standard_output() -> None:
+    """Send what is not written yet nowhere: Python would try, and complain, while it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str) -> None:
@@ -102,6 +110,8 @@ def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
     )
     _free_keywords(parser)
     _let_switches_stand_alone(parser)
+    for action in parser._get_positional_actions() if command in OPTIONAL else ():
+        action.nargs, action.required = "?", False
     arrange(parser)
     return parser, function
 
@@ -163,16 +173,18 @@ def main(argv: list[str] | None = None) -> None:
     except InputError as error:
         if os.environ.get("DNA_BIGBIRD_TRACEBACK"):
             raise
+        if isinstance(error, OutputError):
+            _forget_standard_output()
         _fail(str(error))
-    except BrokenPipeError:
-        # The reader (head, less) has gone; Python would complain again while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader (head, less) has gone
+        _forget_standard_output()
         raise SystemExit(141) from None
     except Interrupted as stop:
         after = "\n" if sys.stderr.isatty() else ""  # of the ^C that a terminal shows
         print(f"{after}dna-bigbird: {stop}", file=sys.stderr)
         raise SystemExit(stop.status) from None
     except KeyboardInterrupt:
+        print("dna-bigbird: interrupted", file=sys.stderr)
         raise SystemExit(130) from None
 
 
