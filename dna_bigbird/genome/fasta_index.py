@@ -93,7 +93,10 @@ def _make(path: Path, *options: str) -> None:
 
 def _parse(fai: Path) -> dict[str, IndexEntry]:
     rows = (line.split("\t") for line in fai.read_text(encoding="utf-8").splitlines())
-    entries = {name: IndexEntry(*map(int, numbers[:4])) for name, *numbers in rows}
+    entries = {
+        name: IndexEntry(int(length), int(offset), int(line_bases), int(line_bytes))
+        for name, length, offset, line_bases, line_bytes, *_ in rows
+    }
     if not all(x.length > 0 and 0 < x.line_bases < x.line_bytes for x in entries.values()):
         raise ValueError("an entry without bases")
     return entries

@@ -1,0 +1,165 @@
+"""Genomes of every kind that can be read at random, with an index that is missing, stale or barred."""
+
+import os
+import pickle
+import shutil
+import tracemalloc
+
+import numpy as np
+import pysam
+import pytest
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome, Interval, fasta_index
+
+
+@pytest.fixture
+def plain(tmp_path):
+    draw = np.random.default_rng(3)
+    path = tmp_path / "toy.fa"
+    with open(path, "w") as stream:
+        for name, length in (("chr1", 200_003), ("chr2", 59), ("chr3", 60)):
+            letters = "".join(draw.choice(list("ACGTacgtNR"), length))
+            stream.write(f">{name} of a toy\n")
+            stream.writelines(f"{letters[i : i + 60]}\n" for i in range(0, length, 60))
+    return path
+
+
+@pytest.fixture
+def packed(plain):
+    path = plain.with_name("packed.fa.gz")
+    pysam.tabix_compress(str(plain), str(path))
+    return path
+
+
+def places(genome):
+    draw = np.random.default_rng(4)
+    for name, length in genome.lengths.items():
+        for _ in range(30):
+            start, end = sorted(draw.integers(-5, length + 5, 2).tolist())
+            yield Interval(name, start, end + 1, "+-"[start % 2])
+
+
+def test_the_index_is_that_of_samtools(plain, tmp_path):
+    Genome(plain)
+    pysam.faidx(str(plain), "--fai-idx", str(tmp_path / "other"))
+    assert (tmp_path / "toy.fa.fai").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_bgzip_reads_as_plain(plain, packed):
+    one, other = Genome(plain), Genome(packed)
+    assert other.lengths == one.lengths
+    again = pickle.loads(pickle.dumps(other))
+    for here in places(one):
+        assert other.fetch(here) == again.fetch(here) == one.fetch(here)
+    assert other.letters(Interval("chr2", 3, 50)) == one.letters(Interval("chr2", 3, 50))
+    assert sorted(p.name for p in plain.parent.iterdir()) == [
+        "packed.fa.gz", "packed.fa.gz.fai", "packed.fa.gz.gzi", "toy.fa", "toy.fa.fai",
+    ]  # fmt: skip
+
+
+def test_a_folder_that_cannot_be_written_to(plain, packed, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise PermissionError
+
+    expected = [Genome(plain).fetch(x) for x in places(Genome(plain))]
+    plain.with_name("toy.fa.fai").unlink()
+    monkeypatch.setattr(fasta_index.shutil, "copyfile", refuse)
+    for path in (plain, packed):
+        genome = pickle.loads(pickle.dumps(Genome(path)))
+        assert [genome.fetch(x) for x in places(genome)] == expected
+    assert sorted(p.name for p in plain.parent.iterdir()) == ["packed.fa.gz", "toy.fa"]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda fai: fai.write_text("chr1\t12\n"),
+        lambda fai: fai.write_text(""),
+        lambda fai: fai.write_text(fai.read_text().replace("chr1", "chr9")),
+        lambda fai: fai.write_text(fai.read_text().splitlines(keepends=True)[0]),
+        lambda fai: fai.write_bytes(b"\xff\xfe\0"),
+        lambda fai: fai.write_text("chr1\t4\t6\t0\t0\n"),
+    ],
+)
+def test_an_index_that_does_not_fit_is_made_anew(plain, spoil):
+    fai = plain.with_name("toy.fa.fai")
+    expected = Genome(plain).lengths
+    right = fai.read_text()
+    spoil(fai)
+    assert Genome(plain).lengths == expected
+    assert fai.read_text() == right
+
+
+def test_an_index_older_than_its_file_is_made_anew(plain, packed):
+    for path in (plain, packed):
+        before = Genome(path).lengths
+        indices = [p for p in path.parent.iterdir() if p.name.startswith(path.name + ".")]
+        changed = path.parent / "changed.fa"
+        changed.write_text(">chr1\n" + "ACGTA\n" * 2 + ">chr2\nGG\n")
+        if path == packed:
+            pysam.tabix_compress(str(changed), str(path), force=True)
+        else:
+            shutil.copy(changed, path)
+        for index in indices:
+            os.utime(index, ns=(0, path.stat().st_mtime_ns - 1))
+        assert before["chr1"] == 200_003
+        assert Genome(path).lengths == {"chr1": 10, "chr2": 2}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b">a\nAC\n>a\nGG\n", r"g\.fa:3: a second record is called 'a'"),
+        (b">a\n>b\nGG\n", r"g\.fa:1: record 'a' has no sequence"),
+        (b"ACGT\n", r"g\.fa:1: found 'ACGT' before any header"),
+        (b"@r\nACGT\n+\nIIII\n", r"g\.fa:1: found '@r' .* FASTQ"),
+        (b">a\nACG\nACGT\n", r"g\.fa:3: this line has 4 letters, .* have 3"),
+        (b">a\nACGT\nAC\nAC\n", r"g\.fa:4: this line has 2 letters, .*dna-bigbird genome"),
+        (b">a\nACGT\n\nAC\n", r"g\.fa:4: this line has 2 letters"),
+        (b">a\rACGT\r", r"g\.fa: its lines end in more than one way, or in CR alone"),
+        (b">a\nACGT\r\nACGT\nA\n", r"g\.fa: its lines end in more than one way"),
+        (b">a\nAC\0T\nACG\n", r"g\.fa:1: record 'a' has NUL bytes"),
+        (">a\nACGT\n".encode("utf-16"), r"g\.fa: this is UTF-16 text"),
+        (b"PK\x03\x04", r"g\.fa: this is a zip archive"),
+        (b"\n\n", r"g\.fa: no sequence in it"),
+    ],
+)
+def test_what_cannot_be_read_at_random_is_named(tmp_path, capfd, content, message):
+    path = tmp_path / "g.fa"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as error:
+        Genome(path)
+    assert "\n" not in str(error.value)
+    assert capfd.readouterr() == ("", "")
+    assert [p.name for p in tmp_path.iterdir()] == ["g.fa"]
+
+
+def test_bgzip_cut_off_is_named(packed):
+    Genome(packed)
+    packed.write_bytes(packed.read_bytes()[:-28])
+    with pytest.raises(InputError, match=r"packed\.fa\.gz: the end marker of bgzip is missing"):
+        Genome(packed)
+
+
+def test_blanks_and_empty_lines_at_the_end_are_no_bases(tmp_path):
+    path = tmp_path / "g.fa"
+    path.write_bytes(b">a\nACGT \nGGTA \nC \n\n\n>b\nTT\n\n")
+    genome = Genome(path)
+    assert genome.lengths == {"a": 9, "b": 2}
+    assert genome.fetch(Interval("a", 0, 9)) == "ACGTGGTAC"
+    assert genome.fetch(Interval("a", 3, 8)) == "TGGTA"
+
+
+def test_a_chromosome_on_one_line_is_indexed_in_bounded_memory(tmp_path):
+    path = tmp_path / "g.fa"
+    path.write_bytes(b">a\n" + b"ACGTTGCAGT" * 2_000_000 + b"\n")
+    tracemalloc.start()
+    try:
+        genome = Genome(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert genome.lengths == {"a": 20_000_000}
+    assert genome.fetch(Interval("a", 19_999_990, 20_000_000)) == "ACGTTGCAGT"
+    assert peak < 14_000_000
