@@ -1,41 +1,107 @@
 """`dna-bigbird info`."""
 
 from pathlib import Path
+from typing import Literal
+
+SHOWN = 10
+"""Labels named where there are many."""
 
 
-def info(path: Path, verify: bool = False) -> None:
-    """Describe a model bundle (task, labels, architecture, scores), a token store or a labelled set.
+def info(
+    path: Path,  # or None, see cli.main.OPTIONAL
+    format: Literal["text", "json"] = "text",
+    labels: str | None = None,
+    verify: bool = False,
+) -> None:
+    """Say what a model bundle predicts and how well, or what a token store or a labelled set holds.
+
+    Of a bundle: task, labels, window, size and its card with scores, baselines and limits.
 
     Args:
-        path: Model bundle (a folder), token store or labelled set (HDF5 files).
+        path: Model bundle (a folder), token store or labelled set (HDF5 files); the model that comes
+            with the package if not given.
+        format: 'json' gives all settings and scores, for programs.
+        labels: List the labels of a bundle that a name or shell pattern means, one a line; '*' for all.
         verify: Read a token store from end to end and hold it against its checksum.
+
+    Examples:
+        dna-bigbird info
+        dna-bigbird info results/models/chromatin
+        dna-bigbird info results/models/chromatin --labels 'GM12878*'
+        dna-bigbird info results/models/promoter --format json
     """
+    from dna_bigbird.cli.plain_text import rows
     from dna_bigbird.datasets.labelled import is_labelled_set
     from dna_bigbird.errors import InputError
-    from dna_bigbird.inference.bundle import to_json
+    from dna_bigbird.inference.bundle import load_bundle, to_json
+    from dna_bigbird.inference.labels import choose_labels
+    from dna_bigbird.inference.shipped import shipped_bundle
 
-    if path.is_file() and not verify and is_labelled_set(path):
-        print(to_json(describe_labelled(path)), end="")
-    elif path.is_file():
-        print(to_json(describe_store(path, verify)), end="")
+    path = shipped_bundle() if path is None else path
+    if path.is_file():
+        if labels is not None:
+            raise InputError(f"{path}: --labels is for a model bundle, and this is a file")
+        is_set = not verify and is_labelled_set(path)
+        told = describe_labelled(path) if is_set else describe_store(path, verify)
+        print(to_json(told) if format == "json" else rows(told) + "\n", end="")
     elif verify:
         raise InputError(f"{path}: --verify is for a token store, and this is no file")
     else:
-        print(to_json(describe_bundle(path)), end="")
+        bundle = load_bundle(path)
+        if labels is not None:
+            names = bundle.config.get("label_names") or []
+            print(*[names[i] for i in choose_labels(names, labels)], sep="\n")
+        elif format == "json":
+            print(to_json(describe_bundle(bundle)), end="")
+        else:
+            print(bundle_text(bundle))
 
 
-def describe_bundle(path: Path) -> dict:
+def bundle_text(bundle) -> str:
+    """Return what a reader wants to know of a bundle: facts, then its card."""
+    from collections import Counter
+
+    from dna_bigbird.cli.plain_text import in_words, rows, without_markdown
+
+    config, weights = bundle.config, bundle.folder / "model.safetensors"
+    names, groups = config.get("label_names") or [], config.get("label_groups") or []
+    facts = {
+        "bundle": str(bundle.folder),
+        "task": config["task"],
+        "labels": f"{len(names):,}: {', '.join(_some(names))}"
+        if names
+        else "none: pretrained only",
+    }
+    if len(names) > SHOWN:
+        facts["groups"] = in_words(dict(Counter(groups)))
+    if config.get("window_bp"):
+        facts["window"] = f"{config['window_bp']:,} bp"
+    facts |= {
+        "context": f"{config['encoder']['max_tokens']:,} tokens",
+        "size": f"{_parameters(bundle):,} parameters, {weights.stat().st_size / 1e6:.1f} MB",
+        "tokenizer": f"{next(iter(bundle.tokenizer.files))}, {bundle.tokenizer.vocab_size:,} pieces",
+    }
+    card = without_markdown((bundle.folder / "README.md").read_text(errors="replace"))
+    return f"{rows(facts)}\n\n{card}"
+
+
+def describe_bundle(bundle) -> dict:
     """Return what a bundle says of itself; of many labels the first ten."""
-    from dna_bigbird.inference.bundle import load_bundle
-
-    loaded = load_bundle(path)
-    labels = loaded.config.get("label_names") or []
-    shown = dict(loaded.config)
-    if len(labels) > 10:
-        shown["label_names"] = [*labels[:10], f"… {len(labels) - 10} more"]
+    shown = dict(bundle.config)
+    labels = shown.get("label_names") or []
+    if len(labels) > SHOWN:
+        shown["label_names"] = _some(labels)
         shown.pop("label_groups", None)
-    parameters = sum(p.numel() for p in loaded.model.parameters())
-    return {"parameters": parameters, "config": shown, "metrics": loaded.metrics}
+    return {"parameters": _parameters(bundle), "config": shown, "metrics": bundle.metrics}
+
+
+def _parameters(bundle) -> int:
+    return sum(p.numel() for p in bundle.model.parameters())
+
+
+def _some(names: list[str]) -> list[str]:
+    more = len(names) - SHOWN
+    return [*names[:SHOWN], f"… {more:,} more"] if more > 0 else names
 
 
 def describe_labelled(path: Path) -> dict:

@@ -94,7 +94,7 @@ def test_token_statistics(folder, capsys):
 def test_info_describes_and_verifies_a_token_store(folder, capsys):
     make("a")
     capsys.readouterr()
-    run("info a/d.h5 --verify")
+    run("info a/d.h5 --verify --format json")
     shown = json.loads(capsys.readouterr().out)
     store, documents = TokenStore(folder / "a" / "d.h5"), read_documents(folder / "a" / "d.bed.gz")
     assert shown["documents"] == len(documents)
@@ -104,7 +104,7 @@ def test_info_describes_and_verifies_a_token_store(folder, capsys):
     assert shown["bp_per_token"] == pytest.approx(shown["bp"] / shown["tokens"], abs=1e-6)
     assert shown["checksum_verified"] is True
     assert shown["attributes"]["vocab_size"] == 200
-    run("info a/d.h5")
+    run("info a/d.h5 --format json")
     assert json.loads(capsys.readouterr().out)["checksum_verified"] is False
     shutil.copy(folder / "a" / "d.h5", folder / "changed.h5")
     with h5py.File(folder / "changed.h5", "r+") as file:

@@ -222,7 +222,7 @@ def test_windows_of_another_length_are_refused():
 
 
 def test_info_describes_a_labelled_set(tmp_path, toy, capsys):
-    main(["info", str(write(tmp_path / "s.h5", toy))])
+    main(["info", str(write(tmp_path / "s.h5", toy)), "--format", "json"])
     told = json.loads(capsys.readouterr().out)
     assert told["rows"] == {"train": 2, "validation": 1, "test": 1}
     assert told["labels_by_group"] == {"TF": 1, "HM": 1}

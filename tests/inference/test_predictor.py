@@ -200,7 +200,7 @@ def test_without_a_model_it_says_how_to_get_one(capsys, fasta):
 
 
 def test_info_describes_a_bundle(capsys, bundle_folder):
-    main(["info", str(bundle_folder)])
+    main(["info", str(bundle_folder), "--format", "json"])
     described = json.loads(capsys.readouterr().out)
     assert described["config"]["label_names"] == ["CTCF", "DNase"]
     assert described["parameters"] > 10_000

@@ -60,7 +60,7 @@ def test_a_converted_bundle(project, capsys):
     assert bundle.config["heads"] == ["mlm", "pooler"]
     assert bundle.tokenizer.pad_id == 3
     assert "nothing was measured here" in (project / "gena/README.md").read_text()
-    run("info gena")
+    run("info gena --format json")
     assert json.loads(capsys.readouterr().out)["config"]["encoder"]["random_plan"] == "huggingface"
 
 

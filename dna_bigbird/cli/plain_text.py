@@ -1,0 +1,78 @@
+"""Text for a terminal: facts in columns, and a model card without its Markdown."""
+
+import textwrap
+from collections.abc import Mapping
+
+WIDTH = 88
+
+
+MANY = 3
+"""Facts of a group that still stand in one line."""
+
+
+def rows(facts: Mapping[str, object], indent: str = "") -> str:
+    """Return one line a fact, the values in a column; a group of many facts below its name.
+
+    Example:
+        >>> print(rows({"n": 1200, "window": "300 bp", "rows": {"a": 1, "b": 2}}))
+        n       1,200
+        window  300 bp
+        rows    a 1, b 2
+    """
+    width = max(map(len, facts), default=0)
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, Mapping) and len(value) > MANY:
+            lines += [f"{indent}{name}", rows(value, f"{indent}  ")]
+        else:
+            lines.append(f"{indent}{name:<{width}}  {in_words(value)}")
+    return "\n".join(lines)
+
+
+def in_words(value: object) -> str:
+    """Return a value of a JSON file as a reader wants to see it."""
+    if isinstance(value, bool) or value in (None, ""):
+        return {True: "yes", False: "no"}.get(value, "–")
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {in_words(one)}" for name, one in value.items()) or "none"
+    if isinstance(value, list):
+        return "; ".join(map(in_words, value)) or "none"
+    return str(value)
+
+
+def without_markdown(text: str, width: int = WIDTH) -> str:
+    """Return a card as plain text: paragraphs filled, tables in columns, nothing that a terminal obeys.
+
+    Example:
+        >>> print(without_markdown("## Scores\\n\\n| a | model |\\n|---|---|\\n| auroc | **0.9** |"))
+        Scores
+        <BLANKLINE>
+          a      model
+          auroc  0.9
+    """
+    printable = "".join(c for c in text if c.isprintable() or c == "\n").replace("**", "")
+    blocks = [block.splitlines() for block in printable.split("\n\n") if block.strip()]
+    return "\n\n".join(_block(lines, width) for lines in blocks)
+
+
+def _block(lines: list[str], width: int) -> str:
+    if all(line.startswith("|") for line in lines):
+        return _table([[cell.strip() for cell in line.strip("|").split("|")] for line in lines])
+    filled = []
+    for line in lines:
+        text = line.lstrip("#> ").replace("`", "")
+        indent = "  " if line.startswith("- ") else ""
+        filled += textwrap.wrap(text, width, subsequent_indent=indent) or [""]
+    return "\n".join(filled)
+
+
+def _table(cells: list[list[str]]) -> str:
+    cells = [row for row in cells if any(cell.strip("-: ") for cell in row)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=False)]
+    lines = (
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
+        for row in cells
+    )
+    return "\n".join(f"  {line.rstrip()}" for line in lines)
