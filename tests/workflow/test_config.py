@@ -95,6 +95,11 @@ OF_OTHERS = NESTED | {"splits", "baselines", "ensemble"}
             | {"bundle", "labels", "test_chromosomes"},
         ),
         (
+            ("predictions", "mutagenesis"),
+            ["mutagenesis"],
+            {"fasta", "output", "picture", "compute"},
+        ),
+        (
             ("evaluation",),
             ["evaluate_lm"],
             {"model", "train", "test", "output", "report", "seed", "threads"}
@@ -107,7 +112,7 @@ def test_the_schema_has_the_options_of_the_command(path, commands, elsewhere):
     assert properties(*path) - OF_OTHERS == options - elsewhere
 
 
-@pytest.mark.parametrize("path", [("inputs",), ("$defs", "promoter"), ("$defs", "chromatin")])
+@pytest.mark.parametrize("path", [("inputs",), ("$defs", "promoter"), ("$defs", "chromatin"), ("predictions",)])
 def test_the_readme_of_configs_names_every_key(path):
     words = (ROOT / "config" / "README.md").read_text()
     missing = [key for key in properties(*path) - {"demo"} if f"`{key}`" not in words]
@@ -224,6 +229,10 @@ def test_snakemake_names_the_misspelt_key(workflow):
         (
             {"genome": ["./g.fa"], "promoters": "./p.bed"},
             "section 'chromatin' needs inputs: peaks or deepsea",
+        ),
+        (
+            {"genome": ["./g.fa"], "promoters": "./p.bed", "peaks": "./p.tsv"},
+            "`predictions: variants` needs inputs: variants",
         ),
     ],
 )

@@ -27,6 +27,9 @@ DEMO_JOBS = {
     "evaluate": 2,
     "prediction_regions": 1,
     "predict": 2,
+    "score_variants": 1,
+    "rank_variants": 1,
+    "mutagenesis": 1,
     "write_config": 1,
     "report": 1,
 }

@@ -40,6 +40,8 @@ TINY = {
     "predictions": {
         "regions": ["demo22:880,001-884,000"],
         "stride": {"promoter": 200, "chromatin": 200},
+        "variants": ["chromatin"],
+        "mutagenesis": {"model": "chromatin", "region": "demo22:880,001-880,020"},
     },
 }
 FINETUNING = {
@@ -67,6 +69,9 @@ RULES = {
     "evaluate_promoter": "models/promoter",
     "evaluate_chromatin": "models/chromatin",
     "predict_promoter": "predictions/promoter.tsv",
+    "score_variants_chromatin": "predictions/variants/chromatin.tsv",
+    "rank_variants_chromatin": "predictions/variants/ranking_chromatin",
+    "mutagenesis": "predictions/mutagenesis.tsv",
     "report": "report.html",
 }
 """Where to kill, named as the logs, with the output that is asked for again: a rule that runs beside
@@ -119,8 +124,10 @@ def results_of(workflow) -> dict[str, bytes]:
     folder = workflow.folder / "results" / "tiny"
     names = ["corpus/*.bed.gz", "corpus/*.h5", "tokenizer/*", "*/set.h5", "baselines/*/kmer.h5"]
     names += ["models/*/metrics.json", "evaluation/*/*.tsv", "predictions/*.tsv"]
+    names += ["predictions/variants/*.tsv", "predictions/variants/*.vcf.gz*"]
+    names += ["predictions/variants/*/*"]
     found = sorted(path for name in names for path in folder.glob(name))
-    assert sum(path.name == "metrics.json" for path in found) == 4
+    assert sum(path.name == "metrics.json" for path in found) == 5
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 

@@ -29,7 +29,10 @@ LOGS = f"logs/{NAME}"
 GENOME = f"{RES}/genome/genome.fa"
 TOKENIZER = f"{RES}/tokenizer/dna_bpe.model"
 TASKS = [task for task in ("promoter", "chromatin") if task in config]
-PREDICTED = TASKS if "predictions" in config else []
+PREDICTIONS = config.get("predictions", {})
+PREDICTED = TASKS if PREDICTIONS else []
+SCORING_VARIANTS = PREDICTIONS.get("variants", [])
+MUTAGENESIS = PREDICTIONS.get("mutagenesis", {})
 CHECKOUT = Path(str(workflow.current_basedir.join("../.."))).resolve()
 
 # The Python that runs Snakemake, or the one of a conda environment or container (--sdm).
@@ -89,7 +92,7 @@ def variant_section(variant, section):
 def prediction_rows():
     """The regions of the config (from 1, both ends included) as BED rows."""
     rows = []
-    for region in config.get("predictions", {}).get("regions", []):
+    for region in PREDICTIONS.get("regions", []):
         chrom, _, span = region.rpartition(":")
         start, end = (int(text.replace(",", "")) for text in span.split("-"))
         rows.append(f"{chrom}\t{start - 1}\t{end}")
@@ -104,7 +107,7 @@ def prediction_stride(wildcards):
 
 def prediction_precision():
     """The arithmetic of predictions as an option, if the config gives one."""
-    return options(config.get("predictions", {}), keys=["precision"])
+    return options(PREDICTIONS, keys=["precision"])
 
 
 # --- how a command starts: params that depend on resources, so that another Python or another
@@ -228,9 +231,11 @@ DEMO = f"{RES}/inputs/demo"
 if "demo" in INPUTS:
     GENOME_SOURCES = [f"{DEMO}/demo.fa"]
     PROMOTERS, PEAKS = f"{DEMO}/promoters.bed", f"{DEMO}/peaks.tsv"
+    VARIANT_FILE = f"{DEMO}/variants.vcf"
 else:
     GENOME_SOURCES = [source(name) for name in INPUTS["genome"]]
     PROMOTERS, PEAKS = named_input("promoters"), named_input("peaks")
+    VARIANT_FILE = named_input("variants")
 CHAIN, REPEATS = named_input("chain"), named_input("repeats")
 AVOID, BLACKLIST = named_input("avoid"), named_input("blacklist")
 BUNDLE = named_input("deepsea")
@@ -247,4 +252,25 @@ for task, key, found in (
 ):
     if task in config and not found:
         raise WorkflowError(f"config: section {task!r} needs inputs: {key}")
+if SCORING_VARIANTS and not VARIANT_FILE:
+    raise WorkflowError("config: `predictions: variants` needs inputs: variants")
+for key, tasks in (
+    ("variants", SCORING_VARIANTS),
+    ("mutagenesis", [MUTAGENESIS["model"]] if MUTAGENESIS else []),
+):
+    for task in tasks:
+        if task not in TASKS:
+            raise WorkflowError(
+                f"config: `predictions: {key}` needs a section {task!r}"
+            )
 SITES = f"{RES}/promoter/sites.bed" if CHAIN else PROMOTERS
+# What is made of variants; the demo's have a known effect on chromatin labels.
+VARIANT_SCORES = expand(
+    "{res}/predictions/variants/{task}.tsv", res=RES, task=SCORING_VARIANTS
+)
+VARIANT_RANKING = expand(
+    "{res}/predictions/variants/ranking_{task}",
+    res=RES,
+    task={"chromatin"} & set(SCORING_VARIANTS) if "demo" in INPUTS else [],
+)
+MUTAGENESIS_MATRIX = [f"{RES}/predictions/mutagenesis.tsv"] if MUTAGENESIS else []

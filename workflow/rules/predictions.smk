@@ -1,4 +1,4 @@
-# Models -> probabilities along held-out regions.
+# Models -> probabilities along held-out regions, effects of variants and of every substitution.
 
 
 rule prediction_regions:
@@ -41,4 +41,91 @@ rule predict:
     shell:
         "{params.run} predict --fasta {input.genome} --bed {input.bed} --model {input.model}"
         " --output {output} --threads {threads} {params.stride} {params.precision}"
+        " > {log} 2>&1"
+
+
+rule score_variants:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        vcf=VARIANT_FILE,
+        model=f"{RES}/models/{{task}}",
+    output:
+        table=f"{RES}/predictions/variants/{{task}}.tsv",
+        vcf=f"{RES}/predictions/variants/{{task}}.vcf.gz",
+        index=f"{RES}/predictions/variants/{{task}}.vcf.gz.tbi",
+    log:
+        f"{LOGS}/score_variants_{{task}}.log",
+    benchmark:
+        f"{RES}/benchmarks/score_variants_{{task}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=8000,
+        runtime=480,
+    params:
+        run=command,
+        version=VERSION,
+        precision=prediction_precision(),
+    shell:
+        "{params.run} score-variants --vcf {input.vcf:q} --fasta {input.genome}"
+        " --model {input.model} --output {output.vcf} --tsv {output.table}"
+        " --threads {threads} {params.precision} > {log} 2>&1"
+
+
+rule rank_variants:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        truth=f"{DEMO}/variants.vcf",
+        scores=f"{RES}/predictions/variants/{{task}}.tsv",
+        data=f"{RES}/{{task}}/set.h5",
+    output:
+        directory(f"{RES}/predictions/variants/ranking_{{task}}"),
+    log:
+        f"{LOGS}/rank_variants_{{task}}.log",
+    benchmark:
+        f"{RES}/benchmarks/rank_variants_{{task}}.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        seed=config["seed"],
+        regions=option("regions", config["splits"]["test"]),
+    shell:
+        "{params.run} rank-variants --scores {input.scores} --truth {input.truth}"
+        " --output {output} --genome {input.genome} --data {input.data} {params.regions}"
+        " --split test --seed {params.seed} > {log} 2>&1"
+
+
+rule mutagenesis:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        model=f"{RES}/models/{MUTAGENESIS.get('model')}",
+    output:
+        f"{RES}/predictions/mutagenesis.tsv",
+    log:
+        f"{LOGS}/mutagenesis.log",
+    benchmark:
+        f"{RES}/benchmarks/mutagenesis.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        run=command,
+        version=VERSION,
+        options=options({k: v for k, v in MUTAGENESIS.items() if k != "model"}),
+        precision=prediction_precision(),
+    shell:
+        "{params.run} mutagenesis --fasta {input.genome} --model {input.model}"
+        " --output {output} --threads {threads} {params.options} {params.precision}"
         " > {log} 2>&1"

@@ -28,6 +28,8 @@ rule report:
         models=expand("{res}/models/{name}", res=RES, name=["pretrained", *TASKS]),
         scores=expand("{res}/evaluation/{task}", res=RES, task=TASKS),
         predictions=expand("{res}/predictions/{task}.tsv", res=RES, task=PREDICTED),
+        variants=VARIANT_SCORES + VARIANT_RANKING,
+        mutagenesis=MUTAGENESIS_MATRIX,
         promoters=SITES if "promoter" in TASKS else [],
         peaks=PEAKS if "chromatin" in TASKS else [],
     output:
