@@ -32,7 +32,8 @@ def hook(event, args):
 sys.addaudithook(hook)
 from dna_bigbird.cli.main import main
 try:
-    main(sys.argv[2:])
+    for line in sys.argv[2:]:
+        main(line.split())
 finally:
     seen["modules"] = sorted({name.partition(".")[0] for name in sys.modules})
     report = json.dumps(seen)
@@ -71,23 +72,22 @@ def quiet(tmp_path):
 EXACT = "--precision 32-true --backend gather"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        f"predict --fasta toy.fa --model MODEL --output out/p.tsv {EXACT}",
-        f"predict --fasta toy.fa --bed x.bed --model MODEL --output out/p.h5 {EXACT}",
-        f"embed --fasta toy.fa --model MODEL --output out/e.npz {EXACT}",
-        f"score-variants --vcf x.vcf --fasta toy.fa --model MODEL --output out/v.tsv {EXACT}",
-        "info MODEL",
-        "doctor",
-    ],
-    ids=lambda line: " ".join(line.split()[:1]),
+COMMANDS = (
+    f"predict --fasta toy.fa --model MODEL --output out/p.tsv {EXACT}",
+    f"predict --fasta toy.fa --bed x.bed --model MODEL --output out/p.h5 {EXACT}",
+    f"predict --fasta toy.fa --model MODEL --output out/tracks --format bigwig {EXACT}",
+    f"embed --fasta toy.fa --model MODEL --output out/e.npz {EXACT}",
+    f"score-variants --vcf x.vcf --fasta toy.fa --model MODEL --output out/v.tsv {EXACT}",
+    "info MODEL",
+    "doctor",
 )
-def test_what_a_run_does(project, bundle_folder, tmp_path, line):
+
+
+def test_what_runs_do(project, bundle_folder, tmp_path):
     report = tmp_path / "seen.json"
-    argv = line.replace("MODEL", str(bundle_folder)).split()
+    lines = [line.replace("MODEL", str(bundle_folder)) for line in COMMANDS]
     done = subprocess.run(
-        [sys.executable, "-c", WATCH, str(report), *argv],
+        [sys.executable, "-c", WATCH, str(report), *lines],
         cwd=project, env=quiet(tmp_path), capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -99,13 +99,14 @@ def test_what_a_run_does(project, bundle_folder, tmp_path, line):
     index = (".toy.fa.fai.", "toy.fa.fai")  # of the genome, beside it
     written = [path.removeprefix(f"{project}/") for path in seen["written"]]
     assert [x for x in written if not x.startswith(("out/", "/dev/null", scratch, *index))] == []
+    assert len(list((project / "out").iterdir())) == 5
 
 
 def test_the_watch_sees(project, tmp_path):
     """Each kind of event would be found."""
     report = tmp_path / "seen.json"
     code = WATCH.replace(
-        "    main(sys.argv[2:])",
+        "    for line in sys.argv[2:]:\n        main(line.split())",
         "    import pickle, socket, fractions\n"
         "    pickle.loads(pickle.dumps(fractions.Fraction(1)))\n"
         "    open(sys.argv[1] + '.other', 'w').close()\n"
