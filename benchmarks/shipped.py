@@ -1,0 +1,266 @@
+"""Held-out scores of the promoter model that comes with the package, from the data.
+
+    python benchmarks/shipped.py                    # score it and hold the scores against its card
+    python benchmarks/shipped.py --model results/shipped-promoter/models/promoter --ship
+                                                    # make a trained bundle the shipped one
+
+Builds the labelled sets as config/shipped-promoter.yaml says, shows that no split knows anything of
+another, fits the k-mer baseline twice (on all rows the model saw; on one kind of negatives alone),
+and scores the test rows once for each kind of negatives. Reads ../shared/data; a minute of one core.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import shipped_card
+import yaml
+from threadpoolctl import threadpool_limits
+
+from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
+from dna_bigbird.cli.main import main as dna_bigbird
+from dna_bigbird.datasets.blocks import block_units
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.leakage import Rows, find_leaks
+from dna_bigbird.datasets.negatives import NEGATIVES
+from dna_bigbird.datasets.splits import SPLITS
+from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.evaluation.binary import rounded
+from dna_bigbird.evaluation.bootstrap import draw_units
+from dna_bigbird.evaluation.labels import choose_thresholds
+from dna_bigbird.evaluation.sources import score_source
+from dna_bigbird.files import atomic_directory
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.sites import read_sites
+from dna_bigbird.inference.bundle import Bundle, load_bundle, to_json
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.inference.shipped import SHIPPED
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+RECIPE = CHECKOUT / "config" / "shipped-promoter.yaml"
+KEPT = ("auroc", "auroc_low", "auroc_high", "f1", "f1_low", "f1_high", "mcc", "threshold")
+Scorer = Callable[[list[str]], np.ndarray]
+"""Sequences to probabilities, (n, 1)."""
+SCAN = "chr22", 19_500_000, 20_000_000
+SCAN_STRIDE_BP, NEAR_BP = 100, 500
+TOLERANCE = 0.002
+"""Of a score that is computed again: another processor rounds a few probabilities the other way."""
+
+
+def build_sets(recipe: dict, data: Path, folder: Path) -> Path:
+    """Write the genome, the set of all kinds and one set a kind; return the genome's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    genome, sites, avoid = (folder / name for name in ("genome.fa", "tata.bed", "sites.bed"))
+    promoters = data / "promoters"
+    settings = wanted(recipe)
+    dna_bigbird(
+        [
+            "promoter-sequences",
+            f"--input={promoters / 'human_tata_promoters_300bp.txt.gz'}",
+            f"--tss_offset={settings['upstream']}",
+            f"--fasta={folder / 'tata.fa'}",
+            f"--sites={sites}",
+        ]
+    )
+    pieces = [str(path) for path in sorted((data / "genome").glob("hg19_chr*.fa.gz"))]
+    joined = json.dumps([*pieces, str(folder / "tata.fa")])
+    dna_bigbird(["genome", f"--inputs={joined}", f"--output={genome}"])
+    dna_bigbird(
+        [
+            "lift-over",
+            f"--input={promoters / 'epdnew_human_hg38_without_chr1_chr2.bed.gz'}",
+            f"--chain={data / 'chain' / 'hg38ToHg19.over.chain.gz'}",
+            f"--output={avoid}",
+            f"--unlifted={folder / 'unlifted.tsv'}",
+        ]
+    )
+    splits = [f"--split.{key}={value}" for key, value in settings["splits"].items()]
+    for kinds in (settings["negatives"], *NEGATIVES):
+        dna_bigbird(
+            [
+                "promoter-set",
+                f"--genome={genome}",
+                f"--sites={sites}",
+                f"--avoid=[{avoid}]",
+                f"--output={set_path(folder, kinds)}",
+                f"--assembly={recipe['assembly']}",
+                f"--pieces={str(recipe['pieces']).lower()}",
+                f"--seed={recipe['seed']}",
+                f"--upstream={settings['upstream']}",
+                f"--downstream={settings['downstream']}",
+                f"--negatives={kinds}",
+                *splits,
+            ]
+        )
+    return genome
+
+
+def wanted(recipe: dict) -> dict:
+    """Return how the recipe builds and trains the promoter model."""
+    return recipe["experiments"]["heads"]["tata"]["promoter"]
+
+
+def set_path(folder: Path, kinds: str) -> Path:
+    """Return where the set with these negatives stands."""
+    return folder / f"{kinds.replace(',', '-')}.h5"
+
+
+def kmer_baseline(labelled: LabelledSet) -> Scorer:
+    """Fit word counts on the training rows of a set, the penalty chosen on its validation rows."""
+    config = KmerConfig().for_set(window_bp=labelled.window_bp, bin_bp=0, oriented=True)
+    model = KmerBaseline(config)
+    parts = [labelled.rows("train"), labelled.rows("validation")]
+    with threadpool_limits(1):  # sums depend on the number of threads in their last digits
+        model.fit(
+            *(
+                x
+                for part in parts
+                for x in (model.features(sequences(labelled, part)), labelled.labels_of(part))
+            )
+        )
+    return lambda texts: model.predict(model.features(texts))
+
+
+def sequences(labelled: LabelledSet, rows: np.ndarray) -> list[str]:
+    """Return the bases of some rows as their strand reads them."""
+    return [labelled.sequence(int(i)) for i in rows]
+
+
+def check_held_out(seen: LabelledSet, one: LabelledSet) -> None:
+    """Make sure that no training row of one set knows anything of a test row of another."""
+    train, test = seen.rows("train"), one.rows("test")
+    texts = sequences(seen, train) + sequences(one, test)
+    letters = np.frombuffer("".join(texts).encode(), np.uint8).reshape(len(texts), -1)
+    intervals = [*(seen.interval(int(i)) for i in train), *(one.interval(int(i)) for i in test)]
+    split = np.repeat([0, 2], [len(train), len(test)])
+    windows = Windows.of(intervals, seen.window_bp)
+    rows = Rows(windows, split, np.arange(len(texts)), lambda numbers: letters[numbers])
+    if leaks := find_leaks(rows).leaks:
+        sys.exit(f"{len(leaks)} training rows know something of the test: {leaks[0]}")
+
+
+def judged(one: LabelledSet, scorer: Scorer, kind: str, seed: int) -> dict[str, float]:
+    """Return the scores of the test rows of a set with one kind of negatives.
+
+    The threshold is chosen on its validation rows, as in Table 6.
+    """
+    rows = [one.rows(split) for split in ("validation", "test")]
+    units, _ = block_units(one, rows[1])
+    draws = draw_units(len(rows[1]), replicates=1000, seed=seed, units=units)
+    found = [(one.labels_of(part), scorer(sequences(one, part))) for part in rows]
+    source = score_source(*found, one.label_groups, draws)
+    return {f"{key}_{kind}": source.metrics[key] for key in KEPT} | {f"n_{kind}": len(rows[1])}
+
+
+def scan(predictor: Predictor, genome: Genome, seen: LabelledSet, avoid: Path, threshold: float):
+    """Score a stretch that no training row overlaps, as a user who scans a genome would.
+
+    Windows that overlap a training or validation row are left out. A call is near a start site if
+    its window reaches within 500 bp of one.
+    """
+    chrom, first, last = SCAN
+    rows = [seen.interval(int(i)) for i in np.flatnonzero(seen.split != 2)]
+    used = np.array([(x.start, x.end) for x in rows if x.chrom == chrom])
+    starts = np.arange(first, last - seen.window_bp + 1, SCAN_STRIDE_BP)
+    ends = starts + seen.window_bp
+    clear = ~((starts[:, None] < used[:, 1]) & (ends[:, None] > used[:, 0])).any(axis=1)
+    starts, ends = starts[clear], ends[clear]
+    bases = [
+        genome.fetch(Interval(chrom, int(a), int(b))) for a, b in zip(starts, ends, strict=True)
+    ]
+    called = predictor.probabilities(bases)[:, 0] >= threshold
+    tss = np.array([x.interval.start for x in read_sites(avoid) if x.interval.chrom == chrom])
+    near = ((starts[:, None] - NEAR_BP <= tss) & (ends[:, None] + NEAR_BP > tss)).any(axis=1)
+    far = ~near
+    runs = np.flatnonzero(called & far)
+    apart = 1 + int((np.diff(starts[runs]) > SCAN_STRIDE_BP).sum()) if len(runs) else 0
+    mbp = len(np.unique(starts[far] // SCAN_STRIDE_BP)) * SCAN_STRIDE_BP / 1e6
+    return {
+        "scan_threshold": threshold,
+        "n_scan": int(far.sum()),
+        "scan_called_share": float(called[far].mean()),
+        "scan_calls_per_mbp": apart / mbp,
+        "n_scan_near_start_sites": int(near.sum()),
+        "scan_called_share_near_start_sites": float(called[near].mean()),
+    }
+
+
+def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path) -> dict:
+    """Return metrics.json of the shipped bundle."""
+    genome = build_sets(recipe, data, folder)
+    reference, seed = Genome(genome), recipe["seed"]
+    seen = LabelledSet(set_path(folder, wanted(recipe)["negatives"]), reference)
+    predictor = Predictor(bundle, compute=Compute(precision="32-true"))
+    same_rows = kmer_baseline(seen)
+    metrics, kmer, alone = {}, {}, {}
+    for kind in NEGATIVES:
+        one = LabelledSet(set_path(folder, kind), reference)
+        check_held_out(seen, one)
+        metrics |= judged(one, predictor.probabilities, kind, seed)
+        kmer |= judged(one, same_rows, kind, seed)
+        alone |= judged(one, kmer_baseline(one), kind, seed)
+    validation = seen.rows("validation")
+    threshold = choose_thresholds(
+        seen.labels_of(validation), predictor.probabilities(sequences(seen, validation))
+    )
+    metrics |= scan(predictor, reference, seen, folder / "sites.bed", float(threshold[0]))
+    for split in SPLITS:
+        metrics[f"n_promoters_{split}"] = int(seen.labels_of(seen.rows(split)).sum())
+    test = seen.rows("test")
+    metrics |= {"n": len(test), "n_positive": int(seen.labels_of(test).sum()), "seed": seed}
+    metrics |= {"split": "test", "strand": "both", "step": bundle.config.get("chosen_step")}
+    return rounded(metrics | {"baselines": {"kmer_same_rows": kmer, "kmer_one_kind": alone}})
+
+
+def ship(bundle: Bundle, metrics: dict) -> None:
+    """Write the shipped bundle: weights, settings and tokenizer as they are, scores and card new."""
+    with atomic_directory(SHIPPED) as partial:
+        for name in ("config.json", "model.safetensors", "tokenizer.model"):
+            shutil.copyfile(bundle.folder / name, partial / name)
+        (partial / "metrics.json").write_text(to_json(metrics))
+        (partial / "README.md").write_text(shipped_card.card(bundle.config, metrics))
+
+
+def differences(found: dict, told: dict, where: str = "") -> list[str]:
+    """Name every figure that is not what the card's metrics.json says."""
+    lines = []
+    for key in sorted(found.keys() | told.keys()):
+        a, b = found.get(key), told.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            lines += differences(a, b, f"{key}.")
+        elif isinstance(a, float) and isinstance(b, float | int):
+            # Calls in a scan are few, and one more is a larger step than one more row.
+            near = TOLERANCE if "scan" not in key else 0.05 * abs(b) + TOLERANCE
+            lines += [f"{where}{key}: {a} here, {b} on the card"] if abs(a - b) > near else []
+        elif a != b:
+            lines.append(f"{where}{key}: {a} here, {b} on the card")
+    return lines
+
+
+def main() -> None:
+    """Score, then ship or compare."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, default=SHIPPED)
+    parser.add_argument("--data", type=Path, default=CHECKOUT.parent / "shared" / "data")
+    parser.add_argument("--work", type=Path, default=CHECKOUT / "results" / "shipped-scores")
+    parser.add_argument("--ship", action="store_true", help="make --model the shipped bundle")
+    asked = parser.parse_args()
+    bundle = load_bundle(asked.model)
+    metrics = measure(bundle, yaml.safe_load(RECIPE.read_text()), asked.data, asked.work)
+    print(shipped_card.score_table(metrics))
+    if asked.ship:
+        ship(bundle, metrics)
+        print(f"written: {SHIPPED}")
+        return
+    if wrong := differences(metrics, json.loads((SHIPPED / "metrics.json").read_text())):
+        sys.exit("\n".join(["not what the card says:", *wrong]))
+    print("as the card says")
+
+
+if __name__ == "__main__":
+    main()

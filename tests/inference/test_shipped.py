@@ -1,0 +1,86 @@
+"""The model in the box: it loads, is small, says what it is, and scores as its card says."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.inference import shipped
+from dna_bigbird.inference.bundle import load_bundle
+from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.inference.shipped import shipped_bundle
+
+CHECKOUT = Path(__file__).parents[2]
+KINDS = ("random_base", "permuted", "genomic")
+
+
+def test_bundle_is_whole_and_small():
+    folder = shipped_bundle()
+    files = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert set(files) == {
+        "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model",
+    }  # fmt: skip
+    assert sum(files.values()) <= 12e6
+    bundle = load_bundle(folder)
+    assert (bundle.config["label_names"], bundle.config["window_bp"]) == (["promoter"], 300)
+
+
+def test_package_data_takes_all_its_files():
+    told = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    patterns = told["tool"]["setuptools"]["package-data"]["dna_bigbird"]
+    package = Path(shipped.__file__).parents[1]
+    taken = {path for pattern in patterns for path in package.glob(pattern)}
+    assert set(shipped_bundle().iterdir()) <= taken
+
+
+def test_card_tells_the_scores_of_every_kind_beside_both_kmer_baselines():
+    folder = shipped_bundle()
+    card, metrics = (
+        (folder / "README.md").read_text(),
+        json.loads((folder / "metrics.json").read_text()),
+    )
+    for source in (metrics, *metrics["baselines"].values()):
+        for kind in KINDS:
+            assert f"{source[f'auroc_{kind}']:.3f} [" in card
+            assert source[f"auroc_low_{kind}"] <= source[f"auroc_{kind}"]
+    for said in ("Not for clinical use", "Not for scanning genomes", "Human TATA promoters only"):
+        assert said in card
+    assert not re.search(r"/work|/tmp|/home", card + (folder / "config.json").read_text())
+
+
+def test_an_installation_without_it_says_how_to_make_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
+    with pytest.raises(InputError, match=r"this version ships none\. Make one with `make demo`"):
+        shipped_bundle()
+
+
+def test_real_promoters_rank_above_random_dna(real_data):
+    """Most of these were in training: that the right weights are in the box, no more."""
+    import gzip
+
+    with gzip.open(real_data / "promoters" / "human_tata_promoters_300bp.txt.gz", "rt") as stream:
+        promoters = [line.strip() for line in stream][:100]
+    rng = np.random.default_rng(0)
+    random = ["".join(rng.choice(list("ACGT"), 300)) for _ in promoters]
+    scores = Predictor(load_bundle(shipped_bundle())).probabilities(promoters + random)[:, 0]
+    ranks = rankdata(scores)[:100]
+    assert (ranks.sum() - 100 * 101 / 2) / 100**2 > 0.95
+
+
+@pytest.mark.slow
+def test_held_out_scores_are_those_of_the_card(real_data, tmp_path):
+    run = subprocess.run(
+        [sys.executable, "benchmarks/shipped.py", f"--data={real_data}", f"--work={tmp_path}"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "as the card says" in run.stdout
