@@ -1,6 +1,7 @@
 """`dna-bigbird doctor`."""
 
 import os
+from pathlib import Path
 
 from dna_bigbird.cli.advice import BUILD, advice, missing
 from dna_bigbird.cli.machine import Machine
@@ -9,26 +10,42 @@ from dna_bigbird.cli.machine import Machine
 def doctor(build_native: bool = False) -> None:
     """Say what this machine has, which attention backends work on it, and what is slow and why.
 
-    It changes nothing, unless it is to build the native CPU kernel; then it says only where that is.
+    The first line is the verdict, the last ones are what to do. It changes nothing, unless it is to
+    build the native CPU kernel; then it says only where that is.
 
     Args:
         build_native: Build the native CPU kernel for this processor, unless it is there already,
             and write its path to standard output. Needs a C++ compiler and ninja.
+
+    Examples:
+        dna-bigbird doctor
+        dna-bigbird doctor --build_native
     """
     if build_native:
         print(_build())
         return
-    from dna_bigbird.attention.native.build import cache_folder
-    from dna_bigbird.cli.machine import memory, this_machine, versions
+    from dna_bigbird.cli.machine import this_machine, versions
 
     machine, found = this_machine(), versions()
     native_state, is_built = native()
+    slow = advice(machine, is_built)
+    print(verdict(machine, slow), end="\n\n")
     print(table("versions", found))
-    print(table("machine", described(machine) | {"memory": memory(), "cache": str(cache_folder())}))
+    print(table("machine", described(machine) | places()))
     print(table("attention", backends(machine) | {"native": native_state}))
     print("advice")
-    for line in advice(machine, is_built) + missing(found) or ["nothing is slow that need not be"]:
+    for line in slow + missing(found) or ["nothing is slow that need not be"]:
         print(f"  - {line}")
+
+
+def verdict(machine: Machine, slow: list[str]) -> str:
+    """Return in one line where and how predictions are computed here, and whether that is slow."""
+    threads = f"{machine.threads} CPU thread{'s' if machine.threads > 1 else ''}"
+    where = f"on {machine.gpus[0] if machine.gpus else threads}"
+    how = f"predictions are computed {where} in {'bf16' if machine.predicts_in_bf16 else 'float32'}"
+    if not slow:
+        return f"ready: {how}"
+    return f"works: {how}; slower than need be: {slow[0]}"
 
 
 def table(title: str, rows: dict[str, str]) -> str:
@@ -48,6 +65,25 @@ def described(machine: Machine) -> dict[str, str]:
         "bf16 dot products": "yes" if machine.has_bf16 else "no",
         "libraries of PyTorch": f"oneDNN {_yes(machine.has_onednn)}, MKL {_yes(machine.has_mkl)}",
         "GPU": "; ".join(machine.gpus) or "none that PyTorch can use",
+    }
+
+
+def places() -> dict[str, str]:
+    """Return memory, folders that are written to, and where the model of the package is."""
+    from dna_bigbird.attention.native.build import cache_folder
+    from dna_bigbird.cli.machine import free_space, memory
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.inference.shipped import shipped_bundle
+
+    try:
+        shipped = str(shipped_bundle())
+    except InputError:
+        shipped = "none in this installation"
+    return {
+        "memory": memory(),
+        "cache": str(cache_folder()),
+        "disk": f"here {free_space(Path())}, cache {free_space(cache_folder())}",
+        "model without --model": shipped,
     }
 
 

@@ -1,6 +1,7 @@
 """How `dna-bigbird COMMAND --help` looks: the docstring as written, then what each option takes."""
 
 import argparse
+import copy
 import inspect
 import re
 import textwrap
@@ -37,6 +38,13 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter):
             )
             for block in blocks
         )
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Leave out `--x+`, the form that adds to a list: the help text says how to give several."""
+        plain = [name for name in action.option_strings if not name.endswith("+")]
+        shown = copy.copy(action)
+        shown.option_strings = plain
+        return super()._format_action_invocation(shown)
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = GENERAL.get(action.dest, action.help or "")

@@ -12,7 +12,12 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGES = ("torch", "pytorch-lightning", "snakemake", "numpy", "h5py", "transformers", "ninja")
+PACKAGES = (
+    "torch", "numpy", "scipy", "h5py", "safetensors", "sentencepiece", "tokenizers",
+    "pytorch-lightning", "scikit-learn", "matplotlib", "snakemake", "pybedtools", "pyfaidx",
+    "pysam", "pyBigWig", "transformers", "ninja",
+)  # fmt: skip
+"""All that computes, reads or writes; transformers and ninja are optional."""
 ABSENT = "–"
 PROC, SYS = Path("/proc"), Path("/sys")
 GIB = 2**30
@@ -34,6 +39,8 @@ class Machine:
     """Instruction sets of the native kernel that this processor has, best first."""
     has_bf16: bool
     """Whether the processor has bf16 dot products, and PyTorch uses them."""
+    predicts_in_bf16: bool
+    """What --precision auto comes to on the GPU, or on the CPU if there is none."""
     has_onednn: bool
     has_mkl: bool
     gpus: tuple[str, ...]
@@ -58,6 +65,7 @@ def this_machine() -> Machine:
         threads=torch.get_num_threads(),
         isas=supported_isas(),
         has_bf16=has_bf16_products("cpu"),
+        predicts_in_bf16=has_bf16_products("cuda" if gpus else "cpu"),
         has_onednn=torch.backends.mkldnn.is_available(),
         has_mkl=torch.backends.mkl.is_available(),
         gpus=tuple(_gpu(torch.cuda.get_device_properties(i)) for i in gpus),
@@ -113,6 +121,15 @@ def memory(meminfo: Path = PROC / "meminfo", cgroup: Path = SYS / "fs/cgroup") -
     limit = _text(cgroup / "memory.max").strip()
     within = f"; limit {int(limit) / GIB:.1f} GiB" if limit.isdigit() else ""
     return f"{free:.1f} of {total:.1f} GiB free{within}"
+
+
+def free_space(folder: Path) -> str:
+    """Return the free space where a folder is, or would be made, and whether it can be written to."""
+    folder = folder.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    writable = "" if os.access(folder, os.W_OK) else "; it cannot be written to"
+    return f"{shutil.disk_usage(folder).free / GIB:.1f} GiB free{writable}"
 
 
 def flex_obstacle(machine: Machine) -> str:

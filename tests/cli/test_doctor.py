@@ -15,7 +15,7 @@ from dna_bigbird.attention.native import tools
 from dna_bigbird.attention.native.isa import ISAS, VARIABLE
 from dna_bigbird.cli import machine
 from dna_bigbird.cli.advice import advice, missing
-from dna_bigbird.cli.doctor import backends
+from dna_bigbird.cli.doctor import backends, verdict
 from dna_bigbird.cli.machine import Machine
 from dna_bigbird.cli.main import main
 
@@ -27,6 +27,7 @@ GOOD = Machine(
     threads=4,
     isas=ISAS,
     has_bf16=True,
+    predicts_in_bf16=True,
     has_onednn=True,
     has_mkl=True,
     gpus=(),
@@ -43,9 +44,9 @@ def plain_environment(tmp_path, monkeypatch):
 
 
 def rows(text):
-    """Read the tables back: section -> name -> value; advice is a list."""
+    """Read the tables back: section -> name -> value; advice is a list. The verdict stands before."""
     found, title = {}, ""
-    for line in text.splitlines():
+    for line in text.splitlines()[1:]:
         if line and not line.startswith(" "):
             title = line
             found[title] = [] if title == "advice" else {}
@@ -61,7 +62,9 @@ def test_without_a_compiler_it_says_so_and_goes_on(tmp_path, monkeypatch, capsys
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     main(["doctor"])
-    found = rows(capsys.readouterr().out)
+    text = capsys.readouterr().out
+    assert re.match(r"works: predictions .*; slower than need be: without the native kernel", text)
+    found = rows(text)
     assert list(found) == ["versions", "machine", "attention", "advice"]
     assert found["versions"]["torch"] == torch.__version__
     assert found["versions"]["bedtools"] == "–"
@@ -106,6 +109,27 @@ def test_advice_on_the_native_kernel(monkeypatch):
     assert advice(GOOD, is_built=True) == [
         f"{VARIABLE} keeps the native kernel from avx512_bf16; unset it"
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "slow", "expected"),
+    [
+        ({}, [], "ready: predictions are computed on 4 CPU threads in bf16"),
+        (
+            {"predicts_in_bf16": False},
+            ["this", "that"],
+            "works: predictions are computed on 4 CPU threads in float32; slower than need be: this",
+        ),
+        ({"gpus": (GPU,)}, [], f"ready: predictions are computed on {GPU} in bf16"),
+    ],
+)
+def test_verdict(changes, slow, expected):
+    assert verdict(dataclasses.replace(GOOD, **changes), slow) == expected
+
+
+def test_free_space_of_a_folder_that_is_not_there_yet(tmp_path):
+    assert machine.free_space(tmp_path / "a" / "b") == machine.free_space(tmp_path)
+    assert re.fullmatch(r"\d+\.\d GiB free", machine.free_space(tmp_path))
 
 
 def test_a_program_that_is_there_is_not_missing():
