@@ -60,12 +60,17 @@ def without_markdown(text: str, width: int = WIDTH) -> str:
 def _block(lines: list[str], width: int) -> str:
     if all(line.startswith("|") for line in lines):
         return _table([[cell.strip() for cell in line.strip("|").split("|")] for line in lines])
-    filled = []
+    items: list[str] = []
     for line in lines:
         text = line.lstrip("#> ").replace("`", "")
-        indent = "  " if line.startswith("- ") else ""
-        filled += textwrap.wrap(text, width, subsequent_indent=indent) or [""]
-    return "\n".join(filled)
+        if items and not text.startswith("- "):  # lines of one paragraph or item
+            items[-1] += f" {text.strip()}"
+        else:
+            items.append(text)
+    return "\n".join(
+        textwrap.fill(item, width, subsequent_indent="  " if item.startswith("- ") else "")
+        for item in items
+    )
 
 
 def _table(cells: list[list[str]]) -> str:

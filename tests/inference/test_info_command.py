@@ -15,7 +15,8 @@ CARD = """\
 > **Careful.** Not for `this`.
 
 - one item that is so long that it cannot stand in a single line of a terminal of usual width, and goes on
-- two
+- two,
+  and more
 
 | score | model | kmer |
 |---|---|---|
@@ -52,7 +53,7 @@ Careful. Not for this.
 
 - one item that is so long that it cannot stand in a single line of a terminal of usual
   width, and goes on
-- two
+- two, and more
 
   score  model          kmer
   auroc  0.9 (0.8–1.0)  –
