@@ -66,6 +66,9 @@ PIPELINE = [
     "finetune",
     "evaluate",
     "predict",
+    "score_variants",
+    "rank_variants",
+    "mutagenesis",
 ]
 """Words in the names of rules, in the order in which the rules run."""
 

@@ -126,7 +126,7 @@ def _letters(ax: Axes, start: int, reference: str, heights_P: NDArray) -> None:
 
 def _glyph(base: str) -> Path:
     """Return the outline of a letter, one wide and one high, its left lower corner at 0, 0."""
-    path = TextPath((0, 0), base, size=1, prop=FontProperties("DejaVu Sans", weight="bold"))
+    path = TextPath((0, 0), base, size=1, prop=FontProperties(family="DejaVu Sans", weight="bold"))
     box = path.get_extents()
     return (
         Affine2D()

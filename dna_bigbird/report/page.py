@@ -11,6 +11,7 @@ from dna_bigbird.report.pretraining import pretraining
 from dna_bigbird.report.results import HEADS, Results, read_results
 from dna_bigbird.report.summary import summary
 from dna_bigbird.report.tracks import build_strip, read_features, read_peak_sheet
+from dna_bigbird.report.variants import mutagenesis, variants
 from dna_bigbird.report.words import SEMI_SYNTHETIC, scale
 
 TAG = "semi-synthetic demo: planted truth"
@@ -64,6 +65,16 @@ def build_report(
             "tracks",
             "Predicted and true, along the genome",
             lambda: background.tracks(strip, results.config, missing, gallery),
+        ),
+        (
+            "variants",
+            "Variants",
+            lambda: variants(results.folder / "predictions", gallery),
+        ),
+        (
+            "mutagenesis",
+            "Every substitution in a region",
+            lambda: mutagenesis(results.folder / "predictions", gallery),
         ),
         ("time", "Time and memory", lambda: background.stages(results.stages, gallery)),
         ("repeat", "How to repeat it", lambda: background.repeat(results)),

@@ -58,6 +58,7 @@ def write_example(
     write_head(results, "promoter", {"": ["promoter"]}, semi_synthetic, strength, kmer, rng)
     write_head(results, "chromatin", LABELS, semi_synthetic, strength, kmer, rng)
     write_predictions(results, truth, peaks, rng)
+    write_variants(results, semi_synthetic, np.random.default_rng(8))
     write_corpus(results, rng)
     write_benchmarks(results, rng)
     write_text(
@@ -294,6 +295,81 @@ def write_predictions(results: Path, truth: list, peaks: dict, rng: np.random.Ge
         cells = "\t".join(f"{v:.4f}" for v in values)
         lines.append(f"{CHROM}\t{start}\t{start + 2000}\t{cells}")
     write_text(results / "predictions" / "chromatin.tsv", "\n".join(lines) + "\n")
+
+
+def write_variants(results: Path, semi_synthetic: bool, rng: np.random.Generator) -> None:
+    """Write scores of 60 variants, a region of 30 bases, and in the demo how known variants rank."""
+    folder = results / "predictions"
+    labels = ["CTCF", "p300<&>"]
+    effects = ["break"] * 25 + ["create"] * 5 + ["none"] * 30
+    values = rng.normal(0, 0.2, (60, 2)) + np.array(
+        [[-(e == "break"), 2 * (e == "create")] for e in effects]
+    )
+    lines = [
+        "\t".join(
+            [
+                "chrom",
+                "pos",
+                "id",
+                "ref",
+                "alt",
+                *(f"{x}_{y}" for x in labels for y in ("diff", "log_odds")),
+            ]
+        )
+    ]
+    ranked = [
+        "chrom\tpos\tid\tref\talt\teffect\tmodel_largest\tmodel_own_label\tgc_largest\tkmer_largest\tkmer_own_label"
+    ]
+    for i, (effect, row) in enumerate(zip(effects, values, strict=True)):
+        place = f"{CHROM}\t{850_000 + 1000 * i}\tV{i}\tA\tC"
+        lines.append(place + "".join(f"\t{v / 9:.5g}\t{v:.5g}" for v in row))
+        largest = np.abs(row).max()
+        ranked.append(f"{place}\t{effect}\t{largest:.5g}\t{row[0]:.5g}\t1\t{largest / 2:.5g}\tnan")
+    lines.append(f"{CHROM}\t990000\tV60\tA\t*" + "\tnan" * 4)
+    write_text(folder / "variants" / "chromatin.tsv", "\n".join(lines) + "\n")
+    lines = [
+        "\t".join(["chrom", "pos", "ref", *(f"{x}_{b}_log_odds" for x in labels for b in "ACGT")])
+    ]
+    for i, base in enumerate("ACGTN" * 6):
+        cells = [
+            "nan" if base == "N" else "0" if b == base else f"{rng.normal():.5g}"
+            for b in "ACGT" * 2
+        ]
+        lines.append("\t".join([CHROM, str(860_001 + i), base, *cells]))
+    write_text(folder / "mutagenesis.tsv", "\n".join(lines) + "\n")
+    if not semi_synthetic:
+        return
+    write_text(folder / "variants" / "ranking_chromatin" / "ranked.tsv", "\n".join(ranked) + "\n")
+
+    def areas(centre: float) -> dict:
+        found = {}
+        for key, n, positive in (
+            ("break", 55, 25),
+            ("break_own_label", 40, 25),
+            ("create", 35, 5),
+            ("create_own_label", 20, 5),
+        ):
+            found |= {
+                f"auroc_{key}": centre,
+                f"auroc_{key}_low": centre - 0.071,
+                f"auroc_{key}_high": centre + 0.069,
+            }
+            found |= {f"n_{key}": n, f"n_{key}_positive": positive}
+        return found
+
+    metrics = areas(0.712345) | {
+        "n": 60,
+        "n_labels": 2,
+        "n_blocks": 12,
+        "block_bp": 5000,
+        "seed": 11,
+        "split": "test",
+    }
+    metrics |= {
+        "semi_synthetic": True,
+        "baselines": {"gc": areas(0.501234), "kmer": areas(0.823456)},
+    }
+    write_json(folder / "variants" / "ranking_chromatin" / "metrics.json", metrics)
 
 
 def write_corpus(results: Path, rng: np.random.Generator) -> None:

@@ -46,7 +46,7 @@ def test_links_lead_somewhere_and_pictures_have_words(run, read_page):
             assert attributes["href"][1:] in ids
         if tag == "img":
             assert len(attributes["alt"]) > 20
-    assert sum(tag == "img" for tag, _ in page.tags) == len(run.gallery.figures) == 17
+    assert sum(tag == "img" for tag, _ in page.tags) == len(run.gallery.figures) == 19
 
 
 def numbers_of(value):
@@ -174,6 +174,8 @@ OPTIONAL = {
     "corpus": "documents.",
     "benchmarks": "time and memory",
     "predictions": "predicted tracks",
+    "predictions/variants": "variants",
+    "predictions/mutagenesis.tsv": "mutagenesis",
     "models/promoter": "the promoter model",
     "models/chromatin": "the chromatin model",
 }

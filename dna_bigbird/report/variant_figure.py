@@ -1,0 +1,48 @@
+"""The picture of planted variants: a row of dots an effect, a panel a source of scores."""
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from dna_bigbird.report.figures import DARK, GREY, KMER, MODEL, new_figure, style
+
+SOURCES = {"model": "BigBird", "kmer": "k-mer baseline", "gc": "change of GC content"}
+"""By the name that their columns have in ranked.tsv."""
+ROWS = {
+    "create": ("created site", KMER),
+    "break": ("broken site", MODEL),
+    "none": ("neutral", GREY),
+}
+DRAWN = ("model", "kmer")
+
+
+def variant_figure(
+    largest: dict[str, NDArray], effects: NDArray[np.str_], *, tag: str = ""
+) -> Figure:
+    """Draw the largest absolute change over all labels of every variant, on a logarithmic axis.
+
+    Args:
+        largest: (variants,) by source; a source of NaN alone is left out.
+        effects: (variants,), keys of ROWS.
+    """
+    drawn = [name for name in DRAWN if np.isfinite(largest.get(name, np.nan)).any()]
+    rows = [name for name in ROWS if (effects == name).any()]
+    with style():
+        fig = new_figure(4.6 * len(drawn) + 0.6, 0.9 + 0.55 * len(rows), tag)
+        axes = fig.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
+        for ax, name in zip(axes, drawn, strict=True):
+            jitter = np.random.default_rng(0).uniform(-0.3, 0.3, len(effects))
+            for place, row in enumerate(reversed(rows)):
+                here = (effects == row) & (largest[name] > 0)
+                ax.scatter(
+                    largest[name][here], place + jitter[here],
+                    s=7, color=ROWS[row][1], alpha=0.55, linewidths=0,
+                )  # fmt: skip
+                middle = np.median(largest[name][here])
+                ax.plot([middle, middle], [place - 0.38, place + 0.38], color=DARK, lw=1.6)
+            ax.set_xscale("log")
+            ax.set(title=SOURCES[name], xlabel="largest change of log odds over all labels")
+            names = [f"{ROWS[r][0]} ({(effects == r).sum()})" for r in reversed(rows)]
+            ax.set_yticks(range(len(rows)), names)
+            ax.grid(axis="y", visible=False)
+    return fig
