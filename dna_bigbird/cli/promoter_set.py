@@ -35,7 +35,7 @@ def promoter_set(
         seed: Seed of the negatives.
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
-        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats. Several with commas between them, random_base,permuted,genomic, give every promoter one of each; an artificial kind named again is drawn again.
+        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats. Several with commas between them, random_base,permuted,genomic, give every promoter one of each; a kind named again is drawn again.
         avoid: File of further start sites that genomic negatives keep away from, in any of the formats, or several, '[a.bed, b.gtf]'; other negatives have no use for them.
         format: Format of the sites; auto tells it from the first row.
         max_n_fraction: Windows with a larger share of N are left out.

@@ -48,8 +48,6 @@ class PromoterConfig:
                 raise ValueError(
                     f"a window of {self.window_bp} bp cannot be cut into {PARTS} parts"
                 )
-        if self.kinds.count("genomic") > 1:
-            raise ValueError("--negatives: genomic windows are chosen once; name genomic once")
         if not 0 <= self.max_n_fraction <= 1:
             raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
 
@@ -148,23 +146,26 @@ def build_promoters(
     if TRAIN not in splits:
         raise InputError(f"{nothing_left} for training ({_told(counts)})")
     windows = [x.window for x in kept]
-    negatives = []
-    for number, kind in enumerate(config.kinds):
-        if kind in ARTIFICIAL:
-            draw = config.kinds[:number].count(kind)
-            negatives.append((windows, _artificial(genome, windows, kind, seed, draw)))
-            continue
+    genomic: list[Interval] = []
+    if times := config.kinds.count("genomic"):
         matched = match_negatives(
             genome,
-            windows,
-            splits,
+            windows * times,
+            np.tile(splits, times),
             _on_genome([*sites, *avoid], genome),
             split,
             max_n_fraction=config.max_n_fraction,
             seed=seed,
         )
-        negatives.append((matched.intervals, None))
+        genomic = matched.intervals
         counts |= matched.counts
+    negatives = []
+    for number, kind in enumerate(config.kinds):
+        draw = config.kinds[:number].count(kind)
+        if kind in ARTIFICIAL:
+            negatives.append((windows, _artificial(genome, windows, kind, seed, draw)))
+        else:
+            negatives.append((genomic[draw * len(windows) : (draw + 1) * len(windows)], None))
     return _as_rows(kept, negatives, splits, config, counts)
 
 

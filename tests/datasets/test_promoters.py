@@ -273,9 +273,6 @@ def test_refusals(tmp_path, toy, capsys):
     assert "no promoter window of 20130 bp is left (sites read: 1" in message
     message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=["--negatives=shuffled"]))
     assert "'shuffled' does not exist; choose one of: random_base, permuted, genomic" in message
-    twice = ["--negatives=genomic,permuted,genomic"]
-    message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=twice))
-    assert "genomic windows are chosen once; name genomic once" in message
     short = ["--upstream=9", "--downstream=10"]
     message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=short))
     assert "error: a window of 19 bp cannot be cut into 20 parts" in message

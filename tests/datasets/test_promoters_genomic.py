@@ -1,6 +1,7 @@
 """Genomic negatives: away from every site, alike in composition, disjoint, in the right split."""
 
 import gzip
+import itertools
 import json
 import shutil
 
@@ -97,6 +98,20 @@ def test_rows_and_attributes(tmp_path, genome):
         assert "N" not in made.sequence(i + 1)
         assert made.name(i) == made.name(i + 1)
     assert {made.interval(i).strand for i in range(1, len(made), 2)} == {"+", "-"}
+
+
+def test_a_second_one_is_another_window_and_the_first_one_stays(tmp_path, genome):
+    one = build(tmp_path, genome, some_sites())
+    two = build(
+        tmp_path, genome, some_sites(), "--negatives=permuted,genomic,genomic", output="two.h5"
+    )
+    assert two.negatives == "permuted,genomic,genomic"
+    first = [two.interval(i) for i in range(2, len(two), 4)]
+    second = [two.interval(i) for i in range(3, len(two), 4)]
+    assert first == [one.interval(i) for i in range(1, len(one), 2)]
+    taken = sorted((x.chrom, x.start, x.end) for x in first + second)
+    for (chrom, _, end), (other, start, _) in itertools.pairwise(taken):
+        assert chrom != other or start >= end
 
 
 def sum_left_out(made):
