@@ -2,6 +2,7 @@
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from dna_bigbird.report.figures import DARK, GREY, KMER, MODEL, new_figure, style
@@ -41,6 +42,9 @@ def variant_figure(
                 middle = np.median(largest[name][here])
                 ax.plot([middle, middle], [place - 0.38, place + 0.38], color=DARK, lw=1.6)
             ax.set_xscale("log")
+            ax.xaxis.set_major_locator(LogLocator(subs=(1, 3), numticks=12))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+            ax.xaxis.set_minor_locator(NullLocator())
             ax.set(title=SOURCES[name], xlabel="largest change of log odds over all labels")
             names = [f"{ROWS[r][0]} ({(effects == r).sum()})" for r in reversed(rows)]
             ax.set_yticks(range(len(rows)), names)
