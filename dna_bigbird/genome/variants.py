@@ -6,10 +6,12 @@ gzip from a stream nor a header with a gap, and names no line in its errors.)
 """
 
 import contextlib
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text
@@ -21,6 +23,9 @@ COLUMNS = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO")
 """The columns that every VCF has; FORMAT and samples may follow."""
 MAX_POS = 2**31 - 1
 """The largest position that the format's binary form can hold."""
+
+MAX_LINE = 100_000_000
+"""Characters in a line: what is longer is no record, and would fill the memory."""
 
 _BASES = frozenset("ACGT")
 _CONTIG = re.compile(r'##contig=<(?:[^"]*,)?ID=([^,>]+)')
@@ -122,9 +127,21 @@ def open_vcf(path: Path | str) -> Iterator[tuple[VcfHeader, Iterator[Variant]]]:
     """
     shown = "standard input" if str(path) == "-" else str(path)
     with open_text(path) as text:
-        lines = enumerate(text, start=1)
+        lines = _lines(text, shown)
         header = _read_header(lines, shown)
         yield header, _records(lines, header.num_columns, shown)
+
+
+def _lines(text: TextIO, shown: str) -> Iterator[tuple[int, str]]:
+    for number in itertools.count(1):
+        line = text.readline(MAX_LINE)
+        if len(line) == MAX_LINE:
+            raise InputError(
+                f"{shown}:{number}: a line of more than {MAX_LINE:,} characters; expected a VCF file"
+            )
+        if not line:
+            return
+        yield number, line
 
 
 def _read_header(lines: Iterator[tuple[int, str]], shown: str) -> VcfHeader:

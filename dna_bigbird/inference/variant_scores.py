@@ -25,7 +25,7 @@ from dna_bigbird.inference.variant_effects import FRAME_ALLELES, Effects, exact,
 from dna_bigbird.inference.variant_sites import Site, VariantSites
 from dna_bigbird.inference.variant_targets import (
     Target,
-    check_not_inputs,
+    check_targets,
     choose_targets,
     open_writers,
 )
@@ -109,10 +109,7 @@ def score_variants(
     with checked_settings():
         settings = exact(Compute(**compute))
     targets = choose_targets(output, format, tsv)
-    check_not_inputs(targets, [vcf, fasta])
-    on_disk = bool(targets) and targets[0].path is not None and str(vcf) != "-"
-    if resume and not on_disk:
-        raise InputError("--resume goes on with a file: name it with --output, and the --vcf too")
+    check_targets(targets, inputs=[vcf, fasta])
     bundles = load_models(model)
     check_together(bundles)
     genome = Genome(fasta)
@@ -126,6 +123,9 @@ def score_variants(
         skip_misfits=ref_mismatch == "skip",
         must_be_sorted=any(target.is_indexed for target in targets),
     )
+    on_disk = bool(targets) and targets[0].path is not None and not sites.streamed
+    if resume and not on_disk:
+        raise InputError("--resume goes on with a file: name it with --output, and the --vcf too")
     sites.check()
     run = _Run(
         predictor,
@@ -255,7 +255,9 @@ class _Run:
     def _effects(
         self, sites: Iterator[Site], done: int = 0
     ) -> Iterator[tuple[list[Site], Effects]]:
-        with progress_bar(self.progress, self.sites.records, done, "variants") as advance:
+        to_terminal = any(t.path is None for t in self.targets) and sys.stdout.isatty()
+        shown = self.progress and not to_terminal
+        with progress_bar(shown, self.sites.records, done, "variants") as advance:
             for frame, effects in site_effects(
                 self.predictor,
                 self.sites.genome,

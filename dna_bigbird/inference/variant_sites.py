@@ -50,8 +50,9 @@ class VariantSites:
         must_be_sorted: bool = False,
     ) -> None:
         self.vcf, self.genome = vcf, genome
-        self.streamed = str(vcf) == "-"
-        self._shown = "standard input" if self.streamed else str(vcf)
+        self._shown = "standard input" if str(vcf) == "-" else str(vcf)
+        self.streamed = str(vcf) == "-" or Path(vcf).is_fifo()
+        """Whether it can be read once only: standard input or a pipe."""
         self._longest = longest_allele(window_bp)
         self.skip_misfits, self._must_be_sorted = skip_misfits, must_be_sorted
         self.records: int | None = None
@@ -64,7 +65,7 @@ class VariantSites:
     def check(self) -> None:
         """Read everything once, so that no time is spent on a file that will be refused.
 
-        Standard input cannot be read twice; there errors come while it is scored.
+        A stream cannot be read twice; there errors come while it is scored.
 
         Raises:
             InputError: At the first record that is malformed, does not fit the genome or is out of

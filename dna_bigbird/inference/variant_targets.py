@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import check_can_write
 from dna_bigbird.inference.variant_writers import (
     AnnotatingWriter,
     Origin,
@@ -71,12 +72,15 @@ def _check_table_name(option: str, path: Path | None) -> None:
         raise InputError(f"{option} {path}: a table is plain text; end its name in .tsv")
 
 
-def check_not_inputs(targets: Sequence[Target], inputs: Sequence[Path | str]) -> None:
-    """Refuse to write over what is read.
+def check_targets(targets: Sequence[Target], *, inputs: Sequence[Path | str]) -> None:
+    """Refuse early what cannot be written, or would overwrite what is read.
 
     Raises:
         InputError: Naming the file.
     """
+    for target in targets:
+        if target.path:
+            check_can_write(target.path)
     existing = [target.path for target in targets if target.path and target.path.exists()]
     for output, path in itertools.product(existing, inputs):
         if os.path.exists(path) and output.samefile(path):

@@ -7,6 +7,7 @@ import pysam
 import pytest
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.genome import variants
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.variants import open_vcf, read_vcf
 
@@ -120,3 +121,10 @@ def test_a_truncated_file_is_seen(write):
     packed = gzip.compress((HEADER + RECORD + "\n").encode() * 1)
     with pytest.raises(InputError, match=r"a.vcf.gz: .*truncated"):
         list(read_vcf(write(packed[:-10], "a.vcf.gz")))
+
+
+def test_a_line_without_end_does_not_fill_the_memory(write, monkeypatch):
+    monkeypatch.setattr(variants, "MAX_LINE", 100)
+    path = write(HEADER + RECORD + "\n" + RECORD + ";" * 100 + "\n")
+    with pytest.raises(InputError, match=r"vcf:4: a line of more than 100 characters"):
+        list(read_vcf(path))

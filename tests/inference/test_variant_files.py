@@ -3,15 +3,21 @@
 import gzip
 import io
 import math
+import os
+import shutil
+import subprocess
+import threading
 
 import pysam
 import pytest
 
 from dna_bigbird.errors import InputError, Interrupted, OutputError
+from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.inference import variant_effects
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.variant_scores import score_variants
 from dna_bigbird.inference.variant_targets import choose_targets
+from dna_bigbird.inference.variant_windows import allele_windows
 from dna_bigbird.inference.variant_writers import info_ids
 
 HEADER = """\
@@ -168,6 +174,18 @@ def test_standard_input_and_output_give_the_same(inputs, tmp_path, monkeypatch, 
     assert streamed == (tmp_path / "out.vcf.gz").read_bytes()
 
 
+def test_a_pipe_is_read_once(inputs, tmp_path):
+    """As the shell makes one of `--vcf <(bcftools view calls.bcf)`."""
+    score_variants(**inputs, output=tmp_path / "out.tsv")
+    os.mkfifo(tmp_path / "pipe")
+    text = inputs["vcf"].read_text()
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(text,))
+    writer.start()
+    score_variants(**inputs | {"vcf": tmp_path / "pipe"}, output=tmp_path / "piped.tsv")
+    writer.join()
+    assert (tmp_path / "piped.tsv").read_bytes() == (tmp_path / "out.tsv").read_bytes()
+
+
 class Stopped:
     """Ctrl-C after some groups; counts the groups that are scored."""
 
@@ -266,7 +284,7 @@ def test_resume_needs_files(inputs):
 def test_a_folder_that_cannot_be_written_to(inputs, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"file/out.tsv: cannot write it: "):
-        score_variants(**inputs, output=tmp_path / "file" / "out.tsv")
+        score_variants(**inputs, output=tmp_path / "out.vcf", tsv=tmp_path / "file" / "out.tsv")
 
 
 def test_long_chromosomes_get_the_other_index(inputs, tmp_path, monkeypatch):
@@ -276,3 +294,48 @@ def test_long_chromosomes_get_the_other_index(inputs, tmp_path, monkeypatch):
     index = str(tmp_path / "out.vcf.gz.csi")
     with pysam.TabixFile(str(tmp_path / "out.vcf.gz"), index=index) as records:
         assert len(list(records.fetch("2", 100, 200))) == 5
+
+
+def bcftools(*words):
+    """Run bcftools; what it says on standard error, where it also warns of what is invalid."""
+    return subprocess.run(
+        ["bcftools", *map(str, words)], capture_output=True, text=True, check=True
+    )
+
+
+@pytest.mark.skipif(shutil.which("bcftools") is None, reason="bcftools is not installed")
+def test_bcftools_finds_nothing_to_warn_of(inputs, tmp_path):
+    """Not one of its warnings is new, REF agrees, and the new fields can be asked for."""
+    score_variants(**inputs, output=tmp_path / "out.vcf.gz")
+    before = bcftools("view", inputs["vcf"]).stderr
+    assert bcftools("view", tmp_path / "out.vcf.gz").stderr == before
+    query = bcftools("query", "-f", "%POS %BB_DNase_DIFF\n", tmp_path / "out.vcf.gz").stdout
+    with pysam.VariantFile(str(tmp_path / "out.vcf.gz")) as records:
+        assert [int(line.split()[0]) for line in query.splitlines()] == [r.pos for r in records]
+
+
+@pytest.mark.skipif(shutil.which("bcftools") is None, reason="bcftools is not installed")
+def test_windows_are_those_of_the_consensus_of_bcftools(tmp_path, random_dna):
+    """An insertion, a deletion and a substitution, each put into the genome by another program."""
+    bases = random_dna(400, 9)
+    (tmp_path / "toy.fa").write_text(f">1\n{bases}\n")
+    genome = Genome(tmp_path / "toy.fa")
+    for pos, ref, alt in (
+        (150, bases[149], bases[149] + "GATTACA"),
+        (200, bases[199:207], bases[199]),
+        (250, bases[249:252], "TGCA"),
+    ):
+        vcf = tmp_path / "one.vcf"
+        record = f"1\t{pos}\t.\t{ref}\t{alt}\t.\t.\t.\n"
+        vcf.write_text(HEADER.replace("\tFORMAT\tNA1", "") + record)
+        bcftools("view", vcf, "-Oz", "-o", tmp_path / "one.vcf.gz")
+        bcftools("index", "-f", tmp_path / "one.vcf.gz")
+        told = bcftools("consensus", "-f", tmp_path / "toy.fa", tmp_path / "one.vcf.gz").stdout
+        haplotype = "".join(told.splitlines()[1:])
+        site = Interval("1", pos - 1, pos - 1 + len(ref))
+        (forward,), (reverse,) = allele_windows(genome, site, [alt], 60)
+        first = (site.start + site.end) // 2 - 30
+        assert forward == haplotype[first : first + 60]
+        mirrored = reverse_complement(haplotype)
+        first = (len(bases) - site.end + len(bases) - site.start) // 2 - 30
+        assert reverse == mirrored[first : first + 60]
