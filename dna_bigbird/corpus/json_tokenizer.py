@@ -141,8 +141,8 @@ class JsonDnaTokenizer:
         spans = np.stack([np.concatenate([[0], ends])[:-1], ends], axis=1)
         return np.array(found.ids, dtype=np.int64), spans
 
-    def encode_all(self, sequences: Sequence[str]) -> list[np.ndarray]:
-        """Return the token ids of each sequence, encoded alone."""
+    def encode_all(self, sequences: Sequence[str], num_threads: int = 1) -> list[np.ndarray]:
+        """Return the token ids of each sequence, encoded alone, always by one thread."""
         return [self.encode(sequence) for sequence in sequences]
 
     def decode(self, ids: Iterable[int]) -> str:

@@ -192,12 +192,14 @@ class DnaTokenizer:
         ids = self.encode(sequence)
         return ids, self.spans(ids)
 
-    def encode_all(self, sequences: Sequence[str]) -> list[np.ndarray]:
+    def encode_all(self, sequences: Sequence[str], num_threads: int = 1) -> list[np.ndarray]:
         """Return the token ids of each sequence, encoded alone; as `encode`, but faster."""
-        ids, counts = self.encode_flat(sequences)
+        ids, counts = self.encode_flat(sequences, num_threads)
         return np.split(ids, np.cumsum(counts)[:-1]) if len(counts) else []
 
-    def encode_flat(self, sequences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    def encode_flat(
+        self, sequences: Sequence[str], num_threads: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Encode each sequence alone and return all token ids, and how many each sequence has.
 
         Returns:
@@ -206,7 +208,7 @@ class DnaTokenizer:
         Raises:
             ValueError: As `encode`, for the first sequence with another letter.
         """
-        encoded = self._processor.encode(list(sequences), num_threads=1)
+        encoded = self._processor.encode(list(sequences), num_threads=num_threads)
         counts = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
         flat = itertools.chain.from_iterable(encoded)
         ids = np.fromiter(flat, dtype=np.int64, count=int(counts.sum()))

@@ -17,7 +17,8 @@ from dna_bigbird.inference.batches import CHUNK_BATCHES, chunks_of, token_budget
 from dna_bigbird.inference.bundle import PRETRAINING, Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
-from dna_bigbird.inference.scorer import Groups, Scorer, Scores, max_pieces
+from dna_bigbird.inference.runner import Groups
+from dna_bigbird.inference.scorer import Scorer, Scores
 from dna_bigbird.inference.scorer_process import LoadScorer, fingerprint
 from dna_bigbird.inference.windows import Window
 from dna_bigbird.inference.workers import Workers
@@ -103,9 +104,10 @@ class Predictor:
         lines += sorted(self._slow)
         for bundle, number in zip(self._bundles, self._num_split, strict=True):
             if number:
+                fits = bundle.config["encoder"]["max_tokens"] - 2
                 lines.append(
-                    f"{number} windows had more tokens than the model's context of "
-                    f"{max_pieces(bundle)} and were scored in equal parts, then averaged"
+                    f"{number} windows had more tokens than the model's context of {fits} and were "
+                    "scored in equal parts, then averaged"
                 )
         return lines
 

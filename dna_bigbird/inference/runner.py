@@ -57,7 +57,7 @@ class BundleRunner:
     def plan(self, groups: Groups) -> Plan:
         """Return the parts of all sequences; what fits the context is one part."""
         texts = list(dict.fromkeys(text for group in groups for text in group if text.strip("N")))
-        tokens = dict(zip(texts, self.tokenizer.encode_all(texts), strict=True))
+        tokens = dict(zip(texts, self._encode(texts), strict=True))
         parts: list[list[str]] = []
         num_split = 0
         for group in groups:
@@ -69,6 +69,10 @@ class BundleRunner:
                 num_split += 1
         wanted = dict.fromkeys(itertools.chain.from_iterable(parts))
         return Plan(parts, {text: tokens[text] for text in wanted if text in tokens}, num_split)
+
+    def _encode(self, texts: list[str]) -> list[np.ndarray]:
+        # With one thread many processors would wait for the tokens of a small model.
+        return self.tokenizer.encode_all(texts, num_threads=torch.get_num_threads())
 
     def _cut(
         self, group: Sequence[str], tokens: dict[str, np.ndarray], longest: int
@@ -82,7 +86,7 @@ class BundleRunner:
             cut = [equal_parts(text, count) for text in group]
             real = {part for parts in cut for part in parts if part.strip("N")}
             new = list(real - tokens.keys())
-            tokens.update(zip(new, self.tokenizer.encode_all(new), strict=True))
+            tokens.update(zip(new, self._encode(new), strict=True))
             if all(len(tokens[part]) <= self.max_pieces for part in real):
                 return cut
             count += max(1, count // 20)

@@ -191,16 +191,3 @@ def test_protein_leaves_no_output_and_exits_2(capsys, bundle_folder, tmp_path, r
     assert "protein.fa:3: record 'p53': 'E' at position 2" in error
     assert error.count("\n") == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["protein.fa"]
-
-
-def test_without_a_model_it_says_how_to_get_one(capsys, fasta):
-    with pytest.raises(SystemExit, match="2"):
-        run(capsys, "--fasta", fasta)
-    assert "make demo" in capsys.readouterr().err
-
-
-def test_info_describes_a_bundle(capsys, bundle_folder):
-    main(["info", str(bundle_folder), "--format", "json"])
-    described = json.loads(capsys.readouterr().out)
-    assert described["config"]["label_names"] == ["CTCF", "DNase"]
-    assert described["parameters"] > 10_000
