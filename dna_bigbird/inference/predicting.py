@@ -10,7 +10,7 @@ from typing import Literal, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
@@ -256,6 +256,12 @@ def _to_stream(source: WindowSource, predictor: Predictor, stream: TextIO, progr
         raise InputError(
             f"interrupted: standard output ends after {count} windows, it is incomplete"
         ) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is not None:  # an input
+            raise
+        raise OutputError(f"standard output: cannot write to it: {error.strerror}") from error
     return count
 
 

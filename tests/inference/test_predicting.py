@@ -209,7 +209,7 @@ def test_another_genome_or_model_does_not_continue_a_run(fake, bundle_folder, ge
     output = tmp_path / "x.tsv"
     leave_unfinished(genome, output, model=bundle_folder)
     other = changed_bundle(bundle_folder, tmp_path / "other")
-    with pytest.raises(InputError, match=r"its checksums.model_config was \['\w+"):
+    with pytest.raises(InputError, match=r"its checksums.model was \['\w+"):
         predict(genome, output=output, resume=True, model=other)
     genome.write_text(genome.read_text() + "A\n")
     with pytest.raises(InputError, match=r"its inputs.fasta.mtime_ns was \d+, now it is \d+"):

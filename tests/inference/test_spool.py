@@ -1,5 +1,7 @@
 """Finished rows survive a kill at any byte; a run continues only its own rows."""
 
+import errno
+
 import numpy as np
 import pytest
 
@@ -169,6 +171,37 @@ def test_a_failed_write_of_the_file_keeps_the_rows(tmp_path):
         fail(output, OutputError("whatever", "No room"), rows=2)
     with open_spool(output, {}, resume=True) as spool:
         assert spool.rows == 2
+
+
+class SmallDisk:
+    """A file on a disk with room for so many bytes."""
+
+    def __init__(self, stream, room):
+        self.stream, self.room = stream, room
+
+    def write(self, data):
+        free = self.room - self.stream.tell()
+        if free <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self.stream.write(data[:free])
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+
+def test_a_disk_that_fills_while_rows_are_added_keeps_the_whole_ones(tmp_path):
+    output = tmp_path / "out.tsv"
+    with (
+        pytest.raises(OutputError, match="No space left on device; 2 windows are kept"),
+        open_spool(output, IDENTITY, resume=False) as spool,
+    ):
+        spool.append(FRAMES[0])
+        size = spool_path(output).stat().st_size
+        spool._stream = SmallDisk(spool._stream, size + 20)
+        spool.append(FRAMES[1])
+    assert spool_path(output).stat().st_size == size
+    with open_spool(output, IDENTITY, resume=True) as spool:
+        assert_equal(list(spool.frames()), FRAMES[:1])
 
 
 def test_two_processes_do_not_write_one_output(tmp_path):
