@@ -4,7 +4,6 @@ The file decides how DNA is cut. Two forms are known: without the letter N (each
 unknown token), and with a rule that makes a long run of N one gap token.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -17,6 +16,8 @@ from dna_bigbird.genome.alphabet import BASES, IUPAC_AMBIGUOUS
 FILE = "tokenizer.json"
 _LETTERS = frozenset(BASES + IUPAC_AMBIGUOUS)
 _BASES = frozenset(BASES)
+_LARGEST_ID = 2**24
+"""Tables are as long as the largest id, whatever the number of entries."""
 
 
 def is_dna_vocabulary(pieces: Iterable[str]) -> bool:
@@ -74,8 +75,7 @@ class JsonDnaTokenizer:
         for role, piece in self._names.items():
             setattr(self, f"{role}_id", ids_by_piece[piece])
         self._lacks_n = "N" not in ids_by_piece
-        model = json.loads(json_bytes)["model"]
-        if self._lacks_n and model.get("fuse_unk"):
+        if self._lacks_n and getattr(self._tokenizer.model, "fuse_unk", False):
             raise InputError(
                 f"{name}: it has no letter N and makes a run of them one unknown token (fuse_unk), "
                 "so tokens would lose their places"
@@ -84,6 +84,8 @@ class JsonDnaTokenizer:
 
     def _describe(self, ids_by_piece: dict[str, int]) -> None:
         added = self._tokenizer.get_added_tokens_decoder()
+        if max(ids_by_piece.values()) > _LARGEST_ID:
+            raise InputError(f"{self._name}: an entry has the id {max(ids_by_piece.values())}")
         special = {i for i, token in added.items() if token.special}
         special |= {ids_by_piece[piece] for piece in self._names.values()}
         self.first_piece_id = max(special) + 1
@@ -135,9 +137,16 @@ class JsonDnaTokenizer:
             raise ValueError(
                 f"letters {letters!r} are not A C G T N; pass the sequence through normalise()"
             )
-        found = self._tokenizer.encode(sequence, add_special_tokens=False)
+        try:
+            found = self._tokenizer.encode(sequence, add_special_tokens=False)
+        except Exception as error:  # the library raises plain Exception
+            raise InputError(f"{self._name}: it cannot cut DNA into tokens: {error}") from error
         # Tokens follow each other. Where a rule replaced a run, the library gives it its last base only.
         ends = np.array([end for _, end in found.offsets], dtype=np.int64)
+        if (np.diff(ends, prepend=0) < 0).any() or ends.max(initial=0) != len(sequence):
+            raise InputError(
+                f"{self._name}: its tokens do not cover the sequence they were made from"
+            )
         spans = np.stack([np.concatenate([[0], ends])[:-1], ends], axis=1)
         return np.array(found.ids, dtype=np.int64), spans
 

@@ -6,11 +6,10 @@ Only enough to hold a converted text model with its vocabulary: the DNA commands
 from collections.abc import Mapping
 
 import numpy as np
-import sentencepiece
 
 from dna_bigbird.corpus.json_tokenizer import parse
 from dna_bigbird.corpus.special_tokens import find_special, names_file
-from dna_bigbird.errors import InputError
+from dna_bigbird.corpus.tokenizer import load_sentencepiece
 
 
 class TextTokenizer:
@@ -36,13 +35,9 @@ class TextTokenizer:
             self._json = parse(model_bytes, self._name)
             ids_by_piece = self._json.get_vocab(with_added_tokens=True)
         else:
-            self._json, self._processor = None, sentencepiece.SentencePieceProcessor()
-            try:
-                self._processor.load_from_serialized_proto(model_bytes)
-                size = self._processor.get_piece_size() if model_bytes else 0
-            except RuntimeError as error:
-                raise InputError(f"{self._name}: this is no SentencePiece model") from error
-            ids_by_piece = {self._processor.id_to_piece(i): i for i in range(size)}
+            self._json = None
+            self._processor, pieces = load_sentencepiece(model_bytes, self._name)
+            ids_by_piece = {piece: i for i, piece in enumerate(pieces)}
         self.names = find_special(ids_by_piece, names or {}, self._name)
         for role, piece in self.names.items():
             setattr(self, f"{role}_id", ids_by_piece[piece])

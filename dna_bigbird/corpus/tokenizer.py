@@ -107,6 +107,26 @@ def _lines(sequences: Iterable[str]) -> Iterator[str]:
             yield sequence[start : start + _MAX_LINE_BP]
 
 
+def load_sentencepiece(
+    model_bytes: bytes, name: str
+) -> tuple[sentencepiece.SentencePieceProcessor, list[str]]:
+    """Return a SentencePiece model and its pieces in the order of their ids.
+
+    Args:
+        name: What to call it in messages.
+
+    Raises:
+        InputError: If the bytes are none.
+    """
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        processor.load_from_serialized_proto(model_bytes)
+        size = processor.get_piece_size() if model_bytes else 0
+        return processor, [processor.id_to_piece(i) for i in range(size)]
+    except (RuntimeError, ValueError) as error:  # ValueError: a piece that is no UTF-8
+        raise InputError(f"{name}: this is no SentencePiece model, or a damaged one") from error
+
+
 class DnaTokenizer:
     """A trained vocabulary: normalised DNA to token ids and back, without loss.
 
@@ -125,19 +145,17 @@ class DnaTokenizer:
     def __init__(self, model_bytes: bytes, name: str = "tokenizer") -> None:
         self.model_bytes = model_bytes
         self._name = name
-        self._processor = sentencepiece.SentencePieceProcessor()
-        try:
-            self._processor.load_from_serialized_proto(model_bytes)
-            size = self._processor.get_piece_size() if model_bytes else 0
-        except RuntimeError as error:
-            raise InputError(f"{name}: this is no SentencePiece model") from error
-        self.pieces = [self._processor.id_to_piece(i) for i in range(size)]
-        if tuple(self.pieces[:FIRST_PIECE_ID]) != SPECIAL_PIECES or not set(BASES) <= set(
-            self.pieces
+        self._processor, self.pieces = load_sentencepiece(model_bytes, name)
+        ordinary = self.pieces[FIRST_PIECE_ID:]
+        if (
+            tuple(self.pieces[:FIRST_PIECE_ID]) != SPECIAL_PIECES
+            or not set(BASES) <= set(ordinary)
+            or not set(BASES).issuperset("".join(ordinary))
         ):
             raise InputError(
                 f"{name}: not a tokenizer of dna-bigbird; its first entries should be "
-                f"{' '.join(SPECIAL_PIECES)} and it should have the letters A C G T N"
+                f"{' '.join(SPECIAL_PIECES)}, the others of the letters A C G T N, each of which "
+                "it should have"
             )
         self.piece_bp = np.array([len(piece) for piece in self.pieces], dtype=np.int64)
         self.piece_bp[:FIRST_PIECE_ID] = 0
@@ -213,10 +231,16 @@ class DnaTokenizer:
         flat = itertools.chain.from_iterable(encoded)
         ids = np.fromiter(flat, dtype=np.int64, count=int(counts.sum()))
         if (ids < FIRST_PIECE_ID).any():
-            letters = next(filter(None, (set(sequence) - set(BASES) for sequence in sequences)))
-            raise ValueError(
-                f"letters {''.join(sorted(letters))!r} are not A C G T N; pass the sequence "
-                "through normalise()"
+            letters = set().union(*sequences) - set(BASES)
+            if letters:
+                raise ValueError(
+                    f"letters {''.join(sorted(letters))!r} are not A C G T N; pass the sequence "
+                    "through normalise()"
+                )
+        if self.piece_bp[ids].sum() != sum(map(len, sequences)):
+            raise InputError(
+                f"{self._name}: its tokens do not spell the sequence they were made from; the file "
+                "is damaged. Copy it again"
             )
         return ids, counts
 
