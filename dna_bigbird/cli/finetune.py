@@ -14,6 +14,7 @@ def finetune(
     checkpoints: Path,
     seed: int = 0,
     from_scratch: bool = False,
+    dropout: float | None = None,
     head: HeadConfig = HeadConfig(),  # noqa: B008 - jsonargparse shows the default
     training: TrainConfig = TrainConfig(),  # noqa: B008
     threads: int = 0,
@@ -33,6 +34,8 @@ def finetune(
         seed: Seed of the label head, the order of windows and dropout.
         from_scratch: Take only the architecture and tokenizer of `pretrained` and draw fresh
             weights, to see what pretraining is worth.
+        dropout: Dropout of the encoder in this training; that of `pretrained` if not given. A few
+            thousand examples are soon known by heart without any.
         head: How labels are read off the encoder.
         training: How it is trained.
         threads: CPU threads of one process; 0 leaves the choice to torch.
@@ -41,19 +44,22 @@ def finetune(
 
     signals.listen()  # before the imports, which take seconds
 
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     import torch
 
     from dna_bigbird.cli.labelling import train_on_labels
     from dna_bigbird.cli.training import module_sha256, set_training_backend
     from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
     from dna_bigbird.inference.bundle import load_bundle
     from dna_bigbird.inference.card import is_semi_synthetic
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig
 
+    if dropout is not None and not 0 <= dropout < 1:
+        raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     if threads:
         torch.set_num_threads(threads)
     bundle = load_bundle(pretrained)
@@ -61,6 +67,8 @@ def finetune(
     bundle.check_single("fine-tuning")
     labelled = LabelledSet(data, Genome(genome))
     encoder = EncoderConfig(**bundle.config["encoder"])
+    if dropout is not None:
+        encoder = replace(encoder, dropout=dropout)
     model = SequenceClassifier(encoder, len(labelled.label_names), head, seed=seed)
     if not from_scratch:
         model.encoder.load_state_dict(bundle.model.encoder.state_dict())

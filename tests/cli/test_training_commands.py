@@ -108,6 +108,20 @@ def metrics_of(folder) -> dict:
     return json.loads((folder / "metrics.json").read_text())
 
 
+def test_finetuning_with_dropout_of_its_own(project, capsys):
+    """The weights differ from those trained without, and the bundle carries the dropout."""
+    run(f"{FINETUNE} --dropout 0.2 --output dropped --checkpoints checkpoints/dropped")
+    dropped, kept = load_bundle(project / "dropped"), load_bundle(project / "promoter")
+    assert (dropped.config["encoder"]["dropout"], kept.config["encoder"]["dropout"]) == (0.2, 0.1)
+    weights = "head.dense.weight"
+    assert not dropped.model.state_dict()[weights].equal(kept.model.state_dict()[weights])
+    run(f"{FINETUNE} --dropout 0.1 --output same --checkpoints checkpoints/same")
+    same = load_bundle(project / "same").model.state_dict()
+    assert all(same[name].equal(value) for name, value in kept.model.state_dict().items())
+    message = refused(f"{FINETUNE} --dropout 1 --output x --checkpoints y", capsys)
+    assert "--dropout 1.0: expected at least 0 and below 1" in message
+
+
 def bytes_of(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 

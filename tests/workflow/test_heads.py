@@ -21,7 +21,11 @@ HEADS = {
             }
         },
         "fresh": {"promoter": {}, "set": "permuted", "from_scratch": True},
-        "own_sites": {"promoter": {"training": STEPS}, "sites": "./mine.bed", "seed": 7},
+        "own_sites": {
+            "promoter": {"training": STEPS, "dropout": 0.2},
+            "sites": "./mine.bed",
+            "seed": 7,
+        },
         "two": {"chromatin": {"ensemble": 2, "training": STEPS}, "set": "chromatin"},
     },
     "table6": ["promoter", "permuted", "fresh", "own_sites"],
@@ -70,6 +74,14 @@ def test_a_variant_changes_what_it_names_and_nothing_else(planned):
     assert "--negatives random_base" in own
     for command in (own, permuted):
         assert "--upstream 600 --downstream 400" in command
+
+
+def test_dropout_goes_to_the_training_that_asks_for_it(planned):
+    trainings = [x for x in planned[1] if x.startswith("finetune ")]
+    assert [x for x in trainings if "--dropout 0.2 " in x] == [
+        the_one(trainings, "--output results/exp/trained/heads/own_sites ")
+    ]
+    assert sum("--dropout" in x for x in trainings) == 1
 
 
 def test_a_shared_set_is_built_once_with_its_baselines(planned):

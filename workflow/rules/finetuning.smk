@@ -112,12 +112,16 @@ rule finetune:
         seed=head_seed,
         checkpoints=f"{RES}/checkpoints/{{member}}",
         start=from_scratch,
+        dropout=lambda wildcards: options(
+            section_of(head_of(wildcards.member)), keys=["dropout"]
+        ),
         head=member_options("head", "head"),
         training=member_options("training", "training"),
     shell:
         "keep_log {log}; {params.run} finetune --genome {input.genome} --data {input.data}"
         " --pretrained {input.pretrained} --output {output} --checkpoints {params.checkpoints}"
-        " --seed {params.seed} --threads {threads} {params.start} {params.head} {params.training}"
+        " --seed {params.seed} --threads {threads} {params.start} {params.dropout}"
+        " {params.head} {params.training}"
         " >> {log} 2>&1"
 
 
