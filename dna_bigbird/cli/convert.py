@@ -110,7 +110,7 @@ def _write(bundle: Path, folder: Path, allow_different_attention: bool) -> None:
         model=loaded.model,
         config=loaded.config,
         tokenizer=loaded.tokenizer,
-        card=(bundle / "README.md").read_text(encoding="utf-8"),
+        card=(bundle / "README.md").read_text(encoding="utf-8", errors="replace"),
         source=str(bundle),
         allow_different_attention=allow_different_attention,
     )

@@ -7,6 +7,7 @@ Never another exception, never a hang.
 import contextlib
 import faulthandler
 import io
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
 
 from dna_bigbird.cli.main import main
 
@@ -47,10 +49,21 @@ def bounded(examples: int) -> settings:
 
 
 def many(check: Callable, *strategies, examples: int, start: int) -> None:
-    """Hold many random inputs to a check; the same ones for the same `start`."""
+    """Hold many random inputs to a check; the same ones for the same `start`.
+
+    Args:
+        examples: How many, unless DNA_BIGBIRD_FUZZ_EXAMPLES says another number.
+    """
+    examples = int(os.environ.get("DNA_BIGBIRD_FUZZ_EXAMPLES", examples))
     print(f"seed {start}, {examples} examples")
-    long = settings(max_examples=examples, print_blob=True, **QUIET)
-    seed(start)(long(given(*strategies)(check)))()
+
+    @seed(start)
+    @settings(max_examples=examples, print_blob=True, **QUIET)
+    @given(drawn=st.tuples(*strategies))
+    def run_all(drawn):
+        check(*drawn)
+
+    run_all()
 
 
 @contextlib.contextmanager

@@ -125,4 +125,4 @@ def test_any_file(check, genome, data, by_strand, to_file):
 
 @pytest.mark.slow
 def test_thousands_of_files(check, genome, start):
-    many(check, files(genome), st.booleans(), st.booleans(), examples=6000, start=start)
+    many(check, files(genome), st.booleans(), st.booleans(), examples=3000, start=start)

@@ -152,3 +152,20 @@ def test_a_link_in_the_way_is_not_followed(bundle_folder, tmp_path, link):
     with pytest.raises(InputError, match="new: cannot write it"):
         write_scored_bundle(bundle_folder, tmp_path / "new", {"n": 1}, "# card\n")
     assert [path.name for path in elsewhere.iterdir()] == ["keep.txt"]
+
+
+@pytest.mark.parametrize("labels", [["../../evil", "/evil"], ["..", "."], ["a/../../b", "\\x"]])
+def test_labels_name_no_file_outside_the_output(copy, tmp_path, random_dna, labels):
+    """bigWig has a file for each label."""
+    path = copy / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"label_names": labels}))
+    fasta = tmp_path / "x.fa"
+    fasta.write_text(f">a\n{random_dna(300, 1)}\n")
+    output = tmp_path / "deep" / "er" / "tracks"
+    output.parent.mkdir(parents=True)
+    before = {path for path in tmp_path.rglob("*") if path != output}
+    argv = ["predict", "--fasta", fasta, "--model", copy, "--format", "bigwig", "--output", output]
+    main([*map(str, argv), "--precision", "32-true", "--backend", "gather"])
+    made = {path for path in tmp_path.rglob("*")} - before
+    assert {path.parent for path in made - {output}} == {output}
+    assert len(list(output.glob("*.bw"))) == 2
