@@ -204,6 +204,11 @@ def _starts_as_bgzip(first: bytes) -> bool:
     return first[:4] == _BGZIP_END[:4] and first[12:14] == b"BC"
 
 
+def shown_name(path: Path | str) -> str:
+    """Return how messages call an input: its path, or 'standard input' for '-'."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
 def open_binary_or_stdin(path: Path | str):
     """Open a file, or standard input for '-'.
 
@@ -232,7 +237,7 @@ def open_binary(path: Path | str) -> Iterator[BinaryIO]:
     """
     raw = open_binary_or_stdin(path)
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
-    name = "standard input" if str(path) == "-" else str(path)
+    name = shown_name(path)
     try:
         binary = buffered
         if buffered.peek(2)[:2] == GZIP_MAGIC:
@@ -281,7 +286,7 @@ def numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     Raises:
         InputError: As `open_text`; for a line that has NUL bytes or 64 million characters.
     """
-    shown = "standard input" if str(path) == "-" else path
+    shown = shown_name(path)
     with open_text(path) as text:
         lines = iter(lambda: text.readline(LONGEST_LINE), "")
         for number, line in enumerate(lines, start=1):
@@ -311,7 +316,6 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
             with io.TextIOWrapper(binary, encoding="utf-8-sig", newline=None) as text:
                 yield text
         except UnicodeDecodeError as error:
-            name = "standard input" if str(path) == "-" else path
             raise InputError(
-                f"{name}: this is not text in UTF-8 (byte 0x{error.object[error.start]:02x}: {error.reason})"
+                f"{shown_name(path)}: this is not text in UTF-8 (byte 0x{error.object[error.start]:02x}: {error.reason})"
             ) from error

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import numbered_lines
+from dna_bigbird.files import numbered_lines, shown_name
 from dna_bigbird.formats import text_format
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.genome.fasta_stream import shown_name
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite
 

@@ -12,7 +12,7 @@ import pysam
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_binary
-from dna_bigbird.genome.fasta_stream import read_pieces
+from dna_bigbird.genome.fasta_pieces import read_pieces
 
 _END_BYTES = 1 << 16
 

@@ -1,22 +1,16 @@
-"""FASTA read from front to back in bounded memory: any compression, standard input, any line length."""
+"""FASTA read from front to back as DNA, in pieces or by whole records."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_binary
-from dna_bigbird.formats import text_format
+from dna_bigbird.files import shown_name
 from dna_bigbird.genome.alphabet import IUPAC_AMBIGUOUS, normalise, normalise_bytes
-from dna_bigbird.genome.record_names import SeenNames
+from dna_bigbird.genome.fasta_pieces import FastaPiece, read_pieces
 
 MAX_AMBIGUOUS_SHARE = 0.5
 """More letters than this that are IUPAC codes other than N, and the record is taken for protein."""
-BLOCK = 1 << 20
-"""Bytes read at once. A header is shorter."""
-_BLANKS = b" \t\v\f"
-_UTF8_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -28,24 +22,6 @@ class FastaRecord:
     line: int
 
 
-class FastaPiece(NamedTuple):
-    """Some letters of a record, as they stand in the file without blanks and line ends."""
-
-    name: str
-    line: int
-    """The line of the record's header, from 1."""
-    start: int
-    """Place of the first letter in the record, from 0; 0 for the first piece only."""
-    letters: bytes
-    is_last: bool
-    """The record ends with this piece, which may be empty if it is not the first."""
-
-
-def shown_name(path: Path | str) -> str:
-    """Return how messages call an input: its path, or 'standard input' for '-'."""
-    return "standard input" if str(path) == "-" else str(path)
-
-
 def read_fasta(path: Path | str) -> Iterator[FastaRecord]:
     """Yield whole records, each in memory; otherwise as `read_pieces`."""
     parts: list[bytes] = []
@@ -55,27 +31,6 @@ def read_fasta(path: Path | str) -> Iterator[FastaRecord]:
             letters = b"".join(parts).decode("utf-8", "replace")
             yield FastaRecord(piece.name, letters, piece.line)
             parts = []
-
-
-def read_pieces(path: Path | str) -> Iterator[FastaPiece]:
-    """Yield the records of a plain, gzip or bgzip FASTA file, or of standard input ('-'), in pieces.
-
-    A piece is at most two blocks long and ends where a block or the record does. Blank lines,
-    blanks at either end of a line and LF, CRLF or CR line ends are accepted; the letters are not
-    looked at.
-
-    Raises:
-        InputError: If there is no record, text stands before the first one, a record has no
-            name or no sequence, or two records have the same name.
-    """
-    shown = shown_name(path)
-    reader = _Reader(shown)
-    with open_binary(path) as stream:
-        for block in _blocks(stream):
-            yield from reader.pieces(block)
-    if not reader.name:
-        raise InputError(f"{shown}: no sequence in it; a FASTA record starts with '>'")
-    reader.seen.finish()
 
 
 def read_dna(path: Path | str) -> Iterator[tuple[FastaPiece, str]]:
@@ -135,129 +90,3 @@ def _check_share(shown: str, line: int, name: str, ambiguous: int, length: int) 
             f"{shown}:{line}: record {name!r}: {ambiguous} of {length} letters are ambiguity codes; "
             "expected DNA. Is this a protein sequence?"
         )
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Whole lines, each with its LF; or, of a line longer than a block, a part without one."""
-
-    text: bytes
-    starts_line: bool
-    is_last: bool
-
-
-def _blocks(stream: BinaryIO) -> Iterator[_Block]:
-    """Cut the content into blocks, every line end as LF, and one at the very end."""
-    rest, starts_line = b"", True
-    data = stream.read(BLOCK).removeprefix(_UTF8_MARK)
-    while data:
-        following = stream.read(BLOCK)
-        text = rest + (data if following else data + b"\n")
-        if b"\r" in text:
-            # A CR at the end waits for the LF that may follow it.
-            text, held = (text[:-1], b"\r") if text.endswith(b"\r") else (text, b"")
-            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        else:
-            held = b""
-        cut = text.rfind(b"\n") + 1
-        if cut == 0 and len(text) >= BLOCK:
-            # Blanks here count only if letters follow on the same line: one stands for all.
-            cut = len(text.rstrip(_BLANKS))
-            rest = text[cut : cut + 1] + held
-        else:
-            rest = text[cut:] + held
-        if cut:
-            yield _Block(text[:cut], starts_line, not following)
-            starts_line = text.endswith(b"\n", 0, cut)
-        data = following
-
-
-class _Reader:
-    """The record that is being read, and the line of the file that comes next."""
-
-    def __init__(self, shown: str) -> None:
-        self.shown = shown
-        self.seen = SeenNames(shown)
-        self.line = 1
-        self.name = ""
-        self.header_line = 0
-        self.length = 0
-
-    def pieces(self, block: _Block) -> Iterator[FastaPiece]:
-        text, place = block.text, 0
-        while True:
-            end = _next_header(text, place, block.starts_line)
-            letters = _letters(text[place:end])
-            is_last = end < len(text) or block.is_last
-            if self.name and (letters or is_last):
-                yield self._piece(letters, is_last)
-            elif letters:
-                raise self._no_header(text[:end])
-            self.line += text.count(b"\n", place, end)
-            if end == len(text):
-                return
-            place = text.find(b"\n", end) + 1
-            if place == 0 or place - end > BLOCK:
-                raise InputError(
-                    f"{self.shown}:{self.line}: this FASTA header is longer than {BLOCK:,} bytes. "
-                    "Were the line ends lost?"
-                )
-            self._start_record(text[end + 1 : place])
-            self.line += 1
-
-    def _piece(self, letters: bytes, is_last: bool) -> FastaPiece:
-        start = self.length
-        self.length += len(letters)
-        if self.length == 0:
-            raise InputError(
-                f"{self.shown}:{self.header_line}: record {self.name!r} has no sequence"
-            )
-        return FastaPiece(self.name, self.header_line, start, letters, is_last)
-
-    def _start_record(self, header: bytes) -> None:
-        where = f"{self.shown}:{self.line}"
-        try:
-            words = header.decode().split()
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{where}: this FASTA header is not text in UTF-8 ({error.reason})"
-            ) from error
-        if not words:
-            raise InputError(f"{where}: this FASTA header has no name after '>'")
-        if "\0" in words[0]:
-            raise InputError(
-                f"{where}: this FASTA header has NUL bytes; expected text. Is the file damaged?"
-            )
-        self.name, self.header_line, self.length = words[0], self.line, 0
-        self.seen.add(self.name, self.line)
-
-    def _no_header(self, text: bytes) -> InputError:
-        found = text.lstrip(_BLANKS + b"\n")
-        line = self.line + text[: len(text) - len(found)].count(b"\n")
-        first = found.partition(b"\n")[0].decode("utf-8", "replace")
-        probably = text_format(first)
-        advice = f"This looks like {probably}" if probably else "Is this another format?"
-        return InputError(
-            f"{self.shown}:{line}: found {first.rstrip()[:20]!r} before any header; "
-            f"a FASTA file starts with '>'. {advice}"
-        )
-
-
-def _next_header(text: bytes, place: int, starts_line: bool) -> int:
-    """Return where the next line from `place` on that starts with '>' does so, or the end."""
-    found = text.find(b">", place)
-    while found >= 0:
-        line_start = text.rfind(b"\n", place, found) + 1
-        is_start = line_start > 0 or place > 0 or starts_line
-        if is_start and not text[line_start or place : found].strip(_BLANKS):
-            return found
-        line_end = text.find(b"\n", found)  # this '>' stands within a line: on with the next
-        found = text.find(b">", line_end) if line_end >= 0 else -1
-    return len(text)
-
-
-def _letters(text: bytes) -> bytes:
-    """Leave out line ends with the blanks around them."""
-    if b" " in text or b"\t" in text or b"\v" in text or b"\f" in text:
-        return b"".join(line.strip(_BLANKS) for line in text.split(b"\n"))
-    return text.replace(b"\n", b"")

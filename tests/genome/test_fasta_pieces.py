@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.genome import fasta_stream
-from dna_bigbird.genome.fasta_stream import read_dna, read_fasta, read_pieces
+from dna_bigbird.genome import fasta_pieces
+from dna_bigbird.genome.fasta_pieces import read_pieces
+from dna_bigbird.genome.fasta_stream import read_dna, read_fasta
 
 
 def line_by_line(text: str):
@@ -48,7 +49,7 @@ def test_blocks_of_any_size_give_the_same_records(lines, line_end, block, ends):
     text = line_end.join(lines) + line_end * ends
     expected = line_by_line(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasta_stream, "BLOCK", block)
+        patch.setattr(fasta_pieces, "BLOCK", block)
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         if expected is None:
             with pytest.raises(InputError, match="standard input"):
@@ -58,7 +59,7 @@ def test_blocks_of_any_size_give_the_same_records(lines, line_end, block, ends):
 
 
 def test_pieces_follow_each_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(fasta_stream, "BLOCK", 10)
+    monkeypatch.setattr(fasta_pieces, "BLOCK", 10)
     path = tmp_path / "x.fa"
     path.write_text(">a\n" + "ACGTACG\n" * 6 + ">b\n" + "T" * 45 + "\n")
     pieces = list(read_pieces(path))
@@ -90,11 +91,11 @@ def test_a_record_of_20_megabases_needs_a_few_blocks_of_memory(tmp_path, pack, w
     finally:
         tracemalloc.stop()
     assert total == 20_000_000 // width * width
-    assert peak < 14 * fasta_stream.BLOCK
+    assert peak < 14 * fasta_pieces.BLOCK
 
 
 def test_positions_and_lines_in_messages_count_across_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(fasta_stream, "BLOCK", 16)
+    monkeypatch.setattr(fasta_pieces, "BLOCK", 16)
     path = tmp_path / "x.fa"
     path.write_text(">a\n" + "ACGT\n" * 10 + "\n>b\nACGT\nACLT\n")
     with pytest.raises(InputError, match=r"x\.fa:13: record 'b': 'L' at position 7 is no DNA"):

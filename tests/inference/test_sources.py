@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.genome import Genome, Interval, fasta_stream, reverse_complement
+from dna_bigbird.genome import Genome, Interval, fasta_pieces, reverse_complement
 from dna_bigbird.inference.sources import bed_source, fasta_source, sequence_source
 from dna_bigbird.inference.windows import Window, window_starts
 
@@ -44,7 +44,7 @@ def test_windows_are_those_of_whole_sequences(texts, window, stride, block, widt
     assert list(in_memory.windows(first)) == expected[first:]
     assert in_memory.count == len(expected)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasta_stream, "BLOCK", block)
+        patch.setattr(fasta_pieces, "BLOCK", block)
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(fasta.encode())))
         streamed = fasta_source("-", **size)
         streamed.check()
@@ -119,7 +119,7 @@ def test_records_named_after_places_go_back_to_them(
 ):
     """Every window's bases are those that the genome has at its coordinates, on the row's strand."""
     text = cut(toy, counting_from)
-    monkeypatch.setattr(fasta_stream, "BLOCK", block)
+    monkeypatch.setattr(fasta_pieces, "BLOCK", block)
     path = tmp_path / "cut.fa"
     path.write_text(text)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))

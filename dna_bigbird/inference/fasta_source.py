@@ -1,0 +1,103 @@
+"""Windows over the records of a FASTA file."""
+
+import itertools
+from collections.abc import Iterator
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import shown_name
+from dna_bigbird.genome.fasta_pieces import FastaPiece
+from dna_bigbird.genome.fasta_stream import read_dna
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.record_names import is_place, place_of
+from dna_bigbird.inference.window_source import WindowSource, readable_files
+from dna_bigbird.inference.windows import Window, tile
+
+
+class FastaSource(WindowSource):
+    """See `sources.fasta_source`."""
+
+    def __init__(self, path: str, window_bp: int, stride_bp: int, in_genome: bool) -> None:
+        super().__init__(readable_files(fasta=path), window_bp, stride_bp)
+        self.path, self.in_genome = path, in_genome
+        self._places: dict[str, Interval] = {}
+        """Of the records longer than a block, which are few: known before their last base."""
+        self._lengths: dict[str, int] = {}
+        self._has_lengths = False
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        if self.files and not self._has_lengths:
+            # Not kept by `check`: ten million names take a gigabyte, and most outputs need none.
+            for piece, length in self._record_lengths():
+                self._note_length(piece.name, self._place(piece, length), length)
+            self._has_lengths = True
+        return self._lengths
+
+    def check(self) -> None:
+        if not self.files:
+            return
+        count = 0
+        for piece, length in self._record_lengths():
+            count += self.num_windows(length)
+            place = self._place(piece, length)
+            if place is not None and piece.start:
+                self._places[piece.name] = place
+        self.count = count
+
+    def windows(self, first: int = 0) -> Iterator[Window]:
+        by_record = itertools.groupby(read_dna(self.path), key=lambda item: item[0].line)
+        for _, record in by_record:
+            first = yield from self._windows_of(record, first)
+
+    def _windows_of(self, record: Iterator[tuple[FastaPiece, str]], first: int) -> Iterator[Window]:
+        """Yield a record's windows; return how many windows of later ones are to be left out."""
+        held = [next(record)]
+        head = held[0][0]
+        place = self._places.get(head.name)
+        if place is None and self.in_genome and is_place(head.name):
+            held += record  # read only once, so its length shows only now
+            last, bases = held[-1]
+            place = self._place(head, last.start + len(bases))
+        length = 0
+
+        def texts() -> Iterator[str]:
+            nonlocal length
+            for piece, bases in itertools.chain(held, record):
+                length = piece.start + len(bases)
+                yield bases
+
+        for start, bases in tile(texts(), self.window_bp, self.stride_bp, first):
+            yield _placed(head.name, place, start, bases)
+        if not self.files:
+            self._note_length(head.name, place, length)
+        return max(0, first - self.num_windows(length))
+
+    def _record_lengths(self) -> Iterator[tuple[FastaPiece, int]]:
+        """Read everything; yield the last piece of every record and the record's length."""
+        for piece, bases in read_dna(self.path):
+            if piece.is_last:
+                yield piece, piece.start + len(bases)
+
+    def _place(self, piece: FastaPiece, length: int) -> Interval | None:
+        if not (self.in_genome and is_place(piece.name)):
+            return None
+        try:
+            return place_of(piece.name, length)
+        except ValueError as error:
+            raise InputError(
+                f"{shown_name(self.path)}:{piece.line}: {error}. "
+                "To count from the start of every record: --coordinates record"
+            ) from error
+
+    def _note_length(self, name: str, place: Interval | None, length: int) -> None:
+        name, end = (name, length) if place is None else (place.chrom, place.end)
+        self._lengths[name] = max(end, self._lengths.get(name, 0))
+
+
+def _placed(name: str, place: Interval | None, start: int, bases: str) -> Window:
+    """Return a record's window at the record's place `start`, in the coordinates of its place."""
+    length = len(bases)
+    if place is None:
+        return Window(name, start, start + length, bases)
+    left = place.end - start - length if place.strand == "-" else place.start + start
+    return Window(place.chrom, left, left + length, bases)
