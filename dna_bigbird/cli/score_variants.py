@@ -9,11 +9,11 @@ from dna_bigbird.inference.compute import Compute
 def score_variants(
     vcf: str,
     fasta: Path,
-    model: Path | list[Path] | None = None,
+    model: list[Path] | Path | None = None,
     output: Path | None = None,
     format: Literal["tsv", "vcf"] | None = None,
     tsv: Path | None = None,
-    labels: str | None = None,
+    labels: list[str] | str | None = None,
     window: int | None = None,
     strand: Literal["both", "forward"] = "both",
     ref_mismatch: Literal["error", "skip"] = "error",

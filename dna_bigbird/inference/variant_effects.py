@@ -19,8 +19,9 @@ FRAME_ALLELES = 512
 FRAME_S = 10
 """A slow model hands its scores on sooner: what is handed on is not lost when it is stopped."""
 
+EFFECTS = ("diff", "log_odds", "ref", "alt")
 Effects = dict[str, NDArray[np.float32]]
-"""Columns `diff`, `log_odds`, `ref` and `alt`, each (alleles, labels)."""
+"""Columns of these names, each (alleles, labels)."""
 
 
 def exact(settings: Compute) -> Compute:
@@ -63,7 +64,7 @@ def site_effects(
     rows: list[NDArray[np.float32]] = []
     num_rows, started_at = 0, time.monotonic()
     for site, logits in _with_logits(scorer, genome, sites, window_bp, strand):
-        effects = np.full((4, len(site.variant.alts), labels), np.nan, dtype=np.float32)
+        effects = np.full((len(EFFECTS), len(site.variant.alts), labels), np.nan, dtype=np.float32)
         if logits is not None:
             effects[:, site.scored] = compare(logits)
         frame.append(site)
@@ -98,7 +99,7 @@ def compare(logits: NDArray[np.float64]) -> NDArray[np.float32]:
 
 def _columns(rows: list[NDArray[np.float32]]) -> Effects:
     whole = np.concatenate(rows, axis=1)
-    return dict(zip(("diff", "log_odds", "ref", "alt"), whole, strict=True))
+    return dict(zip(EFFECTS, whole, strict=True))
 
 
 def _with_logits(

@@ -166,6 +166,16 @@ def _quoted(text: str) -> str:
 
 
 @contextlib.contextmanager
+def _quiet_htslib() -> Iterator[None]:
+    """Keep the C library from writing to standard error; what went wrong is raised as well."""
+    before = pysam.set_verbosity(0)
+    try:
+        yield
+    finally:
+        pysam.set_verbosity(before)
+
+
+@contextlib.contextmanager
 def open_output(path: Path, longest_bp: int) -> Iterator[Write]:
     """Open a text file that is whole or absent; `.gz` is compressed by bgzip and indexed.
 
@@ -182,7 +192,7 @@ def open_output(path: Path, longest_bp: int) -> Iterator[Write]:
     csi = longest_bp > TBI_MAX_BP
     index = path.with_name(path.name + (".csi" if csi else ".tbi"))
     # The index is renamed last: it is never older than its file.
-    with atomic_path(index) as partial_index, atomic_path(path) as partial:
+    with atomic_path(index) as partial_index, atomic_path(path) as partial, _quiet_htslib():
         with pysam.BGZFile(str(partial), "w") as stream:
             yield lambda text: stream.write(text.encode())
         pysam.tabix_index(

@@ -186,6 +186,19 @@ def test_a_pipe_is_read_once(inputs, tmp_path):
     assert (tmp_path / "piped.tsv").read_bytes() == (tmp_path / "out.tsv").read_bytes()
 
 
+@pytest.mark.parametrize("alt", ["", "."])
+def test_nothing_to_score_gives_whole_files(inputs, tmp_path, alt):
+    lines = inputs["vcf"].read_text().splitlines(keepends=True)
+    wanted = [x for x in lines if x.startswith("#") or x.split("\t")[4] == alt]
+    (tmp_path / "few.vcf").write_text("".join(wanted))
+    few = inputs | {"vcf": tmp_path / "few.vcf"}
+    summary = score_variants(**few, output=tmp_path / "out.vcf.gz", tsv=tmp_path / "out.tsv")
+    assert (summary.records, summary.alleles) == (8 if alt else 0, 0)
+    assert table(tmp_path / "out.tsv") == []
+    written = gzip.decompress((tmp_path / "out.vcf.gz").read_bytes()).decode()
+    assert [x for x in written.splitlines(keepends=True) if x in wanted] == wanted
+
+
 class Stopped:
     """Ctrl-C after some groups; counts the groups that are scored."""
 
