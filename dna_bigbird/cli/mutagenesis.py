@@ -52,6 +52,7 @@ def mutagenesis(
     from dna_bigbird.errors import InputError, note
     from dna_bigbird.files import atomic_path
     from dna_bigbird.inference import mutating
+    from dna_bigbird.inference.mutagenesis_files import tsv_lines
     from dna_bigbird.report.figures import save
     from dna_bigbird.report.mutagenesis_picture import MOST_BASES, mutagenesis_figure
 
@@ -79,5 +80,5 @@ def mutagenesis(
         if len(drawn) < len(found.label_names):
             note(f"{picture} shows the labels with the largest effects: {', '.join(drawn)}")
     if output is None and picture is None:
-        for line in mutating.tsv_lines(found, effect):
+        for line in tsv_lines(found, effect):
             sys.stdout.write(f"{line}\n")
