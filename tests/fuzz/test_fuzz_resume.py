@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import predicting
+from dna_bigbird.inference import predicting, predictor
 from tests.fuzz.conftest import draw_dna
 from tests.fuzz.harness import EXACT, bounded, many, run
 from tests.fuzz.inputs import edited
@@ -23,11 +23,13 @@ def interrupted(tiny_model, tmp_path_factory):
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predictor, "CHUNK_BATCHES", 0)  # a frame for each window
         patch.setattr(predicting, "write", stop)
         with pytest.raises(SystemExit, match="130"):
             main([str(a) for a in argv])
     (rows,) = output.parent.iterdir()
     left = rows.read_bytes()
+    assert left.count(b'"probabilities"') > 10
     rows.unlink()
     assert run(*argv).status == 0
     return argv, output, output.read_bytes(), rows, left
