@@ -78,6 +78,7 @@ COMMANDS = (
     f"predict --fasta toy.fa --model MODEL --output out/tracks --format bigwig {EXACT}",
     f"embed --fasta toy.fa --model MODEL --output out/e.npz {EXACT}",
     f"score-variants --vcf x.vcf --fasta toy.fa --model MODEL --output out/v.tsv {EXACT}",
+    f"mutagenesis --fasta toy.fa --region chr1:100-110 --model MODEL --output out/m.tsv {EXACT}",
     "info MODEL",
     "doctor",
 )
@@ -99,7 +100,7 @@ def test_what_runs_do(project, bundle_folder, tmp_path):
     index = (".toy.fa.fai.", "toy.fa.fai")  # of the genome, beside it
     written = [path.removeprefix(f"{project}/") for path in seen["written"]]
     assert [x for x in written if not x.startswith(("out/", "/dev/null", scratch, *index))] == []
-    assert len(list((project / "out").iterdir())) == 5
+    assert len(list((project / "out").iterdir())) == 6
 
 
 def test_the_watch_sees(project, tmp_path):
