@@ -17,7 +17,7 @@ from dna_bigbird.inference.batches import chunks_of
 from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder, Pooling
-from dna_bigbird.inference.inputs import checksums_of, window_source
+from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
 from dna_bigbird.inference.loading import Model, load_models
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.sources import WindowSource
@@ -120,6 +120,7 @@ def embed(
         >>> found.vectors.shape  # doctest: +SKIP
         (1, 128)
     """
+    check_lengths(window=window, stride=stride)
     path = None if output is None else Path(output)
     if path is None and (resume or format):
         raise InputError("--resume and --format need --output: without it no file is written")

@@ -17,6 +17,17 @@ from dna_bigbird.inference.sources import (
 )
 
 
+def check_lengths(**lengths_bp: int | None) -> None:
+    """Refuse a window or stride below 1; None is left to the model.
+
+    Raises:
+        InputError: Naming the option.
+    """
+    for name, value in lengths_bp.items():
+        if value is not None and value < 1:
+            raise InputError(f"--{name} {value}: expected at least 1")
+
+
 def window_source(
     fasta: Path | str | None,
     bed: Path | str | None,
@@ -33,9 +44,6 @@ def window_source(
         InputError: If none or several of them are given, or they do not go together.
     """
     tiles = {"window_bp": window, "stride_bp": stride}
-    for name, value in (("window", window), ("stride", stride)):
-        if value < 1:
-            raise InputError(f"--{name} {value}: expected at least 1")
     if strand == "interval" and bed is None:
         raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
     if (fasta is None) == (sequences is None):
@@ -52,8 +60,11 @@ def window_source(
 def checksums_of(
     bundles: Sequence[Bundle], sequences: Mapping[str, str] | None
 ) -> dict[str, str | list[str]]:
-    """Return the sha256 of models, and of sequences in memory."""
-    found = {"model": [sha256_of(bundle.folder / "model.safetensors") for bundle in bundles]}
+    """Return the sha256 of the models' files, and of sequences in memory."""
+    found: dict[str, str | list[str]] = {
+        role: [sha256_of(bundle.folder / name) for bundle in bundles]
+        for role, name in (("model", "model.safetensors"), ("model_config", "config.json"))
+    }
     if sequences is None:
         return found
     digest = hashlib.sha256()

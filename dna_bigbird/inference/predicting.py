@@ -1,6 +1,5 @@
 """`predict`: label probabilities of windows, in memory, as a stream or as a file."""
 
-import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,20 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.errors import InputError, OutputError
-from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
 from dna_bigbird.inference.labels import choose_labels
 from dna_bigbird.inference.loading import Models, load_models
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.progress import progress_bar
-from dna_bigbird.inference.sources import (
-    Coordinates,
-    WindowSource,
-    bed_source,
-    fasta_source,
-    sequence_source,
-)
+from dna_bigbird.inference.sources import Coordinates, WindowSource
 from dna_bigbird.inference.spool import file_identity, open_spool
 from dna_bigbird.inference.writers import About, Format, Target, chosen_target, frame_of, write
 from dna_bigbird.inference.writers_tsv import header_line, lines_of
@@ -116,9 +109,7 @@ def predict(
     """
     target = _target(output, format, resume)
     step = stride or window
-    for name, value in (("window", window), ("stride", step)):
-        if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected at least 1")
+    check_lengths(window=window, stride=step)
     bundles = load_models(model)
     predictor = _predictor(bundles, labels, strand, Compute(**compute))
     if target:
@@ -129,7 +120,7 @@ def predict(
         "strand": strand,
         "coordinates": coordinates or ("genome" if target and target.is_track else "record"),
     }
-    source = _source(fasta, bed, sequences, **settings)
+    source = window_source(fasta, bed, sequences, **settings)
     source.check()
     if target:
         if resume and source.count is None:
@@ -145,7 +136,7 @@ def predict(
             settings=settings,
             assembly=assembly,
             files=source.files,
-            checksums=_checksums(bundles, sequences),
+            checksums=checksums_of(bundles, sequences),
         )
         windows = _to_file(source, predictor, target, about, resume, progress)
     elif output is None:
@@ -173,46 +164,6 @@ def _predictor(
     # The strand of an interval is turned when it is read; then it is scored as it stands.
     as_read = "both" if strand == "both" else "forward"
     return Predictor(bundles, compute=compute, strand=as_read, labels=columns)
-
-
-def _source(
-    fasta: Path | str | None,
-    bed: Path | str | None,
-    sequences: Mapping[str, str] | None,
-    *,
-    window: int,
-    stride: int,
-    strand: Literal["both", "forward", "interval"],
-    coordinates: Coordinates,
-) -> WindowSource:
-    tiles = {"window_bp": window, "stride_bp": stride}
-    if strand == "interval" and bed is None:
-        raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
-    if (fasta is None) == (sequences is None):
-        raise InputError("expected DNA from one place: --fasta, with or without --bed")
-    if sequences is not None:
-        if bed is not None:
-            raise InputError("--bed cuts intervals from a --fasta, not from sequences in memory")
-        return sequence_source(sequences, **tiles)
-    if bed is not None:
-        return bed_source(bed, fasta, strand=strand, **tiles)
-    return fasta_source(fasta, coordinates=coordinates, **tiles)
-
-
-def _checksums(
-    bundles: Sequence[Bundle], sequences: Mapping[str, str] | None
-) -> dict[str, str | list[str]]:
-    """sha256 of the models' files, and of sequences in memory."""
-    found: dict[str, str | list[str]] = {
-        role: [sha256_of(bundle.folder / name) for bundle in bundles]
-        for role, name in (("model", "model.safetensors"), ("model_config", "config.json"))
-    }
-    if sequences is None:
-        return found
-    digest = hashlib.sha256()
-    for name, bases in sequences.items():
-        digest.update(f">{name}\n{bases}\n".encode())
-    return found | {"sequences": digest.hexdigest()}
 
 
 def _scored(

@@ -171,7 +171,7 @@ def test_files_hold_what_memory_holds(bundle_folder, fasta, tmp_path, pooling):
         "--precision 32-true --float32_matmul default"
     )
     assert about["assembly"] == "toy"
-    assert set(about["inputs"]) == {"fasta", "model"}
+    assert set(about["inputs"]) == {"fasta", "model", "model_config"}
 
 
 @pytest.mark.parametrize("name", ["out.h5", "out.npz"])
