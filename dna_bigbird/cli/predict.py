@@ -18,6 +18,7 @@ def predict(
     stride: int | None = None,
     strand: Literal["both", "forward", "interval"] = "both",
     coordinates: Literal["record", "genome"] | None = None,
+    place: Literal["window", "bin"] = "window",
     assembly: str = "unknown",
     resume: bool = False,
     **compute,
@@ -52,6 +53,8 @@ def predict(
         coordinates: 'record' counts from the start of each FASTA record; 'genome' gives records
             called after their place, such as chr1:100-200, coordinates there. If not given,
             'genome' for BED and bigWig, else 'record'. Rows of --bed are always on the genome.
+        place: What a score is drawn on in BED and bigWig: the whole 'window', or only the 'bin' in its
+            middle that a chromatin model labels; then --stride should be no longer than the bin.
         assembly: Name of the assembly that the coordinates are on; HDF5 keeps it.
         resume: Continue an interrupted run with the same settings and inputs, if there is one.
         compute: How, never what: fields of `Compute`.
@@ -71,6 +74,7 @@ def predict(
         stride=stride,
         strand=strand,
         coordinates=coordinates,
+        place=place,
         assembly=assembly,
         resume=resume,
         progress=True,

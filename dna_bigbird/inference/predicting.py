@@ -70,6 +70,7 @@ def predict(
     stride: int | None = None,
     strand: Literal["both", "forward", "interval"] = "both",
     coordinates: Coordinates | None = None,
+    place: Literal["window", "bin"] = "window",
     assembly: str = "unknown",
     resume: bool = False,
     progress: bool = False,
@@ -94,6 +95,8 @@ def predict(
         coordinates: 'record' counts from the start of a FASTA record; 'genome' gives records called
             after their place (`chr1:100-200`) their coordinates there. If not given, 'genome' for
             BED and bigWig, 'record' else. Intervals of a BED file are always on the genome.
+        place: What a score is drawn on in BED and bigWig: the whole 'window', or only the 'bin' in its
+            middle that a model of bins (`bin_bp` in its config) was trained to label.
         assembly: Name of the assembly that the coordinates are on, for HDF5.
         resume: Continue an interrupted run of the same settings and inputs, if there is one.
         progress: Draw a bar on standard error, if that is a terminal.
@@ -111,6 +114,7 @@ def predict(
     step = stride or window
     check_lengths(window=window, stride=step)
     bundles = load_models(model)
+    margin_bp = _margin(bundles[0], place, window, target)
     predictor = _predictor(bundles, labels, strand, Compute(**compute))
     if target:
         target.check_labels(predictor.label_names)
@@ -134,6 +138,7 @@ def predict(
             label_names=predictor.label_names,
             lengths=lambda: source.lengths,
             settings=settings,
+            margin_bp=margin_bp,
             assembly=assembly,
             files=source.files,
             checksums=checksums_of(bundles, sequences),
@@ -154,6 +159,21 @@ def _target(output: Path | str | None, format: Format | None, resume: bool) -> T
     if resume:
         raise InputError("--resume needs --output: without a file there is nothing to continue")
     return None
+
+
+def _margin(bundle: Bundle, place: str, window: int | None, target: Target | None) -> int:
+    """Return how many bases at either end of a window its score is not drawn on."""
+    if place == "window":
+        return 0
+    if target is None or not target.is_track:
+        raise InputError("--place bin is about BED and bigWig; other formats keep whole windows")
+    bin_bp = bundle.config.get("bin_bp")
+    whole = window or bundle.config.get("window_bp", 0)
+    if not bin_bp or bin_bp > whole:
+        raise InputError(
+            f"--place bin: {bundle.folder} labels windows of {whole} bp as a whole, no bin in them"
+        )
+    return (whole - bin_bp) // 2
 
 
 def _predictor(

@@ -44,20 +44,27 @@ class Segments:
     """(S, L)."""
 
 
-def place_windows(spool: Spool) -> Placement:
-    """Read where the windows of a spool lie; those without a score (NaN) are left out."""
+def place_windows(spool: Spool, margin_bp: int = 0) -> Placement:
+    """Read where the windows of a spool lie; those without a score (NaN) are left out.
+
+    Args:
+        margin_bp: Bases at either end of a window that its score is not about; windows of no more
+            than twice as many are left out.
+    """
     codes: dict[bytes, int] = {}
     parts = []
     first = 0
     for frame in spool.frames():
         names, inverse = np.unique(frame["sequence"], return_inverse=True)
         of_names = np.array([codes.setdefault(name, len(codes)) for name in names.tolist()])
-        scored = np.flatnonzero(~np.isnan(frame["probabilities"]).any(axis=1))
+        start, end = frame["start"] + margin_bp, frame["end"] - margin_bp
+        has_score = ~np.isnan(frame["probabilities"]).any(axis=1)
+        scored = np.flatnonzero(has_score & (start < end))
         parts.append(
             (
                 of_names[inverse][scored].astype(np.int32),
-                frame["start"][scored],
-                frame["end"][scored],
+                start[scored],
+                end[scored],
                 scored + first,
             )
         )

@@ -59,6 +59,8 @@ class About:
     """Gives the base pairs of every sequence, which may take a pass over the input."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Options of the run that change the values."""
+    margin_bp: int = 0
+    """Bases at either end of a window that tracks leave out."""
     assembly: str = "unknown"
     files: Mapping[str, Path] = field(default_factory=dict)
     """Inputs by role."""

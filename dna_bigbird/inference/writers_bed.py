@@ -21,7 +21,7 @@ def write(path: Path, spool: Spool, about: About) -> None:
     Raises:
         OutputError: If the disk is full.
     """
-    placement = place_windows(spool)
+    placement = place_windows(spool, about.margin_bp)
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         stream.write(HEADER)
         if len(placement.row):

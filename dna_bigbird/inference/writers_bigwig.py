@@ -30,7 +30,7 @@ def write(path: Path, spool: Spool, about: About) -> None:
         InputError: If no window has a score.
         OutputError: If the disk is full.
     """
-    placement = _placed(path, spool)
+    placement = _placed(path, spool, about)
     with atomic_path(path) as partial:
         _write_labels([partial], 0, spool, about, placement)
 
@@ -43,7 +43,7 @@ def write_folder(path: Path, spool: Spool, about: About) -> None:
             has a score.
         OutputError: If the disk is full.
     """
-    placement = _placed(path, spool)
+    placement = _placed(path, spool, about)
     check_replaceable(path)
     files = file_names(about.label_names)
     lines = [f"{label}\t{file}\n" for label, file in zip(about.label_names, files, strict=True)]
@@ -54,8 +54,8 @@ def write_folder(path: Path, spool: Spool, about: About) -> None:
             _write_labels(paths, first, spool, about, placement)
 
 
-def _placed(path: Path, spool: Spool) -> Placement:
-    placement = place_windows(spool)
+def _placed(path: Path, spool: Spool, about: About) -> Placement:
+    placement = place_windows(spool, about.margin_bp)
     if not len(placement.row):
         raise InputError(f"{path}: no window has a score; a bigWig file cannot be empty")
     return placement

@@ -242,6 +242,11 @@ def test_bad_input_is_found_before_anything_is_scored(fake, bundle_folder, genom
         ({"strand": "interval"}, "--strand interval is that of column 6 of a --bed file"),
         ({"resume": True}, "--resume needs --output"),
         ({"format": "bed"}, "--format bed needs --output"),
+        ({"place": "bin"}, "--place bin is about BED and bigWig"),
+        (
+            {"place": "bin", "output": "x.bed"},
+            "--place bin: .*tiny labels windows of 200 bp as a whole",
+        ),
         ({"window": 0}, "--window 0: expected at least 1"),
         ({"stride": -1}, "--stride -1: expected at least 1"),
         ({"labels": "CTFC"}, "--labels CTFC: the model has no such label; near are CTCF"),

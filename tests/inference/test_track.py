@@ -94,7 +94,11 @@ def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(spooled, tmp_path)
     windows, values = random_windows(7)
     expected = base_by_base(windows, values)
     folder = tmp_path / "tracks"
-    write(Target(folder, "bigwig", folder=True), spooled(windows, values), About(LABELS, lambda: LENGTHS))
+    write(
+        Target(folder, "bigwig", folder=True),
+        spooled(windows, values),
+        About(LABELS, lambda: LENGTHS),
+    )
     names = ["CTCF.bw", "K562_H3K27ac_None.bw"]
     assert sorted(p.name for p in folder.iterdir()) == [*names, "labels.tsv"]
     assert (folder / "labels.tsv").read_text().splitlines() == [
@@ -132,7 +136,11 @@ def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkey
     labels = [f"label {i}" for i in range(8)]
     windows = random_windows(0)[0]
     values = np.random.default_rng(0).random((len(windows), 8), np.float32)
-    write(Target(tmp_path / "t", "bigwig", True), spooled(windows, values), About(labels, lambda: LENGTHS))
+    write(
+        Target(tmp_path / "t", "bigwig", True),
+        spooled(windows, values),
+        About(labels, lambda: LENGTHS),
+    )
     for label in range(8):
         total = np.zeros(900)
         times = np.zeros(900)
@@ -199,6 +207,21 @@ def test_bedtools_takes_the_bed_rows_as_sorted(spooled, tmp_path):
     ]
 
 
+def test_scores_of_bins_lie_on_the_middle_of_their_windows(spooled):
+    windows = [Window("chr1", start, start + 100, "") for start in range(0, 600, 20)]
+    windows.append(Window("chr2", 0, 80, ""))
+    values = np.random.default_rng(0).random((len(windows), 2), np.float32)
+    spool = spooled(windows, values)
+    (segments,) = segments_of(place_windows(spool, margin_bp=40), spool.column("probabilities"))
+    assert segments.start.tolist() == [window.start + 40 for window in windows[:-1]]
+    assert segments.end.tolist() == [window.start + 60 for window in windows[:-1]]
+    np.testing.assert_array_equal(segments.values, values[:-1])
+
+
 def test_no_windows_are_a_header_alone(spooled, tmp_path):
-    write(Target(tmp_path / "x.bed", "bed"), spooled([], np.empty((0, 2))), About(LABELS, lambda: LENGTHS))
+    write(
+        Target(tmp_path / "x.bed", "bed"),
+        spooled([], np.empty((0, 2))),
+        About(LABELS, lambda: LENGTHS),
+    )
     assert (tmp_path / "x.bed").read_text().count("\n") == 1
