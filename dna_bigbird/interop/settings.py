@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.interop.tensor_names import HEADS_OF_ARCHITECTURE, architecture
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.models.stored_settings import is_finite, settings_from
 
 MODEL_TYPE = "big_bird"
 FIELDS = {
@@ -50,6 +50,10 @@ def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> 
         InputError: If it describes another model, or one that we do not have.
     """
     _check_kind(config, source)
+    for name in set(KEPT) - {"hidden_act"}:
+        value = config.get(name)
+        if value is not None and not is_finite(value):
+            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
     kind = config.get("attention_type", "block_sparse")
     if not isinstance(kind, str) or kind not in ATTENTION:
         raise InputError(f"{source}: attention_type {kind!r} is not {' or '.join(ATTENTION)}")

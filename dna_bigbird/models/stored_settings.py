@@ -47,14 +47,23 @@ def settings_from(kind: type[T], values: object) -> T:
         raise ValueError(error) from None
 
 
+def is_finite(value: object) -> bool:
+    """Tell whether a value of JSON is a number that a float can hold; `true` is none."""
+    try:
+        return (
+            isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        )
+    except OverflowError:  # JSON's whole numbers have no end
+        return False
+
+
 def _check(name: str, value: Any, wanted: type) -> None:
     is_bool = isinstance(value, bool)
     if wanted is int:
         good = isinstance(value, int) and not is_bool and abs(value) <= LARGEST
         words = "a whole number" if not isinstance(value, int) or is_bool else f"at most {LARGEST}"
     elif wanted is float:
-        good = isinstance(value, int | float) and not is_bool and math.isfinite(value)
-        words = "a finite number"
+        good, words = is_finite(value), "a finite number"
     else:
         good, words = isinstance(value, wanted), {bool: "true or false", str: "a text"}[wanted]
     if not good:

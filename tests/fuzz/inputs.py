@@ -1,6 +1,10 @@
 """Inputs as they come: well made, nearly well made, and damaged."""
 
+import copy
 import gzip
+import json
+import struct
+from pathlib import Path
 
 from hypothesis import strategies as st
 
@@ -116,3 +120,70 @@ def vcfs(draw, genome: dict[str, str]) -> bytes:
         fields = [chrom, str(pos), f"v{number}", ref, alt, ".", "PASS", "."]
         lines.append("\t".join(fields) + ("\tGT\t0|1" if samples else ""))
     return (end.join(lines) + draw(st.sampled_from(["", end]))).encode()
+
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([10**9, 10**12, 10**30, 10**400, -(10**9)]),
+    st.floats(), st.text(max_size=5), st.just([]), st.just({}), st.just(["CTCF", "CTCF"]),
+    st.just(["../../x", "/x"]), st.just([[[["deep"]]]]), st.just("pretraining"), st.just("\ud800"),
+)  # fmt: skip
+
+
+def places_in(value: object, path: tuple = ()) -> list[tuple]:
+    """Every key and index of a JSON value, as paths."""
+    found = [path] if path else []
+    if isinstance(value, dict | list):
+        for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+            found += places_in(child, (*path, key))
+    return found
+
+
+@st.composite
+def changed_json(draw, text: str) -> bytes:
+    """A config with one to three values replaced, removed or added."""
+    config = json.loads(text)
+    for _ in range(draw(st.integers(1, 3))):
+        path = draw(st.sampled_from(places_in(config)))
+        target = config
+        for key in path[:-1]:
+            target = target[key]
+        kind = draw(st.sampled_from(["replace", "replace", "remove", "add"]))
+        if kind == "replace":
+            target[path[-1]] = copy.deepcopy(draw(SCALARS))
+        elif kind == "remove":
+            del target[path[-1]]
+        elif isinstance(target, dict):
+            target[draw(st.text(max_size=8))] = copy.deepcopy(draw(SCALARS))
+        if not config:
+            break
+    return json.dumps(config).encode()
+
+
+@st.composite
+def changed_header(draw, content: bytes) -> bytes:
+    """A safetensors file with changes in its header alone."""
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    path = draw(st.sampled_from(places_in(header)))
+    target = header
+    for key in path[:-1]:
+        target = target[key]
+    if draw(st.booleans()):
+        target[path[-1]] = copy.deepcopy(draw(SCALARS))
+    else:
+        del target[path[-1]]
+    text = json.dumps(header).encode()
+    claimed = draw(st.sampled_from([len(text), len(text), len(text) - 1, 2**63, 0]))
+    return struct.pack("<Q", claimed) + text + content[8 + length :]
+
+
+def changed_files(folder: Path) -> st.SearchStrategy[tuple[str, bytes]]:
+    """Name and new content of one file of a bundle, or of a Hugging Face folder."""
+    read = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    config, weights = read["config.json"].decode(), read["model.safetensors"]
+    return st.one_of(
+        st.tuples(st.just("config.json"), changed_json(config)),
+        st.tuples(st.just("model.safetensors"), changed_header(weights)),
+        *(st.tuples(st.just(name), edited(st.just(content))) for name, content in read.items()),
+        st.tuples(st.sampled_from(sorted(read)), st.binary(max_size=40)),
+    )

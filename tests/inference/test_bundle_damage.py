@@ -59,6 +59,7 @@ def without_sums(folder):
         ("encoder", {"num_heads": 0}, "num_heads 0 must be at least 1"),
         ("encoder", {"norm_eps": float("nan")}, "norm_eps is nan, expected a finite number"),
         ("encoder", {"norm_eps": float("inf")}, "norm_eps is inf, expected a finite number"),
+        ("encoder", {"norm_eps": 10**400}, "norm_eps is 1000.*expected a finite number"),
         ("encoder", {"qkv_bias": 1}, "qkv_bias is 1, expected true or false"),
         ("encoder", {"activation": "exp"}, "activation 'exp' is not one of"),
         ("encoder", {"attention": {}}, r"attention is {}, expected a text"),
