@@ -81,7 +81,9 @@ def _parse(line: str, where: str, number: int) -> BedRow:
         raise InputError(f"{where}: start {start} is beyond end {end}; expected start < end")
     strand = fields[5] if len(fields) > 5 else "."
     if strand not in ("+", "-", "."):
-        raise InputError(f"{where}: strand (column 6) is {strand!r}, expected '+', '-' or '.'")
+        raise InputError(
+            f"{where}: strand (column 6) is {shortened(strand)!r}, expected '+', '-' or '.'"
+        )
     name, score = (fields[i] if len(fields) > i else "." for i in (3, 4))
     return BedRow(Interval(fields[0], start, end, strand), name, score, number, tuple(fields[6:]))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pysam
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import is_bgzip, is_gzip, open_binary
 from dna_bigbird.genome.alphabet import (
     IS_UNKNOWN,
@@ -93,10 +93,10 @@ class Genome:
         found = self.find(chrom)
         if found is not None:
             return found
-        some = ", ".join(list(self.lengths)[:5])
+        some = ", ".join(map(shortened, list(self.lengths)[:5]))
         more = ", …" if len(self.lengths) > 5 else ""
         raise InputError(
-            f"chromosome {chrom!r} is not in {self.path.name} (it has {some}{more}). "
+            f"chromosome {shortened(chrom)!r} is not in {self.path.name} (it has {some}{more}). "
             "Is this the right genome?"
         )
 
@@ -155,8 +155,14 @@ class Genome:
         if start == end:
             return b""
         if self._is_packed:
-            with self._one_reader:
-                found = self._packed.fetch(chrom, start, end).encode()
+            try:
+                with self._one_reader:
+                    found = self._packed.fetch(chrom, start, end).encode()
+            except (ValueError, OSError, KeyError) as error:
+                raise InputError(
+                    f"{self.path}: {chrom}:{start + 1}-{end} cannot be read ({error}). Is the file "
+                    f"damaged? If not, delete {self.path.name}.fai and .gzi to have them made anew"
+                ) from error
         else:
             entry = self._index[chrom]
             first = entry.byte(start)

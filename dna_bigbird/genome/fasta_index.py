@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pysam
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_binary
 from dna_bigbird.genome.fasta_pieces import read_pieces
 
@@ -79,7 +79,7 @@ def _make(path: Path, *options: str) -> None:
     for piece in read_pieces(path):
         if b"\0" in piece.letters:
             raise InputError(
-                f"{path}:{piece.line}: record {piece.name!r} has NUL bytes; expected DNA. "
+                f"{path}:{piece.line}: record {shortened(piece.name)!r} has NUL bytes; expected DNA. "
                 "Is the file damaged, or binary?"
             )
     verbosity = pysam.set_verbosity(0)  # or it prints lines of its own
@@ -92,7 +92,7 @@ def _make(path: Path, *options: str) -> None:
 
 
 def _parse(fai: Path) -> dict[str, IndexEntry]:
-    rows = (line.split("\t") for line in fai.read_text(encoding="utf-8").splitlines())
+    rows = (line.split("\t") for line in fai.read_text(encoding="utf-8").strip().split("\n"))
     entries = {
         name: IndexEntry(int(length), int(offset), int(line_bases), int(line_bytes))
         for name, length, offset, line_bases, line_bytes, *_ in rows

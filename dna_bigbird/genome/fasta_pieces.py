@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_binary, shown_name
 from dna_bigbird.formats import text_format
 from dna_bigbird.genome.record_names import SeenNames
@@ -123,25 +123,28 @@ class _Reader:
         self.length += len(letters)
         if self.length == 0:
             raise InputError(
-                f"{self.shown}:{self.header_line}: record {self.name!r} has no sequence"
+                f"{self.shown}:{self.header_line}: record {shortened(self.name)!r} has no sequence"
             )
         return FastaPiece(self.name, self.header_line, start, letters, is_last)
 
     def _start_record(self, header: bytes) -> None:
         where = f"{self.shown}:{self.line}"
-        try:
-            words = header.decode().split()
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{where}: this FASTA header is not text in UTF-8 ({error.reason})"
-            ) from error
+        words = header.split()  # at ASCII blanks, as samtools does
         if not words:
             raise InputError(f"{where}: this FASTA header has no name after '>'")
-        if "\0" in words[0]:
+        try:
+            name = words[0].decode()
+        except UnicodeDecodeError as error:
             raise InputError(
-                f"{where}: this FASTA header has NUL bytes; expected text. Is the file damaged?"
+                f"{where}: the name in this FASTA header is not text in UTF-8 ({error.reason})"
+            ) from error
+        if not name.isprintable():
+            odd = next(letter for letter in name if not letter.isprintable())
+            raise InputError(
+                f"{where}: the name in this FASTA header holds {odd!r}; expected printable "
+                "characters. Is the file damaged?"
             )
-        self.name, self.header_line, self.length = words[0], self.line, 0
+        self.name, self.header_line, self.length = name, self.line, 0
         self.seen.add(self.name, self.line)
 
     def _no_header(self, text: bytes) -> InputError:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import shown_name
 from dna_bigbird.genome.alphabet import IUPAC_AMBIGUOUS, normalise, normalise_bytes
 from dna_bigbird.genome.fasta_pieces import FastaPiece, read_pieces
@@ -80,13 +80,13 @@ def _not_dna(shown: str, line: int, name: str, error: ValueError) -> InputError:
         "'>'": "A header stands on a line of its own.",
     }.get(str(error).partition(" at ")[0], "Is this a protein sequence?")
     return InputError(
-        f"{shown}:{line}: record {name!r}: {error}; expected A C G T N or IUPAC codes. {advice}"
+        f"{shown}:{line}: record {shortened(name)!r}: {error}; expected A C G T N or IUPAC codes. {advice}"
     )
 
 
 def _check_share(shown: str, line: int, name: str, ambiguous: int, length: int) -> None:
     if ambiguous > MAX_AMBIGUOUS_SHARE * length:
         raise InputError(
-            f"{shown}:{line}: record {name!r}: {ambiguous} of {length} letters are ambiguity codes; "
+            f"{shown}:{line}: record {shortened(name)!r}: {ambiguous} of {length} letters are ambiguity codes; "
             "expected DNA. Is this a protein sequence?"
         )

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.interval import Interval
 
 _RECENT = 1 << 16
@@ -61,7 +61,7 @@ class SeenNames:
 
     def _error(self, line: int, name: str) -> InputError:
         return InputError(
-            f"{self.shown}:{line}: a second record is called {name!r}; names must differ"
+            f"{self.shown}:{line}: a second record is called {shortened(name)!r}; names must differ"
         )
 
 
@@ -104,13 +104,13 @@ def place_of(name: str, length_bp: int) -> Interval:
     """
     parts = _parts(name)
     if parts is None:
-        raise ValueError(f"{name!r} is no place; expected a form like chr1:100-200")
+        raise ValueError(f"{shortened(name)!r} is no place; expected a form like chr1:100-200")
     chrom, start, end, strand = parts
     if end - start == length_bp:
         return Interval(chrom, start, end, strand)
     if end - start + 1 == length_bp and start > 0:
         return Interval(chrom, start - 1, end, strand)
     raise ValueError(
-        f"the name {name!r} spans {end - start:,} bp counted from 0, {end - start + 1:,} bp counted "
+        f"the name {shortened(name)!r} spans {end - start:,} bp counted from 0, {end - start + 1:,} bp counted "
         f"from 1, but the record has {length_bp:,}"
     )
