@@ -116,9 +116,9 @@ def embed(
         Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
 
     Example:
-        >>> found = embed(sequences={"seq": "ACGT" * 25}, pooling="mean")  # doctest: +SKIP
-        >>> found.vectors.shape  # doctest: +SKIP
-        (1, 128)
+        >>> found = embed(sequences={"repeat": "ACGT" * 100}, window=300, stride=50)
+        >>> found.start.tolist(), len(found.vectors)
+        ([0, 50, 100], 3)
     """
     check_lengths(window=window, stride=stride)
     path = None if output is None else Path(output)
