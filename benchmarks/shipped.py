@@ -32,7 +32,8 @@ from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.evaluation.binary import rounded
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.labels import choose_thresholds
-from dna_bigbird.evaluation.sources import score_source
+from dna_bigbird.evaluation.sources import Source, score_source
+from dna_bigbird.evaluation.summary import compare
 from dna_bigbird.files import atomic_directory
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.sites import read_sites
@@ -144,8 +145,8 @@ def check_held_out(seen: LabelledSet, one: LabelledSet) -> None:
         sys.exit(f"{len(leaks)} training rows know something of the test: {leaks[0]}")
 
 
-def judged(one: LabelledSet, scorer: Scorer, kind: str, seed: int) -> dict[str, float]:
-    """Return the scores of the test rows of a set with one kind of negatives.
+def judged(one: LabelledSet, scorer: Scorer, seed: int) -> Source:
+    """Judge the test rows of a set with one kind of negatives.
 
     The threshold is chosen on its validation rows, as in Table 6.
     """
@@ -153,8 +154,12 @@ def judged(one: LabelledSet, scorer: Scorer, kind: str, seed: int) -> dict[str, 
     units, _ = block_units(one, rows[1])
     draws = draw_units(len(rows[1]), replicates=1000, seed=seed, units=units)
     found = [(one.labels_of(part), scorer(sequences(one, part))) for part in rows]
-    source = score_source(*found, one.label_groups, draws)
-    return {f"{key}_{kind}": source.metrics[key] for key in KEPT} | {f"n_{kind}": len(rows[1])}
+    return score_source(*found, one.label_groups, draws)
+
+
+def named(source: Source, kind: str) -> dict[str, float]:
+    """Return what is kept of the metrics of one kind of negatives."""
+    return {f"{key}_{kind}": source.metrics[key] for key in KEPT}
 
 
 def scan(predictor: Predictor, genome: Genome, seen: LabelledSet, avoid: Path, threshold: float):
@@ -197,13 +202,19 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path) -> dict:
     seen = LabelledSet(set_path(folder, wanted(recipe)["negatives"]), reference)
     predictor = Predictor(bundle, compute=Compute(precision="32-true"))
     same_rows = kmer_baseline(seen)
-    metrics, kmer, alone = {}, {}, {}
+    metrics: dict = {}
+    baselines: dict[str, dict] = {"kmer_same_rows": {}, "kmer_one_kind": {}}
     for kind in NEGATIVES:
         one = LabelledSet(set_path(folder, kind), reference)
         check_held_out(seen, one)
-        metrics |= judged(one, predictor.probabilities, kind, seed)
-        kmer |= judged(one, same_rows, kind, seed)
-        alone |= judged(one, kmer_baseline(one), kind, seed)
+        own = judged(one, predictor.probabilities, seed)
+        metrics |= named(own, kind) | {f"n_{kind}": own.metrics["n"]}
+        for name, scorer in (("kmer_same_rows", same_rows), ("kmer_one_kind", kmer_baseline(one))):
+            other = judged(one, scorer, seed)
+            baselines[name] |= named(other, kind)
+            gain = compare(own.areas, other.areas)
+            for end in ("", "_low", "_high"):
+                metrics[f"auroc_gain_over_{name}{end}_{kind}"] = gain[f"auroc_gain{end}"]
     validation = seen.rows("validation")
     threshold = choose_thresholds(
         seen.labels_of(validation), predictor.probabilities(sequences(seen, validation))
@@ -214,7 +225,7 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path) -> dict:
     test = seen.rows("test")
     metrics |= {"n": len(test), "n_positive": int(seen.labels_of(test).sum()), "seed": seed}
     metrics |= {"split": "test", "strand": "both", "step": bundle.config.get("chosen_step")}
-    return rounded(metrics | {"baselines": {"kmer_same_rows": kmer, "kmer_one_kind": alone}})
+    return rounded(metrics | {"baselines": baselines})
 
 
 def ship(bundle: Bundle, metrics: dict) -> None:
