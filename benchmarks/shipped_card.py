@@ -11,12 +11,14 @@ DATA = """\
   sequences never stand on two sides of a split (`dna-bigbird leakage` finds nothing).
 - Negatives of each training promoter: {kinds}. Permuted ones were left out: with them
   it came out worse on all three kinds of the validation (docs/shipped-model.md).
-- Pretraining: chr22:16,050,001-21,000,000 without 19.5-20.5 Mb, and chr17:1-1,000,000, of hg19."""
+- Pretraining, without labels: chr22:16,050,001-21,000,000 without 19.5-20.5 Mb, and chr17:1-1,000,000, of
+  hg19. No promoter was read there, but most genomic negatives, those of the test too, lie in these
+  pieces: an encoder that knows them may find them easier than windows of other DNA."""
 LIMITS = """\
 - **Not for clinical use, and no medical device.** It says nothing about a person or a variant's harm.
 - **Not for scanning genomes.** On {where} of hg19, without start sites within 500 bp, it calls
   {called:.1%} of the windows (300 bp every 100 bp) at the threshold chosen on validation ({threshold:.3f}), {per_mbp:.0f} separate
-  calls a Mbp; of the windows at a start site it calls {near:.1%}.
+  calls a Mbp ({windows:,} windows that overlap no training row); of the windows at a start site it calls {near:.1%}.
 - **Human TATA promoters only.** Promoters without a TATA box, which most are, were not in training.
 - **Windows of 300 bp with the start site at base 250, read along the gene.** Other lengths, places
   and species were not tested. The score is the mean over both strands: it does not tell the strand.
@@ -89,6 +91,7 @@ def card(config: dict, metrics: dict) -> str:
         near=metrics["scan_called_share_near_start_sites"],
         permuted=metrics["auroc_permuted"],
         rivals=rivals,
+        windows=metrics["n_scan"],
     )
     sections = [
         facts,
