@@ -142,6 +142,20 @@ def test_bgzip_cut_off_is_named(packed):
         Genome(packed)
 
 
+def test_a_damaged_block_is_named_when_it_is_read(packed):
+    Genome(packed)
+    data = bytearray(packed.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    packed.write_bytes(data)
+    for index in packed.parent.glob("packed.fa.gz.*"):
+        os.utime(index)
+    genome = Genome(packed)
+    with pytest.raises(
+        InputError, match=r"packed\.fa\.gz: chr1:1-200003 cannot be read .* damaged"
+    ):
+        genome.fetch(Interval("chr1", 0, 200_003))
+
+
 def test_blanks_and_empty_lines_at_the_end_are_no_bases(tmp_path):
     path = tmp_path / "g.fa"
     path.write_bytes(b">a\nACGT \nGGTA \nC \n\n\n>b\nTT\n\n")
