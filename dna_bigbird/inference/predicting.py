@@ -114,15 +114,16 @@ def predict(
     step = stride or window
     check_lengths(window=window, stride=step)
     bundles = load_models(model)
-    margin_bp = _margin(bundles[0], place, window, target)
     predictor = _predictor(bundles, labels, strand, Compute(**compute))
+    margin_bp = _margin(bundles[0], place, window, target)
     if target:
         target.check_labels(predictor.label_names)
+    in_genome = bed is not None or (target is not None and target.is_track)
     settings = {
         "window": window or predictor.window_bp,
         "stride": step or predictor.window_bp,
         "strand": strand,
-        "coordinates": coordinates or ("genome" if target and target.is_track else "record"),
+        "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
     source = window_source(fasta, bed, sequences, **settings)
     source.check()
@@ -168,7 +169,7 @@ def _margin(bundle: Bundle, place: str, window: int | None, target: Target | Non
     if target is None or not target.is_track:
         raise InputError("--place bin is about BED and bigWig; other formats keep whole windows")
     bin_bp = bundle.config.get("bin_bp")
-    whole = window or bundle.config.get("window_bp", 0)
+    whole = window or bundle.config["window_bp"]
     if not bin_bp or bin_bp > whole:
         raise InputError(
             f"--place bin: {bundle.folder} labels windows of {whole} bp as a whole, no bin in them"

@@ -247,6 +247,7 @@ def test_bad_input_is_found_before_anything_is_scored(fake, bundle_folder, genom
             {"place": "bin", "output": "x.bed"},
             "--place bin: .*tiny labels windows of 200 bp as a whole",
         ),
+        ({"model": []}, "no model bundle was given"),
         ({"window": 0}, "--window 0: expected at least 1"),
         ({"stride": -1}, "--stride -1: expected at least 1"),
         ({"labels": "CTFC"}, "--labels CTFC: the model has no such label; near are CTCF"),
