@@ -33,7 +33,7 @@ def embed(
     Args:
         fasta: FASTA file: plain, gzip or bgzip, or '-' for standard input.
         output: File to write, .h5 or .npz (for numpy.load).
-        bed: Read only these intervals of the FASTA (which must then be plain, as a genome); rows
+        bed: Read only these intervals of the FASTA (then a genome, plain or bgzip); rows
             carry genome coordinates.
         model: Model bundle, pretrained or fine-tuned; the one that comes with the package if not
             given. An ensemble has no one vector: name one of its models.

@@ -38,7 +38,7 @@ def predict(
 
     Args:
         fasta: FASTA file: plain, gzip or bgzip, or '-' for standard input.
-        bed: Score only these intervals of the FASTA (which must then be plain, as a genome);
+        bed: Score only these intervals of the FASTA (then a genome, plain or bgzip);
             rows carry genome coordinates.
         model: Model bundle, a folder such as results/models/promoter; '[one, two]' gives the mean
             of several with the same labels. If not given, the one that comes with the package.

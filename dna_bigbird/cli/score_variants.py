@@ -32,7 +32,7 @@ def score_variants(
 
     Args:
         vcf: VCF file: plain, gzip, bgzip, or '-' for standard input.
-        fasta: Genome of the same assembly, plain FASTA; chr22 and 22 are the same chromosome.
+        fasta: Genome of the same assembly, plain or bgzip FASTA; chr22 and 22 are the same chromosome.
         model: Model bundle, a folder such as results/models/chromatin, or several as [A,B] for the mean
             of their probabilities; the one that comes with the package if not given.
         output: File to write: a table (.tsv: chrom, pos from 1, id, ref, alt, scores), or the VCF with the
