@@ -1,0 +1,51 @@
+"""The card of the model in the box: made from its figures alone, and told who is ahead."""
+
+import json
+
+import pytest
+
+from dna_bigbird.inference.shipped import shipped_bundle
+
+
+@pytest.fixture
+def metrics():
+    return json.loads((shipped_bundle() / "metrics.json").read_text())
+
+
+def test_card_is_what_its_figures_give(metrics, script):
+    config = json.loads((shipped_bundle() / "config.json").read_text())
+    assert (shipped_bundle() / "README.md").read_text() == script("shipped_card").card(
+        config, metrics
+    )
+
+
+def test_verdicts_follow_the_interval_of_the_difference(metrics, script):
+    ends = ("", "_low", "_high")
+    for kind, values in {
+        "random_base": (-0.02, -0.03, -0.01),
+        "permuted": (0.02, -0.01, 0.05),
+        "genomic": (0.1, 0.05, 0.15),
+    }.items():
+        for end, value in zip(ends, values, strict=True):
+            metrics[f"auroc_gain_over_kmer_one_kind{end}_{kind}"] = value
+    told = [line for line in script("shipped_card").verdicts(metrics) if "one kind" in line]
+    assert told[0].endswith(
+        "-0.020 [-0.030, -0.010] against k-mer, one kind: **the baseline is better.**"
+    )
+    assert told[1].endswith("+0.020 [-0.010, +0.050] against k-mer, one kind: not told apart.")
+    assert told[2].endswith("+0.100 [+0.050, +0.150] against k-mer, one kind: ahead.")
+
+
+def test_every_figure_that_differs_is_named(metrics, script):
+    shipped = script("shipped")
+    found = json.loads(json.dumps(metrics))
+    assert shipped.differences(found, metrics) == []
+    found["auroc_genomic"] += 0.001
+    assert shipped.differences(found, metrics) == []
+    found["baselines"]["kmer_one_kind"]["f1_permuted"] -= 0.01
+    found["n"] += 1
+    found["new"] = 0.5
+    told = " ".join(shipped.differences(found, metrics))
+    assert len(shipped.differences(found, metrics)) == 3
+    for name in ("f1_permuted: ", "n: ", "new: 0.5 here, None on the card"):
+        assert name in told
