@@ -80,7 +80,7 @@ def predict(
 
     Args:
         fasta: FASTA file: plain, gzip or bgzip, or '-' for standard input.
-        bed: Score only these intervals of the FASTA, which must then be plain, as a genome.
+        bed: Score only these intervals of the FASTA, then a genome: plain or bgzip.
         sequences: DNA by name, in place of files.
         model: Bundle, or its folder; several with the same labels are averaged. Without it the
             one that comes with the package.
