@@ -66,12 +66,10 @@ def _blocks(stream: BinaryIO) -> Iterator[_Block]:
     while data:
         following = stream.read(BLOCK)
         text = rest + (data if following else data + b"\n")
+        held = b"\r" if text.endswith(b"\r") else b""  # its LF may come with the next block
+        text = text.removesuffix(held)
         if b"\r" in text:
-            # A CR at the end waits for the LF that may follow it.
-            text, held = (text[:-1], b"\r") if text.endswith(b"\r") else (text, b"")
             text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        else:
-            held = b""
         cut = text.rfind(b"\n") + 1
         if cut == 0 and len(text) >= BLOCK:
             # Blanks here count only if letters follow on the same line: one stands for all.
