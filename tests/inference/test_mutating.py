@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, reverse_complement
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.inference.mutating import choose_region, substitute
+from dna_bigbird.inference.mutating import substitute
 
 MOTIF = "TGACTCA"
 PLACE = 40
@@ -15,9 +13,9 @@ PLACE = 40
 
 
 class Matcher:
-    """Two labels: the bases that agree with a motif at its best place, on this strand; and length."""
+    """Two labels: how many bases agree with the motif at its best place on this strand; always 0."""
 
-    label_names = ["motif", "nothing"]
+    label_names = ("motif", "nothing")
 
     def logits(self, groups):
         for group in groups:
