@@ -76,7 +76,7 @@ def test_the_schema_has_the_settings_of_the_code(path, module, name, derived):
 
 
 NESTED = {"training", "head", "kmer", "baseline_training", "cnnprom", "deepromoter", "deepsea"}
-OF_OTHERS = NESTED | {"splits", "baselines", "ensemble"}
+OF_OTHERS = NESTED | {"splits", "baselines", "ensemble", "dropout"}
 """Keys of a task's section that are no options of the command that builds its set."""
 
 
