@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path, read_json
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.stored_settings import settings_from
 
 if TYPE_CHECKING:
     from dna_bigbird.attention.patterns import BlockPattern
@@ -130,8 +131,8 @@ def _of_bundle(bundle: Path, layers: list[int]) -> EncoderConfig:
     if not path.is_file():
         raise InputError(f"{bundle}: no such model bundle; a bundle is a folder with config.json")
     try:
-        config = EncoderConfig(**read_json(path)["encoder"])
-    except (KeyError, TypeError, ValueError) as error:
+        config = settings_from(EncoderConfig, read_json(path).get("encoder"))
+    except ValueError as error:
         raise InputError(f"{path}: it describes no model: {error!r}") from error
     if max(layers, default=0) >= config.num_layers:
         raise InputError(f"--layer {max(layers)}: {bundle} has layers 0 to {config.num_layers - 1}")
