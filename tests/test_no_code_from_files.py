@@ -8,9 +8,9 @@ FORBIDDEN = {
     "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open",
     "joblib.load", "dill.load", "torch.jit.load", "torch.package.PackageImporter", "eval", "exec",
     "runpy.run_path", "yaml.load", "yaml.full_load", "yaml.unsafe_load", "os.system", "pd.read_pickle",
-    "tarfile.open", "zipfile.ZipFile", "shutil.unpack_archive",
+    "tarfile.open", "shutil.unpack_archive",
 }  # fmt: skip
-"""Nothing here opens an archive; the first one to do so takes `filter="data"` and says so here."""
+"""Nothing here unpacks an archive; the first one to do so takes `filter="data"` and says so here."""
 NEEDED = {
     "torch.load": ("weights_only", True),
     "np.load": ("allow_pickle", False),
@@ -19,13 +19,14 @@ NEEDED = {
 
 
 def calls_of(source: str) -> list[tuple[int, str, dict[str, object]]]:
-    """Every call with its line, its dotted name and its constant keywords."""
+    """Every call with its line, its dotted name and its constant arguments."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             keywords = {
                 k.arg: k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)
             }
+            keywords["positional"] = [x.value for x in node.args if isinstance(x, ast.Constant)]
             found.append((node.lineno, ast.unparse(node.func), keywords))
     return found
 
@@ -33,8 +34,11 @@ def calls_of(source: str) -> list[tuple[int, str, dict[str, object]]]:
 def offences(source: str) -> list[str]:
     wrong = []
     for line, name, keywords in calls_of(source):
-        if name in FORBIDDEN or keywords.get("shell") is True:
+        is_unpacking = name.endswith((".extractall", ".extract"))
+        if name in FORBIDDEN or is_unpacking or keywords.get("shell") is True:
             wrong.append(f"{line}: {name}")
+        elif name == "zipfile.ZipFile" and "w" not in keywords["positional"]:
+            wrong.append(f"{line}: {name} for reading")
         elif name in NEEDED:
             keyword, value = NEEDED[name]
             if keywords.get(keyword) is not value:
@@ -48,6 +52,9 @@ def test_the_walk_sees_them():
     assert not offences("torch.load(path, weights_only=True)")
     assert offences("with open(x, 'rb') as f:\n    y = [pickle.load(f)]") == ["2: pickle.load"]
     assert offences("subprocess.run(x, shell=True)")
+    assert offences("zipfile.ZipFile(path)") == ["1: zipfile.ZipFile for reading"]
+    assert not offences("zipfile.ZipFile(path, 'w')")
+    assert offences("archive.extractall(folder)")
 
 
 def test_no_file_is_run():

@@ -133,7 +133,7 @@ def _of_bundle(bundle: Path, layers: list[int]) -> EncoderConfig:
     try:
         config = settings_from(EncoderConfig, read_json(path).get("encoder"))
     except ValueError as error:
-        raise InputError(f"{path}: it describes no model: {error!r}") from error
+        raise InputError(f"{path}: it describes no model: encoder: {error}") from error
     if max(layers, default=0) >= config.num_layers:
         raise InputError(f"--layer {max(layers)}: {bundle} has layers 0 to {config.num_layers - 1}")
     return config
