@@ -58,7 +58,7 @@ def check(tiny_model, folders):
     return check_bundle
 
 
-@bounded(250)
+@bounded(200)
 @given(data=st.data(), has_sums=st.booleans())
 def test_any_change_of_a_file(check, tiny_model, data, has_sums):
     check(data.draw(changed_files(tiny_model)), has_sums)

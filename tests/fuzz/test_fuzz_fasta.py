@@ -103,7 +103,7 @@ def test_every_good_file_is_answered(check, content, to_file):
     assert check(content, to_file).status == 0 or not few_codes
 
 
-@bounded(250)
+@bounded(200)
 @given(content=damaged(fastas()), to_file=st.booleans())
 def test_any_file(check, content, to_file):
     check(content, to_file)
