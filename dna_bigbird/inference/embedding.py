@@ -31,7 +31,7 @@ from dna_bigbird.inference.vector_files import (
 )
 from dna_bigbird.inference.windows import Window
 
-CHUNK_BP = {"pooled": 1_000_000, "tokens": 50_000}
+CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
 """Bases held in memory at once; the vectors of all their tokens are held too."""
 
 
