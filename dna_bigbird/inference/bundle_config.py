@@ -39,6 +39,12 @@ def _is_objects(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
+NEEDED = (
+    "vocab_size", "hidden_size", "num_layers", "num_heads", "ffn_size", "max_tokens", "block_size",
+    "num_random",
+)  # fmt: skip
+"""Settings that every bundle has; a default in their place would be another model."""
+
 KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
     "dna_bigbird_version": (is_text, "a text"),
     "label_names": (_is_texts, "a list of texts"),
@@ -112,6 +118,9 @@ def _check(config: dict) -> None:
         if config.get(name) is not None and not is_good(config[name]):
             raise _wrong(name, config[name], wanted)
     _settings(config, "encoder", EncoderConfig)
+    for name in NEEDED:
+        if name not in config["encoder"]:
+            raise ValueError(f"encoder: {name} is missing")
     if config["task"] == PRETRAINING:
         heads = config.get("heads", list(HEADS))
         if not _is_texts(heads):
@@ -131,7 +140,7 @@ def _check_labels(config: dict) -> None:
     for name in ("label_names", "head", "window_bp"):
         if config.get(name) is None:
             raise ValueError(f"{name} is missing")
-    if config["encoder"].get("max_tokens", EncoderConfig.max_tokens) < 3:
+    if config["encoder"]["max_tokens"] < 3:
         raise ValueError("encoder: max_tokens leaves no place between [CLS] and [SEP]")
     _settings(config, "head", HeadConfig)
     names, groups = config["label_names"], config.get("label_groups")

@@ -123,6 +123,12 @@ def test_config_that_is_none(copy, text, words):
     assert words in refusal(copy)
 
 
+@pytest.mark.parametrize("name", ["num_layers", "num_heads", "num_random", "vocab_size"])
+def test_a_setting_is_not_guessed(copy, name):
+    edit(copy, "encoder", remove=[name])
+    assert f"it describes no model: encoder: {name} is missing" in refusal(copy)
+
+
 def test_labels_of_one_name_stay_two(copy):
     """Replicates of the 919 published labels share their names."""
     edit(copy, label_names=["CTCF", "CTCF"])
