@@ -3,7 +3,6 @@
 import gzip
 import io
 import itertools
-import json
 
 import numpy as np
 import pytest
