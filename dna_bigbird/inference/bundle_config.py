@@ -117,10 +117,10 @@ def _check(config: dict) -> None:
     for name, (is_good, wanted) in (KNOWN | {"task": (is_text, "a text")}).items():
         if config.get(name) is not None and not is_good(config[name]):
             raise _wrong(name, config[name], wanted)
-    _settings(config, "encoder", EncoderConfig)
-    for name in NEEDED:
+    for name in NEEDED if isinstance(config["encoder"], dict) else ():
         if name not in config["encoder"]:
             raise ValueError(f"encoder: {name} is missing")
+    _settings(config, "encoder", EncoderConfig)
     if config["task"] == PRETRAINING:
         heads = config.get("heads", list(HEADS))
         if not _is_texts(heads):
