@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.alphabet import reverse_complement
@@ -141,7 +142,7 @@ class Predictor:
             return (text,) if self.strand == "forward" else (text, reverse_complement(text))
 
         for chunk, logits_SL in self._logits(items, group_of):
-            of_strands = 1 / (1 + np.exp(-logits_SL.reshape(len(chunk), -1, len(self.label_names))))
+            of_strands = expit(logits_SL.reshape(len(chunk), -1, len(self.label_names)))
             yield chunk, of_strands.mean(axis=1)
 
     def _logits(

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference.compute import Compute
@@ -88,7 +89,7 @@ def compare(logits: NDArray[np.float64]) -> NDArray[np.float32]:
         ['0.12', '0.55', '0.5', '0.62']
     """
     with np.errstate(over="ignore"):
-        probabilities = 1 / (1 + np.exp(-logits))
+        probabilities = expit(logits)
     ref, alt = probabilities[:, :1], probabilities[:, 1:]
     change = logits[:, 1:] - logits[:, :1]
     ref = np.broadcast_to(ref, alt.shape)

@@ -4,43 +4,20 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.inference import mutagenesis, score_variants
-from dna_bigbird.inference.bundle import build_model, save_bundle
-
-
-def draw_dna(length: int, seed: int) -> str:
-    return "".join(np.random.default_rng(seed).choice(list("ACGT"), length))
+from tests.tiny_bundle import draw_dna, write_tiny_bundle
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """An untrained model of two labels and windows of 60 bp; its scores mean nothing."""
-    tokenizer = DnaTokenizer.from_bytes(
-        train_tokenizer([draw_dna(500, i) for i in range(10)], TokenizerConfig(vocab_size=32))
-    )
-    config = {
-        "task": "chromatin",
-        "encoder": {
-            "vocab_size": tokenizer.vocab_size, "hidden_size": 16, "num_layers": 1, "num_heads": 2,
-            "ffn_size": 16, "max_tokens": 64, "block_size": 8, "num_random": 1, "dropout": 0.0,
-        },
-        "head": {"pooling": "mean", "dropout": 0.0},
-        "label_names": ["CTCF", "DNase"],
-        "label_groups": ["TF", "DNase"],
-        "window_bp": 60,
-        "assembly": "none",
-        "semi_synthetic": False,
+    encoder = {
+        "hidden_size": 16, "num_layers": 1, "num_heads": 2, "ffn_size": 16,
+        "max_tokens": 64, "block_size": 8, "num_random": 1, "dropout": 0.0,
     }  # fmt: skip
-    built = build_model(config)
-    for parameter in built.parameters():
-        parameter.data *= 10 if parameter.dim() == 2 else 1
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    save_bundle(
-        folder, model=built, config=config, tokenizer=tokenizer,
-        metrics={"n": 0, "seed": 0, "split": "none"}, card="# tiny\n",
-    )  # fmt: skip
-    return folder
+    return write_tiny_bundle(
+        tmp_path_factory.mktemp("models") / "tiny", vocab_size=32, encoder=encoder, window_bp=60
+    )
 
 
 @pytest.fixture

@@ -198,8 +198,9 @@ def test_what_is_refused_with_a_bundle(bundle, capsys):
         f"--bundle {bundle} --tokens 101", capsys
     )
     (bundle / "config.json").write_text('{"task": "pretraining"}')
-    assert "config.json: it describes no model: encoder: expected an object, found NoneType" in refused(
-        f"--bundle {bundle}", capsys
+    assert (
+        "config.json: it describes no model: encoder: expected an object, found NoneType"
+        in refused(f"--bundle {bundle}", capsys)
     )
 
 

@@ -3,16 +3,9 @@
 import os
 import random
 
-import numpy as np
 import pytest
 
-from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.inference.bundle import build_model, save_bundle
-
-
-def draw_dna(length: int, seed: int) -> str:
-    return "".join(np.random.default_rng(seed).choice(list("ACGT"), length))
-
+from tests.tiny_bundle import draw_dna, write_tiny_bundle
 
 GENOME = {
     "chr1": draw_dna(150, 1) + "N" * 60 + draw_dna(90, 2).lower(),
@@ -24,29 +17,17 @@ GENOME = {
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory):
     """Folder of a bundle with two labels and windows of 40 bp."""
-    words = [draw_dna(500, seed) for seed in range(20)]
-    tokenizer = DnaTokenizer.from_bytes(train_tokenizer(words, TokenizerConfig(vocab_size=24)))
-    config = {
-        "task": "chromatin",
-        "encoder": {
-            "vocab_size": tokenizer.vocab_size, "hidden_size": 8, "num_layers": 1, "num_heads": 2,
-            "ffn_size": 8, "max_tokens": 48, "block_size": 4, "num_random": 1, "dropout": 0.0,
-        },
-        "head": {"pooling": "mean", "dropout": 0.0},
-        "label_names": ["CTCF", "DNase"],
-        "label_groups": ["TF", "DNase"],
-        "window_bp": 40,
-        "assembly": "none",
-        "semi_synthetic": False,
+    encoder = {
+        "hidden_size": 8, "num_layers": 1, "num_heads": 2, "ffn_size": 8,
+        "max_tokens": 48, "block_size": 4, "num_random": 1, "dropout": 0.0,
     }  # fmt: skip
-    model = build_model(config)
-    for parameter in model.parameters():  # else every score is about one half
-        parameter.data *= 20 if parameter.dim() == 2 else 1
-    folder = tmp_path_factory.mktemp("fuzz") / "tiny"
-    save_bundle(
-        folder, model=model, config=config, tokenizer=tokenizer, metrics={}, card="# tiny\n"
+    return write_tiny_bundle(
+        tmp_path_factory.mktemp("fuzz") / "tiny",
+        vocab_size=24,
+        encoder=encoder,
+        window_bp=40,
+        scale=20,
     )
-    return folder
 
 
 @pytest.fixture(scope="session")

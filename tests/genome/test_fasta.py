@@ -2,6 +2,8 @@
 
 import pickle
 
+import numpy as np
+import pyfaidx
 import pytest
 
 from dna_bigbird.errors import InputError
@@ -42,6 +44,26 @@ def test_chr_prefix_is_optional(toy):
     assert toy.fetch(Interval("1", 0, 4)) == "ACGT"
     with pytest.raises(InputError, match=r"'chr7' is not in toy\.fa \(it has chr1, chrM\)"):
         toy.fetch(Interval("chr7", 0, 4))
+
+
+@pytest.mark.parametrize("width", [1, 7, 60, 1000])
+def test_any_interval_is_that_of_pyfaidx(tmp_path, width):
+    rng = np.random.default_rng(width)
+    with open(tmp_path / "drawn.fa", "w") as stream:
+        for name, length in (("one", 517), ("two", 60), ("three", 1)):
+            bases = "".join(rng.choice(list("ACGTNacgt"), length))
+            lines = [bases[i : i + width] for i in range(0, length, width)]
+            stream.write(f">{name} words\n" + "\n".join(lines) + "\n")
+    genome, other = Genome(tmp_path / "drawn.fa"), pyfaidx.Fasta(tmp_path / "drawn.fa")
+    assert genome.lengths == {record.name: len(record) for record in other}
+    for _ in range(200):
+        name = rng.choice(["one", "two", "three"])
+        start, end = np.sort(rng.integers(0, genome.lengths[name] + 1, 2)).tolist()
+        if start < end:
+            expected = other[name][start:end]
+            assert genome.letters(Interval(name, start, end)) == expected.seq.encode()
+            reverse = expected.reverse.complement.seq.upper()
+            assert genome.fetch(Interval(name, start, end, "-")) == reverse
 
 
 def test_letters_come_as_they_stand(toy):

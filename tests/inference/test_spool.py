@@ -28,7 +28,7 @@ FRAMES = [columns(0, 2), columns(2, 1), columns(3, 4)]
 
 
 def leave(output, frames=FRAMES, identity=IDENTITY, error=Killed):
-    with pytest.raises(error), open_spool(output, identity, resume=False) as spool:
+    with pytest.raises(error, match="stop"), open_spool(output, identity, resume=False) as spool:
         for frame in frames:
             spool.append(frame)
         raise error("stop")
@@ -46,12 +46,12 @@ def assert_equal(found, expected):
 def test_a_run_is_continued_after_its_last_whole_frame_whatever_byte_it_was_killed_at(tmp_path):
     output = tmp_path / "out.tsv"
     ends = []
-    with pytest.raises(Killed), open_spool(output, IDENTITY, resume=False) as spool:
+    with pytest.raises(Killed, match="stop"), open_spool(output, IDENTITY, resume=False) as spool:
         ends.append(spool_path(output).stat().st_size)
         for frame in FRAMES:
             spool.append(frame)
             ends.append(spool_path(output).stat().st_size)
-        raise Killed
+        raise Killed("stop")
     whole = spool_path(output).read_bytes()
     assert len(whole) == ends[-1]
     for cut in range(len(whole) + 1):

@@ -112,7 +112,9 @@ def test_the_schema_has_the_options_of_the_command(path, commands, elsewhere):
     assert properties(*path) - OF_OTHERS == options - elsewhere
 
 
-@pytest.mark.parametrize("path", [("inputs",), ("$defs", "promoter"), ("$defs", "chromatin"), ("predictions",)])
+@pytest.mark.parametrize(
+    "path", [("inputs",), ("$defs", "promoter"), ("$defs", "chromatin"), ("predictions",)]
+)
 def test_the_readme_of_configs_names_every_key(path):
     words = (ROOT / "config" / "README.md").read_text()
     missing = [key for key in properties(*path) - {"demo"} if f"`{key}`" not in words]
