@@ -57,6 +57,7 @@ def embed(
     """
     Compute(**compute)  # refuses contradictions before torch is imported, which takes seconds
     from dna_bigbird.inference import embedding
+    from dna_bigbird.inference.loading import notes_on
 
     done = embedding.embed(
         fasta,
@@ -75,5 +76,5 @@ def embed(
         progress=True,
         **compute,
     )
-    for line in done.notes:
+    for line in (*notes_on(model), *done.notes):
         note(line)

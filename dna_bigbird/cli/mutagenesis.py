@@ -52,6 +52,7 @@ def mutagenesis(
     from dna_bigbird.errors import InputError, note
     from dna_bigbird.files import atomic_path
     from dna_bigbird.inference import mutating
+    from dna_bigbird.inference.loading import notes_on
     from dna_bigbird.inference.mutagenesis_files import tsv_lines
     from dna_bigbird.report.figures import save
     from dna_bigbird.report.mutagenesis_picture import MOST_BASES, mutagenesis_figure
@@ -70,6 +71,8 @@ def mutagenesis(
         fasta, region, model, output, labels, effect, window, strand, progress=True,
         **vars(settings),
     )  # fmt: skip
+    for line in (*notes_on(model), *found.notes):
+        note(line)
     if picture is not None:
         figure, drawn = mutagenesis_figure(
             found.chrom, found.start, found.reference, found.label_names, found.effects(effect),

@@ -61,6 +61,7 @@ def predict(
     """
     Compute(**compute)  # refuses contradictions before torch is imported, which takes seconds
     from dna_bigbird.inference import predicting
+    from dna_bigbird.inference.loading import notes_on
 
     done = predicting.predict(
         fasta,
@@ -80,5 +81,5 @@ def predict(
         progress=True,
         **compute,
     )
-    for line in done.notes:
+    for line in (*notes_on(model), *done.notes):
         note(line)

@@ -54,6 +54,7 @@ def score_variants(
     """
     from dna_bigbird.errors import note
     from dna_bigbird.inference import variant_scores
+    from dna_bigbird.inference.loading import notes_on
 
     settings = Compute(**compute)
     summary = variant_scores.score_variants(
@@ -72,5 +73,5 @@ def score_variants(
         progress=True,
         **vars(settings),
     )
-    for line in summary.notes:
+    for line in (*notes_on(model), *summary.notes):
         note(line)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dna_bigbird.errors import note
 from dna_bigbird.inference.bundle import Bundle, load_bundle
 
 Model = Bundle | Path | str
@@ -13,7 +12,7 @@ Models = Model | Sequence[Model] | None
 
 
 def load_models(model: Models) -> list[Bundle]:
-    """Load the bundles that are meant; says on standard error if it is the shipped one.
+    """Load the bundles that are meant.
 
     Raises:
         InputError: As `load_bundle`, naming the bundle.
@@ -21,11 +20,18 @@ def load_models(model: Models) -> list[Bundle]:
     if model is None:
         from dna_bigbird.inference.shipped import shipped_bundle
 
-        folder = shipped_bundle()
-        note(
-            f"no --model given: scored with the model that comes with the package ({folder.name}); "
-            "what it is good for: dna-bigbird info"
-        )
-        return [load_bundle(folder)]
+        return [load_bundle(shipped_bundle())]
     models = [model] if isinstance(model, Model) else model
     return [each if isinstance(each, Bundle) else load_bundle(each) for each in models]
+
+
+def notes_on(model: Models) -> list[str]:
+    """Return what a user should know of the choice of model, a line each."""
+    if model is not None:
+        return []
+    from dna_bigbird.inference.shipped import shipped_bundle
+
+    return [
+        f"no --model given: this is of the model that comes with the package ({shipped_bundle().name}); "
+        "what it is good for: dna-bigbird info"
+    ]

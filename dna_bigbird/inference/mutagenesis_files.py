@@ -1,7 +1,7 @@
 """The result of in-silico mutagenesis, and the files that hold it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +36,8 @@ class Mutagenesis:
     """Probability with the substitution minus that of the reference, (P, 4, L)."""
     log_odds: NDArray[np.float64]
     """The same of the log odds."""
+    notes: list[str] = field(default_factory=list)
+    """What a user should know of how they were computed."""
 
     def effects(self, effect: Effect) -> NDArray[np.float64]:
         """Return one of the two tables, (P, 4, L)."""

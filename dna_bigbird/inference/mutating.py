@@ -6,12 +6,13 @@ effect of a base would depend on how far the region reaches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from dna_bigbird.errors import InputError, checked_settings, note
+from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval, parse_region
 from dna_bigbird.genome.variants import Variant
@@ -88,8 +89,7 @@ def mutagenesis(
             strand=strand,
             done=done,
         )
-    for line in predictor.notes():
-        note(line)
+    found = replace(found, notes=predictor.notes())
     if output is not None:
         write_mutagenesis(found, Path(output), effect)
     return found

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference import shipped
 from dna_bigbird.inference.bundle import load_bundle
@@ -84,3 +85,17 @@ def test_held_out_scores_are_those_of_the_card(real_data, tmp_path):
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert "as the card says" in run.stdout
+
+
+def test_bad_input_is_one_line_and_good_input_names_the_model(tmp_path, capsys):
+    (tmp_path / "bad.fa").write_text(">a\nACGT\n>a\nACGT\n")
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["predict", "--fasta", str(tmp_path / "bad.fa")])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        f"dna-bigbird: error: {tmp_path}/bad.fa:3: a second record is called 'a'; names must differ"
+    ]
+    (tmp_path / "good.fa").write_text(">a\n" + "ACGT" * 75 + "\n")
+    main(["predict", "--fasta", str(tmp_path / "good.fa")])
+    assert "the model that comes with the package (promoter)" in capsys.readouterr().err
