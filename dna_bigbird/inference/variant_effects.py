@@ -88,8 +88,7 @@ def compare(logits: NDArray[np.float64]) -> NDArray[np.float32]:
         >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(2).astype(str).tolist()
         ['0.12', '0.55', '0.5', '0.62']
     """
-    with np.errstate(over="ignore"):
-        probabilities = expit(logits)
+    probabilities = expit(logits)
     ref, alt = probabilities[:, :1], probabilities[:, 1:]
     change = logits[:, 1:] - logits[:, :1]
     ref = np.broadcast_to(ref, alt.shape)
