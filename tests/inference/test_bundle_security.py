@@ -102,7 +102,7 @@ def test_beside_the_files_of_a_bundle(copy, marker, made, capsys):
         "step_000000010.ckpt", "arrays.npz", "conftest.py", "modeling.py", "tokenizer_config.json",
     ):  # fmt: skip
         (copy / name).write_bytes(made(marker))
-    main(["info", str(copy)])
+    main(["info", str(copy), "--format", "json"])
     assert json.loads(capsys.readouterr().out)["config"]["task"] == "chromatin"
     assert not marker.exists()
 
