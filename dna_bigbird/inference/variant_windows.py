@@ -31,8 +31,8 @@ def allele_windows(
             forward strand; each no longer than `longest_allele`, as is the site.
 
     Example:
-        >>> import tempfile, pathlib
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "toy.fa"
+        >>> import os, tempfile, pathlib
+        >>> path = pathlib.Path(os.fsdecode(tempfile.mkdtemp())) / "toy.fa"
         >>> _ = path.write_text(">chr1\\nAACCGGTTAC\\n")
         >>> allele_windows(Genome(path), Interval("chr1", 4, 5), ["G", "T", "GA"], window_bp=4)
         (['CCGG', 'CCTG', 'CCGA'], ['ACCG', 'ACAG', 'ACTC'])

@@ -24,21 +24,25 @@ def plain_fasta(content: bytes) -> dict[str, str] | None:
     try:
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
-        text = content.decode("utf-8-sig")
     except (ValueError, EOFError, OSError, zlib.error):
         return None
-    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-        line = line.strip(" \t\v\f")
-        if line.startswith(">"):
-            words = line[1:].split()
-            if not words or words[0] in records or "\0" in words[0]:
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    for line in content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"):
+        line = line.strip(b" \t\v\f")
+        if line.startswith(b">"):
+            words = line[1:].split()  # what stands behind the name may be in any encoding
+            try:
+                name = words[0].decode()
+            except (IndexError, UnicodeDecodeError):
                 return None
-            name = words[0]
+            if not name.isprintable() or name in records:
+                return None
             records[name] = ""
         elif line:
-            if name is None or not set(line.upper()) <= DNA.keys() or not line.isascii():
+            letters = line.upper().decode("latin-1")
+            if name is None or not set(letters) <= DNA.keys():
                 return None
-            records[name] += "".join(DNA[base] for base in line.upper())
+            records[name] += "".join(DNA[base] for base in letters)
     return records if records and all(records.values()) else None
 
 
