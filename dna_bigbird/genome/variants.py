@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import open_text
+from dna_bigbird.files import open_text, shown_name
 from dna_bigbird.formats import text_format
 from dna_bigbird.genome.alphabet import normalise
 from dna_bigbird.genome.interval import Interval
@@ -125,7 +125,7 @@ def open_vcf(path: Path | str) -> Iterator[tuple[VcfHeader, Iterator[Variant]]]:
             of columns than the header, a position that is no whole number from 1 to 2^31 - 1, or a
             REF that is empty or no DNA, or an empty ALT.
     """
-    shown = "standard input" if str(path) == "-" else str(path)
+    shown = shown_name(path)
     with open_text(path) as text:
         lines = _lines(text, shown)
         header = _read_header(lines, shown)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import shown_name
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
 from dna_bigbird.inference.variant_windows import longest_allele
@@ -50,7 +51,7 @@ class VariantSites:
         must_be_sorted: bool = False,
     ) -> None:
         self.vcf, self.genome = vcf, genome
-        self._shown = "standard input" if str(vcf) == "-" else str(vcf)
+        self._shown = shown_name(vcf)
         self.streamed = str(vcf) == "-" or Path(vcf).is_fifo()
         """Whether it can be read once only: standard input or a pipe."""
         self._longest = longest_allele(window_bp)
