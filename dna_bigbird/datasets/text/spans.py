@@ -1,0 +1,60 @@
+"""Answers in a text: where they are written, and which tokens that is."""
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+# T tokens
+
+
+def find_text(
+    text: str, wanted: str, *, ignore_case: bool = False, whole_words: bool = False
+) -> list[tuple[int, int]]:
+    """Return every place where `wanted` stands in `text`, overlapping ones too, from left to right.
+
+    Args:
+        wanted: White space at its ends does not count; nothing else stands nowhere.
+        ignore_case: Let upper and lower case be equal; offsets are those of `text` as it is.
+        whole_words: Leave out places where a letter or digit goes on into the text beside it.
+
+    Returns:
+        Half-open character offsets.
+
+    Example:
+        >>> find_text("Ada, Adam and ada", "ada", ignore_case=True)
+        [(0, 3), (5, 8), (14, 17)]
+        >>> find_text("Ada, Adam and ada", "ada", ignore_case=True, whole_words=True)
+        [(0, 3), (14, 17)]
+    """
+    wanted = wanted.strip()
+    if not wanted:
+        return []
+    before = r"(?<!\w)" if whole_words and re.match(r"\w", wanted) else ""
+    after = r"(?!\w)" if whole_words and re.search(r"\w\Z", wanted) else ""
+    # Inside a look-ahead a match takes no room, so that overlapping ones are found.
+    pattern = re.compile(
+        f"{before}(?=({re.escape(wanted)}){after})", re.IGNORECASE if ignore_case else 0
+    )
+    return [match.span(1) for match in pattern.finditer(text)]
+
+
+def tokens_of(
+    starts_T: NDArray[np.int64], ends_T: NDArray[np.int64], start: int, end: int
+) -> tuple[int, int] | None:
+    """Return the first and the last token that hold any of the characters [start, end).
+
+    Args:
+        starts_T, ends_T: Half-open character offsets of the tokens, both ascending
+            (TextTokenizer.encode_with_offsets); an empty piece holds no character.
+
+    Returns:
+        Both of them tokens of the span, or None if no token holds any of it.
+
+    Example:
+        >>> import numpy as np
+        >>> tokens_of(np.array([0, 4, 9]), np.array([3, 8, 12]), 5, 10)
+        (1, 2)
+    """
+    inside = np.flatnonzero((ends_T > start) & (starts_T < end) & (ends_T > starts_T))
+    return (int(inside[0]), int(inside[-1])) if len(inside) else None

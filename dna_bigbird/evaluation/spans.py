@@ -1,0 +1,85 @@
+"""The best answer span of one row, from a score for every start and every end."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# T tokens, S starts, E ends
+
+
+class Span(NamedTuple):
+    """Both ends are tokens of the answer: `end` is its last one."""
+
+    start: int
+    end: int
+    score: float
+    """Sum of the two scores: of logits, the logarithm of the product of probabilities, shifted."""
+
+
+def best_span(
+    start_T: ArrayLike,
+    end_T: ArrayLike,
+    *,
+    is_allowed_T: ArrayLike | None = None,
+    groups_T: ArrayLike | None = None,
+    places_T: ArrayLike | None = None,
+    max_length: int | None = None,
+    top: int = 50,
+) -> Span | None:
+    """Return the start and end with the highest sum; None if no pair is permitted.
+
+    Among equal sums the earlier start wins, then the earlier end.
+
+    Args:
+        start_T, end_T: Scores (logits) of the row's tokens.
+        is_allowed_T: Tokens that an answer may begin or end with; all by default. The others are
+            left out before the `top` are taken.
+        groups_T: Start and end must have the same value, such as the number of their sentence.
+        places_T: Where each token stands in the unit of `max_length`, such as the number of its
+            word; the number of the token by default.
+        max_length: Largest `places_T[end] - places_T[start] + 1`.
+        top: How many of the best starts are combined with as many of the best ends.
+
+    Example:
+        >>> best_span([0.0, 5.0, 1.0], [3.0, 0.0, 2.0])
+        Span(start=1, end=2, score=7.0)
+        >>> best_span([0.0, 5.0, 1.0], [3.0, 0.0, 2.0], max_length=1)
+        Span(start=1, end=1, score=5.0)
+    """
+    start_T, end_T = np.asarray(start_T, np.float64), np.asarray(end_T, np.float64)
+    allowed = np.ones(len(start_T), bool) if is_allowed_T is None else np.asarray(is_allowed_T)
+    places = np.arange(len(start_T)) if places_T is None else np.asarray(places_T)
+    starts_S, ends_E = best_places(start_T, top, allowed), best_places(end_T, top, allowed)
+    permitted_SE = starts_S[:, None] <= ends_E[None, :]
+    if groups_T is not None:
+        groups = np.asarray(groups_T)
+        permitted_SE &= groups[starts_S][:, None] == groups[ends_E][None, :]
+    if max_length is not None:
+        length_SE = places[ends_E][None, :] - places[starts_S][:, None] + 1
+        permitted_SE &= length_SE <= max_length
+    if not permitted_SE.any():
+        return None
+    scores_SE = np.where(permitted_SE, start_T[starts_S][:, None] + end_T[ends_E][None, :], -np.inf)
+    start, end = np.unravel_index(int(scores_SE.argmax()), scores_SE.shape)
+    return Span(int(starts_S[start]), int(ends_E[end]), float(scores_SE[start, end]))
+
+
+def best_places(
+    scores_T: ArrayLike, top: int, is_allowed_T: ArrayLike | None = None
+) -> NDArray[np.int64]:
+    """Return the places of the `top` highest scores in ascending order of place.
+
+    Among equal scores the earlier place is taken.
+
+    Args:
+        is_allowed_T: Places that may be taken; all by default.
+    """
+    scores_T = np.asarray(scores_T, np.float64)
+    places = (
+        np.arange(len(scores_T))
+        if is_allowed_T is None
+        else np.flatnonzero(np.asarray(is_allowed_T))
+    )
+    by_score = np.argsort(-scores_T[places], kind="stable")
+    return np.sort(places[by_score[:top]])
