@@ -68,10 +68,28 @@ def mask_tokens(
         raise ValueError("there is no token that could be masked")
     count = max(1, round(config.fraction * len(candidates)))
     positions = np.sort(rng.choice(candidates, size=count, replace=False, shuffle=False))
+    return hide(ids, positions, rng, config, vocabulary)
+
+
+def hide(
+    ids: np.ndarray,
+    positions: np.ndarray,
+    rng: np.random.Generator,
+    config: MaskingConfig,
+    vocabulary: TokenIds,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Replace chosen tokens, or not, by one independent draw each.
+
+    Args:
+        positions: Ascending, shape (M,), int64.
+
+    Returns:
+        What the model sees, shape (T,); `positions`; the true ids there, shape (M,), int64.
+    """
     seen = np.array(ids, dtype=np.int64)
     labels = seen[positions]
-    draw = rng.random(count)
-    random_ids = rng.integers(vocabulary.first_piece_id, vocabulary.vocab_size, size=count)
+    draw = rng.random(len(positions))
+    random_ids = rng.integers(vocabulary.first_piece_id, vocabulary.vocab_size, size=len(positions))
     replaced = np.where(draw < config.mask_share + config.random_share, random_ids, labels)
     seen[positions] = np.where(draw < config.mask_share, vocabulary.mask_id, replaced)
     return seen, positions, labels

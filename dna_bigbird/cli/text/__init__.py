@@ -1,0 +1,1 @@
+"""Commands of `dna-bigbird text`, one small module per command."""

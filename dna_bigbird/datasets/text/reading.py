@@ -1,0 +1,189 @@
+"""Reading JSON and folders of text files with messages that name the place."""
+
+import json
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import numbered_lines, open_text
+
+_WORDS = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
+
+
+def read_json_value(path: Path | str) -> Any:
+    """Read a whole JSON file, plain or gzip.
+
+    Raises:
+        InputError: If it is missing, no text or not JSON.
+    """
+    with open_text(path) as stream:
+        try:
+            return json.load(stream)
+        except UnicodeDecodeError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}: not valid JSON: {error}. Copy it again") from error
+
+
+def read_json_list(path: Path | str) -> list[dict]:
+    """Read a JSON list of objects, plain or gzip.
+
+    Raises:
+        InputError: As `read_json_value`; if it is no list, or an item no object.
+    """
+    items = read_json_value(path)
+    if not isinstance(items, list):
+        raise InputError(f"{path}: expected a JSON list, found {found_kind(items)}")
+    for number, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise InputError(f"{path}: item {number}: expected an object, found {found_kind(item)}")
+    return items
+
+
+def read_json_lines(path: Path | str) -> Iterator[tuple[int, dict]]:
+    """Yield the objects of a JSON-lines file, plain or gzip, with their line numbers from 1.
+
+    Empty lines are passed over.
+
+    Raises:
+        InputError: If the file is missing or no text, or a line is no JSON object.
+    """
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"{path}:{number}: not valid JSON: {error}; expected one object a line"
+            ) from error
+        if not isinstance(item, dict):
+            raise InputError(f"{path}:{number}: expected an object, found {found_kind(item)}")
+        yield number, item
+
+
+def need(item: dict, key: str, kind: type | tuple[type, ...], where: str) -> Any:
+    """Return `item[key]`, which must be of a kind.
+
+    Args:
+        kind: dict, list, str, int, float (whole numbers too) or bool, or several of them.
+        where: Place for the message, such as "dev.json: item 5ab3".
+
+    Raises:
+        InputError: If the key is missing or its value of another kind.
+
+    Example:
+        >>> need({"question": "Who?"}, "question", str, "dev.json: item 0")
+        'Who?'
+        >>> need({"question": 3}, "question", str, "dev.json: item 0")
+        Traceback (most recent call last):
+        dna_bigbird.errors.InputError: dev.json: item 0: 'question' is 3, expected a text
+    """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    words = " or ".join(_WORDS[one] for one in kinds)
+    if key not in item:
+        raise InputError(f"{where}: no {key!r}; expected {words}")
+    value = item[key]
+    if not any(_is(value, one) for one in kinds):
+        raise InputError(f"{where}: {key!r} is {shortened(repr(value))}, expected {words}")
+    return value
+
+
+def _is(value: object, kind: type) -> bool:
+    if kind in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, int | float if kind is float else kind)
+
+
+def found_kind(value: object) -> str:
+    """Say what a value of JSON is, for messages."""
+    if value is None:
+        return "null"
+    return next(words for kind, words in _WORDS.items() if _is(value, kind))
+
+
+class Folder:
+    """Text files of a folder or of a tar archive (plain or compressed), by name.
+
+    Nothing is unpacked to disk. Close it, or use it with `with`.
+
+    Args:
+        path: The folder or the archive.
+
+    Raises:
+        InputError: If it is neither.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._archive: tarfile.TarFile | None = None
+        if self.path.is_dir():
+            files = (file for file in self.path.rglob("*") if file.is_file())
+            self._names = sorted(file.relative_to(self.path).as_posix() for file in files)
+            return
+        if not self.path.is_file():
+            raise InputError(f"{self.path}: no such folder or archive")
+        try:
+            self._archive = tarfile.open(self.path)  # noqa: SIM115 - closed by `close`
+            self._members = {
+                member.name.removeprefix("./"): member for member in self._archive if member.isreg()
+            }
+        except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+            self.close()
+            raise InputError(
+                f"{self.path}: cannot read it as a tar archive: {error}. Copy it again"
+            ) from error
+        self._names = list(self._members)
+
+    def __enter__(self) -> "Folder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the archive."""
+        if self._archive is not None:
+            self._archive.close()
+
+    def names(self) -> list[str]:
+        """Return the files' names with '/' between folders: sorted, or in the archive's order.
+
+        A compressed archive is read fast in that order and slowly in any other.
+        """
+        return self._names
+
+    def text(self, name: str) -> str:
+        """Return a file's text; line ends are as stored.
+
+        Raises:
+            InputError: If there is no such file, or it is not UTF-8.
+        """
+        try:
+            if self._archive is None:
+                content = (self.path / name).read_bytes()
+            else:
+                content = self._archive.extractfile(self._members[name]).read()
+        except (OSError, KeyError) as error:
+            raise InputError(f"{self.path}: no file {name!r} in it") from error
+        except (tarfile.TarError, EOFError, zlib.error) as error:
+            raise InputError(f"{self.path}: {name}: damaged: {error}. Copy it again") from error
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.path}: {name}: not text in UTF-8: {error.reason}") from error
+
+
+def open_folder(path: Path | str) -> Folder:
+    """Open a folder or a tar archive as a `Folder`."""
+    return Folder(path)
