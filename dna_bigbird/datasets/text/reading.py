@@ -1,14 +1,15 @@
 """Reading JSON and folders of text files with messages that name the place."""
 
+import gzip
 import json
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import numbered_lines, open_text
+from dna_bigbird.files import GZIP_MAGIC, numbered_lines, open_text
 
 _WORDS = {
     dict: "an object",
@@ -58,17 +59,22 @@ def read_json_lines(path: Path | str) -> Iterator[tuple[int, dict]]:
     Raises:
         InputError: If the file is missing or no text, or a line is no JSON object.
     """
-    for number, line in numbered_lines(path):
+    yield from parse_json_lines(numbered_lines(path), str(path))
+
+
+def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[tuple[int, dict]]:
+    """Yield the objects of numbered lines as `read_json_lines` does; `shown` names them in messages."""
+    for number, line in lines:
         if not line.strip():
             continue
         try:
             item = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError(
-                f"{path}:{number}: not valid JSON: {error}; expected one object a line"
+                f"{shown}:{number}: not valid JSON: {error}; expected one object a line"
             ) from error
         if not isinstance(item, dict):
-            raise InputError(f"{path}:{number}: expected an object, found {found_kind(item)}")
+            raise InputError(f"{shown}:{number}: expected an object, found {found_kind(item)}")
         yield number, item
 
 
@@ -164,20 +170,22 @@ class Folder:
         return self._names
 
     def text(self, name: str) -> str:
-        """Return a file's text; line ends are as stored.
+        """Return a file's text, unpacked if it is gzip; line ends are as stored.
 
         Raises:
-            InputError: If there is no such file, or it is not UTF-8.
+            InputError: If there is no such file, or it is damaged or not UTF-8.
         """
         try:
             if self._archive is None:
                 content = (self.path / name).read_bytes()
             else:
                 content = self._archive.extractfile(self._members[name]).read()
+            if content.startswith(GZIP_MAGIC):
+                content = gzip.decompress(content)
+        except (gzip.BadGzipFile, tarfile.TarError, EOFError, zlib.error) as error:
+            raise InputError(f"{self.path}: {name}: damaged: {error}. Copy it again") from error
         except (OSError, KeyError) as error:
             raise InputError(f"{self.path}: no file {name!r} in it") from error
-        except (tarfile.TarError, EOFError, zlib.error) as error:
-            raise InputError(f"{self.path}: {name}: damaged: {error}. Copy it again") from error
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as error:

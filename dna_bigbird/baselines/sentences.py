@@ -1,0 +1,47 @@
+"""Where sentences end in English text."""
+
+import re
+
+ABBREVIATIONS = frozenset(
+    "al approx cf co corp dr e.g eq eqs etc fig figs gen gov i.e inc jr ltd mr mrs ms mt no nos "
+    "prof ref refs rep rev sec sen sgt sr st u.k u.s vs".split()
+)
+"""Words after which a full stop ends no sentence, without their last full stop."""
+
+_END = re.compile(
+    r"(?<!\S)(?P<before>\S*?)(?P<mark>[.!?]+)(?P<close>[\"')\]’”]*)\s+(?=(?P<next>\S))"
+)
+
+
+def sentences(text: str) -> list[str]:
+    """Cut text into sentences: at line ends, and after '.', '!' or '?' before white space.
+
+    A mark that touches its word ends no sentence before a lower-case letter, after one of
+    `ABBREVIATIONS` or after a single capital letter (an initial). A mark between spaces, as the
+    tokenised papers of arXiv and PubMed have it, always ends one. White space at the ends is dropped, and so
+    are empty sentences.
+
+    Example:
+        >>> sentences("Dr. A. Smith met e.g. the U.S. team. It won .  then it left\\nAll went home!")
+        ['Dr. A. Smith met e.g. the U.S. team.', 'It won .', 'then it left', 'All went home!']
+    """
+    found = []
+    for line in text.splitlines():
+        start = 0
+        for match in _END.finditer(line):
+            if _ends_sentence(match):
+                found.append(line[start : match.end()])
+                start = match.end()
+        found.append(line[start:])
+    return [sentence.strip() for sentence in found if sentence.strip()]
+
+
+def _ends_sentence(match: re.Match) -> bool:
+    word = match["before"].lstrip("\"'([‘“")
+    if not match["before"]:
+        return True
+    if match["next"].islower():
+        return False
+    if match["mark"] != ".":
+        return True
+    return not (word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper()))
