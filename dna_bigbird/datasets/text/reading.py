@@ -28,12 +28,22 @@ def read_json_value(path: Path | str) -> Any:
         InputError: If it is missing, no text or not JSON.
     """
     with open_text(path) as stream:
-        try:
-            return json.load(stream)
-        except UnicodeDecodeError:
-            raise
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: not valid JSON: {error}. Copy it again") from error
+        return parse_json(stream.read(), path)
+
+
+def parse_json(text: str, place: Path | str) -> Any:
+    """Return the value that a whole JSON text holds.
+
+    Args:
+        place: Of the text, for the message.
+
+    Raises:
+        InputError: If it is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: not valid JSON: {error}. Copy it again") from error
 
 
 def read_json_list(path: Path | str) -> list[dict]:
@@ -42,13 +52,23 @@ def read_json_list(path: Path | str) -> list[dict]:
     Raises:
         InputError: As `read_json_value`; if it is no list, or an item no object.
     """
-    items = read_json_value(path)
-    if not isinstance(items, list):
-        raise InputError(f"{path}: expected a JSON list, found {found_kind(items)}")
-    for number, item in enumerate(items):
+    return check_items(read_json_value(path), path)
+
+
+def check_items(value: Any, place: Path | str) -> list[dict]:
+    """Return a value of JSON that must be a list of objects.
+
+    Raises:
+        InputError: If it is no list, or an item no object.
+    """
+    if not isinstance(value, list):
+        raise InputError(f"{place}: expected a JSON list, found {found_kind(value)}")
+    for number, item in enumerate(value):
         if not isinstance(item, dict):
-            raise InputError(f"{path}: item {number}: expected an object, found {found_kind(item)}")
-    return items
+            raise InputError(
+                f"{place}: item {number}: expected an object, found {found_kind(item)}"
+            )
+    return value
 
 
 def read_json_lines(path: Path | str) -> Iterator[tuple[int, dict]]:
