@@ -266,6 +266,7 @@ def pretraining_data(
     validation_examples: int,
     accumulate: int = 1,
     workers: int = 0,
+    collate: Callable = collate_pretraining,
 ) -> StreamData:
     """Micro-batch m of pretraining is examples m * batch_size … (m + 1) * batch_size - 1."""
 
@@ -277,7 +278,7 @@ def pretraining_data(
         train_numbers=numbers,
         validation=_Numbered(validation),
         validation_batches=chunks(list(range(validation_examples)), batch_size),
-        collate=collate_pretraining,
+        collate=collate,
         accumulate=accumulate,
         workers=workers,
     )

@@ -19,8 +19,8 @@ class PretrainingModel(nn.Module):
 
     Args:
         seed: Of the weights. The encoder's depend on nothing else but `config`.
-        heads: Those it has. A model from elsewhere may lack some: it cannot be called then, but its
-            parts can.
+        heads: Those it has. A model of text has ("mlm",); one from elsewhere may lack even that: it
+            cannot be called then, but its parts can.
 
     Raises:
         ValueError: If a head is unknown, or NSP lacks the pooler it reads.
@@ -48,10 +48,10 @@ class PretrainingModel(nn.Module):
         self,
         token_ids_BT: Tensor,
         is_padding_BT: Tensor,
-        segment_ids_BT: Tensor,
+        segment_ids_BT: Tensor | None,
         positions_P: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """Return MLM logits (positions, vocabulary) and NSP logits (batch, 2).
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return MLM logits (positions, vocabulary) and NSP logits (batch, 2), None without NSP head.
 
         Args:
             token_ids_BT, is_padding_BT, segment_ids_BT: As for `Encoder`.
@@ -61,11 +61,13 @@ class PretrainingModel(nn.Module):
         NSP logit 0 stands for the true continuation, 1 for a random one.
 
         Raises:
-            ValueError: If the model lacks a head.
+            ValueError: If the model has no MLM head.
         """
-        if self.heads != HEADS:
+        if self.mlm is None:
             raise ValueError(f"the model has only the heads {', '.join(self.heads) or 'none'}")
         hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT)
         chosen_PE = hidden_BTE.flatten(0, 1).index_select(0, positions_P)
         logits_PV = self.mlm(chosen_PE, self.encoder.word.weight)
+        if self.nsp is None:
+            return logits_PV, None
         return logits_PV, self.nsp(self.pooler(hidden_BTE, is_padding_BT))

@@ -1,0 +1,168 @@
+"""Token store of a text corpus, in one HDF5 file.
+
+Layout (D documents, T tokens):
+    token_ids         (T,) uint16, documents in the order of the corpus, no special tokens
+    document_offsets  (D+1,) int64 into token_ids
+    counts            (vocab_size,) int64, how often each entry occurs
+Equal inputs give equal bytes.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.datasets.hdf5 import new_hdf5
+from dna_bigbird.datasets.text.documents import read_documents
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import sha256_of
+
+FORMAT_VERSION = 1
+KIND = "dna-bigbird text store"
+_BUFFER_TOKENS = 1 << 20
+
+
+def write_text_store(
+    path: Path, documents: Iterable[str], tokenizer: TextTokenizer, source_sha256: str
+) -> None:
+    """Tokenize documents into a new store; memory is that of a million tokens and one document.
+
+    A document without a token is left out and counted.
+
+    Args:
+        source_sha256: Of the text; kept, so that a store is known to be of a file.
+
+    Raises:
+        InputError: If there is no token, the vocabulary is too large, or the disk is full.
+    """
+    if tokenizer.vocab_size > 65536:
+        raise InputError(
+            f"the vocabulary has {tokenizer.vocab_size} entries; a text store holds 65536"
+        )
+    counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
+    digest = hashlib.sha256()
+    offsets, waiting, waiting_tokens, num_empty = [0], [], 0, 0
+    with new_hdf5(path) as file:
+        tokens = file.create_dataset(
+            "token_ids", (0,), np.uint16, maxshape=(None,), chunks=(65536,)
+        )
+
+        def flush() -> None:
+            values = np.concatenate(waiting).astype(np.uint16)
+            tokens.resize(len(tokens) + len(values), axis=0)
+            tokens[len(tokens) - len(values) :] = values
+            counts[:] += np.bincount(values, minlength=len(counts))
+            digest.update(values)
+            waiting.clear()
+
+        for text in documents:
+            ids = tokenizer.encode(text)
+            if not len(ids):
+                num_empty += 1
+                continue
+            waiting.append(ids)
+            offsets.append(offsets[-1] + len(ids))
+            waiting_tokens += len(ids)
+            if waiting_tokens >= _BUFFER_TOKENS:
+                flush()
+                waiting_tokens = 0
+        if len(offsets) == 1:
+            raise InputError(f"{path}: not written, the corpus has no token")
+        if waiting:
+            flush()
+        file["document_offsets"] = np.array(offsets, dtype=np.int64)
+        file["counts"] = counts
+        digest.update(file["document_offsets"][:])
+        file.attrs.update(
+            {
+                "kind": KIND,
+                "format_version": FORMAT_VERSION,
+                "vocab_size": tokenizer.vocab_size,
+                "tokenizer_sha256": hashlib.sha256(tokenizer.model_bytes).hexdigest(),
+                "source_sha256": source_sha256,
+                "num_empty_documents": num_empty,
+                "checksum": digest.hexdigest(),
+            }
+        )
+
+
+class TextStore:
+    """Reads a text store. May be pickled and used after a fork: each process opens the file anew.
+
+    Attributes:
+        document_offsets: (D+1,), int64.
+        counts: (vocab_size,), int64, how often each entry occurs.
+        tokenizer_sha256, source_sha256, checksum, num_empty_documents: What the file says of itself.
+
+    Raises:
+        InputError: If the file is missing, cut off or no text store of this version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self._tokens: h5py.Dataset | None = None
+        self._pid = -1
+        try:
+            with h5py.File(self.path, "r") as file:
+                found = (file.attrs.get("kind"), file.attrs.get("format_version"))
+                if found != (KIND, FORMAT_VERSION):
+                    raise InputError(f"{path}: no text store of version {FORMAT_VERSION}")
+                self.document_offsets = file["document_offsets"][:]
+                self.counts = file["counts"][:]
+                self.tokenizer_sha256 = str(file.attrs["tokenizer_sha256"])
+                self.source_sha256 = str(file.attrs["source_sha256"])
+                self.checksum = str(file.attrs["checksum"])
+                self.num_empty_documents = int(file.attrs["num_empty_documents"])
+        except (OSError, KeyError) as error:
+            raise InputError(f"{path}: cannot read it as a text store: {error}") from error
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_tokens": None, "_pid": -1}
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of all documents."""
+        return int(self.document_offsets[-1])
+
+    @property
+    def num_documents(self) -> int:
+        """Documents with at least one token."""
+        return len(self.document_offsets) - 1
+
+    def tokens(self, start: int, end: int) -> np.ndarray:
+        """Return the token ids between two offsets, int64."""
+        if self._pid != os.getpid():
+            self._tokens = h5py.File(self.path, "r")["token_ids"]
+            self._pid = os.getpid()
+        return self._tokens[start:end].astype(np.int64)
+
+
+def text_store(text: Path, tokenizer: TextTokenizer, path: Path) -> TextStore:
+    """Return the store of a text file, made now unless `path` already holds it.
+
+    So a run that goes on after a kill does not tokenize again.
+
+    Args:
+        text: Corpus; see `datasets.text.documents`.
+        path: Store to write or to find.
+
+    Raises:
+        InputError: As `read_documents` and `write_text_store`.
+    """
+    if not Path(text).is_file():
+        raise InputError(f"{text}: no such file; expected a corpus of text")
+    wanted = (sha256_of(text), hashlib.sha256(tokenizer.model_bytes).hexdigest())
+    if path.is_file():
+        try:
+            store = TextStore(path)
+            if (store.source_sha256, store.tokenizer_sha256) == wanted:
+                return store
+        except InputError:
+            pass  # of an older version: made anew
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text_store(path, read_documents(text), tokenizer, wanted[0])
+    return TextStore(path)
