@@ -11,7 +11,7 @@ from dna_bigbird.models.heads import LabelHead
 
 
 class SequenceClassifier(nn.Module):
-    """Tokens to one logit a label: promoters (one label), chromatin (many).
+    """Tokens to one logit a label: promoters (one label), chromatin (many), classes of text.
 
     Args:
         seed: Of the weights. The encoder's depend on nothing else but `config`.
@@ -36,12 +36,14 @@ class SequenceClassifier(nn.Module):
         """The layer that gives the logits."""
         return self.head.dense
 
-    def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+    def forward(
+        self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor | None = None
+    ) -> Tensor:
         """Return logits (batch, labels); in evaluation the head does without autocast.
 
         In bfloat16 a logit of 6 has steps of 0.03, and many a variant moves it by less.
         """
-        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT)
+        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT)
         if self.training:
             return self.head(hidden_BTE, is_padding_BT)
         with torch.autocast(hidden_BTE.device.type, enabled=False):

@@ -1,0 +1,52 @@
+"""BigPatent: descriptions of patents with their abstracts (Sharma et al. 2019, arXiv 1906.03741)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dna_bigbird.datasets.text.reading import need, open_folder, parse_json_lines, read_json_lines
+from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import GZIP_MAGIC
+
+CLASSES = "abcdefghy"
+"""Sections of the Cooperative Patent Classification; each has its folder."""
+
+
+def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
+    """Yield the patents of all classes; the document is `description`, the summary `abstract`.
+
+    Args:
+        path: A folder or tar archive whose files are …/train|val|test/<class letter>/<name>, each of
+            JSON lines, plain or gzip (the published bigPatentData and its train.tar.gz); or one
+            such file of JSON lines, whatever its name.
+
+    Raises:
+        InputError: If no file is of that split, or a line lacks a key.
+    """
+    if _is_json_lines(path):
+        for number, item in read_json_lines(path):
+            yield _pair(item, f"{path}:{number}", gold=gold)
+        return
+    wanted = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/[{CLASSES}]/[^/]+$")
+    with open_folder(path) as folder:
+        names = [name for name in folder.names() if wanted.search(name)]
+        if not names:
+            raise InputError(
+                f"{path}: no file of the form {OFFICIAL_SPLITS[split]}/<class letter>/<name> in it"
+            )
+        for name in names:
+            lines = enumerate(folder.text(name).splitlines(), start=1)
+            shown = f"{path}: {name}"
+            for number, item in parse_json_lines(lines, shown):
+                yield _pair(item, f"{shown}:{number}", gold=gold)
+
+
+def _pair(item: dict, where: str, *, gold: bool) -> Pair:
+    summary = need(item, "abstract", str, where) if gold or "abstract" in item else None
+    return Pair(
+        where,
+        need(item, "publication_number", str, where),
+        need(item, "description", str, where),
+        summary,
+    )

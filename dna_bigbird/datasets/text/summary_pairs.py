@@ -1,0 +1,35 @@
+"""What the readers of summaries have in common."""
+
+from typing import NamedTuple
+
+from dna_bigbird.datasets.text.reading import need
+from dna_bigbird.errors import InputError
+
+OFFICIAL_SPLITS = {"train": "train", "validation": "val", "test": "test"}
+"""Our names of the splits, and the files' names of them."""
+
+
+class Pair(NamedTuple):
+    """A document and its summary as a file has them."""
+
+    where: str
+    """File and line, or archive and member, for messages."""
+    id: str
+    document: str
+    summary: str | None
+    """None if the file has none."""
+
+
+def need_texts(item: dict, key: str, where: str) -> list[str]:
+    """Return `item[key]`, a list of texts.
+
+    Raises:
+        InputError: If it is missing or anything else.
+    """
+    values = need(item, key, list, where)
+    for place, value in enumerate(values):
+        if not isinstance(value, str):
+            raise InputError(
+                f"{where}: {key!r} has {type(value).__name__} at place {place}, expected only texts"
+            )
+    return values

@@ -1,0 +1,138 @@
+"""What a text task is made of; the commands and `TextTask` know nothing else of it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.tasks.objective import Sums
+
+Outputs = dict[str, NDArray]
+"""What the model gave for one row, by name."""
+
+
+class TextKind:
+    """One text task: reading, rows, loss, decoding and the official metric, glued together.
+
+    Args:
+        options: Settings of type `options_type`; a bundle keeps them.
+        head: Settings of type `head_type`.
+
+    Attributes:
+        name: The task of the bundle.
+        monitor, mode: Validation metric that chooses the step, and 'min' or 'max'.
+        scored_by_loss: Validation during training does not decode; see `loss_sums`.
+        labels: Class names in the order of the logits: of `label_names` in training, of the
+            bundle later. Set by the caller before `rows`.
+    """
+
+    name: ClassVar[str]
+    options_type: ClassVar[type]
+    head_type: ClassVar[type]
+    monitor: str
+    mode: str = "max"
+    scored_by_loss: ClassVar[bool] = False
+
+    def __init__(self, options: Any, head: Any) -> None:
+        self.options = options
+        self.head = head
+        self.labels: list[str] = []
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[Any], dict[str, int]]:
+        """Read the native files.
+
+        Args:
+            path: A file or folder, as the set is distributed.
+            split: 'train', 'validation' or 'test'.
+            gold: False: labels may be absent, as in official test files.
+
+        Returns:
+            Examples, and what was left out by reason.
+
+        Raises:
+            InputError: Naming file, line or item.
+        """
+        raise NotImplementedError
+
+    def texts(self, examples: Sequence[Any]) -> Iterator[str]:
+        """Yield the documents of the examples as plain text."""
+        raise NotImplementedError
+
+    def label_names(self, examples: Sequence[Any]) -> list[str]:
+        """Return the class names of a classification set; none for other tasks."""
+        return []
+
+    def rows(self, examples: Sequence[Any], tokenizer: Any, *, training: bool) -> TextSet:
+        """Return what the model reads.
+
+        Args:
+            training: With targets; examples that cannot be trained on are dropped and counted.
+        """
+        raise NotImplementedError
+
+    def units(self, text_set: TextSet) -> list[list[int]] | None:
+        """Return row numbers that one training batch must hold together; None: each row alone."""
+        return None
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:
+        """Join numbered rows to a batch of tensors; see datasets.text.data.common_fields."""
+        raise NotImplementedError
+
+    def outputs(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
+        """Return the model's outputs; the first dimension of each is the batch's."""
+        raise NotImplementedError
+
+    def loss(self, outputs: dict[str, Tensor], batch: Any) -> Tensor:
+        """Return the loss to minimise: a scalar, the mean over rows or tokens."""
+        raise NotImplementedError
+
+    def loss_sums(self, outputs: dict[str, Tensor], batch: Any) -> Sums:
+        """Return validation figures as (numerator, denominator), where `scored_by_loss`."""
+        raise NotImplementedError
+
+    def kept(self, outputs: dict[str, Tensor], batch: Any) -> dict[str, Tensor]:
+        """Return what `decode` needs of the outputs; all rows of a set are held in memory."""
+        return outputs
+
+    def predict_outputs(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
+        """Return what `decode` needs, without a loss."""
+        return self.kept(self.outputs(model, batch), batch)
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[Any]:
+        """Return one prediction an example, in order.
+
+        Args:
+            outputs: `outputs[i]` belongs to `text_set.rows[i]`; token dimensions are as long as the
+                batch was, so cut them by `len(row.token_ids)`.
+        """
+        raise NotImplementedError
+
+    def statistics(
+        self, examples: Sequence[Any], predictions: Sequence[Any]
+    ) -> NDArray[np.float64]:
+        """Return (n, k): what the official metric needs of each example."""
+        raise NotImplementedError
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the official metrics of rows of `statistics`."""
+        raise NotImplementedError
+
+    def submission(self, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, bytes]:
+        """Return the predictions in the official format: file name to content."""
+        raise NotImplementedError
+
+    def baselines(
+        self, train_examples: Sequence[Any] | None, examples: Sequence[Any]
+    ) -> dict[str, list[Any]]:
+        """Return the predictions of trivial baselines by name.
+
+        Args:
+            train_examples: For baselines that learn; None leaves them out.
+        """
+        return {}
