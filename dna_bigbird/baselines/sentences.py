@@ -2,10 +2,9 @@
 
 import re
 
-ABBREVIATIONS = frozenset(
-    "al approx cf co corp dr e.g eq eqs etc fig figs gen gov i.e inc jr ltd mr mrs ms mt no nos "
-    "prof ref refs rep rev sec sen sgt sr st u.k u.s vs".split()
-)
+_WRITTEN = """al approx cf co corp dr e.g eq eqs etc fig figs gen gov i.e inc jr ltd mr mrs ms mt
+no nos prof ref refs rep rev sec sen sgt sr st u.k u.s vs"""
+ABBREVIATIONS = frozenset(_WRITTEN.split())
 """Words after which a full stop ends no sentence, without their last full stop."""
 
 _END = re.compile(

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import need, open_folder, parse_json_lines, read_json_lines
-from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair
+from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair, holds_files
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import GZIP_MAGIC
 
 CLASSES = "abcdefghy"
 """Sections of the Cooperative Patent Classification; each has its folder."""
@@ -24,7 +23,7 @@ def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
     Raises:
         InputError: If no file is of that split, or a line lacks a key.
     """
-    if _is_json_lines(path):
+    if not holds_files(path):
         for number, item in read_json_lines(path):
             yield _pair(item, f"{path}:{number}", gold=gold)
         return

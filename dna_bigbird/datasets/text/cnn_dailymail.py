@@ -26,15 +26,14 @@ def read_stories(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
             address is the name of its story.
 
     Raises:
-        InputError: If there is no story, a listed one is missing, or one has no highlight.
+        InputError: If there is no story, or a listed one is missing.
     """
     with open_folder(path) as folder:
         for name in _names(folder, split):
             where = f"{path}: {name}"
             document, summary = _parts(folder.text(name))
-            if gold and not summary:
-                raise InputError(f"{where}: no line after {HIGHLIGHT!r}; expected a summary")
-            yield Pair(where, _stem(name), "\n".join(document), "\n".join(summary) or None)
+            summary = "\n".join(summary) if gold or summary else None
+            yield Pair(where, _stem(name), "\n".join(document), summary)
 
 
 def _stem(name: str) -> str:

@@ -1,5 +1,7 @@
 """What the readers of summaries have in common."""
 
+import tarfile
+from pathlib import Path
 from typing import NamedTuple
 
 from dna_bigbird.datasets.text.reading import need
@@ -33,3 +35,8 @@ def need_texts(item: dict, key: str, where: str) -> list[str]:
                 f"{where}: {key!r} has {type(value).__name__} at place {place}, expected only texts"
             )
     return values
+
+
+def holds_files(path: Path) -> bool:
+    """Tell a folder or tar archive from a plain file (and from nothing)."""
+    return path.is_dir() or (path.is_file() and tarfile.is_tarfile(path))

@@ -5,10 +5,90 @@ from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import (
     Folder,
+    check_items,
     need,
     open_folder,
+    parse_json,
     read_json_lines,
-    read_json_value,
 )
-from dna_bigbird.datasets.text.summary_pairs import Pair
+from dna_bigbird.datasets.text.summary_pairs import Pair, holds_files, need_texts
 from dna_bigbird.errors import InputError
+
+SPLIT_FILE = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
+PARTS = ("URL", "TITLE", "FIRST-SENTENCE", "RESTBODY")
+FURNITURE = frozenset(
+    (
+        "Share this with",
+        "Email",
+        "Facebook",
+        "Messenger",
+        "Twitter",
+        "Pinterest",
+        "WhatsApp",
+        "Linkedin",
+        "LinkedIn",
+        "Copy this link",
+        "These are external links and will open in a new window",
+    )
+)
+"""Lines of the BBC's pages that are no part of an article; the published sets are without them."""
+
+
+def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
+    """Yield the articles of a file of JSON lines, or of the authors' own folder.
+
+    Args:
+        path: JSON lines with `document`, `summary` and perhaps `id`, plain or gzip; or a folder or tar
+            archive of *.summary files (parts headed [SN]URL[SN], [SN]TITLE[SN], [SN]FIRST-SENTENCE[SN]
+            and [SN]RESTBODY[SN]; the first sentence is the summary, the rest the document): all of them
+            by name, or those of the split if the authors' `SPLIT_FILE` is there too.
+
+    Raises:
+        InputError: If there is no article, a listed one is missing, or a key or part is.
+    """
+    if not holds_files(path):
+        for number, item in read_json_lines(path):
+            where = f"{path}:{number}"
+            summary = need(item, "summary", str, where) if gold or "summary" in item else None
+            document = need(item, "document", str, where)
+            yield Pair(where, str(item.get("id", number)), document, summary)
+        return
+    with open_folder(path) as folder:
+        for name in _names(folder, split):
+            where = f"{path}: {name}"
+            parts = _parts(folder.text(name), where)
+            yield Pair(where, _stem(name), parts["RESTBODY"], parts["FIRST-SENTENCE"])
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(".summary")
+
+
+def _names(folder: Folder, split: str) -> list[str]:
+    articles = {_stem(name): name for name in folder.names() if name.endswith(".summary")}
+    if not articles:
+        raise InputError(f"{folder.path}: no file of the form <number>.summary in it")
+    lists = [name for name in folder.names() if name.rpartition("/")[2] == SPLIT_FILE]
+    if not lists:
+        return sorted(articles.values())
+    where = f"{folder.path}: {lists[0]}"
+    (splits,) = check_items([parse_json(folder.text(lists[0]), where)], where)
+    found = []
+    for number in need_texts(splits, split, where):
+        if number not in articles:
+            raise InputError(
+                f"{where}: no {number}.summary; expected every listed article in the folder"
+            )
+        found.append(articles[number])
+    return found
+
+
+def _parts(text: str, where: str) -> dict[str, str]:
+    """Return the text under each head, without `FURNITURE`."""
+    lines = (line for line in text.splitlines() if line.strip() not in FURNITURE)
+    pieces = "\n".join(lines).split("[SN]")
+    parts = dict(zip(pieces[1::2], pieces[2::2], strict=False))
+    for part in PARTS:
+        if part not in parts:
+            raise InputError(f"{where}: no part [SN]{part}[SN]; expected {', '.join(PARTS)}")
+    return parts
