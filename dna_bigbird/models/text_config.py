@@ -3,3 +3,31 @@
 Each is a frozen dataclass with fields of type int, float, bool or str. Classification has
 `models.config.HeadConfig`.
 """
+
+from dataclasses import dataclass
+
+from dna_bigbird.models.config import _check_share
+
+
+@dataclass(frozen=True)
+class HotpotQaHead:
+    """How HotpotQA's answers and supporting facts come from the hidden states."""
+
+    dropout: float = 0.1
+    """Dropout before the last layers."""
+
+    def __post_init__(self) -> None:
+        _check_share("--head.dropout", self.dropout)
+
+
+@dataclass(frozen=True)
+class WikiHopHead:
+    """How scores of candidates come from the hidden states of their tokens."""
+
+    ffn_block: bool = False
+    """One more feed-forward block with a residual before the last layer."""
+    dropout: float = 0.1
+    """Dropout before the last layer, and in the block."""
+
+    def __post_init__(self) -> None:
+        _check_share("--head.dropout", self.dropout)

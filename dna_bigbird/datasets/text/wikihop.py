@@ -17,7 +17,7 @@ FILES = {"train": "train", "validation": "dev", "test": "test"}
 
 
 @dataclass(frozen=True)
-class WikihopExample:
+class WikiHopExample:
     """One question; candidates and answer are stripped and in lower case."""
 
     id: str
@@ -36,7 +36,7 @@ class WikihopExample:
 
 def read_wikihop(
     path: Path, split: str, *, masked: bool = False, gold: bool = True
-) -> tuple[list[WikihopExample], dict[str, int]]:
+) -> tuple[list[WikiHopExample], dict[str, int]]:
     """Read one split.
 
     Args:
@@ -73,7 +73,7 @@ def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
         return check_items(parse_json(folder.text(found[0]), place), place), place
 
 
-def _example(item: dict, where: str, gold: bool) -> WikihopExample:
+def _example(item: dict, where: str, gold: bool) -> WikiHopExample:
     name = need(item, "id", str, where)
     where = f"{where} ({name})"
     texts = {}
@@ -85,7 +85,7 @@ def _example(item: dict, where: str, gold: bool) -> WikihopExample:
             if not isinstance(value, str):
                 raise InputError(f"{where}: {key!r} holds {shortened(repr(value))}, expected texts")
     answer = need(item, "answer", str, where) if gold or "answer" in item else None
-    return WikihopExample(
+    return WikiHopExample(
         id=name,
         query=need(item, "query", str, where),
         candidates=tuple(one.strip().lower() for one in texts["candidates"]),
