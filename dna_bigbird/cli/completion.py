@@ -30,17 +30,26 @@ def plain_parser() -> argparse.ArgumentParser:
 
     Importing every command loads torch: for this command alone.
     """
-    from dna_bigbird.cli.main import COMMANDS, build_parser
+    from dna_bigbird.cli.main import ABOUT_GROUPS, COMMANDS, GROUPS
 
     root = argparse.ArgumentParser(prog="dna-bigbird")
     root.add_argument("--version", action="store_true", help="show the version and exit")
     commands = root.add_subparsers(dest="command")
-    for command, text in COMMANDS.items():
-        parser, _ = build_parser(command)
-        plain = commands.add_parser(command, help=text, add_help=False)
+    _add_all(commands, COMMANDS)
+    for group, members in GROUPS.items():
+        parser = commands.add_parser(group, help=ABOUT_GROUPS[group])
+        _add_all(parser.add_subparsers(dest="command"), members, f"{group} ")
+    return root
+
+
+def _add_all(subparsers, commands: dict[str, str], prefix: str = "") -> None:
+    from dna_bigbird.cli.main import build_parser
+
+    for command, text in commands.items():
+        parser, _ = build_parser(prefix + command)
+        plain = subparsers.add_parser(command, help=text, add_help=False)
         for action in parser._actions:
             _copy(action, plain)
-    return root
 
 
 def _copy(action: argparse.Action, plain: argparse.ArgumentParser) -> None:

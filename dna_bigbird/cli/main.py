@@ -12,6 +12,7 @@ from dna_bigbird import __version__
 from dna_bigbird.cli import watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
+from dna_bigbird.cli.text.commands import TEXT_COMMANDS
 from dna_bigbird.errors import InputError, Interrupted, OutputError
 
 COMMANDS = {
@@ -50,6 +51,10 @@ COMMANDS = {
     "doctor": "say what works on this machine and what is slow; build the native CPU kernel",
 }
 
+GROUPS = {"text": TEXT_COMMANDS}
+"""Commands with commands of their own: `dna-bigbird text evaluate`."""
+ABOUT_GROUPS = {"text": "the same for text: pretraining, classification, questions, summaries"}
+
 POSITIONAL = {"completion", "info"}
 """Commands whose required arguments stand without an option: `dna-bigbird info BUNDLE`."""
 OPTIONAL = {"info"}
@@ -77,14 +82,26 @@ def _fail(message: str) -> None:
 
 def overview() -> str:
     """Return the text of `dna-bigbird --help`."""
-    width = max(map(len, COMMANDS))
-    rows = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
     return (
         "usage: dna-bigbird COMMAND [options]\n\n"
         "BigBird for genomes, from a reference genome to predictions.\n\n"
-        f"commands, in the order the workflow runs them:\n{rows}\n\n"
+        f"commands, in the order the workflow runs them:\n{_table(COMMANDS | ABOUT_GROUPS)}\n\n"
         "dna-bigbird COMMAND --help lists the options of a command. Every option may also stand\n"
         "in a YAML file given with --config. Intervals are 0-based and half-open unless said.\n"
+    )
+
+
+def _table(commands: dict[str, str]) -> str:
+    width = max(map(len, commands), default=0)
+    return "\n".join(f"  {name:<{width}}  {text}" for name, text in commands.items())
+
+
+def group_overview(group: str) -> str:
+    """Return the text of `dna-bigbird GROUP --help`."""
+    return (
+        f"usage: dna-bigbird {group} COMMAND [options]\n\n"
+        f"{ABOUT_GROUPS[group]}\n\ncommands:\n{_table(GROUPS[group])}\n\n"
+        f"dna-bigbird {group} COMMAND --help lists the options of a command.\n"
     )
 
 
@@ -92,11 +109,13 @@ def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
     """Return the parser of one subcommand and the function that it calls.
 
     The module `dna_bigbird.cli.<command>` has a function of the same name (dashes become
-    underscores); its signature and docstring are the options and their help.
+    underscores); its signature and docstring are the options and their help. A command of a group,
+    "text evaluate", is in `dna_bigbird.cli.text.evaluate`.
     """
     jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    name = command.replace("-", "_")
-    function = getattr(importlib.import_module(f"dna_bigbird.cli.{name}"), name)
+    place = command.replace("-", "_").replace(" ", ".")
+    module = importlib.import_module(f"dna_bigbird.cli.{place}")
+    function = getattr(module, place.rpartition(".")[2])
     about, examples = sections(function)
     parser = _Parser(
         prog=f"dna-bigbird {command}",
@@ -155,7 +174,14 @@ def main(argv: list[str] | None = None) -> None:
         print(f"dna-bigbird {__version__}")
         return
     command, *rest = argv
-    if command not in COMMANDS:
+    if command in GROUPS:
+        if not rest or rest[0] in ("-h", "--help", "help"):
+            print(group_overview(command), end="")
+            return
+        if rest[0] not in GROUPS[command]:
+            _fail(f"unknown command '{command} {rest[0]}'. See: dna-bigbird {command} --help")
+        command, *rest = f"{command} {rest[0]}", *rest[1:]
+    elif command not in COMMANDS:
         _fail(f"unknown command {command!r}. See: dna-bigbird --help")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     watchdog.start()

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from dna_bigbird.cli.completion import plain_parser
-from dna_bigbird.cli.main import COMMANDS, build_parser, main
+from dna_bigbird.cli.main import COMMANDS, GROUPS, build_parser, main
 
 ASK = """
 source "$1"; shift
@@ -59,15 +59,24 @@ def test_bash_completes(press_tab, words, expected):
 
 
 def test_bash_offers_every_command(press_tab):
-    assert set(press_tab("")) >= set(COMMANDS)
+    assert set(press_tab("")) >= {*COMMANDS, *GROUPS}
+    assert set(press_tab("text", "")) >= set(GROUPS["text"])
 
 
 def test_every_option_of_every_command_is_there():
-    commands = plain_parser()._subparsers._group_actions[0].choices
+    commands = dict(choices(plain_parser()))
+    groups = {group: choices(commands.pop(group)) for group in GROUPS}
     assert list(commands) == list(COMMANDS)
+    for group, members in groups.items():
+        assert list(members) == list(GROUPS[group])
+        commands |= {f"{group} {name}": plain for name, plain in members.items()}
     for name, plain in commands.items():
         wanted, _ = build_parser(name)
         assert set(plain._option_string_actions) == set(wanted._option_string_actions), name
+
+
+def choices(parser):
+    return parser._subparsers._group_actions[0].choices
 
 
 @pytest.mark.parametrize("shell", ["zsh", "tcsh"])

@@ -6,14 +6,18 @@ import sys
 import pytest
 
 from dna_bigbird import __version__
-from dna_bigbird.cli.main import COMMANDS, build_parser, main, overview
+from dna_bigbird.cli.main import COMMANDS, GROUPS, build_parser, group_overview, main, overview
+
+EVERY = [*COMMANDS, *(f"{group} {name}" for group, names in GROUPS.items() for name in names)]
 
 
 def test_overview_names_every_command():
-    assert all(f"  {name} " in overview() for name in COMMANDS)
+    assert all(f"  {name} " in overview() for name in [*COMMANDS, *GROUPS])
+    for group, names in GROUPS.items():
+        assert all(f"  {name} " in group_overview(group) for name in names)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", EVERY)
 def test_every_command_has_help_for_every_option(command):
     parser, _ = build_parser(command)
     text = parser.format_help()
@@ -28,6 +32,16 @@ def test_unknown_command_is_one_line_and_status_2(capsys):
     assert capsys.readouterr().err == (
         "dna-bigbird: error: unknown command 'predikt'. See: dna-bigbird --help\n"
     )
+
+
+def test_unknown_command_of_a_group(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["text", "evaluat"])
+    assert capsys.readouterr().err == (
+        "dna-bigbird: error: unknown command 'text evaluat'. See: dna-bigbird text --help\n"
+    )
+    main(["text"])
+    assert "dna-bigbird text COMMAND" in capsys.readouterr().out
 
 
 def test_unknown_option_is_one_line_and_status_2(capsys):
