@@ -16,9 +16,7 @@ def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
     """Yield the patents of all classes; the document is `description`, the summary `abstract`.
 
     Args:
-        path: A folder or tar archive whose files are …/train|val|test/<class letter>/<name>, each of
-            JSON lines, plain or gzip (the published bigPatentData and its train.tar.gz); or one
-            such file of JSON lines, whatever its name.
+        path: A folder or archive as in `patent_items`; or one file of JSON lines, whatever its name.
 
     Raises:
         InputError: If no file is of that split, or a line lacks a key.
@@ -27,18 +25,32 @@ def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
         for number, item in read_json_lines(path):
             yield _pair(item, f"{path}:{number}", gold=gold)
         return
-    wanted = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/[{CLASSES}]/[^/]+$")
+    for _, item, where in patent_items(path, split):
+        yield _pair(item, where, gold=gold)
+
+
+def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
+    """Yield the class letter, the JSON object and the place of every patent of a split.
+
+    Args:
+        path: A folder or tar archive whose files are …/train|val|test/<class letter>/<name>, each of
+            JSON lines, plain or gzip (the published bigPatentData and its train.tar.gz).
+
+    Raises:
+        InputError: If no file is of that split.
+    """
+    wanted = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/([{CLASSES}])/[^/]+$")
     with open_folder(path) as folder:
-        names = [name for name in folder.names() if wanted.search(name)]
-        if not names:
+        found = [(name, match[2]) for name in folder.names() if (match := wanted.search(name))]
+        if not found:
             raise InputError(
                 f"{path}: no file of the form {OFFICIAL_SPLITS[split]}/<class letter>/<name> in it"
             )
-        for name in names:
+        for name, letter in found:
             lines = enumerate(folder.text(name).splitlines(), start=1)
             shown = f"{path}: {name}"
             for number, item in parse_json_lines(lines, shown):
-                yield _pair(item, f"{shown}:{number}", gold=gold)
+                yield letter, item, f"{shown}:{number}"
 
 
 def _pair(item: dict, where: str, *, gold: bool) -> Pair:
