@@ -97,7 +97,11 @@ class TokenUnigram:
         counts = np.zeros(vocab_size)
         for sequence in sequences:
             counts += np.bincount(sequence, minlength=vocab_size)
-        counts[self.first_piece_id :] += self.add
+        return self.fit_counts(counts)
+
+    def fit_counts(self, counts: np.ndarray) -> "TokenUnigram":
+        """Take how often each entry occurs, shape (vocab_size,)."""
+        counts = counts + np.where(np.arange(len(counts)) >= self.first_piece_id, self.add, 0.0)
         counts[: self.first_piece_id] = 0
         self.probability = counts / counts.sum()
         return self

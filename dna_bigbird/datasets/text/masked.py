@@ -76,10 +76,16 @@ class MaskedTextExamples:
         return int(self._order[1][number])
 
     def _tokens(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of a pack and which of them may be masked: not [CLS], [SEP]."""
+        """Return the ids of a pack and which of them may be masked.
+
+        Special and unknown pieces may not, unless there is nothing else.
+        """
         separator = [self.vocabulary.sep_id]
-        parts, masks = [[self.vocabulary.cls_id]], [[False]]
+        parts, is_text = [[self.vocabulary.cls_id]], [[False]]
         for start, end in self.packs.parts(number):
             parts += [self.store.tokens(start, end), separator]
-            masks += [np.ones(end - start, dtype=bool), [False]]
-        return np.concatenate(parts).astype(np.int64), np.concatenate(masks).astype(bool)
+            is_text += [np.ones(end - start, dtype=bool), [False]]
+        ids = np.concatenate(parts).astype(np.int64)
+        all_text = np.concatenate(is_text).astype(bool)
+        known = all_text & (ids >= self.vocabulary.first_piece_id)
+        return ids, known if known.any() else all_text
