@@ -1,8 +1,8 @@
 """The commands of `dna-bigbird text`, in the order of their use."""
 
 TEXT_COMMANDS = {
-    # "vocabulary": "learn a SentencePiece vocabulary from text, laid out as BigBird's",
-    # "pretrain": "pretrain BigBird on text with whole-word masking",
+    "vocabulary": "learn a SentencePiece vocabulary from text, laid out as BigBird's",
+    "pretrain": "pretrain BigBird on text with whole-word masking",
     # "warm-start": "make a text model from a RoBERTa or BERT folder",
     # "train-classifier": "fine-tune on IMDb, Yelp-5, Arxiv, Patents or Hyperpartisan",
     # "train-glue": "fine-tune on a task of GLUE",
@@ -14,8 +14,8 @@ TEXT_COMMANDS = {
     # "evaluate": "score a fine-tuned model with the official metric, beside trivial baselines",
     # "predict": "write predictions in the official format of the set",
     # "documents": "turn any of the sets into plain documents, one JSON object a line",
-    # "made-data": "write small made-up sets in the native formats",
-    # "tables": "set measured scores beside the paper's tables",
+    "made-data": "write small made-up sets in the native formats",
+    "tables": "set measured scores beside the paper's tables",
 }
 """The module `dna_bigbird.cli.text.<command>` has a function of the same name (dashes become
 underscores)."""

@@ -1,0 +1,37 @@
+"""`dna-bigbird text vocabulary`."""
+
+from pathlib import Path
+
+
+def vocabulary(
+    input: Path,
+    output: Path,
+    size: int = 50358,
+    max_characters: int = 50_000_000,
+) -> None:
+    """Learn a SentencePiece vocabulary from text, laid out as BigBird's.
+
+    Special entries have the ids of the published vocabulary: pad 0, </s> 1, <s> 2, [CLS] 65, [SEP]
+    66, [MASK] 67, unknown 100, text from 101. The published file itself needs no such step: give it
+    to `text pretrain --tokenizer`.
+
+    Args:
+        input: Corpus: text with blank lines between documents, or JSON lines with a "text" each in a
+            file named .jsonl; plain or gzip.
+        output: SentencePiece model to write, spiece.model for example.
+        size: Entries, the 101 special and reserved ones included.
+        max_characters: Learn from the first so many characters; bounds the memory.
+    """
+    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+    from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
+    from dna_bigbird.datasets.text.documents import read_documents
+    from dna_bigbird.errors import checked_settings
+    from dna_bigbird.files import atomic_path
+
+    with checked_settings():
+        config = VocabularyConfig(size=size, max_characters=max_characters)
+    model = learn_vocabulary(read_documents(input), config)
+    learnt = TextTokenizer(model, "spiece.model", name=str(output))
+    with atomic_path(output) as path:
+        path.write_bytes(model)
+    print(f"{output}: {learnt.vocab_size} entries, text from {learnt.first_piece_id}")

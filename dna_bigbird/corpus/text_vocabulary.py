@@ -1,0 +1,109 @@
+"""Learning a vocabulary of text, laid out as the published BigBird's (specification §1.5).
+
+Pad 0, end 1, start 2, [CLS] 65, [SEP] 66, [MASK] 67, unknown 100, text from 101; the other ids below
+101 are reserved.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import sentencepiece
+
+from dna_bigbird.errors import InputError
+
+PAD_ID, END_ID, START_ID, CLS_ID, SEP_ID, MASK_ID, UNK_ID = 0, 1, 2, 65, 66, 67, 100
+FIRST_PIECE_ID = 101
+_LONGEST = 4000
+"""Bytes of one sentence given to SentencePiece, which leaves out longer ones."""
+
+
+@dataclass(frozen=True)
+class VocabularyConfig:
+    """Size of the vocabulary and of the text it is learnt from."""
+
+    size: int = 50358
+    """Entries, the 101 special and reserved ones included."""
+    max_characters: int = 50_000_000
+    """Learn from the first so many characters; bounds the memory."""
+
+    def __post_init__(self) -> None:
+        if not FIRST_PIECE_ID < self.size <= 65536:
+            raise ValueError(
+                f"--size {self.size} must be above {FIRST_PIECE_ID} and at most 65536 "
+                "(text stores hold 16 bits)"
+            )
+        if self.max_characters < 1:
+            raise ValueError(f"--max_characters {self.max_characters} must be at least 1")
+
+
+def learn_vocabulary(documents: Iterable[str], config: VocabularyConfig) -> bytes:
+    """Learn byte-pair pieces and return the SentencePiece model; equal text gives equal bytes.
+
+    Text is normalised as SentencePiece does by default (NFKC, white space joined). A letter that is
+    too rare for a piece of its own becomes unknown.
+
+    Args:
+        documents: Read once, up to `max_characters`.
+
+    Raises:
+        InputError: If there is no text, or too little for the size; the message has the largest
+            size it allows.
+    """
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_sentences(documents, config.max_characters),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=config.size,
+            character_coverage=0.9995,
+            pad_id=PAD_ID,
+            eos_id=END_ID,
+            bos_id=START_ID,
+            unk_id=UNK_ID,
+            pad_piece="<pad>",
+            control_symbols=_reserved(),
+            max_sentence_length=2 * _LONGEST,
+            shuffle_input_sentence=False,
+            num_threads=1,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        largest = re.search(r"set it to a value <= (\d+)", str(error))
+        if largest is None:
+            raise InputError(f"SentencePiece learnt no vocabulary: {error}") from error
+        raise InputError(
+            f"--size {config.size} is too large for the text, which allows at most "
+            f"{largest[1]}. Give more text or a smaller size"
+        ) from error
+    return model.getvalue()
+
+
+def _reserved() -> list[str]:
+    """Return the pieces that fill the ids from 3 to 99, in order."""
+    named = {CLS_ID: "[CLS]", SEP_ID: "[SEP]", MASK_ID: "[MASK]"}
+    return [named.get(i, f"<unused_{i}>") for i in range(START_ID + 1, UNK_ID)]
+
+
+def _sentences(documents: Iterable[str], max_characters: int) -> Iterator[str]:
+    """Cut documents at spaces into pieces that SentencePiece takes."""
+    left = max_characters
+    for text in documents:
+        text = text[:left]
+        left -= len(text)
+        line: list[str] = []
+        size = 0
+        for word in text.split():
+            # A single longer word is left out by SentencePiece.
+            word_size = len(word.encode()) + 1
+            if line and size + word_size > _LONGEST:
+                yield " ".join(line)
+                line, size = [], 0
+            line.append(word)
+            size += word_size
+        if line:
+            yield " ".join(line)
+        if not left:
+            return
