@@ -3,7 +3,7 @@
 import re
 
 _WRITTEN = """al approx cf co corp dr e.g eq eqs etc fig figs gen gov i.e inc jr ltd mr mrs ms mt
-no nos prof ref refs rep rev sec sen sgt sr st u.k u.s vs"""
+prof ref refs rep rev sec sen sgt sr st u.k u.s vs"""
 ABBREVIATIONS = frozenset(_WRITTEN.split())
 """Words after which a full stop ends no sentence, without their last full stop."""
 
@@ -16,7 +16,7 @@ def sentences(text: str) -> list[str]:
     """Cut text into sentences: at line ends, and after '.', '!' or '?' before white space.
 
     A mark that touches its word ends no sentence before a lower-case letter, after one of
-    `ABBREVIATIONS` or after a single capital letter (an initial). A mark between spaces, as the
+    `ABBREVIATIONS`, after 'No' before a digit or after a single capital letter (an initial). A mark between spaces, as the
     tokenised papers of arXiv and PubMed have it, always ends one. White space at the ends is dropped, and so
     are empty sentences.
 
@@ -43,4 +43,6 @@ def _ends_sentence(match: re.Match) -> bool:
         return False
     if match["mark"] != ".":
         return True
+    if word.lower() in ("no", "nos"):
+        return not match["next"].isdigit()
     return not (word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper()))
