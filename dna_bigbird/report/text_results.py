@@ -1,0 +1,115 @@
+"""What the evaluations of text tasks say: scores, baselines, and on what they were scored."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import read_json
+from dna_bigbird.report.markup import is_number
+from dna_bigbird.report.published_text import TABLES, Column
+from dna_bigbird.report.words import NO_SCORE, Score, score_of
+
+RUNS = {column.run for table in TABLES for column in table.columns if column.run}
+"""Names that the folders of evaluations may have."""
+
+
+@dataclass(frozen=True)
+class TextRun:
+    """One evaluated model."""
+
+    name: str
+    metrics: dict
+    is_made: bool = False
+    """The data were made by a program."""
+    on_training: bool = False
+    """It was scored on the examples it was trained on."""
+
+    def score(self, key: str, baseline: str = "") -> Score:
+        """Return a score with its interval, of the model or of a baseline; empty where there is none."""
+        found = self.metrics.get("baselines", {}).get(baseline, {}) if baseline else self.metrics
+        score = score_of(found, key)
+        return score if is_number(score.value) else NO_SCORE
+
+    def best_baseline(self, key: str, *, higher_is_better: bool) -> str:
+        """Return the name of the baseline that is best by this score; "" if none has it."""
+        values = {
+            name: found[key]
+            for name, found in self.metrics.get("baselines", {}).items()
+            if is_number(found.get(key))
+        }
+        sign = -1 if higher_is_better else 1
+        return min(values, key=lambda name: (sign * values[name], name), default="")
+
+    def gain(self, key: str, baseline: str) -> Score:
+        """Return the difference to a baseline on the same draws of examples, where it was drawn."""
+        return score_of(self.metrics, f"{key}_gain_over_{baseline}")
+
+    @property
+    def about(self) -> str:
+        """Say what the scores were measured on."""
+        words = ["made text" if self.is_made else "real text"]
+        words += ["scored on its training examples"] if self.on_training else []
+        return ", ".join(words)
+
+
+def read_runs(
+    folder: Path,
+    made: Collection[str] = (),
+    on_training: Collection[str] = (),
+    pretrained: Path | None = None,
+) -> dict[str, TextRun]:
+    """Read `<name>/metrics.json` for every name that a table has; what is absent was not run.
+
+    Args:
+        made: Names whose data were made by a program.
+        on_training: Names that were scored on their training examples.
+        pretrained: The bundle of masked language modelling, which holds its own scores.
+
+    Raises:
+        InputError: If there is none, one is damaged, or a name is unknown.
+    """
+    for option, names in (("made", made), ("on_training", on_training)):
+        for name in names:
+            if name not in RUNS:
+                known = ", ".join(sorted(RUNS))
+                raise InputError(f"--{option}: no table has {name!r}; expected some of {known}")
+    folders = {name: folder / name for name in sorted(RUNS)}
+    if pretrained is not None:
+        folders["pretrained"] = pretrained
+    runs = {
+        name: TextRun(name, _read_metrics(place), name in made, name in on_training)
+        for name, place in folders.items()
+        if (place / "metrics.json").is_file()
+    }
+    if not runs:
+        raise InputError(
+            f"{folder}: no <name>/metrics.json in it for any of {', '.join(sorted(RUNS))}; "
+            "`dna-bigbird text evaluate --output` writes them"
+        )
+    return runs
+
+
+def _read_metrics(folder: Path) -> dict:
+    path = folder / "metrics.json"
+    metrics = read_json(path)
+    metrics.setdefault("n", metrics.get("n_examples"))
+    for key in ("n", "split"):
+        if metrics.get(key) is None:
+            raise InputError(
+                f"{path}: no {key!r}; expected what `dna-bigbird text evaluate` writes"
+            )
+    return metrics
+
+
+def scores_of_column(run: TextRun, column: Column, baseline: str = "") -> list[Score]:
+    """Return the scores of a cell in the units of the table."""
+    found = [run.score(key, baseline) for key in column.keys]
+    return [_scaled(score, column.factor) for score in found]
+
+
+def _scaled(score: Score, factor: float) -> Score:
+    def times(value: float | None) -> float | None:
+        return value * factor if is_number(value) else None
+
+    return Score(times(score.value), times(score.low), times(score.high))
