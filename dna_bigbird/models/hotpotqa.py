@@ -1,6 +1,7 @@
 """HotpotQA: supporting facts, the kind of answer and its span (specification §3.1)."""
 
 # B batch, T tokens, E hidden size
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 from typing import NamedTuple
 
