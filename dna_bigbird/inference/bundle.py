@@ -46,6 +46,7 @@ from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.ensemble import EnsembleClassifier
 from dna_bigbird.models.pretraining import HEADS, PretrainingModel
+from dna_bigbird.models.text_models import TEXT_TASKS, build_text_model, head_type
 
 WEIGHTS = "model.safetensors"
 FILES = ("config.json", WEIGHTS, "metrics.json", "README.md")
@@ -74,6 +75,31 @@ class Bundle:
                 "cut DNA into tokens"
             )
 
+    def check_reads_text(self) -> None:
+        """Refuse a bundle whose vocabulary is of DNA.
+
+        Raises:
+            InputError: Naming the bundle.
+        """
+        if self.tokenizer.reads != "text":
+            raise InputError(
+                f"{self.folder}: a model of {self.tokenizer.reads}, not of text; its vocabulary "
+                "cannot cut text into tokens"
+            )
+
+    def check_text_task(self) -> None:
+        """Refuse a bundle that was not fine-tuned on a text task.
+
+        Raises:
+            InputError: Naming the bundle.
+        """
+        self.check_reads_text()
+        if self.config["task"] not in TEXT_TASKS:
+            raise InputError(
+                f"{self.folder}: its task is {self.config['task']}; expected a model that was "
+                "fine-tuned on a text task: dna-bigbird text --help lists train-…"
+            )
+
     def check_single(self, purpose: str) -> None:
         """Refuse an ensemble.
 
@@ -95,6 +121,9 @@ def build_model(config: dict) -> nn.Module:
     encoder = EncoderConfig(**config["encoder"])
     if config["task"] == PRETRAINING:
         return PretrainingModel(encoder, heads=config.get("heads", HEADS))
+    if config["task"] in TEXT_TASKS:
+        head = head_type(config["task"])(**config["head"])
+        return build_text_model(config["task"], encoder, head, len(config["label_names"]))
     if "members" in config:
         single = {key: value for key, value in config.items() if key != "members"}
         return EnsembleClassifier([build_model(single) for _ in range(config["members"])])

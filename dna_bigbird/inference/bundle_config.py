@@ -4,11 +4,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from dna_bigbird.datasets.text.options import options_type
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_json
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.pretraining import HEADS
 from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.models.text_models import TEXT_TASKS, head_type
 
 FORMAT_VERSION = 1
 PRETRAINING = "pretraining"
@@ -60,6 +62,7 @@ KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
     "member_models": (_is_objects, "a list of objects"),
     "lengthened": (_is_objects, "a list of objects"),
     "reads": (is_text, "a text"),
+    "set": (is_text, "a text"),
 }
 """What a key must hold if it is there; keys that nothing here reads may hold anything."""
 
@@ -125,6 +128,8 @@ def _check(config: dict) -> None:
         heads = config.get("heads", list(HEADS))
         if not _is_texts(heads):
             raise _wrong("heads", heads, "a list of texts")
+    elif config["task"] in TEXT_TASKS:
+        _check_text(config)
     else:
         _check_labels(config)
 
@@ -136,12 +141,26 @@ def _settings(config: dict, name: str, kind: type) -> None:
         raise ValueError(f"{name}: {error}") from None
 
 
-def _check_labels(config: dict) -> None:
-    for name in ("label_names", "head", "window_bp"):
+def _check_text(config: dict) -> None:
+    _check_there(config, "label_names", "head", "options")
+    if config.get("reads") != "text":
+        raise _wrong("reads", config.get("reads"), "'text'")
+    _settings(config, "head", head_type(config["task"]))
+    _settings(config, "options", options_type(config["task"]))
+    if config["task"] == "text-classification" and not config["label_names"]:
+        raise ValueError("label_names must hold at least one name")
+
+
+def _check_there(config: dict, *names: str) -> None:
+    for name in names:
         if config.get(name) is None:
             raise ValueError(f"{name} is missing")
     if config["encoder"]["max_tokens"] < 3:
         raise ValueError("encoder: max_tokens leaves no place between [CLS] and [SEP]")
+
+
+def _check_labels(config: dict) -> None:
+    _check_there(config, "label_names", "head", "window_bp")
     _settings(config, "head", HeadConfig)
     names, groups = config["label_names"], config.get("label_groups")
     if not names or not all(name.strip() for name in names):

@@ -7,7 +7,9 @@ from pathlib import Path
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES
 from dna_bigbird.files import atomic_directory
 from dna_bigbird.inference.bundle import FILES, PRETRAINING, to_json
+from dna_bigbird.inference.card_encoder import size_in_words
 from dna_bigbird.inference.card_scores import score_lines
+from dna_bigbird.inference.text_card import text_card
 
 SEMI_SYNTHETIC = (
     "> **Semi-synthetic.** Real hg19 background with planted sequence features and labels derived "
@@ -23,17 +25,6 @@ LABEL_LIMITS = (
     "Scores hold for windows made like those of its test set; other assemblies, species, window "
     "sizes or ways to choose negatives were not tested.",
 )
-GLOBAL_BLOCKS = {
-    "first_last": "first and last block global",
-    "first_two": "first two blocks global",
-    "none": "no global block",
-}
-RANDOM_PLANS = {
-    "uniform": "from the whole sequence",
-    "original": "as the published code draws them",
-    "huggingface": "as the Hugging Face library draws them in training (in evaluation it reads the "
-    "first block instead)",
-}
 
 
 def is_semi_synthetic(assembly: str) -> bool:
@@ -49,6 +40,8 @@ def model_card(config: dict, metrics: dict) -> str:
         metrics: As written to metrics.json.
     """
     task = config["task"]
+    if config.get("reads") == "text":
+        return text_card(config, metrics)
     lines = [f"# BigBird for DNA: {task}", ""]
     if config.get("semi_synthetic"):
         lines += [SEMI_SYNTHETIC, ""]
@@ -85,10 +78,7 @@ def _link_or_copy(source: Path, target: Path) -> None:
 
 def _what(config: dict) -> str:
     encoder = _plain(config["encoder"])
-    size = (
-        f"{encoder['num_layers']} layers of {encoder['num_heads']} heads, hidden size "
-        f"{encoder['hidden_size']}, {_attention(encoder)} over at most {encoder['max_tokens']} tokens"
-    )
+    size = size_in_words(encoder)
     if config["task"] == PRETRAINING:
         return (
             "A BigBird encoder for DNA, trained to fill masked tokens and to tell whether one "
@@ -113,22 +103,6 @@ def _members(config: dict) -> str:
         f"seed {member.get('seed')}, step {member.get('chosen_step')}, "
         f"weights {member['sha256'][:12]}"
         for member in config.get("member_models", [])
-    )
-
-
-def _attention(encoder: dict) -> str:
-    """Say which tokens a token reads; bundles of version 0.1 lack some of the settings."""
-    if encoder.get("attention") == "full":
-        return "full attention"
-    blocks = encoder.get("window_blocks", 3)
-    window = f"window of {blocks} block{'s' if blocks > 1 else ''}" if blocks else "no window"
-    places = GLOBAL_BLOCKS[encoder.get("global_blocks", "first_last")]
-    number = encoder["num_random"]
-    drawn = RANDOM_PLANS[encoder.get("random_plan", "uniform")]
-    randoms = f"{number} random block{'s' if number > 1 else ''} {drawn}"
-    return (
-        f"block-sparse attention (blocks of {encoder['block_size']} tokens; {window}, {places}, "
-        f"{randoms if number else 'no random block'})"
     )
 
 

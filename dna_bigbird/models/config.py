@@ -11,7 +11,6 @@ SIZES = (
     "ffn_size",
     "max_tokens",
     "block_size",
-    "num_segments",
 )
 CHOICES = {
     "attention": ("bigbird", "full"),
@@ -20,6 +19,7 @@ CHOICES = {
     "activation": ("gelu_tanh", "gelu", "relu"),
 }
 POOLINGS = ("cls", "mean", "centre")
+POOLER_ACTIVATIONS = ("tanh", "gelu_tanh", "gelu", "relu")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class EncoderConfig:
     block_size: int = 64
     """Tokens in one attention block; the last one of a sequence may be ragged."""
     num_segments: int = 2
-    """Rows of the segment table: sentences that can be told apart."""
+    """Rows of the segment table: sentences that can be told apart. 0: no table."""
     attention: Literal["bigbird", "full"] = "bigbird"
     """Block-sparse attention, or full attention for comparisons: time grows with the square."""
     window_blocks: int = 3
@@ -61,6 +61,13 @@ class EncoderConfig:
     """Added to the variance in every layer norm."""
     qkv_bias: bool = True
     """Queries, keys and values have a bias."""
+    output_bias: bool = True
+    """The output projection of the attention has a bias."""
+    norm_first: bool = False
+    """LayerNorm before attention and feed-forward layer, and once after the last layer (Pegasus),
+    instead of after each sum and after the embeddings (BERT)."""
+    train_positions: bool = True
+    """Train the position table; Pegasus keeps its sines."""
     scale_embeddings: bool = False
     """Multiply word embeddings by sqrt(hidden_size) before positions and segments are added."""
     dropout: float = 0.1
@@ -84,7 +91,7 @@ class EncoderConfig:
             )
         if not self.init_std > 0:
             raise ValueError(f"--model.init_std {self.init_std} must be positive")
-        for name in ("num_random", "pattern_seed"):
+        for name in ("num_random", "pattern_seed", "num_segments"):
             if getattr(self, name) < 0:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must not be negative")
         if not self.norm_eps > 0:
@@ -127,8 +134,10 @@ class HeadConfig:
     """How label logits come from the hidden states."""
 
     pooling: Literal["cls", "mean", "centre"] = "cls"
-    """Read the first token through a dense layer with tanh, or the plain mean over all real tokens or
-    over those in the middle of the window, where the labelled bin is."""
+    """Read the first token through a dense layer with `activation`, or the plain mean over all real
+    tokens or over those in the middle of the window, where the labelled bin is."""
+    activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
+    """Of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: int = 40
     """Tokens that 'centre' reads; 200 bp are about 40 tokens of 4.9 bp, or 23 of 8.8 bp."""
     dropout: float = 0.1
@@ -137,6 +146,11 @@ class HeadConfig:
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
             raise ValueError(f"--head.pooling {self.pooling!r} is not one of {', '.join(POOLINGS)}")
+        if self.activation not in POOLER_ACTIVATIONS:
+            raise ValueError(
+                f"--head.activation {self.activation!r} is not one of "
+                f"{', '.join(POOLER_ACTIVATIONS)}"
+            )
         if self.centre_tokens < 1:
             raise ValueError(f"--head.centre_tokens {self.centre_tokens} must be at least 1")
         _check_share("--head.dropout", self.dropout)

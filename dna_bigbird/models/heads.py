@@ -26,15 +26,16 @@ class MlmHead(nn.Module):
 
 
 class Pooler(nn.Module):
-    """Dense and tanh on the first token."""
+    """Dense and an activation (tanh, as published) on the first token."""
 
-    def __init__(self, hidden_size: int) -> None:
+    def __init__(self, hidden_size: int, act: str = "tanh") -> None:
         super().__init__()
         self.dense = nn.Linear(hidden_size, hidden_size)
+        self.activation = nn.Tanh() if act == "tanh" else activation(act)
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return one vector a sequence (batch, hidden)."""
-        return torch.tanh(self.dense(hidden_BTE[:, 0]))
+        return self.activation(self.dense(hidden_BTE[:, 0]))
 
 
 class MeanPooler(nn.Module):
@@ -69,7 +70,7 @@ class CentrePooler(nn.Module):
 def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
     """Return how the hidden states of a sequence become one vector."""
     if config.pooling == "cls":
-        return Pooler(hidden_size)
+        return Pooler(hidden_size, config.activation)
     return MeanPooler() if config.pooling == "mean" else CentrePooler(config.centre_tokens)
 
 

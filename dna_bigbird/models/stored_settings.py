@@ -17,7 +17,7 @@ def settings_from(kind: type[T], values: object) -> T:
     """Return settings whose fields have the types that the dataclass declares.
 
     Args:
-        kind: `EncoderConfig` or `HeadConfig`: fields of type int, float, bool or str.
+        kind: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool or str.
         values: What JSON gave; fields that are absent have their defaults.
 
     Raises:
@@ -42,7 +42,7 @@ def settings_from(kind: type[T], values: object) -> T:
     try:
         return kind(**values)
     except ValueError as error:
-        for prefix in ("--model.", "--head."):
+        for prefix in ("--model.", "--head.", "--options."):
             error = str(error).replace(prefix, "")
         raise ValueError(error) from None
 
