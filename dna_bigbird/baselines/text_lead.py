@@ -7,7 +7,7 @@ names stand in the paper's Tables 4 (SumBasic) and 20 (Lead).
 import re
 from collections import Counter
 
-from dna_bigbird.baselines.sentences import sentences
+from dna_bigbird.sentences import sentences
 
 _WORD = re.compile(r"[a-z0-9]+")
 

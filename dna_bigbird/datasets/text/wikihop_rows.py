@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.sentences import sentences
 from dna_bigbird.datasets.text.wikihop import WikiHopExample
 from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
+from dna_bigbird.sentences import sentences
 
 NO_TARGET = -1
 """Target of a row whose answer is unknown or no candidate."""

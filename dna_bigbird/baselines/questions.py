@@ -1,0 +1,41 @@
+"""Answers without a model: shared words and counted mentions."""
+
+import re
+from collections.abc import Sequence
+
+_WORD = re.compile(r"\w+")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, lower-case, without punctuation."""
+    return _WORD.findall(text.lower())
+
+
+def most_alike(question: str, texts: Sequence[str], count: int) -> list[int]:
+    """Return the numbers of the texts that hold most different words of the question, best first.
+
+    Of equals the earlier one comes first.
+
+    Example:
+        >>> most_alike("Who wrote the red book?", ["a red car", "the red book", "nothing"], 2)
+        [1, 0]
+    """
+    wanted = set(words_of(question))
+    shared = [len(wanted & set(words_of(text))) for text in texts]
+    return sorted(range(len(texts)), key=lambda i: -shared[i])[:count]
+
+
+def most_mentioned(candidates: Sequence[str], texts: Sequence[str]) -> int:
+    """Return the number of the candidate that stands most often in the texts, as whole words.
+
+    Case does not count. Of equals the longer one, in words, is taken, then the earlier one.
+
+    Example:
+        >>> most_mentioned(["paris", "rome"], ["Rome, not Romeo.", "Paris is not Rome."])
+        1
+    """
+    spaced = " \n ".join(" ".join(words_of(text)) for text in texts)
+    spaced = f" {spaced} ".replace(" ", "  ")  # neighbours would share the space between them
+    keys = ["  ".join(words_of(candidate)) for candidate in candidates]
+    mentions = [spaced.count(f" {key} ") if key else 0 for key in keys]
+    return max(range(len(candidates)), key=lambda i: (mentions[i], len(keys[i].split()), -i))

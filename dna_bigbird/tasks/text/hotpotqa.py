@@ -1,0 +1,258 @@
+"""HotpotQA: an answer and the sentences that support it."""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dna_bigbird.baselines.questions import most_alike
+from dna_bigbird.datasets.modules import pad_right
+from dna_bigbird.datasets.text.data import common_fields
+from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, read_hotpotqa
+from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
+from dna_bigbird.datasets.text.hotpotqa_rows import (
+    NO,
+    SPAN,
+    TITLE,
+    UNKNOWN,
+    YES,
+    hotpotqa_rows,
+    unit_text,
+)
+from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.evaluation.hotpotqa import (
+    METRICS,
+    HotpotQaPrediction,
+    answer_span,
+    question_scores,
+)
+from dna_bigbird.models.text_config import HotpotQaHead
+from dna_bigbird.tasks.text.kind import Outputs, TextKind
+
+# B batch, T tokens, U units: titles and sentences
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+THRESHOLDS = tuple(i / 10 for i in range(11))
+
+
+class HotpotQaBatch(NamedTuple):
+    """Rows of `hotpotqa_rows`."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    rows_B: Tensor
+    places_BU: Tensor
+    """Where the mark of each title or sentence stands; 0 where there is none."""
+    is_title_BU: Tensor
+    labels_BU: Tensor
+    """1 supporting, 0 not, `UNKNOWN` for no unit or no gold."""
+    targets_B3: Tensor
+    """Kind of answer, first and last token; all `UNKNOWN` where they are."""
+
+
+class HotpotQaKind(TextKind):
+    """Glue of reader, rows, model, decoding and metric."""
+
+    name: ClassVar[str] = "hotpotqa"
+    options_type: ClassVar[type] = HotpotQaOptions
+    head_type: ClassVar[type] = HotpotQaHead
+    monitor = "joint_f1"
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[HotpotQaExample], dict[str, int]]:
+        """Read a JSON list; the file is the split."""
+        return read_hotpotqa(path, gold=gold)
+
+    def texts(self, examples: Sequence[HotpotQaExample]) -> Iterator[str]:
+        """Yield every paragraph behind its title."""
+        for example in examples:
+            for paragraph in example.paragraphs:
+                yield f"{paragraph.title}. {''.join(paragraph.sentences)}"
+
+    def rows(self, examples: Sequence[HotpotQaExample], tokenizer, *, training: bool) -> TextSet:
+        """Return one row an example."""
+        return hotpotqa_rows(examples, tokenizer, self.options, training=training)
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> HotpotQaBatch:
+        """Join rows; units are padded on the right."""
+        units = [row.arrays["units"] for _, row in rows]
+        return HotpotQaBatch(
+            **common_fields(rows),
+            places_BU=pad_right([one[:, 2] for one in units], 0),
+            is_title_BU=pad_right([one[:, 1] == TITLE for one in units], 0).bool(),
+            labels_BU=pad_right([row.arrays["labels"] for _, row in rows], UNKNOWN),
+            targets_B3=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
+        )
+
+    def outputs(self, model: nn.Module, batch: HotpotQaBatch) -> dict[str, Tensor]:
+        """Return logits: `facts` (B, U), `kind` (B, 3), `start` and `end` (B, T)."""
+        logits = model(batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT)
+        facts_BU = torch.where(
+            batch.is_title_BU,
+            logits.paragraph_BT.gather(1, batch.places_BU),
+            logits.sentence_BT.gather(1, batch.places_BU),
+        )
+        return {
+            "facts": facts_BU,
+            "kind": logits.kind_B3,
+            "start": logits.start_BT,
+            "end": logits.end_BT,
+        }
+
+    def loss(self, outputs: dict[str, Tensor], batch: HotpotQaBatch) -> Tensor:
+        """Return the mean of four terms: facts, kind of answer, start, end.
+
+        That of facts is the sum over a row's titles and sentences, averaged over rows; the others
+        are averaged over the rows that have a target.
+        """
+        known_BU = batch.labels_BU != UNKNOWN
+        facts_BU = nn.functional.binary_cross_entropy_with_logits(
+            outputs["facts"], batch.labels_BU.clamp(min=0).float(), reduction="none"
+        )
+        terms = [(facts_BU * known_BU).sum() / len(facts_BU)]
+        known_B = batch.targets_B3[:, 0] != UNKNOWN
+        for place, name in enumerate(("kind", "start", "end")):
+            losses_B = nn.functional.cross_entropy(
+                outputs[name], batch.targets_B3[:, place].clamp(min=0), reduction="none"
+            )
+            terms.append((losses_B * known_B).sum() / known_B.sum().clamp(min=1))
+        return torch.stack(terms).mean()
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[HotpotQaPrediction]:
+        """Return answers and supporting facts; see `HotpotQaOptions` for the threshold."""
+        if not self.options.search_threshold:
+            return self._decode(text_set, outputs, self.options.fact_threshold)
+        found = [self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS]
+        joint = METRICS.index("joint_f1")
+        return max(found, key=lambda one: self.statistics(text_set.examples, one)[:, joint].mean())
+
+    def _decode(
+        self, text_set: TextSet, outputs: list[Outputs], threshold: float
+    ) -> list[HotpotQaPrediction]:
+        return [
+            self._predict(text_set.examples[row.example], row, one, threshold)
+            for row, one in zip(text_set.rows, outputs, strict=True)
+        ]
+
+    def _predict(
+        self, example: HotpotQaExample, row: TextRow, output: Outputs, threshold: float
+    ) -> HotpotQaPrediction:
+        units = row.arrays["units"]
+        logits_U = output["facts"][: len(units)].astype(np.float64)
+        is_supporting_U = 1 / (1 + np.exp(-logits_U)) >= threshold
+        facts = tuple(
+            (example.paragraphs[p].title, int(s))
+            for p, s, _ in units[is_supporting_U]
+            if s != TITLE
+        )
+        kind = int(output["kind"].argmax())
+        answer = {YES: "yes", NO: "no"}.get(kind)
+        if kind == SPAN:
+            answer = self._span_text(example, row, output, is_supporting_U)
+        return HotpotQaPrediction(answer, facts, threshold)
+
+    def _span_text(
+        self, example: HotpotQaExample, row: TextRow, output: Outputs, is_supporting_U: NDArray
+    ) -> str:
+        units, offsets_T2 = row.arrays["units"], row.arrays["offsets"]
+        unit_T = np.where(offsets_T2[:, 0] < offsets_T2[:, 1], row.arrays["unit_of_token"], -1)
+        places_T = np.arange(len(unit_T))
+        if self.options.answer_unit == "words":
+            places_T = word_numbers(
+                [unit_text(example, unit) for unit in units], unit_T, offsets_T2[:, 0]
+            )
+        span = answer_span(
+            output["start"][: len(unit_T)],
+            output["end"][: len(unit_T)],
+            unit_T,
+            is_supporting_U,
+            places_T,
+            max_length=self.options.max_answer_length,
+            top=self.options.top_spans,
+        )
+        if span is None:
+            return ""
+        text = unit_text(example, units[unit_T[span.start]])
+        return text[offsets_T2[span.start, 0] : offsets_T2[span.end, 1]]
+
+    def statistics(
+        self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction]
+    ) -> NDArray[np.float64]:
+        """Return `METRICS` of every example, and the threshold of its facts (NaN without one)."""
+        return np.array(
+            [
+                [
+                    *question_scores(found.answer, found.facts, one.answer, one.facts),
+                    np.nan if found.threshold is None else found.threshold,
+                ]
+                for one, found in zip(examples, predictions, strict=True)
+            ]
+        ).reshape(-1, len(METRICS) + 1)
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the official means, and `fact_threshold` where there is one."""
+        *means, threshold = statistics.mean(axis=0).tolist()
+        found = dict(zip(METRICS, means, strict=True))
+        return found if np.isnan(threshold) else found | {"fact_threshold": threshold}
+
+    def submission(
+        self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction]
+    ) -> dict[str, bytes]:
+        """Return the file that the official script and the leaderboard read."""
+        both = list(zip(examples, predictions, strict=True))
+        content = {
+            "answer": {one.id: found.answer for one, found in both},
+            "sp": {one.id: [list(fact) for fact in found.facts] for one, found in both},
+        }
+        return {"predictions.json": (json.dumps(content, ensure_ascii=False) + "\n").encode()}
+
+    def baselines(
+        self,
+        train_examples: Sequence[HotpotQaExample] | None,
+        examples: Sequence[HotpotQaExample],
+    ) -> dict[str, list[HotpotQaPrediction]]:
+        """Return the first sentences of the two paragraphs with most words of the question.
+
+        The answer is the title of the best one, or always 'yes'.
+        """
+        titles = [_by_shared_words(example) for example in examples]
+        yes = [dataclasses.replace(one, answer="yes") for one in titles]
+        return {"shared_words_title": titles, "shared_words_yes": yes}
+
+
+def word_numbers(
+    texts: Sequence[str], unit_T: NDArray[np.integer], starts_T: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Return the number of each token's word in its own title or sentence, by white space.
+
+    Args:
+        texts: Of every unit.
+        unit_T: Unit of each token, -1 for none.
+        starts_T: First character of each token in the text of its unit.
+    """
+    begins = []
+    for text in texts:
+        is_space = np.array([True, *(one.isspace() for one in text)])
+        begins.append(np.cumsum(is_space[:-1] & ~is_space[1:]))
+    return np.array(
+        [
+            0 if unit < 0 else begins[unit][start]
+            for unit, start in zip(unit_T, starts_T, strict=True)
+        ],
+        dtype=np.int64,
+    )
+
+
+def _by_shared_words(example: HotpotQaExample) -> HotpotQaPrediction:
+    texts = [" ".join((one.title, *one.sentences)) for one in example.paragraphs]
+    best = [example.paragraphs[i] for i in most_alike(example.question, texts, 2)]
+    facts = tuple((one.title, 0) for one in best if one.sentences)
+    return HotpotQaPrediction(best[0].title, facts)
