@@ -1,5 +1,6 @@
 """BigPatent: descriptions of patents with their abstracts (Sharma et al. 2019, arXiv 1906.03741)."""
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +48,8 @@ def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
                 f"{path}: no file of the form {OFFICIAL_SPLITS[split]}/<class letter>/<name> in it"
             )
         for name, letter in found:
-            lines = enumerate(folder.text(name).splitlines(), start=1)
+            # Not splitlines: it also cuts at U+2028, which JSON strings may hold.
+            lines = enumerate(io.StringIO(folder.text(name), newline=None), start=1)
             shown = f"{path}: {name}"
             for number, item in parse_json_lines(lines, shown):
                 yield letter, item, f"{shown}:{number}"
