@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.models.resize import with_vocabulary
 from dna_bigbird.tasks.objective import Sums
 
 Outputs = dict[str, NDArray]
@@ -79,6 +81,17 @@ class TextKind:
     def units(self, text_set: TextSet) -> list[list[int]] | None:
         """Return row numbers that one training batch must hold together; None: each row alone."""
         return None
+
+    def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:
+        """Give a fresh model the weights of a pretrained one: here the encoder's.
+
+        Args:
+            pretrained: Has `.encoder`, of the same settings but for the size of the vocabulary.
+            seed: Of the word vectors that it lacks.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        grown = with_vocabulary(pretrained.encoder, model.encoder.config.vocab_size, generator)
+        model.encoder.load_state_dict(grown.state_dict())
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:
         """Join numbered rows to a batch of tensors; see datasets.text.data.common_fields."""

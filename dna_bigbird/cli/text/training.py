@@ -1,0 +1,182 @@
+"""Fine-tuning on a text task, whatever it is: shared by the commands `text train-…`."""
+
+from pathlib import Path
+
+from dna_bigbird.tasks.config import TrainConfig
+
+
+def train_text(
+    kind,
+    *,
+    train: Path,
+    validation: Path,
+    pretrained: Path,
+    output: Path,
+    checkpoints: Path,
+    seed: int,
+    from_scratch: bool,
+    dropout: float | None,
+    training: TrainConfig,
+    threads: int,
+    global_blocks: str | None = None,
+) -> None:
+    """Fine-tune, and write the bundle of the best validation; called again after a kill it goes on.
+
+    Args:
+        kind: tasks.text.kind.TextKind.
+        global_blocks: Of the encoder's pattern; as pretrained if not given.
+
+    Raises:
+        InputError: If inputs are wrong or do not fit the pretrained model.
+    """
+    from dna_bigbird.tasks import signals
+
+    signals.listen()  # before the imports, which take seconds
+
+    from dataclasses import asdict
+
+    import torch
+
+    from dna_bigbird.cli.text.sets import count_metrics, rows_sha256, tell
+    from dna_bigbird.cli.training import check_compiles, module_sha256, set_training_backend
+    from dna_bigbird.datasets.text.data import text_data
+    from dna_bigbird.inference.bundle import load_bundle
+    from dna_bigbird.models.text_models import build_text_model
+    from dna_bigbird.tasks.fit import fit
+    from dna_bigbird.tasks.text.task import TextTask
+
+    if threads:
+        torch.set_num_threads(threads)
+    check_compiles(training)
+    bundle = load_bundle(pretrained)
+    bundle.check_reads_text()
+    encoder = encoder_settings(bundle, dropout, global_blocks)
+    sets = read_sets(kind, bundle, train, validation, training.validation_examples, seed)
+    for name, made in sets.items():
+        tell(name, made)
+    model = build_text_model(kind.name, encoder, kind.head, len(kind.labels), seed)
+    if not from_scratch:
+        kind.start_from(model, bundle.model, seed)
+    set_training_backend(model.encoder, training.attention_backend)
+    task = TextTask(model, kind, training, sets["validation"])
+    stream = text_data(
+        sets["train"],
+        sets["validation"],
+        kind.collate,
+        seed=seed,
+        batch_size=training.batch_size,
+        accumulate=training.accumulate,
+        workers=training.workers,
+        units=kind.units(sets["train"]),
+    )
+    described = {
+        "task": kind.name,
+        "set": getattr(kind.options, "set", kind.name),
+        "reads": "text",
+        "encoder": asdict(encoder),
+        "head": asdict(kind.head),
+        "options": asdict(kind.options),
+        "label_names": kind.labels,
+    }
+    inputs = {name: rows_sha256(made) for name, made in sets.items()}
+    inputs["model"] = module_sha256(model)
+    result = fit(
+        task,
+        stream,
+        training,
+        checkpoints=checkpoints,
+        seed=seed,
+        settings={**described, "inputs": inputs},
+    )
+    if result.is_writer:
+        described |= {"initial_weights": "random" if from_scratch else "pretrained", "seed": seed}
+        figures = {
+            **result.best_metrics,
+            "n": len(sets["validation"].examples),
+            **count_metrics(sets["validation"].counts),
+        }
+        save_text_bundle(output, task.model, bundle.tokenizer, described, training, result, figures)
+
+
+def encoder_settings(bundle, dropout: float | None, global_blocks: str | None):
+    """Return the settings of the encoder to fine-tune: with markers, as the options want it.
+
+    Raises:
+        InputError: If an option is wrong or contradicts the pretrained settings.
+    """
+    from dataclasses import replace
+
+    from dna_bigbird.errors import InputError, checked_settings
+    from dna_bigbird.models.config import EncoderConfig
+
+    if dropout is not None and not 0 <= dropout < 1:
+        raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
+    given = EncoderConfig(**bundle.config["encoder"])
+    changes: dict = {"vocab_size": max(given.vocab_size, bundle.tokenizer.size_with_markers)}
+    if dropout is not None:
+        changes["dropout"] = dropout
+    if global_blocks is not None:
+        changes["global_blocks"] = global_blocks
+    with checked_settings():
+        return replace(given, **changes)
+
+
+def read_sets(kind, bundle, train: Path, validation: Path, limit: int, seed: int) -> dict:
+    """Return the training rows and the rows of (a sample of) the validation examples.
+
+    Args:
+        limit: Validation examples, drawn at random once; 0: all.
+    """
+    import numpy as np
+
+    from dna_bigbird.cli.text.sets import check_length, make_rows, read_examples
+
+    longest = bundle.config["encoder"]["max_tokens"]
+    check_length(kind, longest, bundle.folder)
+    found = {
+        "train": read_examples(kind, train, "train"),
+        "validation": read_examples(kind, validation, "validation"),
+    }
+    kind.labels = kind.label_names(found["train"][0])
+    examples, counts = found["validation"]
+    if 0 < limit < len(examples):
+        drawn = np.random.default_rng([seed, 2]).choice(len(examples), size=limit, replace=False)
+        found["validation"] = [examples[i] for i in np.sort(drawn)], counts
+    return {
+        name: make_rows(
+            kind,
+            *found[name],
+            bundle.tokenizer,
+            path,
+            training=name == "train",
+            max_tokens=longest,
+        )
+        for name, path in (("train", train), ("validation", validation))
+    }
+
+
+def save_text_bundle(
+    output: Path, model, tokenizer, described: dict, training: TrainConfig, result, figures: dict
+) -> None:
+    """Write the bundle of a finished run with its scores on validation."""
+    from dna_bigbird.cli.training import described_training, round_metrics
+    from dna_bigbird.inference.bundle import save_bundle
+    from dna_bigbird.inference.text_card import text_card
+
+    config = {**described, **described_training(training, result)}
+    metrics = {
+        **round_metrics(figures),
+        "step": result.best_step,
+        "seed": described["seed"],
+        "split": "validation",
+    }
+    save_bundle(
+        output,
+        model=model,
+        config=config,
+        tokenizer=tokenizer,
+        metrics=metrics,
+        card=text_card(config, metrics),
+        extra_files={"history.tsv": result.history},
+    )
+    print(f"{output}: step {result.best_step} of {training.max_steps}: {metrics}")
