@@ -1,6 +1,8 @@
 """Answers without a model: shared words and counted mentions."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 _WORD = re.compile(r"\w+")
@@ -12,16 +14,22 @@ def words_of(text: str) -> list[str]:
 
 
 def most_alike(question: str, texts: Sequence[str], count: int) -> list[int]:
-    """Return the numbers of the texts that hold most different words of the question, best first.
+    """Return the numbers of the texts that share most with the question, best first.
 
-    Of equals the earlier one comes first.
+    A shared word counts log(texts / texts that hold it), so one that all texts hold counts nothing.
+    Of equals the earlier text comes first.
 
     Example:
-        >>> most_alike("Who wrote the red book?", ["a red car", "the red book", "nothing"], 2)
+        >>> most_alike("Who wrote the red book?", ["the red car", "the red book", "the rest"], 2)
         [1, 0]
     """
-    wanted = set(words_of(question))
-    shared = [len(wanted & set(words_of(text))) for text in texts]
+    held = [set(words_of(text)) for text in texts]
+    frequency = Counter(word for words in held for word in words)
+    wanted = sorted(set(words_of(question)))
+    shared = [
+        sum(math.log(len(texts) / frequency[word]) for word in wanted if word in words)
+        for words in held
+    ]
     return sorted(range(len(texts)), key=lambda i: -shared[i])[:count]
 
 

@@ -184,12 +184,20 @@ class HotpotQaKind(TextKind):
         return text[offsets_T2[span.start, 0] : offsets_T2[span.end, 1]]
 
     def statistics(
-        self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction]
+        self,
+        examples: Sequence[HotpotQaExample],
+        predictions: Sequence[HotpotQaPrediction | None],
     ) -> NDArray[np.float64]:
-        """Return `METRICS` of every example, and the threshold of its facts (NaN without one)."""
+        """Return `METRICS` of every example, and the threshold of its facts (NaN without one).
+
+        A missing prediction (None) scores 0, as in the official script.
+        """
+        missing = [0.0] * len(METRICS) + [np.nan]
         return np.array(
             [
-                [
+                missing
+                if found is None
+                else [
                     *question_scores(found.answer, found.facts, one.answer, one.facts),
                     np.nan if found.threshold is None else found.threshold,
                 ]
@@ -219,7 +227,7 @@ class HotpotQaKind(TextKind):
         train_examples: Sequence[HotpotQaExample] | None,
         examples: Sequence[HotpotQaExample],
     ) -> dict[str, list[HotpotQaPrediction]]:
-        """Return the first sentences of the two paragraphs with most words of the question.
+        """Return the first sentences of the two paragraphs that share most words with the question.
 
         The answer is the title of the best one, or always 'yes'.
         """
