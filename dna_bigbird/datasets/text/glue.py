@@ -1,0 +1,183 @@
+"""GLUE: the official files of eight tasks."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.datasets.text.glue_tasks import HIGHEST_SCORE, TASKS, GlueTask
+from dna_bigbird.datasets.text.reading import Folder, open_folder
+from dna_bigbird.errors import InputError, shortened
+
+FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
+COLA_COLUMNS = ["source", "label", "star", "sentence"]
+"""Of CoLA's training and development files, which have no header."""
+MSR_TRAIN = ("train", "msr_paraphrase_train.txt")
+MSR_TEST = ("test", "msr_paraphrase_test.txt")
+MSR_DEV_IDS = ("dev_ids", "dev_ids.tsv", "mrpc_dev_ids.tsv")
+BROKEN = "broken row of QQP"
+
+
+@dataclass(frozen=True)
+class GlueExample:
+    """One text, or a pair."""
+
+    id: str
+    first: str
+    second: str | None
+    label: str | None
+    """None where the file does not tell, and for STS-B."""
+    score: float | None = None
+    """STS-B: 0 to 5."""
+    part: str = ""
+    """MNLI's evaluation files: "matched" or "mismatched"."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The one or two texts."""
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+
+def read_glue(
+    task: str, path: Path, split: str, *, gold: bool = True
+) -> tuple[list[GlueExample], dict[str, int]]:
+    """Read one split of a task.
+
+    Files are tab-separated, quotes mean nothing. MRPC may come as the official script leaves it
+    (train, dev and test.tsv) or as Microsoft's files, of which dev_ids names the development pairs.
+    MNLI's validation and test are both halves, matched first. A row of QQP with too few columns,
+    of which the published file has a few, is left out and counted.
+
+    Args:
+        task: One of `glue_tasks.TASKS`.
+        path: The task's folder, the folder of all tasks, or a tar archive of either.
+        split: "train", "validation" or "test"; the official test files have no labels.
+        gold: Labels are needed.
+
+    Raises:
+        InputError: If a file is missing, or a row has other columns, an unknown label or no text.
+    """
+    path = Path(path)
+    counts: dict[str, int] = {}
+    with open_folder(path) as folder:
+        finder = _Finder(folder, TASKS[task].folder)
+        if task == "mrpc" and not finder.find((FILES[split],)):
+            examples = list(_msr_pairs(finder, split, gold))
+        elif task == "mnli" and split != "train":
+            stem = FILES[split].removesuffix(".tsv")
+            examples = [
+                each
+                for part in ("matched", "mismatched")
+                for each in _examples(task, finder, f"{stem}_{part}.tsv", gold, counts, part)
+            ]
+        else:
+            examples = list(_examples(task, finder, FILES[split], gold, counts))
+    if not examples:
+        raise InputError(f"{path}: no example of {TASKS[task].folder} ({split}) in it")
+    return examples, counts
+
+
+class _Finder:
+    """Files of one task in its own folder or in that of all tasks."""
+
+    def __init__(self, folder: Folder, task_folder: str) -> None:
+        self.folder, self.task_folder = folder, task_folder
+        inside = [n for n in folder.names() if task_folder in n.split("/")[:-1]]
+        self._names = inside or [n for n in folder.names() if n.count("/") == 0]
+
+    def find(self, names: tuple[str, ...]) -> str | None:
+        return next((n for n in self._names if n.rpartition("/")[2] in names), None)
+
+    def lines(self, names: tuple[str, ...]) -> tuple[str, list[list[str]]]:
+        """Return where a file stands, and the cells of its lines."""
+        name = self.find(names)
+        if name is None:
+            raise InputError(
+                f"{self.folder.path}: no {self.task_folder}/{' or '.join(names)} in it; expected the "
+                "official files"
+            )
+        # Only LF, CRLF and CR end a line: str.splitlines knows ten more signs that texts contain.
+        stream = io.StringIO(self.folder.text(name).removeprefix("\ufeff"), newline=None)
+        return f"{self.folder.path}: {name}", [line.rstrip("\n").split("\t") for line in stream]
+
+
+def _examples(
+    task: str, finder: _Finder, file: str, gold: bool, counts: dict[str, int], part: str = ""
+) -> Iterator[GlueExample]:
+    where, lines = finder.lines((file,))
+    spec = TASKS[task]
+    header, start = COLA_COLUMNS, 0
+    if task != "cola" or file == FILES["test"]:
+        header, start = _header(spec, where, lines, gold), 1
+    for number, cells in enumerate(lines[start:], start=start + 1):
+        if task == "qqp" and len(cells) < len(header):
+            counts[BROKEN] = counts.get(BROKEN, 0) + 1
+            continue
+        row = _row(cells, header, f"{where}:{number}")
+        yield _example(spec, row, f"{where}:{number}", str(number - start - 1), gold, part)
+
+
+def _header(spec: GlueTask, where: str, lines: list[list[str]], gold: bool) -> list[str]:
+    header = lines[0] if lines else []
+    if gold and spec.label not in header and header:
+        raise InputError(
+            f"{where}:1: no column {spec.label!r}: a test file without labels can only be predicted. "
+            "Score the validation split"
+        )
+    for column in spec.texts:
+        if column not in header:
+            raise InputError(
+                f"{where}:1: no column {column!r}; expected the official header of {spec.folder}"
+            )
+    return header
+
+
+def _row(cells: list[str], header: list[str], where: str) -> dict[str, str]:
+    if len(cells) != len(header):
+        raise InputError(f"{where}: {len(cells)} columns, expected {len(header)} separated by tabs")
+    return dict(zip(header, cells, strict=True))
+
+
+def _example(
+    spec: GlueTask, row: dict[str, str], where: str, place: str, gold: bool, part: str = ""
+) -> GlueExample:
+    texts = [row[column] for column in spec.texts]
+    if not any(text.strip() for text in texts):
+        raise InputError(f"{where}: no text; expected {' and '.join(spec.texts)}")
+    second = texts[1] if len(texts) > 1 else None
+    given = row.get(spec.label) if gold or spec.label in row else None
+    label = given if spec.labels else None
+    if label is not None and label not in spec.labels:
+        raise InputError(
+            f"{where}: the label is {shortened(repr(label))}; expected {', '.join(spec.labels)}"
+        )
+    score = None if spec.labels or given is None else _score(given, where)
+    return GlueExample(row.get(spec.id, place), texts[0], second, label, score, part)
+
+
+def _score(text: str, where: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = -1.0
+    if not 0 <= score <= HIGHEST_SCORE:
+        raise InputError(f"{where}: the score is {shortened(repr(text))}; expected 0 to 5")
+    return score
+
+
+def _msr_pairs(finder: _Finder, split: str, gold: bool) -> Iterator[GlueExample]:
+    """Read MRPC as Microsoft gives it; the development pairs are named beside the training pairs."""
+    spec = TASKS["mrpc"]
+    where, lines = finder.lines(MSR_TEST if split == "test" else MSR_TRAIN)
+    # The first header cell is "Quality" behind whatever became of a byte order mark.
+    header = [spec.label, "#1 ID", "#2 ID", *spec.texts]
+    if lines and lines[0][1:] != header[1:]:
+        raise InputError(f"{where}:1: found {shortened(lines[0])}; expected {', '.join(header)}")
+    held_out = set()
+    if split != "test":
+        held_out = {tuple(cells) for cells in finder.lines(MSR_DEV_IDS)[1]}
+    for place, cells in enumerate(lines[1:]):
+        row = _row(cells, header, f"{where}:{place + 2}")
+        is_dev = (row["#1 ID"], row["#2 ID"]) in held_out
+        if split == "test" or is_dev == (split == "validation"):
+            yield _example(spec, row, f"{where}:{place + 2}", str(place), gold)

@@ -1,0 +1,134 @@
+"""Hyperpartisan News (SemEval 2019 task 4, by article): two XML files joined by the article's id."""
+
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText
+from dna_bigbird.datasets.text.one_file_sets import read_one_file
+from dna_bigbird.datasets.text.reading import open_folder
+from dna_bigbird.errors import InputError, shortened
+
+LABELS = ("false", "true")
+ARTICLES, TRUTH = "articles-", "ground-truth-"
+"""How the names of the two files begin."""
+
+
+def read_hyperpartisan(
+    path: Path, split: str, splits: HashedSplits | None, gold: bool
+) -> list[LabelledText]:
+    """Read one split, drawn by the article's id.
+
+    The text is the title and the paragraphs, without tags and with white space joined; the label is
+    the attribute `hyperpartisan` of the ground truth.
+
+    Args:
+        path: A folder or tar archive with articles-*.xml and ground-truth-*.xml, or a folder with the
+            published zip files of these names, or one zip file with both. JSON lines with `text`
+            and `label` (true or false) do too.
+
+    Raises:
+        InputError: If a file is missing or no such XML, or (with `gold`) an article has no truth.
+    """
+    documents = read_one_file(path, split, splits, gold)
+    if documents is not None:
+        return documents
+    files = _xml_files(path)
+    if ARTICLES not in files:
+        raise InputError(
+            f"{path}: no articles-*.xml in it (nor in a zip file); expected the by-article set"
+        )
+    if gold and TRUTH not in files:
+        raise InputError(
+            f"{path}: articles but no ground-truth-*.xml in it; expected both files in one place"
+        )
+    truth = _truth(*files[TRUTH]) if TRUTH in files else {}
+    documents = []
+    where, text = files[ARTICLES]
+    for article in _articles(where, text):
+        id_ = article.get("id", "")
+        if splits and splits.split_of(id_) != split:
+            continue
+        if gold and id_ not in truth:
+            raise InputError(f"{where}: article {id_!r} has no ground truth; expected one for each")
+        documents.append(LabelledText(id_, _plain_text(article), truth.get(id_)))
+    return documents
+
+
+def _plain_text(article: ElementTree.Element) -> str:
+    """Return title and body; a paragraph ends a word, a tag within it does not."""
+    parts = [article.get("title", ""), " ", article.text or ""]
+    for child in article:
+        edge = " " if child.tag == "p" else ""
+        parts += [edge, *child.itertext(), edge, child.tail or ""]
+    return " ".join("".join(parts).split())
+
+
+def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
+    """Return the articles and their truth: where they stand, and their text."""
+    if path.is_file() and zipfile.is_zipfile(path):
+        return dict(_in_zip(path))
+    found = (
+        dict(each for file in sorted(path.glob("*.zip")) for each in _in_zip(file))
+        if path.is_dir()
+        else {}
+    )
+    with open_folder(path) as folder:
+        for name in folder.names():
+            if kind := _kind(name):
+                found[kind] = (f"{path}: {name}", folder.text(name))
+    return found
+
+
+def _in_zip(path: Path) -> Iterator[tuple[str, tuple[str, str]]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if kind := _kind(name):
+                    yield kind, (f"{path}: {name}", archive.read(name).decode("utf-8"))
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        UnicodeDecodeError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
+        raise InputError(f"{path}: cannot read it as a zip file: {error}. Copy it again") from error
+
+
+def _kind(name: str) -> str | None:
+    base = name.rpartition("/")[2]
+    return next(
+        (k for k in (ARTICLES, TRUTH) if base.startswith(k) and base.endswith(".xml")), None
+    )
+
+
+def _articles(where: str, text: str) -> list[ElementTree.Element]:
+    try:
+        root = ElementTree.fromstring(text.encode())
+    except ElementTree.ParseError as error:
+        line = error.position[0]
+        raise InputError(f"{where}:{line}: not valid XML: {error}. Copy it again") from error
+    found = root.findall("article")
+    if root.tag != "articles" or not found:
+        raise InputError(
+            f"{where}: found <{shortened(root.tag)}>; expected <articles> with <article>s"
+        )
+    for place, article in enumerate(found):
+        if not article.get("id"):
+            raise InputError(f"{where}: article {place} has no id; expected one for each")
+    return found
+
+
+def _truth(where: str, text: str) -> dict[str, str]:
+    truth = {}
+    for article in _articles(where, text):
+        label = article.get("hyperpartisan")
+        if label not in LABELS:
+            raise InputError(
+                f"{where}: article {article.get('id')!r}: hyperpartisan is {shortened(repr(label))}; "
+                "expected true or false"
+            )
+        truth[article.get("id", "")] = label
+    return truth

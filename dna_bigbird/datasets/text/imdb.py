@@ -1,0 +1,53 @@
+"""IMDb reviews: the official folder `aclImdb`, its archive, or JSON lines."""
+
+from pathlib import Path
+
+from dna_bigbird.datasets.text.labelled_text import (
+    HashedSplits,
+    LabelledText,
+    class_folders,
+    is_json_lines,
+    one_split,
+    read_labelled_lines,
+    split_file,
+)
+from dna_bigbird.datasets.text.reading import open_folder
+from dna_bigbird.errors import InputError
+
+LABELS = ("neg", "pos")
+
+
+def read_imdb(
+    path: Path, split: str, splits: HashedSplits | None, gold: bool
+) -> list[LabelledText]:
+    """Read one split; `<br />` stays in the text, as in the published set.
+
+    A folder or archive holds `<train|test>/<pos|neg>/<number>_<rating>.txt`; the validation split
+    is drawn from `train` by a review's path. `train/unsup` is left alone. A JSON-lines file, or
+    `<split>.jsonl` in a folder, is taken whole: `text`, `label` (pos or neg), perhaps `id`.
+
+    Args:
+        splits: Shares of training and validation; None takes all of `train` for either.
+
+    Raises:
+        InputError: If nothing of the kind is there.
+    """
+    file = path if is_json_lines(path) else split_file(path, split)
+    if file is not None:
+        return one_split(read_labelled_lines(file, gold=gold), None, split)
+    part = "test" if split == "test" else "train"
+    documents = []
+    with open_folder(path) as folder:
+        for name, above in class_folders(folder).items():
+            if above[-2:-1] != (part,) or above[-1] not in LABELS:
+                continue
+            id_ = "/".join((*above[-2:], name.rpartition("/")[2].removesuffix(".txt")))
+            if part == "train" and splits and splits.within_train().split_of(id_) != split:
+                continue
+            documents.append(LabelledText(id_, folder.text(name), above[-1]))
+    if not documents:
+        raise InputError(
+            f"{path}: no review for the split {split!r}; expected files such as "
+            f"{part}/pos/0_9.txt (aclImdb), or JSON lines"
+        )
+    return sorted(documents, key=lambda each: each.id)
