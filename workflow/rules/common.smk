@@ -22,6 +22,7 @@ watchdog.announce(is_job=workflow.subprocess_exec, is_cluster_job=workflow.remot
 VERSION = __version__
 
 NAME = config["name"]
+HAS_GENOME = "assembly" in config
 RES = config.get("results", "").rstrip("/") or (
     "results" if NAME == "demo" else f"results/{NAME}"
 )
@@ -137,8 +138,10 @@ shell.prefix(
 )
 
 
-def training_command(wildcards, resources, threads):
+def launched(training, wildcards, resources, threads):
     """The dna-bigbird command, once for each GPU where a profile asks for it.
+
+    `training` holds the settings of the training: how many nodes and devices it is for.
 
     The SLURM profile gives the resources mpi, nodes and tasks_per_node; without them there is no
     launcher, and Lightning starts the processes of one machine. Snakemake strips the job's SLURM
@@ -146,7 +149,6 @@ def training_command(wildcards, resources, threads):
     one that died would wait for it.
     """
     run = command(wildcards, resources)
-    training = training_section(wildcards)
     wanted = training.get("nodes", 1), training.get("devices", 1)
     if not resources.get("mpi"):
         if wanted[0] > 1:
@@ -166,6 +168,11 @@ def training_command(wildcards, resources, threads):
         f"{resources.mpi} --nodes={given[0]} --ntasks-per-node={given[1]} "
         f"--cpus-per-task={threads} --kill-on-bad-exit=1 {run}"
     )
+
+
+def training_command(wildcards, resources, threads):
+    """The dna-bigbird command of a training."""
+    return launched(training_section(wildcards), wildcards, resources, threads)
 
 
 # --- inputs: a path starts with ./ ../ / or ~; anything else is the name of a file in data_specs/
@@ -219,7 +226,7 @@ def peak_files(sheet):
     ]
 
 
-INPUTS = config["inputs"]
+INPUTS = config.get("inputs", {})
 
 
 def named_input(key):
@@ -233,7 +240,7 @@ if "demo" in INPUTS:
     PROMOTERS, PEAKS = f"{DEMO}/promoters.bed", f"{DEMO}/peaks.tsv"
     VARIANT_FILE = f"{DEMO}/variants.vcf"
 else:
-    GENOME_SOURCES = [source(name) for name in INPUTS["genome"]]
+    GENOME_SOURCES = [source(name) for name in INPUTS.get("genome", [])]
     PROMOTERS, PEAKS = named_input("promoters"), named_input("peaks")
     VARIANT_FILE = named_input("variants")
 CHAIN, REPEATS = named_input("chain"), named_input("repeats")

@@ -1,0 +1,193 @@
+# Text tasks (config section `text`): made or real text -> vocabulary -> pretraining -> every task
+# -> official scores -> report. Targets `text` and those below it; no part of `all` where there is a genome.
+
+
+rule made_text:
+    output:
+        directory(f"{TEXT}/made"),
+    log:
+        f"{LOGS}/text/made.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        options=options(MADE or {}),
+    shell:
+        "{params.run} text made-data --output {output} {params.options} > {log} 2>&1"
+
+
+rule text_documents:
+    input:
+        lambda wildcards: SECTION["corpus"][wildcards.part]["data"],
+    output:
+        f"{TEXT}/corpus/{{part}}.jsonl",
+    log:
+        f"{LOGS}/text/documents_{{part}}.log",
+    wildcard_constraints:
+        part="train|validation",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        run=command,
+        version=VERSION,
+        options=lambda wildcards: options(SECTION["corpus"][wildcards.part]),
+    shell:
+        "{params.run} text documents {params.options} --output {output} > {log} 2>&1"
+
+
+rule text_vocabulary:
+    input:
+        corpus_input("train"),
+    output:
+        f"{TEXT}/vocabulary/spiece.model",
+    log:
+        f"{LOGS}/text/vocabulary.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        run=command,
+        version=VERSION,
+        corpus=corpus_part("train"),
+        options=options(VOCABULARY),
+    shell:
+        "{params.run} text vocabulary --input {params.corpus} --output {output} {params.options}"
+        " > {log} 2>&1"
+
+
+rule text_pretrain:
+    input:
+        train=corpus_input("train"),
+        validation=corpus_input("validation"),
+        tokenizer=TEXT_VOCABULARY,
+    output:
+        directory(f"{TEXT}/pretrained"),
+    log:
+        f"{LOGS}/text/pretrain.log",
+    benchmark:
+        f"{RES}/benchmarks/text_pretrain.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=1440,
+    params:
+        run=text_command,
+        version=VERSION,
+        seed=config["seed"],
+        train=corpus_part("train"),
+        validation=corpus_part("validation"),
+        checkpoints=f"{RES}/checkpoints/text/pretrained",
+        model=options(SECTION.get("model", {}), "model"),
+        masking=options(SECTION.get("masking", {}), "masking"),
+        training=options(SECTION.get("pretraining", {}), "training"),
+    shell:
+        "keep_log {log}; {params.run} text pretrain --train {params.train}"
+        " --validation {params.validation} --tokenizer {input.tokenizer} --output {output}"
+        " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
+        " {params.model} {params.masking} {params.training} >> {log} 2>&1"
+
+
+rule text_train:
+    input:
+        train=lambda wildcards: text_input(wildcards.task, "train"),
+        validation=lambda wildcards: text_input(wildcards.task, "validation"),
+        pretrained=f"{TEXT}/pretrained",
+    output:
+        directory(f"{TEXT}/trained/{{task}}"),
+    log:
+        f"{LOGS}/text/train_{{task}}.log",
+    benchmark:
+        f"{RES}/benchmarks/text_train_{{task}}.tsv"
+    wildcard_constraints:
+        task="|".join(TEXT_TASKS),
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=1440,
+    params:
+        run=text_command,
+        version=VERSION,
+        seed=config["seed"],
+        kind=lambda wildcards: " ".join(text_kind(wildcards.task)),
+        train=lambda wildcards: text_path(wildcards.task, "train"),
+        validation=lambda wildcards: text_path(wildcards.task, "validation"),
+        checkpoints=f"{RES}/checkpoints/text/{{task}}",
+        options=text_options,
+    shell:
+        "keep_log {log}; {params.run} text train-{params.kind} --train {params.train}"
+        " --validation {params.validation} --pretrained {input.pretrained} --output {output}"
+        " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
+        " {params.options} >> {log} 2>&1"
+
+
+rule text_evaluate:
+    input:
+        data=lambda wildcards: text_input(wildcards.task, "scored"),
+        model=f"{TEXT}/trained/{{task}}",
+    output:
+        directory(f"{TEXT}/evaluation/{{task}}"),
+    log:
+        f"{LOGS}/text/evaluate_{{task}}.log",
+    benchmark:
+        f"{RES}/benchmarks/text_evaluate_{{task}}.tsv"
+    wildcard_constraints:
+        task="|".join(TEXT_TASKS),
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=32000,
+        runtime=480,
+    params:
+        run=command,
+        version=VERSION,
+        seed=config["seed"],
+        data=lambda wildcards: text_path(wildcards.task, "scored"),
+        split=lambda wildcards: text_split(wildcards.task),
+    shell:
+        "{params.run} text evaluate --model {input.model} --data {params.data}"
+        " --split {params.split} --output {output} --seed {params.seed} --threads {threads}"
+        " > {log} 2>&1"
+
+
+rule text_report:
+    input:
+        pretrained=f"{TEXT}/pretrained",
+        evaluations=expand("{text}/evaluation/{task}", text=TEXT, task=TEXT_TASKS),
+    output:
+        report=f"{TEXT}/report.html",
+        figures=directory(f"{TEXT}/figures"),
+    log:
+        f"{LOGS}/text/report.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        results=f"{TEXT}/evaluation",
+        options=report_options(),
+    shell:
+        "{params.run} text tables --results {params.results} --pretrained {input.pretrained}"
+        " --output {output.report} --figure_folder {output.figures} {params.options} > {log} 2>&1"
+
+
+rule text:
+    input:
+        rules.text_report.output,
