@@ -7,7 +7,9 @@ import numpy as np
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 
 
-def piece_characters(pieces: Sequence[str], unk_id: int, *, is_byte_level: bool) -> np.ndarray:
+def piece_characters(
+    pieces: Sequence[str], unk_id: int, *, is_byte_level: bool = False, is_word_piece: bool = False
+) -> np.ndarray:
     """Return the characters of every entry, shape (V,), int64.
 
     A word mark is the space in front of the word and counts as one; '##' of WordPiece is none. A
@@ -15,7 +17,7 @@ def piece_characters(pieces: Sequence[str], unk_id: int, *, is_byte_level: bool)
     unknown piece counts as one character, however long it was.
 
     Example:
-        >>> piece_characters(["<unk>", "▁the", "ing"], 0, is_byte_level=False).tolist()
+        >>> piece_characters(["<unk>", "▁the", "ing"], 0).tolist()
         [1, 4, 3]
         >>> piece_characters(["<unk>", "Ġcaf", "Ã©"], 0, is_byte_level=True).tolist()
         [1, 4, 1]
@@ -27,7 +29,7 @@ def piece_characters(pieces: Sequence[str], unk_id: int, *, is_byte_level: bool)
             # 0x80 to 0xBF continue a character of UTF-8.
             counts[i] = sum(not 0x80 <= letters.get(letter, 0) <= 0xBF for letter in piece)
         else:
-            counts[i] = len(piece.removeprefix("##"))
+            counts[i] = len(piece.removeprefix("##") if is_word_piece else piece)
     counts[unk_id] = 1
     return counts
 
@@ -36,7 +38,12 @@ def characters_of(tokenizer: TextTokenizer) -> np.ndarray:
     """Return the characters of every entry of a vocabulary, shape (V,), int64."""
     pieces = tokenizer.pieces
     byte_level = tokenizer.file.endswith(".json") and any(p.startswith("Ġ") for p in pieces)
-    return piece_characters(pieces, tokenizer.unk_id, is_byte_level=byte_level)
+    return piece_characters(
+        pieces,
+        tokenizer.unk_id,
+        is_byte_level=byte_level,
+        is_word_piece=tokenizer.is_word_piece,
+    )
 
 
 def _bytes_by_letter() -> dict[str, int]:

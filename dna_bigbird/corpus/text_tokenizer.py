@@ -10,6 +10,9 @@ from dna_bigbird.corpus.markers import MARKERS
 from dna_bigbird.corpus.special_tokens import find_special, names_file
 from dna_bigbird.corpus.tokenizer import load_sentencepiece
 
+WORD_MARKS = ("▁", "Ġ")
+"""How SentencePiece and byte-level BPE write the space in front of a word."""
+
 
 class TextTokenizer:
     """A SentencePiece model or a `tokenizer.json` over text.
@@ -84,16 +87,25 @@ class TextTokenizer:
         return max((i for i in special if i is not None), default=-1) + 1
 
     @functools.cached_property
+    def is_word_piece(self) -> bool:
+        """Whether '##' marks pieces that go on with a word; GPT-2's has it too, as plain letters."""
+        return (
+            self._json is not None
+            and any(piece.startswith("##") for piece in self.pieces)
+            and not any(piece.startswith(WORD_MARKS) for piece in self.pieces)
+        )
+
+    @functools.cached_property
     def is_word_start(self) -> np.ndarray:
         """Which entries begin a word: bool (vocab_size,).
 
         '▁x' of SentencePiece and 'Ġx' of byte-level BPE do, in a vocabulary with '##x' (WordPiece)
         whatever has no such mark.
         """
-        if self._json is not None and any(piece.startswith("##") for piece in self.pieces):
+        if self.is_word_piece:
             starts = [not piece.startswith("##") for piece in self.pieces]
         else:
-            starts = [piece.startswith(("▁", "Ġ")) for piece in self.pieces]
+            starts = [piece.startswith(WORD_MARKS) for piece in self.pieces]
         return np.array(starts)
 
     @property

@@ -1,0 +1,94 @@
+"""A long model of text that starts from a short one: positions tiled, vocabulary mapped."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.corpus.same_pieces import FRESH, same_pieces
+from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.interop.short_encoders import ShortEncoder
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.pretraining import PretrainingModel
+
+PATTERN = (
+    "max_tokens",
+    "block_size",
+    "attention",
+    "window_blocks",
+    "global_blocks",
+    "num_random",
+    "random_plan",
+    "pattern_seed",
+)
+"""Settings that the new model has of its own."""
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """A model to pretrain further or to fine-tune.
+
+    Attributes:
+        counts: Entries of the vocabulary by where their rows come from, in words.
+    """
+
+    model: PretrainingModel
+    tokenizer: TextTokenizer
+    counts: dict[str, int]
+
+
+def warm_start(
+    short: ShortEncoder,
+    encoder: EncoderConfig,
+    vocabulary: TextTokenizer | None = None,
+    seed: int = 0,
+) -> WarmStart:
+    """Return a model with the weights of a short one.
+
+    The position table is repeated as often as needed (Longformer's way; the BigBird paper does not
+    say). A second segment, which RoBERTa lacks, gets the row of the first: segments mean nothing
+    until training tells them apart. Rows of pieces that the short model does not know are drawn
+    fresh, with the mean of the known biases in the MLM head.
+
+    Args:
+        encoder: `max_tokens` and the attention pattern; everything else is the short model's.
+        vocabulary: Of the new model; by default the short model's own.
+        seed: Of the fresh rows.
+    """
+    old = short.model.encoder.config
+    tokenizer = vocabulary or short.tokenizer
+    size = old.vocab_size if vocabulary is None else vocabulary.vocab_size
+    new = replace(
+        old,
+        vocab_size=size,
+        num_segments=max(2, old.num_segments),
+        **{name: getattr(encoder, name) for name in PATTERN},
+    )
+    state = dict(short.model.state_dict())
+    positions_TE = state["encoder.position.weight"]
+    places_L = torch.arange(new.max_tokens) % len(positions_TE)
+    state["encoder.position.weight"] = positions_TE[places_L]
+    segments = state["encoder.segment.weight"]
+    missing = new.num_segments - len(segments)
+    state["encoder.segment.weight"] = torch.cat([segments, segments[:1].repeat(missing, 1)])
+    if vocabulary is None:
+        counts = {"pieces taken over": size, "entries drawn fresh": 0}
+    else:
+        rows, counts = same_pieces(vocabulary, short.tokenizer)
+        rows_V = torch.from_numpy(rows)
+        generator = torch.Generator().manual_seed(seed)
+        fresh_VE = torch.empty(size, old.hidden_size)
+        std = old.init_std
+        nn.init.trunc_normal_(fresh_VE, std=std, a=-2 * std, b=2 * std, generator=generator)
+        words, bias = "encoder.word.weight", "mlm.bias"
+        state[words] = _take(state[words], rows_V, fresh_VE)
+        mean_V = state[bias][rows_V[rows_V != FRESH]].mean().expand(size)
+        state[bias] = _take(state[bias], rows_V, mean_V)
+    model = PretrainingModel(new, heads=("mlm",))
+    model.load_state_dict(state)
+    return WarmStart(model.eval(), tokenizer, counts)
+
+
+def _take(old: Tensor, rows_V: Tensor, fresh: Tensor) -> Tensor:
+    known_V = (rows_V != FRESH).reshape(-1, *[1] * (old.dim() - 1))
+    return torch.where(known_V, old[rows_V.clamp(min=0)], fresh)
