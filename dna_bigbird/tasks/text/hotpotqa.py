@@ -26,6 +26,7 @@ from dna_bigbird.datasets.text.hotpotqa_rows import (
     unit_text,
 )
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.hotpotqa import (
     METRICS,
     HotpotQaPrediction,
@@ -127,9 +128,18 @@ class HotpotQaKind(TextKind):
         return torch.stack(terms).mean()
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[HotpotQaPrediction]:
-        """Return answers and supporting facts; see `HotpotQaOptions` for the threshold."""
+        """Return answers and supporting facts; see `HotpotQaOptions` for the threshold.
+
+        Raises:
+            InputError: If a threshold is to be searched, and there are no gold answers.
+        """
         if not self.options.search_threshold:
             return self._decode(text_set, outputs, self.options.fact_threshold)
+        if any(one.answer is None or one.facts is None for one in text_set.examples):
+            raise InputError(
+                "search_threshold needs the gold answers of the examples, which these lack; give "
+                "the fact_threshold that `text evaluate` found, and search_threshold=false"
+            )
         found = [self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS]
         joint = METRICS.index("joint_f1")
         return max(found, key=lambda one: self.statistics(text_set.examples, one)[:, joint].mean())
