@@ -11,9 +11,9 @@ TEXT_COMMANDS = {
     # "train-triviaqa": "fine-tune on TriviaQA: noisy spans in documents",
     "train-wikihop": "fine-tune on WikiHop: a choice among candidates",
     # "train-summarizer": "fine-tune a sparse encoder with a decoder on summaries",
-    # "evaluate": "score a fine-tuned model with the official metric, beside trivial baselines",
-    # "predict": "write predictions in the official format of the set",
-    # "documents": "turn any of the sets into plain documents, one JSON object a line",
+    "evaluate": "score a fine-tuned model with the official metric, beside trivial baselines",
+    "predict": "write predictions in the official format of the set",
+    "documents": "turn any of the sets into plain documents, one JSON object a line",
     "made-data": "write small made-up sets in the native formats",
     "tables": "set measured scores beside the paper's tables",
 }

@@ -1,5 +1,6 @@
 """Training of any text task."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,22 @@ from dna_bigbird.tasks.objective import Objective, Sums, pair
 from dna_bigbird.tasks.text.kind import Outputs, TextKind
 
 
-def split_rows(outputs: dict[str, Tensor], rows_B: Tensor) -> list[tuple[int, Outputs]]:
-    """Return the outputs of a batch row by row, with the rows' numbers, as float32 or integers."""
-    arrays = {
+def as_arrays(outputs: dict[str, Tensor]) -> Outputs:
+    """Return the outputs of a batch as arrays of float32 or integers."""
+    return {
         name: (value.float() if value.is_floating_point() else value).detach().cpu().numpy()
         for name, value in outputs.items()
     }
-    # Copies: a row that is a view would keep its whole batch.
+
+
+def split_rows(arrays: Outputs, rows: Sequence[int]) -> list[tuple[int, Outputs]]:
+    """Return the outputs of a batch row by row, with the rows' numbers.
+
+    They are copies: a view would keep its whole batch in memory.
+    """
     return [
         (number, {name: array[i].copy() for name, array in arrays.items()})
-        for i, number in enumerate(rows_B.tolist())
+        for i, number in enumerate(rows)
     ]
 
 
@@ -71,7 +78,9 @@ class TextTask(Objective):
             if self.kind.scored_by_loss:
                 sums |= self.kind.loss_sums(outputs, batch)
             else:
-                self._found += split_rows(self.kind.kept(outputs, batch), batch.rows_B)
+                self._found += split_rows(
+                    as_arrays(self.kind.kept(outputs, batch)), batch.rows_B.tolist()
+                )
         return loss, sums
 
     def on_validation_epoch_start(self) -> None:

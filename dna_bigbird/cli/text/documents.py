@@ -1,0 +1,59 @@
+"""`dna-bigbird text documents`."""
+
+from pathlib import Path
+from typing import Literal
+
+
+def documents(
+    set: str,
+    data: Path,
+    output: Path,
+    split: Literal["train", "validation", "test"] = "train",
+) -> None:
+    """Turn a set into plain documents, one JSON object {"text": …} a line, for pretraining.
+
+    Questions, labels and summaries are left out; documents that occur again are too.
+
+    Args:
+        set: Name of the set: imdb, yelp5, arxiv-topics, patents, hyperpartisan, json-lines, cola,
+            mnli, mrpc, qnli, qqp, rte, sst2, stsb, hotpotqa, natural-questions, triviaqa, wikihop,
+            arxiv, pubmed, bigpatent, cnn-dailymail, xsum.
+        data: The set in its native format.
+        output: File to write, compressed if its name ends in .gz.
+        split: Part of the set, where the data holds several.
+
+    Examples:
+        dna-bigbird text documents --set hotpotqa --data hotpot_train_v1.1.json --output documents.jsonl
+    """
+    import gzip
+    import hashlib
+    import json
+
+    from dna_bigbird.cli.text.sets import left_out, read_examples
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.files import atomic_path
+    from dna_bigbird.tasks.text.kinds import SETS, kind_of_set
+
+    if set not in SETS:
+        raise InputError(f"--set {set}: not one of {', '.join(SETS)}")
+    kind = kind_of_set(set)
+    examples, counts = read_examples(kind, data, split, gold=False)
+    seen: dict[bytes, None] = {}
+    repeated = empty = characters = 0
+    with atomic_path(output) as partial, open(partial, "wb") as raw:
+        # Without time and name in the header equal documents give equal bytes.
+        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if output.suffix == ".gz" else raw
+        with packed:
+            for text in kind.texts(examples):
+                digest = hashlib.sha256(text.encode()).digest()
+                if not text.strip():
+                    empty += 1
+                elif digest in seen:
+                    repeated += 1
+                else:
+                    seen[digest] = None
+                    characters += len(text)
+                    line = json.dumps({"text": text}, ensure_ascii=False) + "\n"
+                    packed.write(line.encode())
+    told = left_out(counts | {"repeated": repeated, "empty": empty})
+    print(f"{output}: {len(seen):,} documents, {characters:,} characters{told}")

@@ -1,0 +1,110 @@
+"""`dna-bigbird text evaluate`."""
+
+from pathlib import Path
+from typing import Literal
+
+from dna_bigbird.inference.compute import Compute
+
+
+def evaluate(
+    model: Path,
+    data: Path,
+    output: Path,
+    split: Literal["train", "validation", "test"] = "validation",
+    train: Path | None = None,
+    change: str = "",
+    seed: int = 0,
+    replicates: int = 1000,
+    resume: bool = False,
+    batch_size: int = 0,
+    precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true",
+    backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto",
+    threads: int = 0,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+) -> None:
+    """Score a fine-tuned text model with the official metric of its set, beside trivial baselines.
+
+    Writes metrics.json (scores with 95 % bootstrap intervals over examples, counts of what was left
+    out, baselines) and the predictions in the official format.
+
+    Args:
+        model: Bundle of one of the commands `dna-bigbird text train-…`.
+        data: The set in its native format, as for training.
+        output: Folder to write.
+        split: Part of the set, where the data holds several.
+        train: Training data, for baselines that learn; without it only the others are there.
+        change: Options of the task other than those of the training: name=value, several with
+            commas between.
+        seed: Seed of the bootstrap.
+        replicates: Bootstrap draws of the examples behind each interval.
+        resume: Continue an interrupted run with the same settings and inputs, if there is one.
+        batch_size: Rows computed at once; 0 goes by their length and what suits the device.
+        precision: Arithmetic: float32, so that scores do not depend on the processor, or bfloat16.
+        backend: How attention is computed.
+        threads: CPU threads; 0 leaves the choice to torch.
+        device: 'auto' takes a GPU if there is one.
+
+    Examples:
+        dna-bigbird text evaluate --model models/hotpotqa --data hotpot_dev_distractor_v1.json --output scored
+    """
+    compute = Compute(
+        batch_size=batch_size,
+        precision=precision,
+        backend=backend,
+        threads=threads,
+        device=device,
+    )
+    import torch
+
+    from dna_bigbird.cli.text.running import open_model, outputs_of_rows
+    from dna_bigbird.cli.text.scoring import Scorer
+    from dna_bigbird.cli.text.sets import count_metrics, make_rows, read_examples, tell
+    from dna_bigbird.cli.training import round_metrics
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.files import atomic_directory, check_can_write
+    from dna_bigbird.inference.bundle import to_json
+
+    if replicates < 1:
+        raise InputError(f"--replicates {replicates}: expected at least 1")
+    check_can_write(output, folder=True)
+    if threads:
+        torch.set_num_threads(threads)
+    bundle, kind = open_model(model, change)
+    examples, counts = read_examples(kind, data, split)
+    learnt_from = None if train is None else read_examples(kind, train, "train")[0]
+    made = make_rows(
+        kind,
+        examples,
+        counts,
+        bundle.tokenizer,
+        data,
+        training=False,
+        max_tokens=bundle.config["encoder"]["max_tokens"],
+    )
+    tell(split, made)
+    outputs = outputs_of_rows(kind, bundle, made, compute, output=output, resume=resume)
+    predictions = kind.decode(made, outputs)
+    scorer = Scorer(kind, made.examples, seed=seed, replicates=replicates)
+    metrics = {
+        **scorer.score(predictions),
+        "n": len(made.examples),
+        **count_metrics(made.counts),
+        "seed": seed,
+        "split": split,
+        "step": bundle.metrics.get("step"),
+        "baselines": {
+            name: round_metrics(scorer.score(found))
+            for name, found in kind.baselines(learnt_from, made.examples).items()
+        },
+    }
+    metrics = round_metrics(metrics)
+    files = {
+        **kind.submission(made.examples, predictions),
+        "metrics.json": to_json(metrics).encode(),
+    }
+    with atomic_directory(output) as partial:
+        for name, content in files.items():
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            (partial / name).write_bytes(content)
+    for line in scorer.lines(metrics):
+        print(f"{output}: {line}")

@@ -1,0 +1,77 @@
+"""`dna-bigbird text predict`."""
+
+from pathlib import Path
+from typing import Literal
+
+from dna_bigbird.inference.compute import Compute
+
+
+def predict(
+    model: Path,
+    data: Path,
+    output: Path,
+    split: Literal["train", "validation", "test"] = "test",
+    change: str = "",
+    resume: bool = False,
+    batch_size: int = 0,
+    precision: Literal["auto", "32-true", "bf16-mixed"] = "auto",
+    backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto",
+    threads: int = 0,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+) -> None:
+    """Write the predictions of a fine-tuned text model in the official format of its set.
+
+    Gold answers need not be in the data, and are not looked at.
+
+    Args:
+        model: Bundle of one of the commands `dna-bigbird text train-…`.
+        data: The set in its native format, as for training.
+        output: Folder to write the official files into.
+        split: Part of the set, where the data holds several.
+        change: Options of the task other than those of the training: name=value, several with
+            commas between.
+        resume: Continue an interrupted run with the same settings and inputs, if there is one.
+        batch_size: Rows computed at once; 0 goes by their length and what suits the device.
+        precision: Arithmetic: float32 or bfloat16; 'auto' as the device is made for.
+        backend: How attention is computed.
+        threads: CPU threads; 0 leaves the choice to torch.
+        device: 'auto' takes a GPU if there is one.
+
+    Examples:
+        dna-bigbird text predict --model models/hotpotqa --data hotpot_test.json --output predictions
+    """
+    compute = Compute(
+        batch_size=batch_size,
+        precision=precision,
+        backend=backend,
+        threads=threads,
+        device=device,
+    )
+    import torch
+
+    from dna_bigbird.cli.text.running import open_model, outputs_of_rows
+    from dna_bigbird.cli.text.sets import make_rows, read_examples, tell
+    from dna_bigbird.files import atomic_directory, check_can_write
+
+    check_can_write(output, folder=True)
+    if threads:
+        torch.set_num_threads(threads)
+    bundle, kind = open_model(model, change)
+    examples, counts = read_examples(kind, data, split, gold=False)
+    made = make_rows(
+        kind,
+        examples,
+        counts,
+        bundle.tokenizer,
+        data,
+        training=False,
+        max_tokens=bundle.config["encoder"]["max_tokens"],
+    )
+    tell(split, made)
+    outputs = outputs_of_rows(kind, bundle, made, compute, output=output, resume=resume)
+    files = kind.submission(made.examples, kind.decode(made, outputs))
+    with atomic_directory(output) as partial:
+        for name, content in files.items():
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            (partial / name).write_bytes(content)
+    print(f"{output}: {len(made.examples):,} predictions: {', '.join(files)}")
