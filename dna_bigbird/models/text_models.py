@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 TEXT_TASKS: dict[str, tuple[str, str]] = {
     "text-classification": ("config:HeadConfig", "classifier:SequenceClassifier"),
+    "glue": ("config:HeadConfig", "classifier:SequenceClassifier"),
     "hotpotqa": ("text_config:HotpotQaHead", "hotpotqa:HotpotQaModel"),
     "natural-questions": ("text_config:NaturalQuestionsHead", "natural_questions:NqModel"),
     "triviaqa": ("text_config:TriviaQaHead", "triviaqa:TriviaQaModel"),

@@ -28,6 +28,11 @@ class LabelledText:
     label: str | None
     """None if the file does not tell."""
 
+    @property
+    def texts(self) -> tuple[str]:
+        """The text alone, as pairs have two."""
+        return (self.text,)
+
 
 @dataclass(frozen=True)
 class HashedSplits:

@@ -4,6 +4,7 @@ import importlib
 
 OPTIONS: dict[str, str] = {
     "text-classification": "classification_options:ClassificationOptions",
+    "glue": "classification_options:GlueOptions",
     "hotpotqa": "hotpotqa_options:HotpotQaOptions",
     "natural-questions": "natural_questions_options:NaturalQuestionsOptions",
     "triviaqa": "triviaqa_options:TriviaQaOptions",

@@ -1,0 +1,117 @@
+"""Classification of long documents: IMDb, Yelp-5, Arxiv, Patents, Hyperpartisan, one's own."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.baselines.text_counts import commonest, tfidf_logistic
+from dna_bigbird.datasets.text.classification_options import ClassificationOptions
+from dna_bigbird.datasets.text.classification_rows import classification_rows
+from dna_bigbird.datasets.text.classification_sets import SETS, read_classification
+from dna_bigbird.datasets.text.labelled_text import LabelledText
+from dna_bigbird.datasets.text.rows import TextSet
+from dna_bigbird.errors import InputError
+from dna_bigbird.evaluation.classes import micro_f1, outcome_counts
+from dna_bigbird.tasks.text.classifying import ClassifyingKind, Predicted
+
+UNSEEN = "label that no training document has"
+
+
+class ClassificationKind(ClassifyingKind):
+    """Glue of readers, rows, model and metric; a prediction is a `Predicted` class."""
+
+    name: ClassVar[str] = "text-classification"
+    options_type: ClassVar[type] = ClassificationOptions
+    monitor = "micro_f1"
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[LabelledText], dict[str, int]]:
+        """Read the set that the options name."""
+        options = self.options
+        return read_classification(
+            options.set,
+            path,
+            split,
+            splits=options.splits,
+            gold=gold,
+            skip_empty=options.skip_empty,
+        )
+
+    def label_names(self, examples: Sequence[LabelledText]) -> list[str]:
+        """Return the set's classes, or those of the examples, sorted.
+
+        Raises:
+            InputError: If there is one class alone.
+        """
+        names = SETS[self.options.set].labels or sorted({each.label for each in examples})
+        if len(names) < 2:
+            raise InputError(
+                f"all {len(examples)} training documents have the label {names[0]!r}; expected two "
+                "classes or more"
+            )
+        return list(names)
+
+    def rows(self, examples: Sequence[LabelledText], tokenizer, *, training: bool) -> TextSet:
+        """Return one row a document; a label that training lacked has no target, and is counted."""
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        made = classification_rows(
+            examples,
+            [each.texts for each in examples],
+            [numbers.get(each.label) for each in examples],
+            tokenizer,
+            self.options.max_tokens,
+        )
+        unseen = sum(each.label is not None and each.label not in numbers for each in examples)
+        return replace(made, counts={**made.counts, UNSEEN: unseen}) if unseen else made
+
+    def statistics(
+        self, examples: Sequence[LabelledText], predictions: Sequence[Predicted]
+    ) -> NDArray[np.float64]:
+        """Return (n, 3): true positives, false positives, false negatives."""
+        gold = [each.label for each in examples]
+        return outcome_counts(gold, [each.value for each in predictions])
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return micro-averaged F1 (with one class a document, the accuracy)."""
+        return {"micro_f1": micro_f1(statistics)}
+
+    def submission(
+        self, examples: Sequence[LabelledText], predictions: Sequence[Predicted]
+    ) -> dict[str, bytes]:
+        """Return `predictions.csv`: id, label, probability. These sets have no official format."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["id", "label", "probability"])
+        for example, found in zip(examples, predictions, strict=True):
+            sure = "" if found.probability is None else f"{found.probability:.6f}"
+            writer.writerow([example.id, found.value, sure])
+        return {"predictions.csv": text.getvalue().encode()}
+
+    def baselines(
+        self, train_examples: Sequence[LabelledText] | None, examples: Sequence[LabelledText]
+    ) -> dict[str, list[Predicted]]:
+        """Return the commonest class, and logistic regression on TF-IDF of (a sample of) training."""
+        if train_examples is None:
+            return {}
+        top = commonest([each.label for each in train_examples])
+        found = {"majority": [Predicted(top)] * len(examples)}
+        limit = self.options.baseline_documents
+        if limit:
+            drawn = train_examples
+            if limit < len(train_examples):
+                order = np.random.default_rng(0).choice(len(train_examples), limit, replace=False)
+                drawn = [train_examples[i] for i in np.sort(order)]
+            labels, sure = tfidf_logistic(
+                [each.texts for each in drawn],
+                [each.label for each in drawn],
+                [each.texts for each in examples],
+            )
+            found["tfidf"] = [Predicted(*pair) for pair in zip(labels, sure.tolist(), strict=True)]
+        return found

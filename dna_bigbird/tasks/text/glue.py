@@ -1,0 +1,108 @@
+"""The eight GLUE tasks of the paper."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.baselines.text_counts import commonest, tfidf_cosine, tfidf_logistic
+from dna_bigbird.datasets.text.classification_options import GlueOptions
+from dna_bigbird.datasets.text.classification_rows import classification_rows
+from dna_bigbird.datasets.text.glue import GlueExample, read_glue
+from dna_bigbird.datasets.text.glue_tasks import HIGHEST_SCORE, TASKS
+from dna_bigbird.datasets.text.rows import TextSet
+from dna_bigbird.evaluation.glue import METRICS, glue_scores, glue_statistics
+from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.tasks.text.classifying import ClassifyingKind, Predicted
+
+PART_FILES = {"": "", "matched": "-m", "mismatched": "-mm"}
+
+
+class GlueKind(ClassifyingKind):
+    """Glue of the official files, rows, model and metrics; STS-B is a regression."""
+
+    name: ClassVar[str] = "glue"
+    options_type: ClassVar[type] = GlueOptions
+
+    def __init__(self, options: GlueOptions, head: HeadConfig) -> None:
+        super().__init__(options, head)
+        self.spec = TASKS[options.set]
+        self.is_regression = not self.spec.labels
+        self.monitor = METRICS[options.set][0]
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[GlueExample], dict[str, int]]:
+        """Read the official files of the task."""
+        return read_glue(self.options.set, path, split, gold=gold)
+
+    def label_names(self, examples: Sequence[GlueExample]) -> list[str]:
+        """Return the classes of the task; `score` is the one output of STS-B."""
+        return list(self.spec.labels) or ["score"]
+
+    def rows(self, examples: Sequence[GlueExample], tokenizer, *, training: bool) -> TextSet:
+        """Return one row an example."""
+        return classification_rows(
+            examples,
+            [each.texts for each in examples],
+            [self._number(each) for each in examples],
+            tokenizer,
+            self.options.max_tokens,
+        )
+
+    def _number(self, example: GlueExample) -> float | None:
+        """Return the class number or the score."""
+        if self.is_regression:
+            return example.score
+        return None if example.label is None else self.spec.labels.index(example.label)
+
+    def statistics(
+        self, examples: Sequence[GlueExample], predictions: Sequence[Predicted]
+    ) -> NDArray[np.float64]:
+        """Return (n, 3): class number or score, the predicted one, half of MNLI."""
+        values = [each.value for each in predictions]
+        if not self.is_regression:
+            values = [self.spec.labels.index(value) for value in values]
+        gold = [self._number(each) for each in examples]
+        return glue_statistics(gold, values, [each.part for each in examples])
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the official metrics of the task."""
+        return glue_scores(self.options.set, statistics)
+
+    def submission(
+        self, examples: Sequence[GlueExample], predictions: Sequence[Predicted]
+    ) -> dict[str, bytes]:
+        """Return the files that gluebenchmark.com takes, scores kept within 0 and 5."""
+        lines: dict[str, list[str]] = {}
+        for example, found in zip(examples, predictions, strict=True):
+            value = found.value
+            if self.is_regression:
+                value = f"{min(max(value, 0.0), HIGHEST_SCORE):.3f}"
+            file = f"{self.spec.folder}{PART_FILES[example.part]}.tsv"
+            lines.setdefault(file, ["index\tprediction"]).append(f"{example.id}\t{value}")
+        return {file: ("\n".join(rows) + "\n").encode() for file, rows in lines.items()}
+
+    def baselines(
+        self, train_examples: Sequence[GlueExample] | None, examples: Sequence[GlueExample]
+    ) -> dict[str, list[Predicted]]:
+        """Return the commonest class and logistic regression on TF-IDF; for STS-B the mean score and
+        the cosine of the two texts' TF-IDF, times 5."""
+        if train_examples is None:
+            return {}
+        texts, wanted = ([e.texts for e in part] for part in (train_examples, examples))
+        if self.is_regression:
+            mean = float(np.mean([each.score for each in train_examples]))
+            cosines = HIGHEST_SCORE * tfidf_cosine(texts, wanted)
+            return {
+                "mean": [Predicted(mean)] * len(examples),
+                "tfidf_cosine": [Predicted(value) for value in cosines.tolist()],
+            }
+        labels = [each.label for each in train_examples]
+        found, sure = tfidf_logistic(texts, labels, wanted)
+        return {
+            "majority": [Predicted(commonest(labels))] * len(examples),
+            "tfidf": [Predicted(*pair) for pair in zip(found, sure.tolist(), strict=True)],
+        }
