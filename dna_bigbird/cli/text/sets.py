@@ -12,12 +12,13 @@ def check_length(kind, max_tokens: int, bundle: Path | str) -> None:
     Raises:
         InputError: Naming the option.
     """
-    wanted = getattr(kind.options, "max_tokens", 0)
-    if wanted > max_tokens:
-        raise InputError(
-            f"--options.max_tokens {wanted}: {bundle} reads at most {max_tokens} tokens; give "
-            f"--options.max_tokens {max_tokens}, or lengthen the model: dna-bigbird convert --help"
-        )
+    for name in ("max_tokens", "max_source_tokens", "max_target_tokens"):
+        wanted = getattr(kind.options, name, 0)
+        if wanted > max_tokens:
+            raise InputError(
+                f"--options.{name} {wanted}: {bundle} reads at most {max_tokens} tokens; give "
+                f"--options.{name} {max_tokens}, or lengthen the model: dna-bigbird convert --help"
+            )
 
 
 def read_examples(kind, path: Path, split: str, *, gold: bool = True):
