@@ -44,7 +44,7 @@ def wikihop_rows(
             counts["candidates alone longer than max_tokens, no row"] += 1
             continue
         documents = [
-            [tokenizer.encode(sentence) for sentence in sentences(document)]
+            [_encode(tokenizer, sentence) for sentence in sentences(document)]
             for document in example.documents
         ]
         dropped = shorten(documents, options.max_tokens - len(front), options.max_sentences)
@@ -67,14 +67,19 @@ def _front(
     example: WikiHopExample, tokenizer: TextTokenizer
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the tokens before the documents and the places of `[ans]` among them."""
-    query = tokenizer.encode(" ".join(example.query.split())).tolist()
+    query = _encode(tokenizer, example.query).tolist()
     ids = [tokenizer.cls_id, tokenizer.marker_id("[q]"), *query, tokenizer.marker_id("[/q]")]
     places = []
     for candidate in example.candidates:
         places.append(len(ids))
-        ids += [tokenizer.marker_id("[ans]"), *tokenizer.encode(candidate).tolist()]
+        ids += [tokenizer.marker_id("[ans]"), *_encode(tokenizer, candidate).tolist()]
         ids.append(tokenizer.marker_id("[/ans]"))
     return np.array(ids, dtype=np.int64), np.array(places, dtype=np.int32)
+
+
+def _encode(tokenizer: TextTokenizer, text: str) -> NDArray[np.int64]:
+    # Some vocabularies know no white space but the space.
+    return tokenizer.encode(" ".join(text.split()))
 
 
 def shorten(documents: list[list[NDArray]], max_tokens: int, max_sentences: int) -> int:
