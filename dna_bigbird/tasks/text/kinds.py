@@ -10,6 +10,7 @@ from dna_bigbird.tasks.text.kind import TextKind
 
 KINDS: dict[str, str] = {
     "text-classification": "classification:ClassificationKind",
+    "glue": "glue:GlueKind",
     "hotpotqa": "hotpotqa:HotpotQaKind",
     "natural-questions": "natural_questions:NaturalQuestionsKind",
     "triviaqa": "triviaqa:TriviaQaKind",
