@@ -62,16 +62,17 @@ def bundle_text(bundle) -> str:
     from collections import Counter
 
     from dna_bigbird.cli.plain_text import in_words, rows, without_markdown
+    from dna_bigbird.inference.bundle_config import PRETRAINING
 
     config, weights = bundle.config, bundle.folder / "model.safetensors"
     names, groups = config.get("label_names") or [], config.get("label_groups") or []
-    facts = {
-        "bundle": str(bundle.folder),
-        "task": config["task"],
-        "labels": f"{len(names):,}: {', '.join(_some(names))}"
-        if names
-        else "none: pretrained only",
-    }
+    facts = {"bundle": str(bundle.folder), "task": config["task"]}
+    if config.get("set", config["task"]) != config["task"]:
+        facts["set"] = config["set"]
+    if names:
+        facts["labels"] = f"{len(names):,}: {', '.join(_some(names))}"
+    elif config["task"] == PRETRAINING:
+        facts["labels"] = "none: pretrained only"
     if len(names) > SHOWN:
         facts["groups"] = in_words(dict(Counter(groups)))
     if config.get("window_bp"):

@@ -36,7 +36,7 @@ class StopAtNan(pl.Callback):
         """Remember the examples of the step: all micro-batches of its accumulation."""
         if batch_idx % trainer.accumulate_grad_batches == 0:
             self.examples = []
-        self.examples.append(batch.examples_B)
+        self.examples.append(pl_module.examples_of(batch))
 
     def on_before_backward(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor

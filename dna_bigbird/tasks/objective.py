@@ -62,6 +62,10 @@ class Objective(pl.LightningModule):
         """Return the loss to minimise and the figures of one batch."""
         raise NotImplementedError
 
+    def examples_of(self, batch: Any) -> Tensor:
+        """Return the numbers of a batch's examples, for messages."""
+        return batch.examples_B
+
     def base_pairs(self, batch: Any) -> Tensor | None:
         """Return how many base pairs the tokens of a batch cover; None if it does not tell."""
         return None
@@ -111,7 +115,7 @@ class Objective(pl.LightningModule):
             nn.utils.clip_grad_norm_(parameters, gradient_clip_val)
 
     def configure_optimizers(self) -> dict:
-        """Adam and a schedule that is stepped after every optimizer step."""
+        """The optimizer and a schedule that is stepped after every optimizer step."""
         optimizer, schedule = build_optimizer(self.model, self.config)
         return {
             "optimizer": optimizer,

@@ -68,6 +68,10 @@ class TextTask(Objective):
         self.monitor, self.mode = kind.monitor, kind.mode
         self._found: list[tuple[int, Outputs]] = []
 
+    def examples_of(self, batch: Any) -> Tensor:
+        """Return the numbers of the batch's rows."""
+        return batch.rows_B
+
     def loss_and_sums(self, batch: Any) -> tuple[Tensor, Sums]:
         """Return the loss and its sum over rows."""
         outputs = self.kind.outputs(self.model, batch)
