@@ -19,15 +19,14 @@ MADE = (
 )
 ON_TRAINING = (
     "<b>Scored on its training examples.</b> Scores marked so were measured on the very examples that "
-    "the model was trained on, because the sample at hand has no others. They say that the model can be "
-    "trained, not that it has learnt anything that holds elsewhere."
+    "the model was trained on. They say that the model can be trained, not that it has learnt anything "
+    "that holds elsewhere."
 )
 
 
 def text_report(
     folder: Path,
     made: Collection[str] = (),
-    on_training: Collection[str] = (),
     pretrained: Path | None = None,
 ) -> tuple[str, Gallery]:
     """Read evaluations (see `read_runs`) and return the page and its picture.
@@ -35,7 +34,7 @@ def text_report(
     Raises:
         InputError: As `read_runs`.
     """
-    runs = read_runs(folder, made, on_training, pretrained)
+    runs = read_runs(folder, made, pretrained)
     gallery = Gallery(_tag(runs))
     links = " ".join(f'<a href="#table{t.number}">Table {t.number}</a>' for t in TABLES)
     body = [*_banners(runs), _opening(runs), Html(f"<nav>{links}</nav>")]
@@ -56,13 +55,13 @@ def text_report(
 
 def _banners(runs: dict[str, TextRun]) -> list[Html]:
     said = [MADE] if any(run.is_made for run in runs.values()) else []
-    said += [ON_TRAINING] if any(run.on_training for run in runs.values()) else []
+    said += [ON_TRAINING] if any(run.num_seen for run in runs.values()) else []
     return [Html(f'<p class="banner">{text}</p>') for text in said]
 
 
 def _tag(runs: dict[str, TextRun]) -> str:
     made = "made text" if any(run.is_made for run in runs.values()) else ""
-    seen = "scored on training examples" if any(run.on_training for run in runs.values()) else ""
+    seen = "scored on training examples" if any(run.num_seen for run in runs.values()) else ""
     return ", some ".join(filter(None, (f"some {made}" if made else "", seen)))
 
 

@@ -22,8 +22,6 @@ class TextRun:
     metrics: dict
     is_made: bool = False
     """The data were made by a program."""
-    on_training: bool = False
-    """It was scored on the examples it was trained on."""
 
     def score(self, key: str, baseline: str = "") -> Score:
         """Return a score with its interval, of the model or of a baseline; empty where there is none."""
@@ -46,39 +44,44 @@ class TextRun:
         return score_of(self.metrics, f"{key}_gain_over_{baseline}")
 
     @property
+    def num_seen(self) -> int:
+        """How many of the scored examples are training examples; 0 where nobody counted."""
+        return self.metrics.get("n_in_training", 0)
+
+    @property
     def about(self) -> str:
         """Say what the scores were measured on."""
         words = ["made text" if self.is_made else "real text"]
-        words += ["scored on its training examples"] if self.on_training else []
+        seen, count = self.num_seen, self.metrics["n"]
+        if seen:
+            some = f"{seen:,} of {count:,} examples are training examples"
+            words.append("scored on its training examples" if seen == count else some)
         return ", ".join(words)
 
 
 def read_runs(
     folder: Path,
     made: Collection[str] = (),
-    on_training: Collection[str] = (),
     pretrained: Path | None = None,
 ) -> dict[str, TextRun]:
     """Read `<name>/metrics.json` for every name that a table has; what is absent was not run.
 
     Args:
         made: Names whose data were made by a program.
-        on_training: Names that were scored on their training examples.
         pretrained: The bundle of masked language modelling, which holds its own scores.
 
     Raises:
         InputError: If there is none, one is damaged, or a name is unknown.
     """
-    for option, names in (("made", made), ("on_training", on_training)):
-        for name in names:
-            if name not in RUNS:
-                known = ", ".join(sorted(RUNS))
-                raise InputError(f"--{option}: no table has {name!r}; expected some of {known}")
+    for name in made:
+        if name not in RUNS:
+            known = ", ".join(sorted(RUNS))
+            raise InputError(f"--made: no table has {name!r}; expected some of {known}")
     folders = {name: folder / name for name in sorted(RUNS)}
     if pretrained is not None:
         folders["pretrained"] = pretrained
     runs = {
-        name: TextRun(name, _read_metrics(place), name in made, name in on_training)
+        name: TextRun(name, _read_metrics(place), name in made)
         for name, place in folders.items()
         if (place / "metrics.json").is_file()
     }

@@ -136,6 +136,7 @@ rule text_train:
 rule text_evaluate:
     input:
         data=lambda wildcards: text_input(wildcards.task, "scored"),
+        train=lambda wildcards: text_input(wildcards.task, "train"),
         model=f"{TEXT}/trained/{{task}}",
     output:
         directory(f"{TEXT}/evaluation/{{task}}"),
@@ -156,11 +157,12 @@ rule text_evaluate:
         version=VERSION,
         seed=config["seed"],
         data=lambda wildcards: text_path(wildcards.task, "scored"),
+        train=lambda wildcards: text_path(wildcards.task, "train"),
         split=lambda wildcards: text_split(wildcards.task),
     shell:
         "{params.run} text evaluate --model {input.model} --data {params.data}"
-        " --split {params.split} --output {output} --seed {params.seed} --threads {threads}"
-        " > {log} 2>&1"
+        " --split {params.split} --train {params.train} --output {output} --seed {params.seed}"
+        " --threads {threads} > {log} 2>&1"
 
 
 rule text_report:

@@ -129,18 +129,10 @@ def corpus_input(part):
 
 
 def report_options():
-    """Of which sets the text is made, and which are scored on their training examples."""
+    """Of which sets the text is made, as an option."""
     made = [name for name in TEXT_TASKS if is_made(name)]
-    seen = [
-        name for name in TEXT_TASKS if SECTION["tasks"][name].get("scored_on_training")
-    ]
     made += ["pretrained"] if corpus_input("train") == f"{TEXT}/made" else []
-    found = [
-        option(key, names)
-        for key, names in (("made", made), ("on_training", seen))
-        if names
-    ]
-    return " ".join(found)
+    return option("made", made) if made else ""
 
 
 VOCABULARY = SECTION.get("vocabulary", {})

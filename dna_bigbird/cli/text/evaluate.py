@@ -32,7 +32,8 @@ def evaluate(
         data: The set in its native format, as for training.
         output: Folder to write.
         split: Part of the set, where the data holds several.
-        train: Training data, for baselines that learn; without it only the others are there.
+        train: Training data, for baselines that learn, and to count the scored examples that are
+            training examples (n_in_training); without it both are left out.
         change: Options of the task other than those of the training: name=value, several with
             commas between.
         seed: Seed of the bootstrap.
@@ -58,7 +59,13 @@ def evaluate(
 
     from dna_bigbird.cli.text.running import open_model, outputs_of_rows
     from dna_bigbird.cli.text.scoring import Scorer
-    from dna_bigbird.cli.text.sets import count_metrics, make_rows, read_examples, tell
+    from dna_bigbird.cli.text.sets import (
+        count_metrics,
+        count_shared,
+        make_rows,
+        read_examples,
+        tell,
+    )
     from dna_bigbird.cli.training import round_metrics
     from dna_bigbird.errors import InputError
     from dna_bigbird.files import atomic_directory, check_can_write
@@ -89,6 +96,11 @@ def evaluate(
         **scorer.score(predictions),
         "n": len(made.examples),
         **count_metrics(made.counts),
+        **(
+            {}
+            if learnt_from is None
+            else {"n_in_training": count_shared(made.examples, learnt_from)}
+        ),
         "seed": seed,
         "split": split,
         "step": bundle.metrics.get("step"),

@@ -79,6 +79,17 @@ def count_metrics(counts: dict[str, int]) -> dict[str, int]:
     return {f"n_{re.sub(r'[^A-Za-z0-9]+', '_', k).strip('_')}": v for k, v in counts.items()}
 
 
+def count_shared(examples, others) -> int:
+    """Return how many examples equal one of the others, whatever stands in them.
+
+    Example:
+        >>> count_shared(["a", "b", "b"], ["b", "c"])
+        2
+    """
+    known = {repr(one) for one in others}
+    return sum(repr(one) in known for one in examples)
+
+
 def rows_sha256(made) -> str:
     """Return a checksum of all that the model reads and is trained on."""
     import hashlib

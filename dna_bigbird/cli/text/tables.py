@@ -8,26 +8,25 @@ def tables(
     output: Path,
     pretrained: Path | None = None,
     made: list[str] = [],  # noqa: B006 - jsonargparse shows the default
-    on_training: list[str] = [],  # noqa: B006
     figure_folder: Path | None = None,
 ) -> None:
     """Set measured scores beside Tables 2, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
 
     It reads metrics.json files only. Published scores are shown and never ranked; measured ones stand
-    with n, split, interval and their best trivial baseline.
+    with n, split, interval and their best trivial baseline, and where they were scored on training
+    examples the page says so.
 
     Args:
         results: Folder of evaluations, one folder each, named after its set: imdb, cola, hotpotqa, …
         output: HTML file to write.
         pretrained: Bundle of `text pretrain`, for Table 10.
         made: Sets whose text was made by a program; the page says so.
-        on_training: Sets that were scored on their training examples; the page says so.
         figure_folder: Folder for the picture as a PNG file too.
     """
     from dna_bigbird.files import atomic_path
     from dna_bigbird.report.text_page import text_report
 
-    page, gallery = text_report(results, made, on_training, pretrained)
+    page, gallery = text_report(results, made, pretrained)
     with atomic_path(output) as path:
         path.write_text(page, encoding="utf-8")
     if figure_folder is not None:
