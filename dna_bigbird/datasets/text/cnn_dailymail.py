@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import Folder, open_folder
-from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair
+from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair, texts_of
 from dna_bigbird.errors import InputError
 
 HIGHLIGHT = "@highlight"
@@ -29,11 +29,10 @@ def read_stories(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
         InputError: If there is no story, or a listed one is missing.
     """
     with open_folder(path) as folder:
-        for name in _names(folder, split):
-            where = f"{path}: {name}"
-            document, summary = _parts(folder.text(name))
+        for name, text in texts_of(folder, _names(folder, split)):
+            document, summary = _parts(text)
             summary = "\n".join(summary) if gold or summary else None
-            yield Pair(where, _stem(name), "\n".join(document), summary)
+            yield Pair(f"{path}: {name}", _stem(name), "\n".join(document), summary)
 
 
 def _stem(name: str) -> str:

@@ -1,10 +1,11 @@
 """What the readers of summaries have in common."""
 
 import tarfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dna_bigbird.datasets.text.reading import need
+from dna_bigbird.datasets.text.reading import Folder, need
 from dna_bigbird.errors import InputError
 
 OFFICIAL_SPLITS = {"train": "train", "validation": "val", "test": "test"}
@@ -40,3 +41,15 @@ def need_texts(item: dict, key: str, where: str) -> list[str]:
 def holds_files(path: Path) -> bool:
     """Tell a folder or tar archive from a plain file (and from nothing)."""
     return path.is_dir() or (path.is_file() and tarfile.is_tarfile(path))
+
+
+def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts in the order of `names`; all of them are in memory meanwhile.
+
+    They are read in the folder's order: a compressed archive would be unpacked anew for each file
+    out of it.
+    """
+    wanted = set(names)
+    found = {name: folder.text(name) for name in folder.names() if name in wanted}
+    for name in names:
+        yield name, found[name]

@@ -11,7 +11,7 @@ from dna_bigbird.datasets.text.reading import (
     parse_json,
     read_json_lines,
 )
-from dna_bigbird.datasets.text.summary_pairs import Pair, holds_files, need_texts
+from dna_bigbird.datasets.text.summary_pairs import Pair, holds_files, need_texts, texts_of
 from dna_bigbird.errors import InputError
 
 SPLIT_FILE = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
@@ -54,9 +54,9 @@ def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair
             yield Pair(where, str(item.get("id", number)), document, summary)
         return
     with open_folder(path) as folder:
-        for name in _names(folder, split):
+        for name, text in texts_of(folder, _names(folder, split)):
             where = f"{path}: {name}"
-            parts = _parts(folder.text(name), where)
+            parts = _parts(text, where)
             yield Pair(where, _stem(name), parts["RESTBODY"], parts["FIRST-SENTENCE"])
 
 
