@@ -24,8 +24,8 @@ def evaluate(
 ) -> None:
     """Score a fine-tuned text model with the official metric of its set, beside trivial baselines.
 
-    Writes metrics.json (scores with 95 % bootstrap intervals over examples, counts of what was left
-    out, baselines) and the predictions in the official format.
+    Writes metrics.json (scores with 95 % bootstrap intervals over examples, gains over baselines on
+    the same draws, counts of what was left out) and the predictions in the official format.
 
     Args:
         model: Bundle of one of the commands `dna-bigbird text train-…`.
@@ -58,7 +58,7 @@ def evaluate(
     import torch
 
     from dna_bigbird.cli.text.running import open_model, outputs_of_rows
-    from dna_bigbird.cli.text.scoring import Scorer
+    from dna_bigbird.cli.text.scoring import Scorer, lines
     from dna_bigbird.cli.text.sets import (
         count_metrics,
         count_shared,
@@ -92,8 +92,13 @@ def evaluate(
     outputs = outputs_of_rows(kind, bundle, made, compute, output=output, resume=resume)
     predictions = kind.decode(made, outputs)
     scorer = Scorer(kind, made.examples, seed=seed, replicates=replicates)
+    own = scorer.score(predictions)
+    baselines = {
+        name: scorer.score(found)
+        for name, found in kind.baselines(learnt_from, made.examples).items()
+    }
     metrics = {
-        **scorer.score(predictions),
+        **own.metrics(),
         "n": len(made.examples),
         **count_metrics(made.counts),
         **(
@@ -104,11 +109,10 @@ def evaluate(
         "seed": seed,
         "split": split,
         "step": bundle.metrics.get("step"),
-        "baselines": {
-            name: round_metrics(scorer.score(found))
-            for name, found in kind.baselines(learnt_from, made.examples).items()
-        },
     }
+    for name, other in baselines.items():
+        metrics |= own.gains(other, name)
+    metrics["baselines"] = {name: round_metrics(one.metrics()) for name, one in baselines.items()}
     metrics = round_metrics(metrics)
     files = {
         **kind.submission(made.examples, predictions),
@@ -118,5 +122,5 @@ def evaluate(
         for name, content in files.items():
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             (partial / name).write_bytes(content)
-    for line in scorer.lines(metrics):
+    for line in lines(metrics):
         print(f"{output}: {line}")

@@ -2,11 +2,33 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
 from dna_bigbird.tasks.text.kind import TextKind
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Official metrics of one source of predictions, as they are and under every draw."""
+
+    values: dict[str, float]
+    drawn: dict[str, NDArray[np.float64]]
+
+    def metrics(self) -> dict[str, float]:
+        """Return every metric with `_low` and `_high`, the 95 % interval."""
+        return _with_intervals(self.values, self.drawn)
+
+    def gains(self, other: "Scores", name: str) -> dict[str, float]:
+        """Return by how much every metric exceeds that of another source, on the same draws."""
+        shared = [metric for metric in self.values if metric in other.values]
+        return _with_intervals(
+            {f"{one}_gain_over_{name}": self.values[one] - other.values[one] for one in shared},
+            {f"{one}_gain_over_{name}": self.drawn[one] - other.drawn[one] for one in shared},
+        )
 
 
 class Scorer:
@@ -20,32 +42,40 @@ class Scorer:
         self.kind, self.examples = kind, examples
         self.draws = draw_units(len(examples), replicates=replicates, seed=seed)
 
-    def score(self, predictions: Sequence) -> dict[str, float]:
-        """Return every metric with `_low` and `_high`, the 95 % interval."""
+    def score(self, predictions: Sequence) -> Scores:
+        """Score one source of predictions."""
         statistics = np.asarray(self.kind.statistics(self.examples, predictions), np.float64)
-        found = self.kind.summarise(statistics)
-        drawn: dict[str, list[float]] = {name: [] for name in found}
-        for times_N in self.draws.times.T:
-            resampled = self.kind.summarise(np.repeat(statistics, times_N, axis=0))
-            for name in drawn:
-                drawn[name].append(resampled.get(name, math.nan))
-        scores = {}
-        for name, value in found.items():
-            low, high = percentile_interval(drawn[name])
-            scores |= {name: value, f"{name}_low": low, f"{name}_high": high}
-        return scores
-
-    def lines(self, metrics: dict) -> list[str]:
-        """Return metrics of the model and of its baselines in words, a line each."""
-        names = [name for name in metrics if f"{name}_low" in metrics]
-        rows = {"model": metrics, **metrics["baselines"]}
-        return [
-            f"{source}: " + ", ".join(f"{name} {_with_interval(table, name)}" for name in names)
-            for source, table in rows.items()
+        values = self.kind.summarise(statistics)
+        drawn = [
+            self.kind.summarise(np.repeat(statistics, times_N, axis=0))
+            for times_N in self.draws.times.T
         ]
+        return Scores(
+            values, {name: np.array([one.get(name, math.nan) for one in drawn]) for name in values}
+        )
 
 
-def _with_interval(table: dict, name: str) -> str:
+def _with_intervals(
+    values: dict[str, float], drawn: dict[str, NDArray[np.float64]]
+) -> dict[str, float]:
+    found = {}
+    for name, value in values.items():
+        low, high = percentile_interval(drawn[name])
+        found |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return found
+
+
+def lines(metrics: dict) -> list[str]:
+    """Return metrics of the model and of its baselines in words, a line each."""
+    names = [name for name in metrics if f"{name}_low" in metrics and "_gain_over_" not in name]
+    rows = {"model": metrics, **metrics["baselines"]}
+    return [
+        f"{source}: " + ", ".join(f"{name} {_in_words(table, name)}" for name in names)
+        for source, table in rows.items()
+    ]
+
+
+def _in_words(table: dict, name: str) -> str:
     if table.get(name) is None:
         return "-"
     return f"{table[name]} ({table[f'{name}_low']}-{table[f'{name}_high']})"
