@@ -1,0 +1,169 @@
+"""`dna-bigbird text` vocabulary, warm-start and pretrain, from files to bundles."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencepiece
+import torch
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.inference import load_bundle
+
+WORDS = [
+    "sun",
+    "moon",
+    "river",
+    "stone",
+    "castle",
+    "bridge",
+    "winter",
+    "garden",
+    "yellow",
+    "thunder",
+]
+PRETRAIN = (
+    "text pretrain --train train.jsonl --validation validation.txt --seed 1 --threads 1 "
+    "--training.batch_size 4 --training.learning_rate 0.003 --training.warmup_steps 2 "
+    "--training.max_steps 8 --training.validate_every 4 --training.precision 32-true "
+    "--training.measure_speed false "
+)
+TINY = (
+    "--model.hidden_size 16 --model.num_layers 1 --model.num_heads 2 --model.ffn_size 32 "
+    "--model.max_tokens 48 --model.block_size 8 --model.num_random 1 "
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A folder with two corpora and a vocabulary."""
+    folder = tmp_path_factory.mktemp("text")
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(5, 60))) for _ in range(40)]
+    lines = [json.dumps({"text": text}) for text in texts[:30]]
+    (folder / "train.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "validation.txt").write_text("\n\n".join(texts[30:]) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        main(
+            [
+                "text",
+                "vocabulary",
+                "--input",
+                "train.jsonl",
+                "--output",
+                "bpe.model",
+                "--size",
+                "150",
+            ]
+        )
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def in_corpus(corpus, monkeypatch):
+    monkeypatch.chdir(corpus)
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture(scope="module")
+def pretrained(corpus):
+    """A pretrained bundle."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(corpus)
+        main(f"{PRETRAIN} {TINY} --tokenizer bpe.model --output bundle --checkpoints run".split())
+    return corpus / "bundle"
+
+
+def refused(capsys, arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments.split())
+    assert stop.value.code == 2
+    return capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_a_learnt_vocabulary_has_bigbirds_layout_and_equal_text_gives_equal_bytes():
+    processor = sentencepiece.SentencePieceProcessor(model_file="bpe.model")
+    assert processor.get_piece_size() == 150
+    roles = {0: "<pad>", 1: "</s>", 2: "<s>", 65: "[CLS]", 66: "[SEP]", 67: "[MASK]", 100: "<unk>"}
+    assert {i: processor.id_to_piece(i) for i in roles} == roles
+    assert processor.unk_id() == 100
+    assert processor.decode(processor.encode("the sun, a river")) != ""
+    assert min(processor.encode("moon river stone")) >= 101
+    main(
+        ["text", "vocabulary", "--input", "train.jsonl", "--output", "again.model", "--size", "150"]
+    )
+    assert Path("again.model").read_bytes() == Path("bpe.model").read_bytes()
+
+
+def test_too_large_a_vocabulary_is_one_line(capsys):
+    said = refused(capsys, "text vocabulary --input train.jsonl --output x.model --size 9000")
+    assert "--size 9000 is too large for the text, which allows at most" in said
+    said = refused(capsys, "text vocabulary --input train.jsonl --output x.model --size 101")
+    assert "--size 101 must be above 101" in said
+
+
+def test_the_bundle_holds_model_vocabulary_and_scores(pretrained):
+    bundle = load_bundle(pretrained)
+    assert bundle.config["task"] == "pretraining"
+    assert bundle.config["heads"] == ["mlm"]
+    assert bundle.config["reads"] == bundle.tokenizer.reads == "text"
+    assert bundle.config["encoder"]["vocab_size"] == 150
+    assert (pretrained / "spiece.model").read_bytes() == Path("bpe.model").read_bytes()
+    metrics = bundle.metrics
+    assert metrics["bits_per_token_low"] <= metrics["bits_per_token"]
+    assert metrics["bits_per_char"] < metrics["bits_per_token"]
+    assert metrics["baselines"]["unigram"]["bits_per_token"] < 8
+    assert metrics["step"] in (4, 8)
+    rows = [line.split("\t") for line in (pretrained / "history.tsv").read_text().splitlines()]
+    chosen = [float(v) for s, k, n, v in rows[1:] if (k, n) == ("validation", "bits_per_token")]
+    assert min(chosen) == pytest.approx(metrics["bits_per_token"], rel=1e-4)
+
+
+def test_a_stopped_run_goes_on_to_the_same_bytes(pretrained, monkeypatch):
+    """Stopped as by a kill after its first validation."""
+    from dna_bigbird.tasks.text.mlm import MaskedTextTask
+
+    steps = MaskedTextTask.training_step
+
+    def stop(self, batch, batch_idx):
+        if self.trainer.global_step == 6:
+            raise RuntimeError("killed")
+        return steps(self, batch, batch_idx)
+
+    command = f"{PRETRAIN} {TINY} --tokenizer bpe.model --output other --checkpoints other-run"
+    with monkeypatch.context() as patch:
+        patch.setattr(MaskedTextTask, "training_step", stop)
+        with pytest.raises(RuntimeError, match="killed"):
+            main(command.split())
+    main(command.split())
+    for name in ("model.safetensors", "metrics.json", "history.tsv", "config.json", "README.md"):
+        whole, resumed = pretrained / name, pretrained.parent / "other" / name
+        assert resumed.read_bytes() == whole.read_bytes()
+
+
+def test_a_bundle_is_pretrained_further(pretrained, capsys):
+    command = f"{PRETRAIN} --initial bundle --output further --checkpoints further-run"
+    main(command.split())
+    before, after = load_bundle(pretrained), load_bundle("further")
+    assert after.config["encoder"] == before.config["encoder"]
+    assert after.metrics["bits_per_token"] < before.metrics["bits_per_token"]
+    said = refused(capsys, f"{command} {TINY}")
+    assert "--initial brings its own model; leave out --model" in said
+
+
+def test_wrong_inputs_are_one_line(capsys):
+    common = "--output x --checkpoints x-run"
+    assert "give either --tokenizer or --initial" in refused(capsys, f"{PRETRAIN} {common}")
+    said = refused(capsys, f"{PRETRAIN} --tokenizer none.model {common}")
+    assert "none.model: no such vocabulary" in said
+    said = refused(capsys, f"{PRETRAIN} --tokenizer train.jsonl {common}")
+    assert "this is no SentencePiece model" in said
+    said = refused(
+        capsys, f"{PRETRAIN} --tokenizer bpe.model {common} --masking.max_predictions -2"
+    )
+    assert "--masking.max_predictions -2" in said
