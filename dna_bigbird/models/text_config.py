@@ -31,3 +31,32 @@ class WikiHopHead:
 
     def __post_init__(self) -> None:
         _check_share("--head.dropout", self.dropout)
+
+
+@dataclass(frozen=True)
+class NaturalQuestionsHead:
+    """How the spans and types of Natural Questions come from the hidden states."""
+
+    dropout: float = 0.1
+    """Dropout before the last layers."""
+    mask_outside: bool = True
+    """Let no span begin or end outside the document; the first token, which stands for no span, stays."""
+
+    def __post_init__(self) -> None:
+        _check_share("--head.dropout", self.dropout)
+
+
+@dataclass(frozen=True)
+class TriviaQaHead:
+    """How TriviaQA's spans come from the hidden states."""
+
+    extra_block: bool = False
+    """One more feed-forward block with a residual before the last layer, as the head of the Hugging
+    Face library has it."""
+    block_question: bool = True
+    """Let no answer begin or end in the question; the first token stays."""
+    dropout: float = 0.1
+    """Dropout in the block, or before the last layer where there is none."""
+
+    def __post_init__(self) -> None:
+        _check_share("--head.dropout", self.dropout)
