@@ -1,6 +1,7 @@
 """Natural Questions: short and long span, and the type of answer, of a window (specification §3.2)."""
 
 # B batch, T tokens, E hidden size
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 from typing import NamedTuple
 

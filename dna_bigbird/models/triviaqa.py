@@ -1,6 +1,7 @@
 """TriviaQA: where an answer begins and ends in a document (specification §3.3)."""
 
 # B batch, T tokens, E hidden size
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 from typing import NamedTuple
 

@@ -26,7 +26,7 @@ class NaturalQuestionsOptions:
     null_seed: int = 0
     """Seed of both draws."""
     top: int = 50
-    """Best places of each head that are kept of a window, and of a document."""
+    """Best places of each head that are kept of a window; a document pools those of its windows."""
     max_short: int = 38
     """A short answer is shorter than this, in `short_unit`; the ETC code has 32."""
     short_unit: str = "words"

@@ -1,0 +1,144 @@
+"""The official metric of Natural Questions (nq_eval.py of google-research-datasets).
+
+A span is (start token, end token, start byte, end byte), half-open; numbers that are not known are
+-1, and a span of which nothing is known is none.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+# N examples
+
+Span = tuple[int, int, int, int]
+Answer = tuple[Span, Sequence[Span], str]
+"""Long answer, short answers, and 'yes', 'no' or 'none': of an annotator or predicted."""
+
+NO_SPAN: Span = (-1, -1, -1, -1)
+COLUMNS = ("has_gold", "has_prediction", "is_correct", "score")
+"""Of `long_row` and `short_row`."""
+
+
+def is_span(span: Span) -> bool:
+    """Tell whether anything of a span is known."""
+    return any(number >= 0 for number in span)
+
+
+def same_span(one: Span, other: Span) -> bool:
+    """Compare two spans: by bytes where both have them, or else by tokens; either suffices.
+
+    Example:
+        >>> same_span((3, 5, -1, -1), (3, 5, 70, 90))
+        True
+        >>> same_span((-1, -1, 70, 90), (3, 5, 70, 90))
+        True
+    """
+    for first in (2, 0):
+        a, b = one[first : first + 2], other[first : first + 2]
+        if min(a) >= 0 and min(b) >= 0 and a == b:
+            return True
+    return False
+
+
+def same_spans(some: Sequence[Span], others: Sequence[Span]) -> bool:
+    """Compare two sets of spans; each span must be in the other set, whatever the order."""
+    some, others = list(filter(is_span, some)), list(filter(is_span, others))
+    return all(any(same_span(a, b) for b in others) for a in some) and all(
+        any(same_span(a, b) for a in some) for b in others
+    )
+
+
+def has_long(answer: Answer) -> bool:
+    """Tell whether there is a long answer."""
+    return is_span(answer[0])
+
+
+def has_short(answer: Answer) -> bool:
+    """Tell whether there is a short answer, or yes or no."""
+    return any(map(is_span, answer[1])) or answer[2] != "none"
+
+
+def long_row(
+    gold: Sequence[Answer], predicted: Answer, score: float, *, annotators: int = 2
+) -> tuple[float, float, float, float]:
+    """Score a long answer, which must be that of any annotator who gave one.
+
+    Args:
+        gold: Of every annotator.
+        annotators: How many of them must have given an answer for there to be one.
+
+    Returns:
+        `COLUMNS`.
+    """
+    has_gold = sum(map(has_long, gold)) >= annotators
+    found = has_long(predicted)
+    is_correct = (
+        has_gold and found and any(same_span(predicted[0], one[0]) for one in gold if has_long(one))
+    )
+    return float(has_gold), float(found), float(is_correct), score
+
+
+def short_row(
+    gold: Sequence[Answer], predicted: Answer, score: float, *, annotators: int = 2
+) -> tuple[float, float, float, float]:
+    """Score short answers: yes or no like any annotator's, or else one annotator's very set of spans.
+
+    Returns:
+        `COLUMNS`.
+    """
+    has_gold = sum(map(has_short, gold)) >= annotators
+    found = has_short(predicted)
+    _, spans, yes_no = predicted
+    if yes_no != "none":
+        agrees = any(one[2] == yes_no for one in gold)
+    else:
+        agrees = any(same_spans(one[1], spans) for one in gold)
+    return float(has_gold), float(found), float(has_gold and found and agrees), score
+
+
+def at_best_threshold(rows_N4: NDArray[np.float64]) -> dict[str, float]:
+    """Return F1, precision, recall and the score from which predictions count, where F1 is highest.
+
+    Predictions of equal score count together or not at all. Of several thresholds with the same F1
+    the highest is taken. Without any correct prediction all four are 0.
+
+    Args:
+        rows_N4: `COLUMNS` of every example.
+
+    Example:
+        >>> rows = np.array([[1, 1, 1, 9.0], [1, 1, 0, 5.0], [1, 1, 1, 5.0], [0, 1, 0, 2.0]])
+        >>> at_best_threshold(rows)["threshold"]
+        5.0
+    """
+    rows_N4 = rows_N4[np.argsort(-rows_N4[:, 3], kind="stable")]
+    score = rows_N4[:, 3]
+    last = np.append(score[:-1] != score[1:], True)[: len(score)]
+    correct, predicted = (np.cumsum(rows_N4[:, column])[last] for column in (2, 1))
+    with np.errstate(invalid="ignore"):
+        precision = np.where(predicted > 0, correct / predicted, 0.0)
+    recall = correct / max(1.0, rows_N4[:, 0].sum())
+    f1 = 2 * precision * recall / np.where(correct > 0, precision + recall, 1.0)
+    if not correct.any():
+        return dict.fromkeys(("f1", "precision", "recall", "threshold"), 0.0)
+    best = int(f1.argmax())
+    return {
+        "f1": float(f1[best]),
+        "precision": float(precision[best]),
+        "recall": float(recall[best]),
+        "threshold": float(score[last][best]),
+    }
+
+
+def summarise(rows_N8: NDArray[np.float64]) -> dict[str, float]:
+    """Return `long_f1`, `short_f1`, … at the best thresholds, and the mean of both F1.
+
+    Args:
+        rows_N8: `long_row` and `short_row` of every example.
+    """
+    found = {
+        f"{name}_{key}": value
+        for name, rows in (("long", rows_N8[:, :4]), ("short", rows_N8[:, 4:]))
+        for key, value in at_best_threshold(rows).items()
+    }
+    return found | {"mean_f1": (found["long_f1"] + found["short_f1"]) / 2}

@@ -1,0 +1,96 @@
+"""The official metric of TriviaQA (triviaqa_evaluation.py), and answers from several documents."""
+
+import re
+import string
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dna_bigbird.evaluation.answers import overlap
+from dna_bigbird.evaluation.spans import Span, best_span
+
+# T tokens
+
+_TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+def normalise_trivia(text: str) -> str:
+    """Lower-case, put spaces for punctuation (‘ ’ ´ ` too), drop a, an, the, make white space single.
+
+    SQuAD's and HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there.
+
+    Example:
+        >>> normalise_trivia("The  U.S.-based_band, 'an' A")
+        'u s based band'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_TO_SPACE)).split())
+
+
+def best_overlap(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
+    """Return exact match and F1, each its best over all answers that count (aliases, humans' answers).
+
+    Example:
+        >>> best_overlap("Sunset Blvd", ["sunset boulevard", "sunset blvd"])
+        (1.0, 1.0)
+    """
+    found = [overlap(predicted, answer, normalise_trivia) for answer in answers]
+    return max((one.exact for one in found), default=0.0), max(
+        (one.f1 for one in found), default=0.0
+    )
+
+
+class DocumentSpan(NamedTuple):
+    """The best span of one document."""
+
+    document: int
+    start: int
+    """First token."""
+    end: int
+    """Last token."""
+    log_probability: float
+
+
+def best_document_span(
+    documents: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]],
+    *,
+    max_words: int = 16,
+    top: int = 50,
+    norm: str = "per_question",
+) -> DocumentSpan | None:
+    """Return the best answer among the best ones of every document.
+
+    Args:
+        documents: Of each its start logits, end logits and the word of every token (T,): -1 where no
+            answer may begin or end. Logits of -inf are no tokens.
+        max_words: Longest answer.
+        top: Best starts and ends that are paired.
+        norm: Probabilities over all tokens of all documents ('per_question'), by which the highest
+            sum of two logits wins, or over those of each document ('per_document').
+
+    Returns:
+        None if no document allows an answer.
+    """
+    totals = [np.logaddexp.reduce(start) + np.logaddexp.reduce(end) for start, end, _ in documents]
+    if norm == "per_question" and documents:
+        over_all = sum(
+            np.logaddexp.reduce(np.concatenate([np.asarray(one[side]) for one in documents]))
+            for side in (0, 1)
+        )
+        totals = [over_all] * len(documents)
+    found = []
+    for number, (start, end, word) in enumerate(documents):
+        span = _best(start, end, np.asarray(word), max_words, top)
+        if span is not None:
+            found.append(
+                DocumentSpan(number, span.start, span.end, float(span.score - totals[number]))
+            )
+    return max(found, key=lambda one: one.log_probability, default=None)
+
+
+def _best(start: ArrayLike, end: ArrayLike, word, max_words: int, top: int) -> Span | None:
+    return best_span(
+        start, end, is_allowed_T=word >= 0, places_T=word, max_length=max_words, top=top
+    )
