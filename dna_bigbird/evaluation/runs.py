@@ -24,38 +24,42 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     return round(float(np.mean(values)), 6), round(float(np.std(values, ddof=1)), 6)
 
 
-def runs_summary(files: Sequence[Path]) -> dict[str, float | int | str]:
-    """Join the `metrics.json` of runs on the same examples: `<metric>_mean` and `<metric>_sd`.
+def runs_summary(files: Sequence[Path]) -> dict:
+    """Join the `metrics.json` of runs on the same examples: every `<metric>` as mean, `<metric>_sd`.
 
-    A metric is any fraction that all files have, intervals and baselines aside; `n` and `split` must
-    be equal, the seeds must differ.
+    A metric is any fraction that all files have; intervals and gains over baselines are left out.
+    `n`, `split` and `seed` (of the bootstrap) must be equal, as the baselines then are; the seeds of
+    the training must differ.
 
     Raises:
-        InputError: If there are fewer than two files, or one is no set of scores of the same examples.
+        InputError: If there are fewer than two files, or they are no such runs.
     """
     if len(files) < 2:
         raise InputError(f"{len(files)} run(s) given; a standard deviation needs two or more")
     read = [_scores(Path(file)) for file in files]
-    for key in ("n", "split"):
-        found = [scores.get(key) for scores in read]
-        if len(set(found)) > 1:
+    for key in ("n", "split", "seed", "baselines"):
+        odd = next(
+            (i for i, scores in enumerate(read) if scores.get(key) != read[0].get(key)), None
+        )
+        if odd is not None:
             raise InputError(
-                f"{key} is {found[0]} in {files[0]} and another in the rest ({found}); expected runs "
-                "on the same examples"
+                f"{files[odd]}: {key!r} is not that of {files[0]}; expected runs scored on the same "
+                "examples"
             )
-    seeds = [scores.get("seed") for scores in read]
+    seeds = [scores.get("training_seed") for scores in read]
     if len(set(seeds)) < len(seeds):
-        raise InputError(f"the seeds of the runs are {seeds}; expected another in each")
-    summary: dict[str, float | int | str] = {
-        "runs": len(files),
-        "n": read[0].get("n"),
-        "split": read[0].get("split"),
-    }
+        raise InputError(
+            f"the training seeds of the runs are {', '.join(map(str, seeds))}; expected another in each"
+        )
+    summary: dict = {}
     for key in read[0]:
         values = [scores.get(key) for scores in read]
-        if not key.endswith(("_low", "_high")) and all(isinstance(v, float) for v in values):
-            summary[f"{key}_mean"], summary[f"{key}_sd"] = mean_and_sd(values)
-    return summary
+        if key.endswith(("_low", "_high")) or "_gain_over_" in key:
+            continue
+        if all(isinstance(value, float) for value in values):
+            summary[key], summary[f"{key}_sd"] = mean_and_sd(values)
+    kept = {key: read[0][key] for key in ("n", "seed", "split", "baselines") if key in read[0]}
+    return {**summary, "runs": len(files), **kept}
 
 
 def _scores(file: Path) -> dict:

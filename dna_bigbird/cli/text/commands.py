@@ -12,6 +12,7 @@ TEXT_COMMANDS = {
     "train-wikihop": "fine-tune on WikiHop: a choice among candidates",
     # "train-summarizer": "fine-tune a sparse encoder with a decoder on summaries",
     "evaluate": "score a fine-tuned model with the official metric, beside trivial baselines",
+    "runs": "mean and standard deviation of the scores of several runs",
     "predict": "write predictions in the official format of the set",
     "documents": "turn any of the sets into plain documents, one JSON object a line",
     "made-data": "write small made-up sets in the native formats",

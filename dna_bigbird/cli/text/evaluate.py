@@ -107,6 +107,7 @@ def evaluate(
             else {"n_in_training": count_shared(made.examples, learnt_from)}
         ),
         "seed": seed,
+        "training_seed": bundle.config.get("seed"),
         "split": split,
         "step": bundle.metrics.get("step"),
     }
