@@ -1,4 +1,4 @@
-"""The encoder: embeddings and post-norm BigBird layers (specification §1.5)."""
+"""The encoder: embeddings and BigBird layers, post-norm or pre-norm (specification §1.5)."""
 
 # B batch, T tokens, P packed tokens (models/packing.py), E hidden size
 
@@ -32,6 +32,7 @@ def attention_core(config: EncoderConfig, layer: int) -> BlockAttention:
     shared = {
         "block_size": config.block_size,
         "qkv_bias": config.qkv_bias,
+        "output_bias": config.output_bias,
         "dropout_p": config.attention_dropout,
     }
     if config.attention == "full":
@@ -51,10 +52,14 @@ def attention_core(config: EncoderConfig, layer: int) -> BlockAttention:
 
 
 class EncoderLayer(nn.Module):
-    """x → y = LN(x + drop(attention(x))) → LN(y + drop(FFN(y)))."""
+    """x → y = LN(x + drop(attention(x))) → LN(y + drop(FFN(y))).
+
+    With `norm_first`: x → y = x + drop(attention(LN(x))) → y + drop(FFN(LN(y))).
+    """
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
+        self.norm_first = config.norm_first
         self.attention = attention_core(config, layer)
         self.attention_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.ffn_in = nn.Linear(config.hidden_size, config.ffn_size)
@@ -65,9 +70,16 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x_PE: Tensor, groups: Groups) -> Tensor:
         """Return the layer's output (packed tokens, hidden)."""
+        if self.norm_first:
+            mixed_PE = self.attention.packed(self.attention_norm(x_PE), groups)
+            y_PE = x_PE + self.dropout(mixed_PE)
+            return y_PE + self.dropout(self.ffn(self.ffn_norm(y_PE)))
         y_PE = self.attention_norm(x_PE + self.dropout(self.attention.packed(x_PE, groups)))
-        ffn_PE = self.ffn_out(activated(self.ffn_in, self.activation, y_PE))
-        return self.ffn_norm(y_PE + self.dropout(ffn_PE))
+        return self.ffn_norm(y_PE + self.dropout(self.ffn(y_PE)))
+
+    def ffn(self, y_PE: Tensor) -> Tensor:
+        """Return the feed-forward layer's output, of the input's shape."""
+        return self.ffn_out(activated(self.ffn_in, self.activation, y_PE))
 
 
 class Encoder(nn.Module):
@@ -89,11 +101,15 @@ class Encoder(nn.Module):
         self.config = config
         self.word = nn.Embedding(config.vocab_size, config.hidden_size)
         self.position = nn.Embedding(config.max_tokens, config.hidden_size)
-        self.segment = nn.Embedding(config.num_segments, config.hidden_size)
+        has_segments = config.num_segments > 0
+        self.segment = (
+            nn.Embedding(config.num_segments, config.hidden_size) if has_segments else None
+        )
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config, i) for i in range(config.num_layers))
         initialise(self, config.init_std, generator or torch.Generator().manual_seed(0))
+        self.position.weight.requires_grad_(config.train_positions)
 
     def set_backend(self, name: str) -> None:
         """Let every layer compute its attention with this backend, 'auto' or a name of `attend`.
@@ -143,7 +159,8 @@ class Encoder(nn.Module):
             is_padding_BT: True = padding. It stands at the right; padding between tokens is
                 hidden too, but counts for the length of its sequence.
             segment_ids_BT: From 0, the sentence of a pair; by default all 0.
-            num_layers: The states after so many layers, 0 for the embeddings; by default all.
+            num_layers: The states after so many layers, 0 for the embeddings; by default all. With
+                `norm_first` only those after the last layer are normalised.
 
         Raises:
             ValueError: If a sequence is longer than `max_tokens` or the shapes differ.
@@ -165,20 +182,28 @@ class Encoder(nn.Module):
                 x_PE = checkpoint(layer, x_PE, packing.groups, use_reentrant=False)
             else:
                 x_PE = layer(x_PE, packing.groups)
+        if self.config.norm_first and num_layers in (None, len(self.layers)):
+            x_PE = self.norm(x_PE)
         return packing.unpack(x_PE)
 
     def _embed(
         self, packing: Packing, token_ids_BT: Tensor, segment_ids_BT: Tensor | None
     ) -> Tensor:
-        """Return LN(drop(word + position + segment)): (packed tokens, hidden)."""
+        """Return LN(drop(word + position + segment)), without LN with `norm_first`.
+
+        The shape is (packed tokens, hidden).
+        """
         # Padding in the last block may stand behind the last position.
         positions_P = packing.positions().clamp(max=self.config.max_tokens - 1)
         x_PE = self.word(packing.pack(token_ids_BT))
         if self.config.scale_embeddings:
             x_PE = x_PE * math.sqrt(self.config.hidden_size)
         x_PE = x_PE + self.position(positions_P)
-        if segment_ids_BT is None:
+        if self.segment is None:
+            pass  # sentences are not told apart
+        elif segment_ids_BT is None:
             x_PE = x_PE + self.segment.weight[0]
         else:
             x_PE = x_PE + self.segment(packing.pack(segment_ids_BT))
-        return self.norm(self.dropout(x_PE))
+        x_PE = self.dropout(x_PE)
+        return x_PE if self.config.norm_first else self.norm(x_PE)

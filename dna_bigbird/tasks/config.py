@@ -17,7 +17,15 @@ class TrainConfig:
     learning_rate: float = 1e-4
     """Largest learning rate, reached at the end of the warm-up."""
     warmup_steps: int = 0
-    """Steps over which the learning rate rises from 0; afterwards it falls to 0 at `max_steps`."""
+    """Steps over which the learning rate rises from 0; afterwards it follows `schedule`."""
+    schedule: Literal["linear", "inverse_sqrt", "constant"] = "linear"
+    """After the warm-up: 'linear' falls to 0 at `max_steps`, 'inverse_sqrt' with the root of the step,
+    'constant' stays."""
+    optimizer: Literal["adamw", "adafactor"] = "adamw"
+    """Adam with decoupled weight decay, or Adafactor: little memory of its own, and steps in
+    proportion to the size of each matrix, so its `learning_rate` is relative."""
+    beta2: float = 0.999
+    """Decay of Adam's second moments; Adafactor has a rule of its own."""
     weight_decay: float = 0.01
     """Decoupled weight decay; biases and LayerNorms are spared."""
     gradient_clip: float = 0.0
@@ -86,6 +94,13 @@ class TrainConfig:
         for name in ("learning_rate", "positive_weight"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"--{name} is {getattr(self, name)}; expected more than 0")
+        if not 0 <= self.beta2 < 1:
+            raise ValueError(f"--beta2 is {self.beta2}; expected at least 0 and below 1")
+        if self.schedule == "inverse_sqrt" and not self.warmup_steps:
+            raise ValueError(
+                "--schedule inverse_sqrt falls from where the warm-up ends: --warmup_steps must be at "
+                "least 1"
+            )
         if self.warmup_steps >= self.max_steps:
             raise ValueError(
                 f"--warmup_steps {self.warmup_steps} is not below --max_steps {self.max_steps}: "
@@ -96,9 +111,12 @@ class TrainConfig:
                 f"--max_steps {self.max_steps} is not a multiple of --validate_every "
                 f"{self.validate_every}: the last steps would never be validated"
             )
-
         if self.compile and self.strategy == "fsdp":
             raise ValueError("--compile true with --strategy fsdp is not supported; choose one")
+        if self.optimizer == "adafactor" and self.strategy == "fsdp":
+            raise ValueError(
+                "--optimizer adafactor with --strategy fsdp is not supported: it needs whole matrices"
+            )
 
     @property
     def processes(self) -> int:

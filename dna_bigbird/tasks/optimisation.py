@@ -1,29 +1,46 @@
-"""The optimizer of the paper's code (specification §1.6) and its learning-rate schedule."""
+"""The optimizers of the paper's code and their learning-rate schedules (specification §1.6, §5)."""
+
+import math
 
 import torch
 from torch import nn
 
 from dna_bigbird.tasks.config import TrainConfig
 
-BETAS = (0.9, 0.999)
+BETA1 = 0.9
 EPSILON = 1e-6
+ADAFACTOR_EPSILONS = (1e-15, 1e-3)
+"""The paper's 1e-30 on squared gradients (torch squares what it is given) and 1e-3 on the size of a
+matrix. Torch's own first one would swallow gradients of an ordinary size."""
 
 
-def learning_rate_factor(step: int, *, warmup_steps: int, max_steps: int) -> float:
+def learning_rate_factor(
+    step: int, *, warmup_steps: int, max_steps: int, schedule: str = "linear"
+) -> float:
     """Return the share of the largest learning rate that optimizer step `step` uses.
 
     Args:
         step: Optimizer steps already done: 0 for the first update.
+        schedule: 'linear', 'inverse_sqrt' or 'constant'.
 
     With W warm-up steps of N: `step / W` before W, then `(N - step) / (N - W)`, so 1 at W and
-    0 at N and after.
+    0 at N and after; with 'inverse_sqrt' `sqrt(W / step)`, with 'constant' 1.
+
+    The paper's code writes lr0 / sqrt(hidden size) · min(1, step / W) / sqrt(max(step, W)) for
+    'inverse_sqrt'; its largest rate is lr0 / sqrt(hidden size · W).
 
     Example:
         >>> [learning_rate_factor(s, warmup_steps=10, max_steps=30) for s in (0, 5, 10, 20, 30)]
         [0.0, 0.5, 1.0, 0.5, 0.0]
+        >>> learning_rate_factor(40, warmup_steps=10, max_steps=90, schedule="inverse_sqrt")
+        0.5
     """
     if step < warmup_steps:
         return step / warmup_steps
+    if schedule == "constant":
+        return 1.0
+    if schedule == "inverse_sqrt":
+        return math.sqrt(warmup_steps / step)
     return max(0.0, (max_steps - step) / (max_steps - warmup_steps))
 
 
@@ -58,22 +75,27 @@ def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
 def build_optimizer(
     model: nn.Module, config: TrainConfig
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
-    """Return Adam with decoupled weight decay and its schedule, to be stepped after every update.
+    """Return the optimizer and its schedule, to be stepped after every update.
 
-    Unlike the published code this Adam corrects its moments for their start at 0 (the code's lack
-    of it only shows in the first steps, which warm-up keeps small).
+    Adam has decoupled weight decay. Unlike the published code it corrects its moments for their
+    start at 0 (the code's lack of it only shows in the first steps, which warm-up keeps small).
+    Adafactor's learning rate is relative: a matrix moves by at most that share of its root mean
+    square, 1e-3 at least.
     """
-    optimizer = torch.optim.AdamW(
-        groups_with_rates(model, config),
-        lr=config.learning_rate,
-        betas=BETAS,
-        eps=EPSILON,
-        fused=True,
-    )
+    groups = groups_with_rates(model, config)
+    if config.optimizer == "adafactor":
+        optimizer = torch.optim.Adafactor(groups, lr=config.learning_rate, eps=ADAFACTOR_EPSILONS)
+    else:
+        optimizer = torch.optim.AdamW(
+            groups, lr=config.learning_rate, betas=(BETA1, config.beta2), eps=EPSILON, fused=True
+        )
 
     def factor(step: int) -> float:
         return learning_rate_factor(
-            step, warmup_steps=config.warmup_steps, max_steps=config.max_steps
+            step,
+            warmup_steps=config.warmup_steps,
+            max_steps=config.max_steps,
+            schedule=config.schedule,
         )
 
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, factor)

@@ -39,7 +39,7 @@ def batch(lengths, width=None, seed=1):
 
 
 def reference(encoder: Encoder, ids, is_padding, segments, times_of_layers=None):
-    """nn.TransformerEncoderLayer with the same weights: post-norm, full attention.
+    """nn.TransformerEncoderLayer with the same weights: full attention.
 
     Args:
         times_of_layers: How often each query counts each key, one (heads, tokens, tokens) a layer;
@@ -47,8 +47,14 @@ def reference(encoder: Encoder, ids, is_padding, segments, times_of_layers=None)
     """
     c, own = encoder.config, encoder.state_dict()
     x = own["word.weight"][ids] * (4.0 if c.scale_embeddings else 1.0)
-    x = x + own["segment.weight"][segments] + own["position.weight"][: ids.shape[1]]
-    x = nn.functional.layer_norm(x, (16,), own["norm.weight"], own["norm.bias"], c.norm_eps)
+    x = x + own["position.weight"][: ids.shape[1]]
+    if c.num_segments:
+        x = x + own["segment.weight"][segments]
+
+    def norm(x):
+        return nn.functional.layer_norm(x, (16,), own["norm.weight"], own["norm.bias"], c.norm_eps)
+
+    x = x if c.norm_first else norm(x)
     activations = {
         "gelu": nn.functional.gelu,
         "gelu_tanh": lambda x: nn.functional.gelu(x, approximate="tanh"),
@@ -61,11 +67,13 @@ def reference(encoder: Encoder, ids, is_padding, segments, times_of_layers=None)
     for i in range(c.num_layers):
         layer = nn.TransformerEncoderLayer(
             c.hidden_size, c.num_heads, c.ffn_size, dropout=0.0, layer_norm_eps=c.norm_eps,
-            activation=activations[c.activation], batch_first=True, norm_first=False,
+            activation=activations[c.activation], batch_first=True, norm_first=c.norm_first,
         )  # fmt: skip
         layer.load_state_dict(
             {
-                theirs + kind: own[f"layers.{i}.{ours}.{kind}"]
+                theirs + kind: own.get(
+                    f"layers.{i}.{ours}.{kind}", layer.state_dict()[theirs + kind]
+                )
                 for ours, theirs in names.items()
                 for kind in ("weight", "bias")
             }
@@ -75,6 +83,7 @@ def reference(encoder: Encoder, ids, is_padding, segments, times_of_layers=None)
             weights = times_of_layers[i].to(x.dtype).log().repeat(len(ids), 1, 1)
         hidden = torch.zeros(ids.shape, dtype=x.dtype).masked_fill(is_padding, -torch.inf)
         x = layer.to(x.dtype)(x, src_mask=weights, src_key_padding_mask=hidden)
+    x = norm(x) if c.norm_first else x
     return x.masked_fill(is_padding[..., None], 0.0)
 
 
@@ -91,15 +100,16 @@ def test_equals_torch_transformer_when_the_pattern_covers_everything(lengths):
         {"activation": "gelu"},
         {"activation": "relu", "norm_eps": 0.1},
         {"scale_embeddings": True, "num_segments": 5},
+        {"norm_first": True},
+        {"norm_first": True, "qkv_bias": False, "output_bias": False, "num_segments": 0},
     ],
     ids=str,
 )
 def test_options_equal_those_of_torch(change):
     encoder = spread_out(Encoder(replace(COVERED, **change))).double()
     ids, is_padding, segments = batch([100, 37, 9, 90])
-    segments = (segments + torch.arange(100) % encoder.config.num_segments) % (
-        encoder.config.num_segments
-    )
+    count = max(encoder.config.num_segments, 1)
+    segments = (segments + torch.arange(100) % count) % count
     expected = reference(encoder, ids, is_padding, segments)
     torch.testing.assert_close(encoder(ids, is_padding, segments), expected, rtol=0, atol=1e-10)
     assert not torch.allclose(
@@ -351,3 +361,9 @@ def test_shapes_must_agree():
         Encoder(CONFIG)(ids, is_padding[:, 1:])
     with pytest.raises(ValueError, match=r"segment_ids is \(1, 40\)"):
         Encoder(CONFIG)(ids, is_padding, segments[:1])
+
+
+def test_a_fixed_position_table_does_not_train():
+    encoder = Encoder(replace(CONFIG, train_positions=False))
+    fixed = [name for name, p in encoder.named_parameters() if not p.requires_grad]
+    assert fixed == ["position.weight"]

@@ -29,7 +29,7 @@ from dna_bigbird.models.config import CHOICES, EncoderConfig, HeadConfig
         ({"global_blocks": "all"}, "--model.global_blocks 'all' is not one of first_last"),
         ({"activation": "swish"}, "--model.activation 'swish' is not one of gelu_tanh, gelu, relu"),
         ({"norm_eps": 0.0}, "--model.norm_eps 0.0 must be positive"),
-        ({"num_segments": 0}, "--model.num_segments 0 must be at least 1"),
+        ({"num_segments": -1}, "--model.num_segments -1 must not be negative"),
         ({"window_blocks": 4}, "--model.window_blocks 4 must be 0 or odd"),
         ({"window_blocks": -1}, "--model.window_blocks -1 must be 0 or odd"),
         (

@@ -87,6 +87,9 @@ def test_published_constants():
         ({"workers": -1}, "--workers is -1"),
         ({"checkpoint_every_minutes": float("nan")}, "--checkpoint_every_minutes is nan"),
         ({"compile": True, "strategy": "fsdp"}, "--compile true with --strategy fsdp"),
+        ({"optimizer": "adafactor", "strategy": "fsdp"}, "--optimizer adafactor with --strategy"),
+        ({"schedule": "inverse_sqrt"}, "--warmup_steps must be at least 1"),
+        ({"beta2": 1.0}, "--beta2 is 1.0; expected at least 0 and below 1"),
     ],
 )
 def test_contradictions_are_refused(settings, message):

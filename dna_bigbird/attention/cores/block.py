@@ -48,7 +48,8 @@ class BlockAttention(nn.Module):
     The weights mean the same in every core (`qkv`, `output`), so they move between cores.
 
     Args:
-        qkv_bias: Whether queries, keys and values have a bias; the output always has one.
+        qkv_bias: Whether queries, keys and values have a bias.
+        output_bias: Whether the output projection has one.
         dropout_p: Dropout of the attention weights in training.
         backend: See `attend`. It may be changed at any time and has no meaning of its own.
     """
@@ -60,6 +61,7 @@ class BlockAttention(nn.Module):
         *,
         block_size: int,
         qkv_bias: bool = True,
+        output_bias: bool = True,
         dropout_p: float = 0.0,
         backend: str = "auto",
     ) -> None:
@@ -67,7 +69,7 @@ class BlockAttention(nn.Module):
         self.num_heads, self.block_size, self.backend = num_heads, block_size, backend
         self.dropout_p = dropout_p
         self.qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
-        self.output = nn.Linear(hidden_size, hidden_size)
+        self.output = nn.Linear(hidden_size, hidden_size, bias=output_bias)
 
     def pattern(self, num_tokens: int) -> BlockPattern:
         """Return the pattern of a sequence of `num_tokens` tokens."""

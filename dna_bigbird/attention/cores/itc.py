@@ -15,7 +15,7 @@ class BigBirdItc(BlockAttention):
             With plan 'huggingface', and with that one only, the pattern is another one in training
             than in evaluation.
         seed: Seed of this layer's pattern ('uniform'), else the layer index.
-        qkv_bias, dropout_p, backend: See `BlockAttention`.
+        qkv_bias, output_bias, dropout_p, backend: See `BlockAttention`.
     """
 
     def __init__(
@@ -31,6 +31,7 @@ class BigBirdItc(BlockAttention):
         global_blocks: str = "first_last",
         table_tokens: int = 4096,
         qkv_bias: bool = True,
+        output_bias: bool = True,
         dropout_p: float = 0.0,
         backend: str = "auto",
     ) -> None:
@@ -39,6 +40,7 @@ class BigBirdItc(BlockAttention):
             num_heads,
             block_size=block_size,
             qkv_bias=qkv_bias,
+            output_bias=output_bias,
             dropout_p=dropout_p,
             backend=backend,
         )
