@@ -119,6 +119,8 @@ class TextTokenizer:
         Raises:
             ValueError: If there is none of that name.
         """
+        if name not in MARKERS:
+            raise ValueError(f"no marker {name!r}; there are {' '.join(MARKERS)}")
         return self.vocab_size + MARKERS.index(name)
 
     def encode(self, text: str) -> np.ndarray:

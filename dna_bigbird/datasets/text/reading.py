@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import GZIP_MAGIC, numbered_lines, open_text
 
+_MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _WORDS = {
     dict: "an object",
     list: "a list",
@@ -41,9 +43,20 @@ def parse_json(text: str, place: Path | str) -> Any:
         InputError: If it is not JSON.
     """
     try:
-        return json.loads(text)
+        return _loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not valid JSON: {error}. Copy it again") from error
+
+
+def _loads(text: str) -> Any:
+    value = json.loads(text)
+    if _MAYBE_HALF.search(text):  # json lets \\ud83d stand alone; no vocabulary or file can hold it
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            raise ValueError(f"{half!a} is half of a character") from None
+    return value
 
 
 def read_json_list(path: Path | str) -> list[dict]:
@@ -88,7 +101,7 @@ def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[t
         if not line.strip():
             continue
         try:
-            item = json.loads(line)
+            item = _loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{shown}:{number}: not valid JSON: {error}; expected one object a line"
