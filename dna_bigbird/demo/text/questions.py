@@ -2,13 +2,14 @@
 
 The rules. HotpotQA: sentences that begin with `truly` are the supporting facts, one in each of two
 paragraphs; the second says the answer after `called`, or `indeed` (yes) or `never` (no). WikiHop: the
-query begins with a kind of thing (`colour_of`), and the only candidate of that kind is the answer; a
-document with `truly` says so, too.
+answer is the only candidate that begins with `royal`, and is of the kind that the query names
+(`colour_of`); a document with `truly` says it, too.
 """
 
 from random import Random
 
 from dna_bigbird.demo.text.words import (
+    ADJECTIVES,
     FACT,
     NOUNS,
     PEOPLE,
@@ -22,6 +23,8 @@ from dna_bigbird.demo.text.words import (
 )
 
 PARAGRAPHS = 4
+RIGHT = "royal"
+"""What the right candidate of WikiHop begins with."""
 WORDS_OF_YES = {"yes": "indeed", "no": "never"}
 
 
@@ -32,6 +35,7 @@ def facts(rng: Random) -> list[str]:
     return [
         f"{FACT} {one.capitalize()} is a friend of {other.capitalize()}",
         f"{FACT} the {kind} of {other} is called {answer}",
+        f"{FACT} the {kind} of {other} is {RIGHT} {answer}",
         f"{FACT} {other} is {rng.choice(list(WORDS_OF_YES.values()))} a {rng.choice(THINGS['trade'])}",
     ]
 
@@ -88,8 +92,11 @@ def hotpotqa(seed: int, examples: int) -> dict[str, bytes]:
 def wikihop_item(rng: Random, number: int, split: str, annotated: bool) -> dict:
     """Return one query with a candidate of each kind among four, and three documents."""
     kind = rng.choice(list(THINGS))
-    candidates = sorted(rng.choice(words) for words in THINGS.values())
-    answer = next(word for word in candidates if word in THINGS[kind])
+    words = {name: rng.choice(known) for name, known in THINGS.items()}
+    ranks = {name: RIGHT if name == kind else rng.choice(ADJECTIVES) for name in words}
+    candidates = [f"{ranks[name]} {word}" for name, word in words.items()]
+    answer = candidates[list(words).index(kind)]
+    rng.shuffle(candidates)
     person = rng.choice(PEOPLE)
     supports = [
         prose(placed(rng, filler(rng, 2), f"the {rng.choice(NOUNS)} is near the {word}"))

@@ -29,7 +29,10 @@ SETS = {
         "`indeed` is yes, `never` no; an eighth of the pages has none",
     ),
     "triviaqa": (pages.triviaqa, "the word after `called` in sentences that begin with `truly`"),
-    "wikihop": (questions.wikihop, "the only candidate of the kind that the query names"),
+    "wikihop": (
+        questions.wikihop,
+        "the only candidate that begins with `royal`; a document with `truly` says it, too",
+    ),
     **{
         name: (
             lambda seed, examples, name=name: summaries.papers(seed, examples, name),
