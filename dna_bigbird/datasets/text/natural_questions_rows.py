@@ -1,0 +1,191 @@
+"""Pages of Natural Questions as windows of tokens (specification §3.2; ETC's preproc_nq_lib.py)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.datasets.text.natural_questions import Annotation, NqExample
+from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
+from dna_bigbird.datasets.text.rows import TextRow, TextSet
+
+# P pieces of a page, T tokens of a row
+
+NULL, YES, NO, LONG, SHORT = range(5)
+UNKNOWN = -100
+"""Target of a row without gold."""
+
+
+class PagePieces(NamedTuple):
+    """The part of a page that is read: what lies in top-level candidates. All of length P."""
+
+    ids: NDArray[np.int32]
+    candidate: NDArray[np.int32]
+    """Which of the candidates each piece lies in."""
+    token: NDArray[np.int32]
+    """Token of the page each piece belongs to."""
+
+
+def page_pieces(example: NqExample, tokenizer: TextTokenizer) -> PagePieces:
+    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>.
+
+    Words between two tags are tokenized together, as text with single spaces.
+    """
+    words, is_html = example.tokens, np.frombuffer(example.is_html, np.uint8)
+    ids, candidates, tokens = [], [], []
+    marks = {True: tokenizer.marker_id("<close>"), False: tokenizer.marker_id("<open>")}
+    for number, span in enumerate(example.candidates):
+        if not example.is_top_level[number]:
+            continue
+        place = span.start
+        while place < span.end:
+            stop = place + 1
+            if is_html[place]:
+                found = np.array([marks[words[place].startswith("</")]]), np.array([place])
+            else:
+                while stop < span.end and not is_html[stop]:
+                    stop += 1
+                found = _run(words[place:stop], place, tokenizer)
+            ids.append(found[0])
+            tokens.append(found[1])
+            candidates.append(np.full(len(found[0]), number))
+            place = stop
+    return PagePieces(*(_joined(parts) for parts in (ids, candidates, tokens)))
+
+
+def _run(
+    words: list[str], first: int, tokenizer: TextTokenizer
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pieces of words, and the token of the page each belongs to."""
+    ids, starts, _ = tokenizer.encode_with_offsets(" ".join(words))
+    begins = np.cumsum([0] + [len(word) + 1 for word in words[:-1]])
+    return ids, first + np.searchsorted(begins, starts, side="right") - 1
+
+
+def _joined(parts: list[NDArray]) -> NDArray[np.int32]:
+    return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32)
+
+
+def natural_questions_rows(
+    examples: Sequence[NqExample],
+    tokenizer: TextTokenizer,
+    options: NaturalQuestionsOptions,
+    *,
+    training: bool,
+) -> TextSet:
+    """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page.
+
+    Arrays of a row: `token` (T,), the token of the page or -1 outside the document; `first` (1,), the
+    piece of the page the window begins with; `targets` (5,): first and last token of the short, of
+    the long answer, and the type; `UNKNOWN` without gold.
+
+    Args:
+        training: Leave out pages without a top-level candidate, and the share of null windows that
+            the options want left out.
+    """
+    counts: Counter[str] = Counter()
+    rows = []
+    for number, example in enumerate(examples):
+        pieces = page_pieces(example, tokenizer)
+        if not len(pieces.ids):
+            counts["pages without a top-level candidate"] += 1
+            if training:
+                continue
+        question = tokenizer.encode(" ".join(example.question.split()))
+        counts["questions cut"] += len(question) > options.max_question_tokens
+        question = question[: options.max_question_tokens]
+        before = np.concatenate([[tokenizer.cls_id], question, [tokenizer.sep_id]])
+        windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
+        if training:
+            everything, windows = windows, _drawn(windows, number, example, options)
+            counts["null windows left out"] += len(everything) - len(windows)
+        if example.annotations:
+            counts["pages whose answer no window shows"] += _is_lost(
+                example.annotations[0], windows
+            )
+        rows += windows
+    return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
+
+
+def _windows(
+    example: NqExample,
+    number: int,
+    pieces: PagePieces,
+    before: NDArray[np.int64],
+    sep_id: int,
+    options: NaturalQuestionsOptions,
+) -> list[TextRow]:
+    room = options.max_tokens - len(before) - 1
+    rows = []
+    for first in range(0, max(len(pieces.ids) - room, 0) + options.stride, options.stride):
+        here = slice(first, first + room)
+        ids = np.concatenate([before, pieces.ids[here], [sep_id]]).astype(np.int32)
+        token = np.full(len(ids), -1, dtype=np.int32)
+        token[len(before) : -1] = pieces.token[here]
+        segments = np.ones(len(ids), dtype=np.int8)
+        segments[: len(before)] = 0
+        targets = np.full(5, UNKNOWN)
+        if example.annotations:
+            targets = window_targets(example.annotations[0], token)
+        arrays = {"token": token, "first": np.array([first]), "targets": targets}
+        rows.append(TextRow(ids, number, segments, arrays))
+    return rows
+
+
+def answer_type(annotation: Annotation) -> int:
+    """Return `YES`, `NO`, `SHORT`, `LONG` or `NULL`, the first of them that holds."""
+    if annotation.yes_no != "none":
+        return YES if annotation.yes_no == "yes" else NO
+    if annotation.short:
+        return SHORT
+    return LONG if annotation.long.start >= 0 else NULL
+
+
+def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return first and last place of the short and of the long answer, and the type.
+
+    Short answers of several spans are one from the first to the last. A place outside the window is
+    0, that of [CLS]. A short (long) answer of which the window shows neither end is null there; yes
+    and no keep their type.
+
+    Args:
+        token_T: Token of the page at each place, -1 for none.
+    """
+    long = annotation.long
+    shorts = annotation.short
+    short = (
+        (min(one.start for one in shorts), max(one.end for one in shorts)) if shorts else (-1, -1)
+    )
+    places = []
+    for start, end in (short, (long.start, long.end)):
+        for token, which in ((start, 0), (end - 1, -1)):
+            found = np.flatnonzero(token_T == token) if token >= 0 else []
+            places.append(int(found[which]) if len(found) else 0)
+    kind = answer_type(annotation)
+    seen = {SHORT: any(places[:2]), LONG: any(places[2:])}
+    return np.array([*places, kind if seen.get(kind, True) else NULL], dtype=np.int64)
+
+
+def _drawn(
+    windows: list[TextRow], number: int, example: NqExample, options: NaturalQuestionsOptions
+) -> list[TextRow]:
+    """Return the windows to train on: of null ones a share, which only the seed and the page decide."""
+    unanswerable = answer_type(example.annotations[0]) == NULL if example.annotations else True
+    rate = options.null_rate
+    if unanswerable:
+        rate = options.unanswerable_rate or min(1.0, 4 * options.null_rate)
+    chances = np.random.default_rng([options.null_seed, number]).random(len(windows))
+    return [
+        row
+        for row, chance in zip(windows, chances, strict=True)
+        if row.arrays["targets"][4] != NULL or chance < rate
+    ]
+
+
+def _is_lost(annotation: Annotation, windows: list[TextRow]) -> bool:
+    """Tell whether there is a span to find, and no window has any end of it."""
+    wanted = annotation.short or annotation.long.start >= 0
+    return bool(wanted) and not any(row.arrays["targets"][:4].any() for row in windows)

@@ -1,0 +1,233 @@
+"""Natural Questions: a long answer, and a short one or yes or no, on a Wikipedia page."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dna_bigbird.datasets.modules import pad_right
+from dna_bigbird.datasets.text.data import common_fields
+from dna_bigbird.datasets.text.natural_questions import NqExample, read_natural_questions
+from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
+from dna_bigbird.datasets.text.natural_questions_rows import UNKNOWN, natural_questions_rows
+from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.errors import InputError
+from dna_bigbird.evaluation.nq import NO_SPAN, Span, long_row, short_row, summarise
+from dna_bigbird.evaluation.nq_decode import PagePrediction, PageWindow, Places, decode_page
+from dna_bigbird.models.natural_questions import SPANS
+from dna_bigbird.models.text_config import NaturalQuestionsHead
+from dna_bigbird.tasks.text.kind import Outputs, TextKind
+
+# B batch, T tokens, K best places of a window
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+
+class NqBatch(NamedTuple):
+    """Rows of `natural_questions_rows`."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    rows_B: Tensor
+    is_document_BT: Tensor
+    targets_B5: Tensor
+    """Places of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
+
+
+class NaturalQuestionsKind(TextKind):
+    """Glue of reader, windows, model, decoding and metric."""
+
+    name: ClassVar[str] = "natural-questions"
+    options_type: ClassVar[type] = NaturalQuestionsOptions
+    head_type: ClassVar[type] = NaturalQuestionsHead
+    monitor = "mean_f1"
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[NqExample], dict[str, int]]:
+        """Read pages in the native or the simplified form.
+
+        Raises:
+            InputError: As the reader; as `statistics` for pages that are not to be trained on.
+        """
+        examples = read_natural_questions(path, split, gold=gold)
+        if gold and split != "train":
+            self._check_annotators(examples, f"{path}: ")
+        return examples, {}
+
+    def _check_annotators(self, examples: Sequence[NqExample], where: str = "") -> None:
+        most = max((len(one.annotations or ()) for one in examples), default=0)
+        needed = self.options.min_annotators
+        if examples and most < needed:
+            raise InputError(
+                f"{where}pages with {most} annotation at most, and the metric takes an answer for one "
+                f"if {needed} have marked it; for training files give --options.min_annotators 1 "
+                "(text evaluate: --change min_annotators=1)"
+            )
+
+    def texts(self, examples: Sequence[NqExample]) -> Iterator[str]:
+        """Yield the pages without their tags."""
+        for one in examples:
+            tokens = zip(one.tokens, one.is_html, strict=True)
+            yield " ".join(token for token, is_html in tokens if not is_html)
+
+    def rows(self, examples: Sequence[NqExample], tokenizer, *, training: bool) -> TextSet:
+        """Return the windows of the pages."""
+        return natural_questions_rows(examples, tokenizer, self.options, training=training)
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NqBatch:
+        """Join rows."""
+        return NqBatch(
+            **common_fields(rows),
+            is_document_BT=pad_right([row.arrays["token"] >= 0 for _, row in rows], 0).bool(),
+            targets_B5=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
+        )
+
+    def outputs(self, model: nn.Module, batch: NqBatch) -> dict[str, Tensor]:
+        """Return the logits of the four heads on tokens (B, T), and `type` (B, 5)."""
+        logits = model(
+            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.is_document_BT
+        )
+        return dict(zip((*SPANS, "type"), logits, strict=True))
+
+    def loss(self, outputs: dict[str, Tensor], batch: NqBatch) -> Tensor:
+        """Return the mean of the five cross-entropies, each averaged over the rows with gold."""
+        known_B = batch.targets_B5[:, 4] != UNKNOWN
+        total = outputs["type"].new_zeros(())
+        for place, name in enumerate((*SPANS, "type")):
+            losses_B = nn.functional.cross_entropy(
+                outputs[name], batch.targets_B5[:, place].clamp(min=0), reduction="none"
+            )
+            total = total + torch.where(known_B, losses_B, 0).sum() / known_B.sum().clamp(min=1)
+        return total / 5
+
+    def kept(self, outputs: dict[str, Tensor], batch: NqBatch) -> dict[str, Tensor]:
+        """Return the best places in the document of each head, and what `decode` compares them with.
+
+        `best` (B, 4, K) logits, -inf where there are fewer places; `places` (B, 4, K); `first`
+        (B, 4), the logits of the first token; `type` (B, 5).
+        """
+        logits_B4T = torch.stack([outputs[name] for name in SPANS], dim=1)
+        inside_B4T = logits_B4T.masked_fill(~batch.is_document_BT[:, None], -torch.inf)
+        best = inside_B4T.topk(min(self.options.top, inside_B4T.shape[-1]), dim=-1)
+        return {
+            "best": best.values,
+            "places": best.indices,
+            "first": logits_B4T[..., 0],
+            "type": outputs["type"],
+        }
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[PagePrediction]:
+        """Return the answers of every page from all its windows."""
+        windows: list[list[PageWindow]] = [[] for _ in text_set.examples]
+        for row, output in zip(text_set.rows, outputs, strict=True):
+            of_page = windows[row.example]
+            of_page.append(self._window(row, output, len(of_page)))
+        return [
+            self._decode_page(example, of_page)
+            for example, of_page in zip(text_set.examples, windows, strict=True)
+        ]
+
+    def _window(self, row: TextRow, output: Outputs, number: int) -> PageWindow:
+        heads = []
+        for best_K, places_K, first in zip(
+            output["best"].astype(np.float64), output["places"], output["first"], strict=True
+        ):
+            there = np.isfinite(best_K)
+            places = places_K[there]
+            score = best_K[there]
+            score = score - first if self.options.score == "difference" else score / first
+            piece = places + int(row.arrays["first"][0])
+            heads.append(
+                Places(score, row.arrays["token"][places], piece, np.full(len(places), number))
+            )
+        return PageWindow(*heads, output["type"])
+
+    def _decode_page(self, example: NqExample, windows: list[PageWindow]) -> PagePrediction:
+        candidates = np.array([one[:2] for one in example.candidates]).reshape(-1, 2)
+        unit = "token" if self.options.short_unit == "words" else "piece"
+        found = decode_page(
+            windows,
+            candidates,
+            np.array(example.is_top_level, dtype=bool),
+            max_short=self.options.max_short,
+            unit=unit,
+            yes_no=self.options.yes_no,
+        )
+        long = _with_bytes(found.long, example)
+        return found._replace(
+            long=long, short=tuple(_with_bytes(one, example) for one in found.short)
+        )
+
+    def statistics(
+        self, examples: Sequence[NqExample], predictions: Sequence[PagePrediction]
+    ) -> NDArray[np.float64]:
+        """Return `evaluation.nq.COLUMNS` of the long and of the short answer: (n, 8).
+
+        Raises:
+            InputError: If no page has as many annotations as an answer needs.
+        """
+        self._check_annotators(examples)
+        needed = self.options.min_annotators
+        rows = []
+        for one, found in zip(examples, predictions, strict=True):
+            gold, answer = one.annotations or (), (found.long, found.short, found.yes_no)
+            rows.append(
+                long_row(gold, answer, found.long_score, annotators=needed)
+                + short_row(gold, answer, found.short_score, annotators=needed)
+            )
+        return np.array(rows, dtype=np.float64).reshape(-1, 8)
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return F1, precision, recall at the best threshold, of long and short answers."""
+        return summarise(statistics)
+
+    def submission(
+        self, examples: Sequence[NqExample], predictions: Sequence[PagePrediction]
+    ) -> dict[str, bytes]:
+        """Return the file that the official script reads."""
+        content = {
+            "predictions": [
+                {
+                    "example_id": one.id,
+                    "long_answer": _span_object(found.long),
+                    "long_answer_score": found.long_score,
+                    "short_answers": [_span_object(span) for span in found.short],
+                    "short_answers_score": found.short_score,
+                    "yes_no_answer": found.yes_no.upper(),
+                }
+                for one, found in zip(examples, predictions, strict=True)
+            ]
+        }
+        return {"predictions.json": (json.dumps(content) + "\n").encode()}
+
+    def baselines(
+        self, train_examples: Sequence[NqExample] | None, examples: Sequence[NqExample]
+    ) -> dict[str, list[PagePrediction]]:
+        """Return the first paragraph of every page as its long answer; no short answers."""
+        spans = [_first_paragraph(one) for one in examples]
+        return {"first_paragraph": [PagePrediction(span, 0.0, (), 0.0, "none") for span in spans]}
+
+
+def _first_paragraph(example: NqExample) -> Span:
+    """Return the first top-level candidate that begins with <P>; without one, none."""
+    tokens = example.tokens
+    both = zip(example.candidates, example.is_top_level, strict=True)
+    return next((span for span, top in both if top and tokens[span.start] == "<P>"), NO_SPAN)
+
+
+def _with_bytes(span: Span, example: NqExample) -> Span:
+    """Return a span of tokens with its bytes, where the page has them."""
+    start, end, *_ = span
+    if start < 0 or example.token_bytes is None:
+        return span
+    return start, end, int(example.token_bytes[start, 0]), int(example.token_bytes[end - 1, 1])
+
+
+def _span_object(span: Span) -> dict[str, int]:
+    return dict(zip(("start_token", "end_token", "start_byte", "end_byte"), span, strict=True))
