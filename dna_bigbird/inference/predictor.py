@@ -183,12 +183,12 @@ def check_together(bundles: Sequence[Bundle]) -> None:
         raise InputError("no model bundle was given")
     first = bundles[0]
     for bundle in bundles:
+        bundle.check_reads_dna()
         if bundle.config["task"] == PRETRAINING:
             raise InputError(
                 f"{bundle.folder}: this is a pretrained model without a label head; "
                 "fine-tune it first. See: dna-bigbird finetune --help"
             )
-        bundle.check_reads_dna()
         found, expected = bundle.config["window_bp"], first.config["window_bp"]
         if found != expected:
             raise InputError(

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from dna_bigbird.cli.text.sets import rows_sha256
+from dna_bigbird.cli.text.sets import check_length, rows_sha256
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.bundle import Bundle, load_bundle
@@ -39,6 +39,7 @@ def open_model(model: Path, changes: str) -> tuple[Bundle, TextKind]:
     bundle.check_text_task()
     kind = kind_of_config(bundle.config)
     kind.options = changed_options(kind.options, changes)
+    check_length(kind, bundle.config["encoder"]["max_tokens"], model)
     return bundle, kind
 
 

@@ -16,8 +16,8 @@ def check_length(kind, max_tokens: int, bundle: Path | str) -> None:
         wanted = getattr(kind.options, name, 0)
         if wanted > max_tokens:
             raise InputError(
-                f"--options.{name} {wanted}: {bundle} reads at most {max_tokens} tokens; give "
-                f"--options.{name} {max_tokens}, or lengthen the model: dna-bigbird convert --help"
+                f"{name} {wanted}: {bundle} reads at most {max_tokens} tokens; give {name} "
+                f"{max_tokens}, or lengthen the model: dna-bigbird convert --help"
             )
 
 
