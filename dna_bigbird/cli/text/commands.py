@@ -7,7 +7,7 @@ TEXT_COMMANDS = {
     "train-classifier": "fine-tune on IMDb, Yelp-5, Arxiv, Patents or Hyperpartisan",
     "train-glue": "fine-tune on a task of GLUE",
     "train-hotpotqa": "fine-tune on HotpotQA: answer and supporting facts",
-    # "train-nq": "fine-tune on Natural Questions: long and short answers",
+    "train-nq": "fine-tune on Natural Questions: long and short answers",
     # "train-triviaqa": "fine-tune on TriviaQA: noisy spans in documents",
     "train-wikihop": "fine-tune on WikiHop: a choice among candidates",
     # "train-summarizer": "fine-tune a sparse encoder with a decoder on summaries",
