@@ -50,9 +50,9 @@ class NqModel(nn.Module):
         self.encoder = Encoder(config, generator)
         self.dropout = nn.Dropout(head.dropout)
         self.spans = nn.Linear(config.hidden_size, len(SPANS))
-        self.type = nn.Linear(config.hidden_size, len(TYPES))
+        self.kind = nn.Linear(config.hidden_size, len(TYPES))
         initialise(self.spans, config.init_std, generator)
-        initialise(self.type, config.init_std, generator)
+        initialise(self.kind, config.init_std, generator)
 
     def forward(
         self,
@@ -70,4 +70,4 @@ class NqModel(nn.Module):
         closed_BT = is_padding_BT | ~is_document_BT if self.mask_outside else is_padding_BT.clone()
         closed_BT[:, 0] = False
         logits_BT4 = self.spans(hidden_BTE).float().masked_fill(closed_BT[..., None], -torch.inf)
-        return NqLogits(*logits_BT4.unbind(dim=-1), self.type(hidden_BTE[:, 0]).float())
+        return NqLogits(*logits_BT4.unbind(dim=-1), self.kind(hidden_BTE[:, 0]).float())
