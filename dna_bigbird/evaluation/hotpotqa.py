@@ -32,7 +32,7 @@ class HotpotQaPrediction:
     answer: str
     facts: tuple[Fact, ...]
     threshold: float | None = None
-    """Probability from which a sentence counted as a supporting fact."""
+    """Probability from which a sentence is a supporting fact, where it was searched."""
 
 
 def answer_span(

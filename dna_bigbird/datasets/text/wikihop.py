@@ -27,6 +27,8 @@ class WikiHopExample:
     documents: tuple[str, ...]
     answer: str | None
     """One of the candidates, but for items in error; None in test files."""
+    written: tuple[str, ...]
+    """The candidates as the file has them, for submissions."""
 
     @property
     def target(self) -> int | None:
@@ -91,4 +93,5 @@ def _example(item: dict, where: str, gold: bool) -> WikiHopExample:
         candidates=tuple(one.strip().lower() for one in texts["candidates"]),
         documents=tuple(texts["supports"]),
         answer=None if answer is None else answer.strip().lower(),
+        written=tuple(texts["candidates"]),
     )

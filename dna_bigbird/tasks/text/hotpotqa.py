@@ -167,7 +167,8 @@ class HotpotQaKind(TextKind):
         answer = {YES: "yes", NO: "no"}.get(kind)
         if kind == SPAN:
             answer = self._span_text(example, row, output, is_supporting_U)
-        return HotpotQaPrediction(answer, facts, threshold)
+        searched = threshold if self.options.search_threshold else None
+        return HotpotQaPrediction(answer, facts, searched)
 
     def _span_text(
         self, example: HotpotQaExample, row: TextRow, output: Outputs, is_supporting_U: NDArray
@@ -198,7 +199,7 @@ class HotpotQaKind(TextKind):
         examples: Sequence[HotpotQaExample],
         predictions: Sequence[HotpotQaPrediction | None],
     ) -> NDArray[np.float64]:
-        """Return `METRICS` of every example, and the threshold of its facts (NaN without one).
+        """Return `METRICS` of every example, and the threshold that was found (or NaN).
 
         A missing prediction (None) scores 0, as in the official script.
         """
@@ -216,7 +217,7 @@ class HotpotQaKind(TextKind):
         ).reshape(-1, len(METRICS) + 1)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the official means, and `fact_threshold` where there is one."""
+        """Return the official means, and `fact_threshold` where it was searched."""
         *means, threshold = statistics.mean(axis=0).tolist()
         found = dict(zip(METRICS, means, strict=True))
         return found if np.isnan(threshold) else found | {"fact_threshold": threshold}

@@ -122,10 +122,13 @@ class WikiHopKind(TextKind):
         return {"accuracy": float(statistics.mean())}
 
     def submission(
-        self, examples: Sequence[WikiHopExample], predictions: Sequence[str | None]
+        self, examples: Sequence[WikiHopExample], predictions: Sequence[str]
     ) -> dict[str, bytes]:
-        """Return the file of the leaderboard: answer by id."""
-        answers = {one.id: found for one, found in zip(examples, predictions, strict=True)}
+        """Return the file of the leaderboard: answer by id, as the candidates are written."""
+        answers = {
+            one.id: one.written[one.candidates.index(found)]
+            for one, found in zip(examples, predictions, strict=True)
+        }
         return {"predictions.json": (json.dumps(answers, ensure_ascii=False) + "\n").encode()}
 
     def baselines(

@@ -54,6 +54,8 @@ def test_a_row_is_query_candidates_documents(tmp_path):
     mark = tiny_text_tokenizer().marker_id("[ans]")
     assert row.arrays["candidates"].tolist() == np.flatnonzero(row.token_ids == mark).tolist()
     assert row.arrays["target"].tolist() == [0]
+    (example,), _ = read_wikihop(written(tmp_path, ITEM), "train")
+    assert example.written == ("Old Harbour ", "new castle")
 
 
 def test_an_answer_that_is_no_candidate_is_counted(tmp_path):

@@ -16,17 +16,21 @@ from dna_bigbird.tasks.text.wikihop import WikiHopKind
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
-ONE = WikiHopExample(
+
+def question(name, query, candidates, documents, answer):
+    written = tuple(one.title() for one in candidates)
+    return WikiHopExample(name, query, candidates, documents, answer, written)
+
+
+ONE = question(
     "one",
     "river of town",
     ("red river", "lake", "river"),
     ("The River, a red river. Lake",),
     "lake",
 )
-TWO = WikiHopExample(
-    "two", "king of town", ("old king", "queen"), ("Queen and queen.",), "old king"
-)
-ODD = WikiHopExample("odd", "king of town", ("old king", "queen"), ("None of them.",), "mountain")
+TWO = question("two", "king of town", ("old king", "queen"), ("Queen and queen.",), "old king")
+ODD = question("odd", "king of town", ("old king", "queen"), ("None of them.",), "mountain")
 
 
 def kind_of(head=None, **options):
@@ -82,9 +86,7 @@ def test_the_loss_is_over_the_rows_own_candidates():
 
 def test_decoding_scoring_submission():
     kind = kind_of(max_tokens=60)
-    long = WikiHopExample(
-        "long", "q", tuple(f"mountain {i}" for i in range(40)), ("x",), "mountain 3"
-    )
+    long = question("long", "q", tuple(f"mountain {i}" for i in range(40)), ("x",), "mountain 3")
     made = kind.rows([ONE, long, TWO], tiny_text_tokenizer(), training=False)
     assert [row.example for row in made.rows] == [0, 2]
     outputs = [{"scores": np.array([0, 2, 1.0])}, {"scores": np.array([1, 2, 9.0])}]
@@ -95,7 +97,7 @@ def test_decoding_scoring_submission():
         "accuracy": pytest.approx(1 / 3)
     }
     (content,) = kind.submission(made.examples, found).values()
-    assert json.loads(content) == {"one": "lake", "long": "mountain 0", "two": "queen"}
+    assert json.loads(content) == {"one": "Lake", "long": "Mountain 0", "two": "Queen"}
 
 
 def test_baselines():
