@@ -17,8 +17,10 @@ from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.summaries import SummaryExample, read_summaries
 from dna_bigbird.datasets.text.summarization_options import SummarizationOptions
 from dna_bigbird.datasets.text.summary_rows import NEWLINE_PIECE, SummaryText, summary_rows
+from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.evaluation.rouge import ROUGE_TYPES, rouge_scores
 from dna_bigbird.models.beam_search import beam_search
+from dna_bigbird.models.summarizer import start_from
 from dna_bigbird.models.text_config import SummarizationHead
 from dna_bigbird.tasks.objective import Sums, pair
 from dna_bigbird.tasks.text.kind import Outputs, TextKind
@@ -74,9 +76,27 @@ class SummarizationKind(TextKind):
                 yield example.summary
 
     def rows(self, examples: Sequence[SummaryExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row an example; the vocabulary is kept for `decode`."""
+        """Return one row an example; the vocabulary is kept for `decode`.
+
+        Raises:
+            InputError: If the decoder's end is not the vocabulary's.
+        """
         self.text = SummaryText(tokenizer, self.options)
+        if self.text.end_id != self.head.end_id:
+            raise InputError(
+                f"--head.end_id {self.head.end_id}: the vocabulary's end is {self.text.end_id}; give "
+                f"--head.start_id {self.text.start_id} --head.end_id {self.text.end_id}"
+            )
         return summary_rows(examples, self.text)
+
+    def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:
+        """Take encoder and decoder from a summarizer, else both from an encoder.
+
+        Raises:
+            InputError: If the sizes of the decoder contradict the pretrained model's.
+        """
+        with checked_settings():
+            start_from(model, pretrained, seed)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> SummaryBatch:
         """Join rows."""

@@ -1,0 +1,145 @@
+"""`text train-summarizer`, then `evaluate` and `predict`, from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dna_bigbird.cli.main import build_parser, main
+from tests.text_bundle import write_text_bundle
+
+CONFIGS = Path(__file__).parents[2] / "config/text/summarization"
+ITEMS = [
+    {"document": "the river\na king of the west was born. the stone", "summary": "a king was born"},
+    {"document": "in the north the green house is near the fire", "summary": "the green house"},
+    {"document": "the author of the book died in the war", "summary": "an author died"},
+    {"document": "a school of music was founded\nthe day", "summary": "a new school"},
+]
+TRAIN = (
+    "text train-summarizer --set xsum --train train.jsonl --validation train.jsonl --pretrained mlm "
+    "--options.max_source_tokens 48 --options.max_target_tokens 16 --options.beam_size 2 "
+    "--training.max_steps 4 --training.validate_every 2 --training.batch_size 2 "
+    "--training.precision 32-true --training.measure_speed false --threads 1"
+)
+
+
+def write_items(path: Path, items: list[dict]) -> None:
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+
+
+def run(line: str) -> None:
+    main(line.split())
+
+
+def refused(line: str, capsys) -> str:
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        run(line)
+    return capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder with a trained summarizer; tests write only to names of their own."""
+    folder = tmp_path_factory.mktemp("summaries")
+    write_items(folder / "train.jsonl", ITEMS)
+    write_text_bundle(folder / "mlm")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run(f"{TRAIN} --output model --checkpoints runs")
+    return folder
+
+
+@pytest.fixture
+def here(project, monkeypatch):
+    monkeypatch.chdir(project)
+    return project
+
+
+def test_the_bundle_says_what_it_is(here):
+    config = json.loads((here / "model/config.json").read_text())
+    assert config["task"] == "summarization"
+    assert (config["set"], config["options"]["set"]) == ("xsum", "xsum")
+    assert config["options"]["max_source_tokens"] == 48
+    metrics = json.loads((here / "model/metrics.json").read_text())
+    assert metrics["n"] == 4
+    assert metrics["nll_per_token"] == pytest.approx(metrics["bits_per_token"] * 0.693147, rel=1e-4)
+    assert "nll_per_token" in (here / "model/history.tsv").read_text()
+
+
+def test_evaluate_scores_and_writes_summaries(here):
+    run("text evaluate --model model --data train.jsonl --split validation --output scores")
+    metrics = json.loads((here / "scores/metrics.json").read_text())
+    assert (metrics["n"], metrics["split"]) == (4, "validation")
+    for name in ("rouge1", "rouge2", "rougeLsum"):
+        assert metrics[f"{name}_low"] <= metrics[name] <= metrics[f"{name}_high"]
+        assert metrics["baselines"]["lead"][name] > 0
+        assert metrics["baselines"]["sum_basic"][name] > 0
+    predictions = (here / "scores/predictions.txt").read_text().splitlines()
+    references = (here / "scores/references.txt").read_text().splitlines()
+    assert references == [item["summary"] for item in ITEMS]
+    items = [json.loads(x) for x in (here / "scores/predictions.jsonl").read_text().splitlines()]
+    assert [item["id"] for item in items] == ["1", "2", "3", "4"]
+    assert [item["summary"].replace("\n", "<n>") for item in items] == predictions
+
+
+def test_predict_needs_no_summary(here):
+    write_items(here / "new.jsonl", [{"document": item["document"]} for item in ITEMS[:2]])
+    run("text predict --model model --data new.jsonl --output summaries")
+    assert sorted(p.name for p in (here / "summaries").glob("*.*")) == [
+        "predictions.jsonl",
+        "predictions.txt",
+    ]
+
+
+def test_bad_input_is_one_line(here, capsys):
+    write_items(here / "new.jsonl", [{"document": "a"}])
+    write_items(here / "empty.jsonl", [*ITEMS, {"document": " ", "summary": "a"}])
+    told = refused(f"{TRAIN} --train empty.jsonl --output no --checkpoints no-runs", capsys)
+    assert "empty.jsonl:5: the document of '5' is empty; expected text" in told
+    told = refused(f"{TRAIN} --set bbc --output no --checkpoints no-runs", capsys)
+    assert "--options.set 'bbc' is not one of arxiv" in told
+    told = refused(
+        f"{TRAIN} --options.max_source_tokens 3072 --output no --checkpoints no-runs", capsys
+    )
+    assert "max_source_tokens 3072: mlm reads at most 256 tokens" in told
+    told = refused("text evaluate --model model --data new.jsonl --split test --output no", capsys)
+    assert "new.jsonl:1: no 'summary'; expected a text" in told
+    assert not (here / "no").exists()
+    run(
+        f"{TRAIN} --train empty.jsonl --options.skip_empty true --output yes --checkpoints yes-runs"
+    )
+    assert "document is empty 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "target", "penalty"),
+    [
+        ("arxiv", 3072, 256, 0.8),
+        ("pubmed", 3072, 256, 0.8),
+        ("bigpatent", 3072, 256, 0.8),
+        ("cnn-dailymail", 2048, 128, 0.8),
+        ("xsum", 1024, 64, 0.7),
+    ],
+)
+@pytest.mark.parametrize(
+    ("size", "rate", "optimizer", "coupled"),
+    [("base", 1e-5, "adamw", True), ("large", 1e-4, "adafactor", False)],
+)
+def test_the_papers_settings(name, source, target, penalty, size, rate, optimizer, coupled):
+    """Table 17, typed again."""
+    parser, _ = build_parser("text train-summarizer")
+    paths = [arg for x in ("train", "validation", "pretrained", "output", "checkpoints")
+             for arg in (f"--{x}", "x")]  # fmt: skip
+    files = [f"--config={CONFIGS / file}.yaml" for file in (size, name)]
+    found = parser.instantiate(parser.parse_args([*files, *paths]))
+    assert found.set == name
+    assert (found.options.max_source_tokens, found.options.max_target_tokens) == (source, target)
+    assert found.options.length_penalty == penalty
+    assert (found.options.beam_size, found.options.label_smoothing) == (5, 0.1)
+    training = found.training
+    assert (training.learning_rate, training.optimizer) == (rate, optimizer)
+    assert (training.schedule, training.warmup_steps) == ("inverse_sqrt", 10000)
+    assert training.batch_size * training.accumulate == 128
+    assert found.head.coupled is coupled
+    assert found.dropout == 0.1
