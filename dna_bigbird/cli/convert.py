@@ -87,16 +87,31 @@ def _read(folder: Path, bundle: Path, plan: str | None) -> None:
     from dna_bigbird.interop import read_huggingface
 
     found = read_huggingface(folder, plan)
+    config = found.config | _task_settings(found.config)
     save_bundle(
         bundle,
         model=found.model,
-        config=found.config,
+        config=config,
         tokenizer=found.tokenizer,
         metrics={},
         card=found.card,
     )
-    heads = ", ".join(found.config["heads"]) or "no head"
+    heads = ", ".join(config.get("heads", [config["task"]])) or "no head"
     print(f"{bundle}: encoder, {heads}; vocabulary of {found.tokenizer.reads}")
+
+
+def _task_settings(config: dict) -> dict:
+    """Return the options of a fine-tuned model's task, which its folder does not have."""
+    from dataclasses import asdict, replace
+
+    if config["task"] == "pretraining":
+        return {}
+    from dna_bigbird.datasets.text.options import options_type
+
+    options = options_type(config["task"])()
+    longest = min(options.max_tokens, config["encoder"]["max_tokens"])
+    options = asdict(replace(options, max_tokens=longest))
+    return {"options": options, "set": options.get("set", config["task"])}
 
 
 def _write(bundle: Path, folder: Path, allow_different_attention: bool) -> None:

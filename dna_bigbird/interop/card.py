@@ -29,7 +29,9 @@ def converted_card(config: Mapping) -> str:
         f"- architecture: {encoder['num_layers']} layers of {encoder['num_heads']} heads, hidden size "
         f"{encoder['hidden_size']}, at most {encoder['max_tokens']} tokens",
         f"- attention: {blocks}",
-        f"- heads: {', '.join(config['heads']) or 'none'}",
+        f"- heads: {', '.join(config['heads']) or 'none'}"
+        if config["task"] == "pretraining"
+        else f"- fine-tuned: {config['task']} {', '.join(config['label_names'])}".rstrip(),
         f"- vocabulary: {encoder['vocab_size']} entries",
         "",
         "What it was trained on, and how well it does, is for its origin to say: nothing was measured here.",

@@ -4,16 +4,34 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, OWN, SENTENCEPIECE, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.card import converted_card
-from dna_bigbird.interop.settings import KEPT, encoder_config, required_heads
-from dna_bigbird.interop.tensor_names import heads_in, layers_in, plain_names, to_ours, untie
+from dna_bigbird.interop.settings import (
+    KEPT,
+    class_of,
+    encoder_config,
+    label_names,
+    required_heads,
+)
+from dna_bigbird.interop.tensor_names import (
+    CLASSES,
+    TASK_OF_ARCHITECTURE,
+    heads_in,
+    layers_in,
+    plain_names,
+    to_ours,
+    untie,
+)
 from dna_bigbird.interop.weight_files import read_tensors
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.models.text_models import build_text_model, head_type
 
 THEIRS = (JSON, SENTENCEPIECE)
 
@@ -22,8 +40,9 @@ THEIRS = (JSON, SENTENCEPIECE)
 class Converted:
     """What a bundle is made of."""
 
-    model: PretrainingModel
+    model: nn.Module
     config: dict
+    """As `save_bundle` takes it; that of a fine-tuned model lacks `options`, which are the task's."""
     tokenizer: Tokenizer
     card: str
 
@@ -50,21 +69,32 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
         raise InputError(
             f"{path}: num_hidden_layers is {encoder.num_layers}, the weights have {found}"
         )
-    heads = required_heads(config, heads_in(plain))
+    name = class_of(config)
+    if name is None:
+        heads = required_heads(config, heads_in(plain))
+        task = {"task": "pretraining", "heads": heads, "label_names": []}
+    else:
+        plain = {
+            key: x for key, x in plain.items() if not key.startswith("pooler.")
+        }  # unused there
+        task = _fine_tuned(name, config, encoder, plain, str(path))
     try:
         with torch.device("meta"):  # a config of any size costs nothing until the weights agree
-            model = PretrainingModel(encoder, heads=heads)
+            model = _build(encoder, task)
     except RuntimeError as error:  # products of sizes beyond 64 bits
         raise InputError(f"{path}: it describes no model: {error}") from error
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     state = to_ours(plain, expected, str(folder))
     model.to_empty(device="cpu").load_state_dict(state)
     tokenizer = _tokenizer(folder, encoder.vocab_size)
+    if name is not None and tokenizer.reads != "text":
+        raise InputError(
+            f"{path}: a {name} over DNA; here labels of DNA are independent of each other, so its head "
+            "has no counterpart. Its encoder is read if architectures is ['BigBirdModel']"
+        )
     described = {
-        "task": "pretraining",
+        **task,
         "encoder": asdict(encoder),
-        "heads": list(model.heads),
-        "label_names": [],
         "label_groups": [],
         "semi_synthetic": False,
         "initial_weights": "converted from a Hugging Face folder",
@@ -72,6 +102,37 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
         "huggingface": {name: config[name] for name in KEPT if name in config},
     }
     return Converted(model.eval(), described, tokenizer, converted_card(described))
+
+
+def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, path: str) -> dict:
+    """Return task, head and labels of a fine-tuned class."""
+    task = TASK_OF_ARCHITECTURE[name]
+    dropout = encoder.dropout
+    if task != "text-classification":
+        head = head_type(task)(extra_block=True, block_question=True, dropout=dropout)
+        return {"task": task, "head": asdict(head), "label_names": []}
+    given = config.get("classifier_dropout")
+    try:
+        head = settings_from(
+            head_type(task),
+            {"activation": encoder.activation, "dropout": dropout if given is None else given},
+        )
+    except ValueError as error:
+        raise InputError(f"{path}: classifier_dropout: {error}") from error
+    bias = plain.get(CLASSES)
+    count = len(bias) if bias is not None and bias.dim() == 1 else 0
+    return {
+        "task": task,
+        "head": asdict(head),
+        "label_names": label_names(config, count, path),
+    }
+
+
+def _build(encoder: EncoderConfig, task: dict) -> nn.Module:
+    if task["task"] == "pretraining":
+        return PretrainingModel(encoder, heads=task["heads"])
+    head = head_type(task["task"])(**task["head"])
+    return build_text_model(task["task"], encoder, head, len(task["label_names"]))
 
 
 def _tokenizer(folder: Path, vocab_size: int) -> Tokenizer:

@@ -1,10 +1,10 @@
 """config.json of the library and our EncoderConfig."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.interop.tensor_names import HEADS_OF_ARCHITECTURE, architecture
+from dna_bigbird.interop.tensor_names import HEADS_OF_ARCHITECTURE, TASK_OF_ARCHITECTURE
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import is_finite, settings_from
 
@@ -87,34 +87,70 @@ def _check_kind(config: Mapping[str, Any], source: str) -> None:
     classes = config.get("architectures") or []
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
+    known = (*HEADS_OF_ARCHITECTURE, *TASK_OF_ARCHITECTURE)
     for name in classes:
-        if name not in HEADS_OF_ARCHITECTURE:
+        if name not in known:
             raise InputError(
-                f"{source}: a {name}; only {', '.join(HEADS_OF_ARCHITECTURE)} are read: its head has "
-                "no counterpart here"
+                f"{source}: a {name}; only {', '.join(known)} are read: its head has no counterpart here"
             )
+
+
+def class_of(config: Mapping[str, Any]) -> str | None:
+    """Return the fine-tuned class that a config.json names, if it does."""
+    names = config.get("architectures") or []
+    return next((name for name in names if name in TASK_OF_ARCHITECTURE), None)
+
+
+def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]:
+    """Return the names of the classes of a classifier.
+
+    Args:
+        count: Classes that the weights have.
+
+    Raises:
+        InputError: If config.json has another number of them, or the classifier is a regression or
+            gives several labels at once, which no task here does.
+    """
+    kind = config.get("problem_type")
+    if kind not in (None, "single_label_classification") or count < 2:
+        raise InputError(
+            f"{source}: problem_type {kind!r} and {count} labels; only classifiers with one label an "
+            "input, of at least two, are read"
+        )
+    names = config.get("id2label")
+    if names is None:
+        return [f"LABEL_{i}" for i in range(count)]
+    if not isinstance(names, Mapping) or set(names) != {str(i) for i in range(count)}:
+        raise InputError(f"{source}: id2label does not name 0 to {count - 1}, the weights' classes")
+    found = [names[str(i)] for i in range(count)]
+    if not all(isinstance(one, str) and one.isprintable() and one.strip() for one in found):
+        raise InputError(f"{source}: id2label holds something else than names")
+    if len(set(found)) < count:
+        raise InputError(f"{source}: id2label gives two classes the same name")
+    return found
 
 
 def required_heads(config: Mapping[str, Any], found: set[str]) -> list[str]:
     """Return the heads of a checkpoint: those its class must have, and those it has."""
-    named = [h for a in config.get("architectures") or [] for h in HEADS_OF_ARCHITECTURE[a]]
+    named = [h for a in config.get("architectures") or [] for h in HEADS_OF_ARCHITECTURE.get(a, ())]
     heads = found | set(named)
     everything = HEADS_OF_ARCHITECTURE["BigBirdForPreTraining"]
     return [head for head in everything if head in heads or "nsp" in heads]
 
 
 def library_config(
-    encoder: EncoderConfig, heads: Sequence[str], token_ids: Mapping[str, int], kept: Mapping
+    encoder: EncoderConfig, name: str, token_ids: Mapping[str, int], kept: Mapping
 ) -> dict[str, Any]:
     """Return the contents of a config.json that the library reads.
 
     Args:
+        name: Of the library's class.
         token_ids: Values of `TOKEN_IDS`.
         kept: What a converted bundle keeps of the config it came from; it goes before our choice
             where it says the same.
     """
     written = {
-        "architectures": [architecture(heads)],
+        "architectures": [name],
         "model_type": MODEL_TYPE,
         "attention_type": next(k for k, v in ATTENTION.items() if v == encoder.attention),
         "hidden_act": next(k for k, v in ACTIVATIONS.items() if v == encoder.activation),

@@ -15,8 +15,17 @@ MLM_BIAS = "cls.predictions.bias"
 BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
 """Counted up from 0 and all 0: no weights."""
 OLD_ENDINGS = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+ABOVE = ("cls.", "classifier.", "qa_classifier.")
+"""Heads that stand beside the encoder, not in it."""
 HEAD_OF = {"cls.predictions.": "mlm", "pooler.": "pooler", "cls.seq_relationship.": "nsp"}
 TASK_HEADS = ("classifier.", "qa_classifier.", "qa_outputs.", "crossattention.")
+TASK_OF_ARCHITECTURE = {
+    "BigBirdForSequenceClassification": "text-classification",
+    "BigBirdForQuestionAnswering": "triviaqa",
+}
+"""Fine-tuned classes, and our task with the same head."""
+CLASSES = "classifier.out_proj.bias"
+"""One number a class."""
 _LAYER = {
     "attention.qkv": tuple(f"attention.self.{part}" for part in ("query", "key", "value")),
     "attention.output": ("attention.output.dense",),
@@ -40,6 +49,18 @@ _OUTSIDE = {
     "pooler.dense.bias": "pooler.bias",
     "nsp.weight": "cls.seq_relationship.weight",
     "nsp.bias": "cls.seq_relationship.bias",
+    "head.pooler.dense.weight": "classifier.dense.weight",
+    "head.pooler.dense.bias": "classifier.dense.bias",
+    "head.dense.weight": "classifier.out_proj.weight",
+    "head.dense.bias": CLASSES,
+    "block.ffn_in.weight": "qa_classifier.intermediate.dense.weight",
+    "block.ffn_in.bias": "qa_classifier.intermediate.dense.bias",
+    "block.ffn_out.weight": "qa_classifier.output.dense.weight",
+    "block.ffn_out.bias": "qa_classifier.output.dense.bias",
+    "block.norm.weight": "qa_classifier.output.LayerNorm.weight",
+    "block.norm.bias": "qa_classifier.output.LayerNorm.bias",
+    "dense.weight": "qa_classifier.qa_outputs.weight",
+    "dense.bias": "qa_classifier.qa_outputs.bias",
 }
 
 
@@ -151,22 +172,25 @@ def to_ours(
         task = next((f" (a {t[:-1]} head)" for t in TASK_HEADS if t in f".{first}"), "")
         raise InputError(
             f"{source}: {len(unused)} tensors have no place in our model, the first one {first}{task}; "
-            "only the encoder, masked-token and next-sentence heads are read"
+            "config.json names no class with such a head, or one without a counterpart here"
         )
     return state
 
 
-def to_library(state: Mapping[str, Tensor], heads: Sequence[str]) -> dict[str, Tensor]:
-    """Return the tensors that the library stores for a model with these heads.
+def to_library(state: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
+    """Return the tensors that the library stores for a model of a class.
 
-    A bare encoder has no prefix there, one below an MLM head has `bert.`.
+    A bare encoder has no prefix there, one below a head has `bert.`.
+
+    Args:
+        name: Of the library's class.
     """
-    prefix = "bert." if {"mlm", "nsp"} & set(heads) else ""
+    prefix = "" if name == "BigBirdModel" else "bert."
     tensors = {}
     for ours, tensor in state.items():
         names = library_names(ours)
         for name, part in zip(names, tensor.chunk(len(names)), strict=True):
-            full = name if name.startswith("cls.") else prefix + name
+            full = name if name.startswith(ABOVE) else prefix + name
             tensors[full] = part.detach().cpu().contiguous().clone()
     return tensors
 

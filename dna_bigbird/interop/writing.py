@@ -15,7 +15,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_directory
 from dna_bigbird.interop.card import library_card
 from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
-from dna_bigbird.interop.tensor_names import to_library
+from dna_bigbird.interop.tensor_names import TASK_OF_ARCHITECTURE, architecture, to_library
 from dna_bigbird.models.config import EncoderConfig
 
 
@@ -44,23 +44,19 @@ def write_huggingface(
         InputError: If the bundle has a head that the library lacks, or there are such differences
             and they were not allowed.
     """
-    if config["task"] != "pretraining":
-        raise InputError(
-            f"{source}: a {config['task']} model; the library has no head like ours, so only "
-            "pretrained and converted bundles are written"
-        )
     encoder = EncoderConfig(**config["encoder"])
+    name = _class_of(config, model, encoder, source)
     different = differences(encoder)
     if different and not allow_different_attention:
         raise InputError(
             f"{source}: the library cannot compute this model: {'; '.join(different)}. Give "
             "--allow-different-attention true to write the weights all the same"
         )
-    written = library_config(
-        encoder, model.heads, _token_ids(tokenizer), config.get("huggingface", {})
-    )
+    written = library_config(encoder, name, _token_ids(tokenizer), config.get("huggingface", {}))
+    if config["task"] == "text-classification":
+        written |= _labels(config)
     weights = safetensors.torch.save(
-        to_library(model.state_dict(), model.heads), metadata={"format": "pt"}
+        to_library(model.state_dict(), name), metadata={"format": "pt"}
     )
     with atomic_directory(folder) as partial:
         (partial / "model.safetensors").write_bytes(weights)
@@ -72,6 +68,43 @@ def write_huggingface(
         (partial / "tokenizer_config.json").write_text(_json(settings))
         (partial / "README.md").write_text(library_card(card, different))
     return different
+
+
+def _class_of(config: Mapping, model: nn.Module, encoder: EncoderConfig, source: str) -> str:
+    """Return the library's class that has the model's head.
+
+    Raises:
+        InputError: If there is none.
+    """
+    task, head = config["task"], config.get("head", {})
+    if task == "pretraining":
+        return architecture(model.heads)
+    found = next((name for name, ours in TASK_OF_ARCHITECTURE.items() if ours == task), None)
+    if found is None:
+        raise InputError(
+            f"{source}: a {task} model; the library has no head like ours, so only pretrained and "
+            "converted bundles, text-classification and triviaqa are written"
+        )
+    wanted = {"pooling": "cls", "activation": encoder.activation}
+    if task == "triviaqa":
+        wanted = {"extra_block": True, "block_question": True}
+    for name, value in wanted.items():
+        if head.get(name) != value:
+            raise InputError(
+                f"{source}: the head's {name} is {head.get(name)}, that of the library's {found} "
+                f"{value}; it would compute something else"
+            )
+    return found
+
+
+def _labels(config: Mapping) -> dict:
+    names = config["label_names"]
+    return {
+        "id2label": {str(i): name for i, name in enumerate(names)},
+        "label2id": {name: i for i, name in enumerate(names)},
+        "classifier_dropout": config["head"]["dropout"],
+        "problem_type": "single_label_classification",
+    }
 
 
 def _json(value: dict) -> str:

@@ -9,7 +9,7 @@ from dna_bigbird.models.config import EncoderConfig
 
 
 class ResidualBlock(nn.Module):
-    """x → LN(x + drop(FFN(drop(x)))), the FFN four times as wide as the hidden states.
+    """x → LN(x + drop(FFN(drop(x)))), the FFN as wide as the encoder's.
 
     The question answering head of the Hugging Face library has it before its last layer; the ETC
     code has one, as an option, before the scores of WikiHop's candidates.
@@ -18,9 +18,9 @@ class ResidualBlock(nn.Module):
     def __init__(self, config: EncoderConfig, dropout: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.ffn_in = nn.Linear(config.hidden_size, 4 * config.hidden_size)
+        self.ffn_in = nn.Linear(config.hidden_size, config.ffn_size)
         self.activation = activation(config.activation)
-        self.ffn_out = nn.Linear(4 * config.hidden_size, config.hidden_size)
+        self.ffn_out = nn.Linear(config.ffn_size, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
 
     def forward(self, x: Tensor) -> Tensor:

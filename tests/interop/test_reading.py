@@ -9,7 +9,7 @@ import torch
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop import read_huggingface
-from dna_bigbird.interop.tensor_names import to_library
+from dna_bigbird.interop.tensor_names import architecture, to_library
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,10 @@ def test_no_weights(folder):
         ({"position_embedding_type": "relative_key"}, "position_embedding_type 'relative_key'"),
         ({"hidden_act": "silu"}, "hidden_act 'silu' is not one of gelu_new"),
         ({"attention_type": "simulated"}, "attention_type 'simulated' is not block_sparse or"),
-        ({"architectures": ["BigBirdForQuestionAnswering"]}, "a BigBirdForQuestionAnswering; only"),
+        (
+            {"architectures": ["BigBirdForTokenClassification"]},
+            "a BigBirdForTokenClassification; only",
+        ),
         ({"architectures": ["BigBirdForCausalLM"]}, "a BigBirdForCausalLM; only BigBirdForPreTr"),
         ({"num_attention_heads": 3}, "hidden_size 64 is not a multiple of num_heads 3"),
         ({"hidden_size": "64"}, "copy/config.json: hidden_size is '64', expected a whole number"),
@@ -236,8 +239,8 @@ def test_other_models_are_refused(folder, values, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("BigBirdForSequenceClassification", "a BigBirdForSequenceClassification; only"),
-        ("BigBirdForQuestionAnswering", "a BigBirdForQuestionAnswering; only"),
+        ("BigBirdForSequenceClassification", "a BigBirdForSequenceClassification over DNA;"),
+        ("BigBirdForQuestionAnswering", "a BigBirdForQuestionAnswering over DNA;"),
     ],
 )
 def test_task_heads_are_refused(library_model, save_library_model, tmp_path, name, message):
@@ -307,7 +310,7 @@ def test_full_attention_has_no_plan(folder):
 def test_names_are_the_ones_the_library_writes(original):
     """Names and shapes, both ways, from the library's own file."""
     model = read_huggingface(original).model
-    written = to_library(model.state_dict(), model.heads)
+    written = to_library(model.state_dict(), architecture(model.heads))
     expected = tensors_of(original)
     assert written.keys() == expected.keys()
     for name, tensor in expected.items():
