@@ -186,6 +186,11 @@ class Encoder(nn.Module):
             x_PE = self.norm(x_PE)
         return packing.unpack(x_PE)
 
+    def embed_words(self, token_ids: Tensor) -> Tensor:
+        """Return the word vectors, scaled if the settings say so: (…, hidden)."""
+        words = self.word(token_ids)
+        return words * math.sqrt(self.config.hidden_size) if self.config.scale_embeddings else words
+
     def _embed(
         self, packing: Packing, token_ids_BT: Tensor, segment_ids_BT: Tensor | None
     ) -> Tensor:
@@ -195,10 +200,7 @@ class Encoder(nn.Module):
         """
         # Padding in the last block may stand behind the last position.
         positions_P = packing.positions().clamp(max=self.config.max_tokens - 1)
-        x_PE = self.word(packing.pack(token_ids_BT))
-        if self.config.scale_embeddings:
-            x_PE = x_PE * math.sqrt(self.config.hidden_size)
-        x_PE = x_PE + self.position(positions_P)
+        x_PE = self.embed_words(packing.pack(token_ids_BT)) + self.position(positions_P)
         if self.segment is None:
             pass  # sentences are not told apart
         elif segment_ids_BT is None:

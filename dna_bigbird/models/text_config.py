@@ -60,3 +60,38 @@ class TriviaQaHead:
 
     def __post_init__(self) -> None:
         _check_share("--head.dropout", self.dropout)
+
+
+@dataclass(frozen=True)
+class SummarizationHead:
+    """The decoder of summaries, and the ids around them."""
+
+    coupled: bool = True
+    """Decode with the encoder's own layers and norms, so that only the cross-attention is new; else
+    with layers of its own."""
+    decoder_layers: int = 0
+    """Layers of the decoder; 0: as many as the encoder has."""
+    decoder_heads: int = 0
+    """Attention heads of a decoder that is not coupled; 0: as many as the encoder has."""
+    decoder_ffn_size: int = 0
+    """Width of the feed-forward layer of a decoder that is not coupled; 0: the encoder's."""
+    share_positions: bool = True
+    """Encoder and decoder have one position table."""
+    logits_bias: bool = False
+    """Add a fixed bias to the logits, which models from elsewhere may bring."""
+    start_id: int = 2
+    """Token that stands before every summary: <s> of BigBird's vocabulary."""
+    end_id: int = 1
+    """Token that ends a summary: </s> of BigBird's vocabulary."""
+
+    def __post_init__(self) -> None:
+        for name in ("decoder_layers", "decoder_heads", "decoder_ffn_size", "start_id", "end_id"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"--head.{name} {getattr(self, name)} must not be negative")
+        if self.decoder_layers > 1000:  # a damaged bundle costs no memory
+            raise ValueError(f"--head.decoder_layers {self.decoder_layers} must be at most 1000")
+        if self.coupled and (self.decoder_heads or self.decoder_ffn_size):
+            raise ValueError(
+                "--head.coupled true has the encoder's sizes; leave --head.decoder_heads and "
+                "--head.decoder_ffn_size at 0"
+            )
