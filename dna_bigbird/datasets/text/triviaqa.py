@@ -1,0 +1,183 @@
+"""TriviaQA-RC: questions with evidence documents that may hold the answer (Joshi et al. 2017)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.datasets.text.reading import (
+    Folder,
+    check_items,
+    found_kind,
+    need,
+    open_folder,
+    parse_json,
+    read_json_value,
+)
+from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
+from dna_bigbird.errors import InputError
+
+SPLITS = {"train": "train", "validation": "dev", "test": "test"}
+PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
+"""Key of a question's pages: folder of their texts."""
+
+
+@dataclass(frozen=True)
+class EvidenceDocument:
+    """A page, of which the first words are kept."""
+
+    name: str
+    """File name as in the questions."""
+    title: str
+    text: str
+    """The beginning of the file as it is, line ends and all."""
+
+
+@dataclass(frozen=True)
+class TriviaQaExample:
+    """What one prediction answers: a question, or of the web files a question and one page."""
+
+    id: str
+    """QuestionId; of the web files `QuestionId--Filename`, as in the official evaluation."""
+    question: str
+    documents: tuple[EvidenceDocument, ...]
+    aliases: tuple[str, ...] | None
+    """Normalised by the makers of the set; None: no gold."""
+    human_answers: tuple[str, ...] = ()
+    """As written; they count in the evaluation."""
+    is_verified: bool = False
+
+
+def read_triviaqa(
+    path: Path, split: str, options: TriviaQaOptions, *, gold: bool = True
+) -> tuple[list[TriviaQaExample], dict[str, int]]:
+    """Read questions and the beginnings of their documents.
+
+    Of a file of the verified set only verified questions are kept, and of its web files only verified
+    pages, as in the official script.
+
+    Args:
+        path: A file of questions; or the official folder or archive with `qa` and `evidence`, of
+            which `options.domain` and the split say the file.
+        gold: Whether every question must have an answer.
+
+    Returns:
+        The examples and counts of what was left out.
+
+    Raises:
+        InputError: If a file or key is missing, naming the question and the file expected.
+    """
+    path = Path(path)
+    if path.name.endswith((".json", ".json.gz")):
+        evidence = Path(options.evidence) if options.evidence else path.parent.parent / "evidence"
+        if not evidence.exists():
+            raise InputError(
+                f"{evidence}: no such folder; expected the texts that {path.name} names, in "
+                "wikipedia/ and web/. Give --options.evidence"
+            )
+        with open_folder(evidence) as texts:
+            return _examples(read_json_value(path), str(path), texts, "", options, gold)
+    with open_folder(path) as folder:
+        wanted = f"qa/{options.domain}-{SPLITS[split]}.json"
+        found = [name for name in folder.names() if f"/{name}".endswith(f"/{wanted}")]
+        if not found:
+            raise InputError(
+                f"{path}: no {wanted} in it; give the file, or --options.domain wikipedia or web"
+            )
+        value = parse_json(folder.text(found[0]), f"{path}: {found[0]}")
+        given = (value, f"{path}: {found[0]}")
+        if options.evidence:
+            with open_folder(options.evidence) as texts:
+                return _examples(*given, texts, "", options, gold)
+        root = found[0].removesuffix(wanted) + "evidence/"
+        return _examples(*given, folder, root, options, gold)
+
+
+def _examples(
+    value: object, where: str, texts: Folder, root: str, options: TriviaQaOptions, gold: bool
+) -> tuple[list[TriviaQaExample], dict[str, int]]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected an object with 'Data', found {found_kind(value)}")
+    is_web = need(value, "Domain", str, where).lower() == "web"
+    only_verified = bool(value.get("VerifiedEval"))
+    counts: Counter[str] = Counter()
+    examples = []
+    for item in check_items(need(value, "Data", list, where), where):
+        name = need(item, "QuestionId", str, where)
+        here = f"{where}: {name}"
+        is_verified = bool(item.get("QuestionPartOfVerifiedEval", False))
+        if only_verified and not is_verified:
+            counts["questions not verified"] += 1
+            continue
+        pages = list(_pages(item, here))
+        if only_verified and is_web:
+            kept = [page for page in pages if page[1].get("DocPartOfVerifiedEval")]
+            counts["pages not verified"] += len(pages) - len(kept)
+            pages = kept
+        counts["questions without a page"] += not pages
+        documents = tuple(
+            _document(page, kind, texts, root, here, options.max_words, counts)
+            for kind, page in pages
+        )
+        question, answers = need(item, "Question", str, here), _answers(item, here, gold)
+        if is_web:
+            examples += [
+                TriviaQaExample(f"{name}--{one.name}", question, (one,), *answers, is_verified)
+                for one in documents
+            ]
+        else:
+            examples.append(TriviaQaExample(name, question, documents, *answers, is_verified))
+    return examples, {reason: n for reason, n in counts.items() if n}
+
+
+def _pages(item: dict, where: str) -> Iterator[tuple[str, dict]]:
+    for key, kind in PAGES.items():
+        for page in check_items(item.get(key, []), f"{where}: {key}"):
+            yield kind, page
+
+
+def _document(
+    page: dict,
+    kind: str,
+    texts: Folder,
+    root: str,
+    where: str,
+    max_words: int,
+    counts: Counter[str],
+) -> EvidenceDocument:
+    name = need(page, "Filename", str, where)
+    try:
+        text = texts.text(f"{root}{kind}/{name}")
+    except InputError as error:
+        raise InputError(f"{where}: its evidence cannot be read: {error}") from error
+    beginning = first_words(text, max_words)
+    counts["documents cut to max_words"] += len(beginning) < len(text)
+    title = need(page, "Title", str, where) if "Title" in page else ""
+    return EvidenceDocument(name, title, beginning)
+
+
+def first_words(text: str, count: int) -> str:
+    """Return the beginning of a text up to its word number `count`; each line end is a word, too.
+
+    Example:
+        >>> first_words("one two\\n\\nthree four", 5)
+        'one two\\n\\nthree'
+    """
+    for seen, match in enumerate(re.finditer(r"\n|[^\s]+", text), start=1):
+        if seen == count:
+            return text[: match.end()]
+    return text
+
+
+def _answers(item: dict, where: str, gold: bool) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    if "Answer" not in item and not gold:
+        return None, ()
+    answer = need(item, "Answer", dict, where)
+    found = []
+    for key in ("NormalizedAliases", "HumanAnswers"):
+        values = need(answer, key, list, where) if key in answer or key[0] == "N" else []
+        if not all(isinstance(one, str) for one in values):
+            raise InputError(f"{where}: {key!r} holds something else than texts")
+        found.append(tuple(values))
+    return found[0], found[1]

@@ -1,0 +1,147 @@
+"""TriviaQA's questions as tokens, a row for every document (specification §3.3)."""
+
+import re
+import string
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.spans import tokens_of
+from dna_bigbird.datasets.text.triviaqa import TriviaQaExample
+from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
+
+# T tokens, S spans
+
+_WORD = re.compile(rf"[^\s{re.escape(string.punctuation)}‘’´`]+")
+
+
+def alias_spans(
+    text: str, aliases: Sequence[str], normalise: Callable[[str], str]
+) -> list[tuple[int, int]]:
+    """Return every place of a text whose words are those of an alias, from left to right.
+
+    Both sides are normalised, so what stands between the words (punctuation, an article) does not
+    matter, and the text of each place is an exact match. A part of a word is no place.
+
+    Args:
+        normalise: evaluation.triviaqa.normalise_trivia; it works word by word.
+
+    Returns:
+        Half-open character offsets, longer places first among those that start together.
+
+    Example:
+        >>> alias_spans("In New York's rain; New-York", ["new york"], str.lower)
+        [(3, 11), (20, 28)]
+    """
+    wanted: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for alias in aliases:
+        words = tuple(normalise(alias).split())
+        if words:
+            wanted[words[0]].add(words)
+    words, places = [], []
+    known: dict[str, list[str]] = {}
+    for match in _WORD.finditer(text):
+        raw = match.group()
+        if raw not in known:
+            known[raw] = normalise(raw).split()
+        words += known[raw]
+        places += [match.span()] * len(known[raw])
+    found = set()
+    for i, word in enumerate(words):
+        for alias in wanted.get(word, ()):
+            if tuple(words[i : i + len(alias)]) == alias:
+                found.add((places[i][0], places[i + len(alias) - 1][1]))
+    return sorted(found, key=lambda span: (span[0], -span[1]))
+
+
+def triviaqa_rows(
+    examples: Sequence[TriviaQaExample],
+    tokenizer: TextTokenizer,
+    options: TriviaQaOptions,
+    normalise: Callable[[str], str],
+    *,
+    training: bool,
+) -> TextSet:
+    """Make a row `[CLS] question [SEP] document` for every document of every example.
+
+    Arrays of a row: `document` (1,), its number; `word` (T,), the word of each token, -1 where no
+    answer may begin or end; `offsets` (T, 2), half-open characters of the document; `spans` (S, 2),
+    first and last token of every place of the answer.
+
+    Args:
+        normalise: As for `alias_spans`.
+        training: Leave out documents without a place of the answer; with `norm` per_question leave
+            out questions without any, but no document of the others, which share their sum.
+    """
+    counts: Counter[str] = Counter()
+    rows = []
+    for number, example in enumerate(examples):
+        question = tokenizer.encode(" ".join(example.question.split()))
+        counts["questions cut"] += len(question) > options.max_question_tokens
+        front = [tokenizer.cls_id, *question[: options.max_question_tokens], tokenizer.sep_id]
+        made = [
+            _row(example, number, place, front, tokenizer, options, normalise, counts)
+            for place in range(len(example.documents))
+        ]
+        if training:
+            has_answer = [len(row.arrays["spans"]) > 0 for row in made]
+            if options.norm == "per_document":
+                counts["documents without the answer"] += len(made) - sum(has_answer)
+                made = [row for row, there in zip(made, has_answer, strict=True) if there]
+            elif not any(has_answer):
+                counts["documents without the answer"] += len(made)
+                made = []
+            counts["questions without the answer in their documents"] += not made
+        rows += made
+    return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
+
+
+def _row(
+    example: TriviaQaExample,
+    number: int,
+    place: int,
+    front: list[int],
+    tokenizer: TextTokenizer,
+    options: TriviaQaOptions,
+    normalise: Callable[[str], str],
+    counts: Counter[str],
+) -> TextRow:
+    text = example.documents[place].text
+    # To the published vocabulary a line end is an unknown letter. One for one: offsets stay.
+    ids, starts, ends = tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
+    room = options.max_tokens - len(front)
+    counts["documents cut"] += len(ids) > room
+    ids, starts, ends = ids[:room], starts[:room], ends[:room]
+    offsets = np.zeros((len(front) + len(ids), 2), dtype=np.int32)
+    offsets[len(front) :] = np.stack([starts, ends], axis=1)
+    # A place for an answer is a piece with a letter to it.
+    words = np.where(starts < ends, _word_numbers(text, starts), -1)
+    spans = []
+    for start, end in alias_spans(text, example.aliases or (), normalise):
+        found = tokens_of(starts, ends, start, end)
+        if found and ends[found[1]] >= end:  # all of it was kept
+            spans.append((found[0] + len(front), found[1] + len(front)))
+    counts["places of answers beyond max_spans"] += max(0, len(spans) - options.max_spans)
+    segments = np.ones(len(offsets), dtype=np.int8)
+    segments[: len(front)] = 0
+    return TextRow(
+        np.concatenate([front, ids]).astype(np.int32),
+        number,
+        segments,
+        {
+            "document": np.array([place]),
+            "word": np.concatenate([np.full(len(front), -1), words]).astype(np.int32),
+            "offsets": offsets,
+            "spans": np.array(spans[: options.max_spans], dtype=np.int32).reshape(-1, 2),
+        },
+    )
+
+
+def _word_numbers(text: str, starts_T: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the word, between white space, that each token stands in."""
+    begins = np.array([match.start() for match in re.finditer(r"\S+", text)], dtype=np.int64)
+    return np.searchsorted(begins, starts_T, side="right") - 1
