@@ -1,0 +1,186 @@
+"""`text train-classifier`, `train-glue`, `evaluate`, `predict`, `runs` from the command line; the recipes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.inference.shipped import shipped_bundle
+from tests.text_bundle import write_text_bundle
+
+CONFIGS = Path(__file__).parents[3] / "config/text"
+PATHS = [f"--{name}=x" for name in ("train", "validation", "pretrained", "output", "checkpoints")]
+TRAIN = (
+    "--pretrained mlm --options.max_tokens 32 --training.max_steps 4 --training.validate_every 2 "
+    "--training.batch_size 2 --training.precision 32-true --training.measure_speed false --threads 1"
+)
+
+
+def settings_of(command: str, *files: str):
+    parser, _ = build_parser(f"text {command}")
+    configs = [f"--config={CONFIGS / file}.yaml" for file in files]
+    return parser.instantiate(parser.parse_args([*configs, *PATHS]))
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "rate", "epochs", "examples", "trained"),
+    [  # Table 14; the share that is trained on is ours
+        ("imdb", 64, 1e-5, 40, 25_000, 0.96),
+        ("arxiv-topics", 64, 3e-5, 10, 30_043, 0.8),
+        ("patents", 64, 5e-5, 3, 1_890_093, 0.8),
+        ("hyperpartisan", 32, 5e-6, 15, 645, 0.8),
+        ("yelp5", 32, 2e-5, 2, 650_000, 0.99),
+    ],
+)
+def test_the_recipes_are_those_of_table_14(name, batch, rate, epochs, examples, trained):
+    found = settings_of("train-classifier", f"classification/{name}")
+    training, splits = found.training, found.options.splits
+    assert found.set == name
+    assert (training.batch_size * training.accumulate, training.learning_rate) == (batch, rate)
+    share = splits.shares[0] if splits.shares[2] else splits.within_train().shares[0]
+    assert share == pytest.approx(trained)
+    assert training.max_steps * batch == pytest.approx(epochs * trained * examples, rel=0.002)
+    assert training.warmup_steps == training.max_steps // 10
+    assert (found.dropout, found.head.dropout, found.head.pooling) == (0.1, 0.1, "cls")
+    assert (found.options.max_tokens, training.schedule, training.optimizer) == (
+        4096,
+        "linear",
+        "adamw",
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "rate", "batch", "updates", "warmup"),
+    [  # specification §4
+        ("mnli", 1e-5, 32, 123873, 7432),
+        ("qnli", 1e-5, 32, 33112, 1986),
+        ("qqp", 1e-5, 32, 113272, 28318),
+        ("rte", 2e-5, 16, 2036, 122),
+        ("sst2", 1e-5, 32, 20935, 1256),
+        ("mrpc", 1e-5, 16, 2296, 137),
+        ("cola", 1e-5, 16, 5336, 320),
+        ("stsb", 2e-5, 16, 3598, 214),
+    ],
+)
+def test_the_recipes_of_glue(task, rate, batch, updates, warmup):
+    found = settings_of("train-glue", "glue/recipe", f"glue/{task}")
+    training = found.training
+    assert found.set == task
+    assert (training.learning_rate, training.batch_size * training.accumulate) == (rate, batch)
+    assert (training.max_steps, training.warmup_steps) == (updates, warmup)
+    assert (training.beta2, training.weight_decay, training.gradient_clip) == (0.98, 0.1, 0)
+    assert (training.schedule, training.optimizer) == ("linear", "adamw")
+    assert (found.dropout, found.head.dropout, found.options.max_tokens) == (0.1, 0.1, 512)
+
+
+def test_every_recipe_is_checked_here():
+    names = {
+        path.stem for folder in ("classification", "glue") for path in (CONFIGS / folder).iterdir()
+    }
+    assert len(names) == 5 + 8 + 1
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A tiny pretrained model and sets of a few lines."""
+    folder = tmp_path_factory.mktemp("classification")
+    write_text_bundle(folder / "mlm")
+    texts = ["the king was good", "the queen was bad", "a good river", "a bad city"] * 2
+    items = [{"text": text, "label": "pos" if "good" in text else "neg"} for text in texts]
+    (folder / "train.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    (folder / "open.jsonl").write_text('{"text": "a good king", "id": "new"}\n')
+    header = "index\tsentence1\tsentence2\tlabel\n"
+    rows = [f"{i}\tthe king\ta river {i}\t{'not_' * (i % 2)}entailment\n" for i in range(4)]
+    for name in ("train", "dev"):
+        (folder / f"{name}.tsv").write_text(header + "".join(rows))
+    (folder / "test.tsv").write_text("index\tsentence1\tsentence2\n7\ta king\ta city\n")
+    return folder
+
+
+@pytest.fixture
+def here(project, monkeypatch):
+    monkeypatch.chdir(project)
+    return project
+
+
+def run(line: str) -> None:
+    main(line.split())
+
+
+def refused(line: str, capsys) -> str:
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        run(line)
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_documents_from_training_to_the_mean_of_two_runs(here):
+    for seed in (0, 1):
+        run(
+            f"text train-classifier --set imdb --train train.jsonl --validation train.jsonl {TRAIN} "
+            f"--output c{seed} --checkpoints runs/c{seed} --seed {seed}"
+        )
+        run(
+            f"text evaluate --model c{seed} --data train.jsonl --train train.jsonl --output s{seed} "
+            "--threads 1"
+        )
+    config = json.loads((here / "c0/config.json").read_text())
+    assert (config["task"], config["label_names"]) == ("text-classification", ["neg", "pos"])
+    metrics = [json.loads((here / f"s{seed}/metrics.json").read_text()) for seed in (0, 1)]
+    assert [each["training_seed"] for each in metrics] == [0, 1]
+    assert metrics[0]["n"] == metrics[0]["n_in_training"] == 8
+    assert metrics[0]["baselines"]["majority"]["micro_f1"] == 0.5
+    assert metrics[0]["baselines"]["tfidf"]["micro_f1"] == 1
+    run("text runs --metrics [s0/metrics.json,s1/metrics.json] --output mean")
+    mean = json.loads((here / "mean/metrics.json").read_text())
+    scores = [each["micro_f1"] for each in metrics]
+    assert mean["micro_f1"] == pytest.approx(sum(scores) / 2)
+    assert mean["micro_f1_sd"] == pytest.approx(abs(scores[0] - scores[1]) / 2**0.5, abs=1e-6)
+    run("text predict --model c0 --data open.jsonl --output predicted --threads 1")
+    lines = (here / "predicted/predictions.csv").read_text().splitlines()
+    assert lines[0] == "id,label,probability"
+    assert lines[1].startswith(("new,neg,0.", "new,pos,0."))
+    assert len(lines) == 2
+
+
+def test_a_task_of_glue_to_its_submission(here, capsys):
+    run(
+        f"text train-glue --set rte --train . --validation . {TRAIN} --output rte --checkpoints runs/rte"
+    )
+    run("text predict --model rte --data . --split test --output rte-test --threads 1")
+    lines = (here / "rte-test/RTE.tsv").read_text().splitlines()
+    assert lines[0] == "index\tprediction"
+    assert lines[1] in ("7\tentailment", "7\tnot_entailment")
+    message = refused("text evaluate --model rte --data . --split test --output no", capsys)
+    assert "test.tsv:1: no column 'label'" in message
+    assert not (here / "no").exists()
+
+
+def test_wrong_sets_and_models_give_one_line(here, tmp_path, capsys):
+    command = "text train-classifier --output no --checkpoints runs/no"
+    message = refused(
+        f"{command} --set imdb --train open.jsonl --validation open.jsonl {TRAIN}", capsys
+    )
+    assert "open.jsonl:1: no 'label'; expected a text or a whole number" in message
+    (tmp_path / "train.jsonl").write_text('{"text": "x", "label": "good"}\n')
+    wrong = f"--train {tmp_path}/train.jsonl --validation train.jsonl"
+    assert "has the label 'good'; expected one of neg, pos" in refused(
+        f"{command} --set imdb {wrong} {TRAIN}", capsys
+    )
+    message = refused(f"{command} --set books {wrong} {TRAIN}", capsys)
+    assert "imdb" in message
+    both = "--train train.jsonl --validation train.jsonl"
+    message = refused(f"{command} --set imdb {both} {TRAIN.replace('32 ', '512 ', 1)}", capsys)
+    assert "max_tokens 512: mlm reads at most 256 tokens" in message
+    assert not (here / "no").exists()
+
+
+def test_a_model_of_dna_is_refused(here, capsys):
+    """Another vocabulary: the set cannot be read with it."""
+    message = refused(
+        "text train-classifier --set imdb --train train.jsonl --validation train.jsonl "
+        f"{TRAIN.replace('mlm', str(shipped_bundle()))} --output no --checkpoints runs/no",
+        capsys,
+    )
+    assert "a model of dna, not of text" in message
