@@ -250,24 +250,19 @@ class HotpotQaKind(TextKind):
 def word_numbers(
     texts: Sequence[str], unit_T: NDArray[np.integer], starts_T: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """Return the number of each token's word in its own title or sentence, by white space.
+    """Return the number of each token's word, by white space, over all titles and sentences.
 
     Args:
         texts: Of every unit.
         unit_T: Unit of each token, -1 for none.
         starts_T: First character of each token in the text of its unit.
     """
-    begins = []
-    for text in texts:
-        is_space = np.array([True, *(one.isspace() for one in text)])
-        begins.append(np.cumsum(is_space[:-1] & ~is_space[1:]))
-    return np.array(
-        [
-            0 if unit < 0 else begins[unit][start]
-            for unit, start in zip(unit_T, starts_T, strict=True)
-        ],
-        dtype=np.int64,
-    )
+    joined = "".join(f" {text}" for text in texts)
+    is_space = np.array([one.isspace() for one in joined])
+    words = np.cumsum(np.append(False, is_space[:-1] & ~is_space[1:]))
+    before = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1] + 1
+    places_T = np.where(unit_T < 0, 0, before[unit_T] + starts_T)
+    return words[places_T]
 
 
 def _by_shared_words(example: HotpotQaExample) -> HotpotQaPrediction:

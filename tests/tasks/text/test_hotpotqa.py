@@ -104,7 +104,7 @@ def test_answers_stay_in_one_supporting_sentence_and_are_short():
 def test_word_numbers():
     texts = ["  two words", "", "one"]
     units, starts = np.array([-1, 0, 0, 0, 2]), np.array([0, 2, 4, 6, 0])
-    assert word_numbers(texts, units, starts).tolist() == [0, 1, 1, 2, 1]
+    assert word_numbers(texts, units, starts).tolist() == [0, 1, 1, 2, 3]
 
 
 def test_the_threshold_with_the_best_joint_f1_is_found():
