@@ -44,8 +44,10 @@ class SummarizationOptions:
     """Exponent of the length by which log-probabilities are divided: 0 favours short summaries. The
     paper has 0.7 for xsum."""
     length_formula: str = "paper"
-    """'paper': ((5 + length) / 6) ** penalty; 'library': length ** penalty and the stopping rule of the
+    """'paper': ((5 + length) / 6) ** penalty; 'library': length ** penalty and the stopping rules of the
     Hugging Face library."""
+    early_stopping: bool = False
+    """Of 'library' alone: stop when `beam_size` summaries have ended."""
     min_target_tokens: int = 0
     """Tokens before which a summary may not end."""
 
@@ -70,6 +72,8 @@ class SummarizationOptions:
                 f"--options.min_target_tokens {self.min_target_tokens} must be at least 0 and below "
                 f"--options.max_target_tokens {self.max_target_tokens}"
             )
+        if self.early_stopping and self.length_formula != "library":
+            raise ValueError("--options.early_stopping true needs --options.length_formula library")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(
                 f"--options.label_smoothing {self.label_smoothing} must be at least 0 and below 1"

@@ -146,6 +146,7 @@ class SummarizationKind(TextKind):
             min_length=options.min_target_tokens,
             length_penalty=options.length_penalty,
             length_formula=options.length_formula,
+            early_stopping=options.early_stopping,
         )
         return {"summary_ids": found}
 

@@ -130,6 +130,7 @@ def test_examples_without_reference():
         ({"newline": "\n"}, "--options.newline"),
         ({"source_form": "bert"}, "--options.source_form"),
         ({"length_formula": "x"}, "--options.length_formula"),
+        ({"early_stopping": True}, "--options.early_stopping true needs"),
         ({"beam_size": 0}, "--options.beam_size 0 must be at least 1"),
         ({"max_target_tokens": 1}, "--options.max_target_tokens 1 must be at least 2"),
         (
