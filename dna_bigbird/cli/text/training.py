@@ -40,6 +40,7 @@ def train_text(
     from dna_bigbird.cli.text.sets import count_metrics, rows_sha256, tell
     from dna_bigbird.cli.training import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.datasets.text.data import text_data
+    from dna_bigbird.errors import checked_settings
     from dna_bigbird.inference.bundle import load_bundle
     from dna_bigbird.models.text_models import build_text_model
     from dna_bigbird.tasks.fit import fit
@@ -54,9 +55,10 @@ def train_text(
     sets = read_sets(kind, bundle, train, validation, training.validation_examples, seed)
     for name, made in sets.items():
         tell(name, made)
-    model = build_text_model(kind.name, encoder, kind.head, len(kind.labels), seed)
-    if not from_scratch:
-        kind.start_from(model, bundle.model, seed)
+    with checked_settings():
+        model = build_text_model(kind.name, encoder, kind.head, len(kind.labels), seed)
+        if not from_scratch:
+            kind.start_from(model, bundle.model, seed)
     set_training_backend(model.encoder, training.attention_backend)
     task = TextTask(model, kind, training, sets["validation"])
     stream = text_data(
