@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText
+from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText, one_split
 from dna_bigbird.datasets.text.one_file_sets import read_one_file
 from dna_bigbird.datasets.text.reading import open_folder
 from dna_bigbird.errors import InputError, shortened
@@ -18,7 +18,7 @@ ARTICLES, TRUTH = "articles-", "ground-truth-"
 def read_hyperpartisan(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> list[LabelledText]:
-    """Read one split, drawn by the article's id.
+    """Read one split, drawn by the article's id; articles without truth are in any.
 
     The text is the title and the paragraphs, without tags and with white space joined; the label is
     the attribute `hyperpartisan` of the ground truth.
@@ -44,16 +44,14 @@ def read_hyperpartisan(
             f"{path}: articles but no ground-truth-*.xml in it; expected both files in one place"
         )
     truth = _truth(*files[TRUTH]) if TRUTH in files else {}
-    documents = []
     where, text = files[ARTICLES]
+    found = []
     for article in _articles(where, text):
         id_ = article.get("id", "")
-        if splits and splits.split_of(id_) != split:
-            continue
         if gold and id_ not in truth:
             raise InputError(f"{where}: article {id_!r} has no ground truth; expected one for each")
-        documents.append(LabelledText(id_, _plain_text(article), truth.get(id_)))
-    return documents
+        found.append((id_, LabelledText(id_, _plain_text(article), truth.get(id_))))
+    return one_split(found, splits, split)
 
 
 def _plain_text(article: ElementTree.Element) -> str:

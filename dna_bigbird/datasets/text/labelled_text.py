@@ -134,8 +134,15 @@ def read_labelled_lines(
 def one_split(
     documents: Iterable[tuple[str, LabelledText]], splits: HashedSplits | None, split: str
 ) -> list[LabelledText]:
-    """Keep the documents of a split; all of them if there are no splits to draw."""
-    return [each for name, each in documents if splits is None or splits.split_of(name) == split]
+    """Keep the documents of a split; all of them if there are no splits to draw.
+
+    A document without a label is there to be predicted, and belongs to any split.
+    """
+    return [
+        each
+        for name, each in documents
+        if splits is None or each.label is None or splits.split_of(name) == split
+    ]
 
 
 def check_documents(documents: list[LabelledText], path: Path, split: str) -> None:

@@ -176,10 +176,13 @@ def test_hyperpartisan_files_that_do_not_fit(tmp_path, articles, truth, message)
         read("hyperpartisan", tmp_path, splits=None)
 
 
-def test_articles_without_truth_can_be_read_for_prediction(tmp_path):
+@pytest.mark.parametrize("split", SPLITS)
+def test_documents_without_a_label_are_all_predicted(tmp_path, split):
     (tmp_path / "articles-x.xml").write_text(ARTICLES)
-    (found,) = read("hyperpartisan", tmp_path, splits=None, gold=False)
+    (found,) = read("hyperpartisan", tmp_path, split, gold=False)
     assert found.label is None
+    path = write_lines(tmp_path / "new.jsonl", [{"text": f"text {i}"} for i in range(9)])
+    assert len(read("json-lines", path, split, gold=False)) == 9
 
 
 def test_patents_of_the_published_folders(real_data):
