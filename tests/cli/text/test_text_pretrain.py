@@ -8,7 +8,7 @@ import pytest
 import sentencepiece
 import torch
 
-from dna_bigbird.cli.main import main
+from dna_bigbird.cli.main import build_parser, main
 from dna_bigbird.inference import load_bundle
 
 WORDS = [
@@ -167,3 +167,29 @@ def test_wrong_inputs_are_one_line(capsys):
         capsys, f"{PRETRAIN} --tokenizer bpe.model {common} --masking.max_predictions -2"
     )
     assert "--masking.max_predictions -2" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "layers"), [("pretrain-base", 256, 12), ("pretrain-large", 2048, 24)]
+)
+def test_the_papers_settings_are_read(name, batch, layers):
+    parser, _ = build_parser("text pretrain")
+    given = [
+        "--train",
+        "a",
+        "--validation",
+        "b",
+        "--output",
+        "c",
+        "--checkpoints",
+        "d",
+        "--tokenizer",
+        "e",
+    ]
+    path = Path(__file__).parents[3] / "config" / "text" / f"{name}.yaml"
+    settings = parser.instantiate(parser.parse_args(["--config", str(path), *given]))
+    training, model = settings["training"], settings["model"]
+    assert training.batch_size * training.accumulate * training.processes == batch
+    assert (model.num_layers, model.max_tokens, model.block_size) == (layers, 4096, 64)
+    assert (training.learning_rate, training.warmup_steps) == (1e-4, 10_000)
+    assert settings["masking"].budget(model.max_tokens) == 600
