@@ -157,7 +157,7 @@ class SummarizationKind(TextKind):
     def statistics(
         self, examples: Sequence[SummaryExample], predictions: Sequence[str]
     ) -> NDArray[np.float64]:
-        """Return the F-measures of ROUGE, times 100, and the words of prediction and reference."""
+        """Return the F-measures of ROUGE, times 100, and the words of summary and reference."""
         references = [example.summary for example in examples]
         lengths = [
             [len(words(found)), len(words(wanted))]
@@ -167,9 +167,12 @@ class SummarizationKind(TextKind):
         return np.hstack([scores, np.array(lengths, dtype=np.float64).reshape(-1, 2)])
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the means: `rouge1`, `rouge2`, `rougeLsum`, `words` and `reference_words`."""
-        names = (*ROUGE_TYPES, "words", "reference_words")
-        return dict(zip(names, statistics.mean(axis=0).tolist(), strict=True))
+        """Return the means `rouge1`, `rouge2` and `rougeLsum`, and `length_ratio`.
+
+        The latter is the words of all summaries over those of all references.
+        """
+        *scores, found, wanted = statistics.mean(axis=0).tolist()
+        return dict(zip(ROUGE_TYPES, scores, strict=True)) | {"length_ratio": found / wanted}
 
     def submission(
         self, examples: Sequence[SummaryExample], predictions: Sequence[str]
