@@ -9,7 +9,7 @@ from scipy.sparse import hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-MAX_FEATURES = 100_000
+MAX_FEATURES = 50_000
 """Words and pairs of words that are counted; the commonest ones of the training texts."""
 MAX_ITERATIONS = 1000
 

@@ -28,14 +28,15 @@ def read_arxiv_topics(
         return documents
     found = []
     with open_folder(path) as folder:
-        for name, above in class_folders(folder).items():
+        files = class_folders(folder)
+        if not any(files.values()):
+            raise InputError(
+                f"{path}: no paper in it; expected <class>/<paper>.txt, such as cs.AI/1305.1234.txt, "
+                "or JSON lines"
+            )
+        for name, above in files.items():
             paper = name.rpartition("/")[2].removesuffix(".txt")
             if above and (splits is None or splits.split_of(paper) == split):
                 id_ = f"{above[-1]}/{paper}"
                 found.append(LabelledText(id_, folder.text(name), above[-1]))
-        if not any(class_folders(folder).values()):
-            raise InputError(
-                f"{path}: no paper in it; expected <class>/<paper>.txt, such as cs.AI/1305.1234.txt, or "
-                "JSON lines"
-            )
     return sorted(found, key=lambda each: each.id)

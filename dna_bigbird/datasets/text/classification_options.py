@@ -24,8 +24,8 @@ class ClassificationOptions:
     """Another number gives other splits."""
     skip_empty: bool = False
     """Leave out and count documents without text; otherwise the first one is an error."""
-    baseline_documents: int = 50_000
-    """Training documents on which the word-count baseline is fitted, at most; 0: none."""
+    baseline_documents: int = 20_000
+    """Training documents on which the word-count baseline is fitted, at most; 0: no such baseline."""
 
     def __post_init__(self) -> None:
         _check_set(self.set, get_args(SetName))

@@ -86,7 +86,9 @@ class _Finder:
         self._names = inside or [n for n in folder.names() if n.count("/") == 0]
 
     def find(self, names: tuple[str, ...]) -> str | None:
-        return next((n for n in self._names if n.rpartition("/")[2] in names), None)
+        """Return the file that has one of these names; of several the least nested."""
+        found = [name for name in self._names if name.rpartition("/")[2] in names]
+        return min(found, key=lambda name: name.count("/"), default=None)
 
     def lines(self, names: tuple[str, ...]) -> tuple[str, list[list[str]]]:
         """Return where a file stands, and the cells of its lines."""

@@ -162,11 +162,6 @@ def check_documents(documents: list[LabelledText], path: Path, split: str) -> No
         seen.add(each.id)
 
 
-def is_archive(path: Path) -> bool:
-    """Tell from its name whether a file is a tar archive."""
-    return path.name.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"))
-
-
 def class_folders(folder: Folder, suffix: str = ".txt") -> dict[str, tuple[str, ...]]:
     """Return file names that end so, each with the folders above it, the innermost last."""
     return {name: tuple(name.split("/")[:-1]) for name in folder.names() if name.endswith(suffix)}

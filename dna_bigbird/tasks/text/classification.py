@@ -21,6 +21,7 @@ from dna_bigbird.evaluation.classes import micro_f1, outcome_counts
 from dna_bigbird.tasks.text.classifying import ClassifyingKind, Predicted
 
 UNSEEN = "label that no training document has"
+CHARACTERS_PER_TOKEN = 5
 
 
 class ClassificationKind(ClassifyingKind):
@@ -108,10 +109,9 @@ class ClassificationKind(ClassifyingKind):
             if limit < len(train_examples):
                 order = np.random.default_rng(0).choice(len(train_examples), limit, replace=False)
                 drawn = [train_examples[i] for i in np.sort(order)]
-            labels, sure = tfidf_logistic(
-                [each.texts for each in drawn],
-                [each.label for each in drawn],
-                [each.texts for each in examples],
-            )
+            # About what the model reads of a document; whole papers would fill the memory.
+            length = CHARACTERS_PER_TOKEN * self.options.max_tokens
+            texts, wanted = ([(e.text[:length],) for e in part] for part in (drawn, examples))
+            labels, sure = tfidf_logistic(texts, [each.label for each in drawn], wanted)
             found["tfidf"] = [Predicted(*pair) for pair in zip(labels, sure.tolist(), strict=True)]
         return found
