@@ -44,7 +44,7 @@ rule text_documents:
 
 rule text_vocabulary:
     input:
-        corpus_input("train"),
+        lambda wildcards: corpus_input("train"),
     output:
         f"{TEXT}/vocabulary/spiece.model",
     log:
@@ -57,7 +57,7 @@ rule text_vocabulary:
     params:
         run=command,
         version=VERSION,
-        corpus=corpus_part("train"),
+        corpus=lambda wildcards: corpus_part("train"),
         options=options(VOCABULARY),
     shell:
         "{params.run} text vocabulary --input {params.corpus} --output {output} {params.options}"
@@ -66,9 +66,9 @@ rule text_vocabulary:
 
 rule text_pretrain:
     input:
-        train=corpus_input("train"),
-        validation=corpus_input("validation"),
-        tokenizer=TEXT_VOCABULARY,
+        train=lambda wildcards: corpus_input("train"),
+        validation=lambda wildcards: corpus_input("validation"),
+        start=INITIAL or TEXT_VOCABULARY,
     output:
         directory(f"{TEXT}/pretrained"),
     log:
@@ -85,15 +85,18 @@ rule text_pretrain:
         run=text_command,
         version=VERSION,
         seed=config["seed"],
-        train=corpus_part("train"),
-        validation=corpus_part("validation"),
+        train=lambda wildcards: corpus_part("train"),
+        validation=lambda wildcards: corpus_part("validation"),
         checkpoints=f"{RES}/checkpoints/text/pretrained",
+        start=lambda wildcards, input: option(
+            "initial" if INITIAL else "tokenizer", input.start
+        ),
         model=options(SECTION.get("model", {}), "model"),
         masking=options(SECTION.get("masking", {}), "masking"),
         training=options(SECTION.get("pretraining", {}), "training"),
     shell:
         "keep_log {log}; {params.run} text pretrain --train {params.train}"
-        " --validation {params.validation} --tokenizer {input.tokenizer} --output {output}"
+        " --validation {params.validation} {params.start} --output {output}"
         " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
         " {params.model} {params.masking} {params.training} >> {log} 2>&1"
 
@@ -102,7 +105,8 @@ rule text_train:
     input:
         train=lambda wildcards: text_input(wildcards.task, "train"),
         validation=lambda wildcards: text_input(wildcards.task, "validation"),
-        pretrained=f"{TEXT}/pretrained",
+        recipe=lambda wildcards: SECTION["tasks"][wildcards.task].get("recipe", []),
+        pretrained=PRETRAINED,
     output:
         directory(f"{TEXT}/trained/{{task}}"),
     log:
@@ -167,7 +171,7 @@ rule text_evaluate:
 
 rule text_report:
     input:
-        pretrained=f"{TEXT}/pretrained",
+        pretrained=PRETRAINED,
         evaluations=expand("{text}/evaluation/{task}", text=TEXT, task=TEXT_TASKS),
     output:
         report=f"{TEXT}/report.html",
@@ -186,8 +190,8 @@ rule text_report:
         results=f"{TEXT}/evaluation",
         options=report_options(),
     shell:
-        "{params.run} text tables --results {params.results} --pretrained {input.pretrained}"
-        " --output {output.report} --figure_folder {output.figures} {params.options} > {log} 2>&1"
+        "{params.run} text tables --results {params.results} --output {output.report}"
+        " --figure_folder {output.figures} {params.options} > {log} 2>&1"
 
 
 rule text:

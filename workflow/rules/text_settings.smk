@@ -48,13 +48,6 @@ def text_path(name, part):
     task = SECTION["tasks"][name]
     if part in task:
         return os.path.expanduser(task[part])
-    if "train" in task:
-        raise WorkflowError(f"config, text, tasks, {name}: `train` needs `{part}` too")
-    if MADE is None:
-        raise WorkflowError(
-            f"config, text, tasks, {name}: give `train`, `validation` and `scored`, or let "
-            "`text: made` make them"
-        )
     files = MADE_FILES.get(name, name)
     if not isinstance(files, str):
         files = files[min(PARTS.index(part), len(files) - 1)]
@@ -99,6 +92,7 @@ def text_options(wildcards):
         filter(
             None,
             (
+                *(option("config", path) for path in task.get("recipe", [])),
                 options(task, keys=["dropout", "from_scratch"]),
                 options(task.get("options", {}), "options"),
                 options(task.get("head", {}), "head"),
@@ -115,10 +109,6 @@ def corpus_part(part):
         return f"{TEXT}/corpus/{part}.jsonl"
     if given:
         return os.path.expanduser(given)
-    if MADE is None:
-        raise WorkflowError(
-            f"config, text, corpus: `{part}` is needed where nothing is made"
-        )
     return f"{TEXT}/made/corpus/{part}.jsonl"
 
 
@@ -131,11 +121,33 @@ def corpus_input(part):
 def report_options():
     """Of which sets the text is made, as an option."""
     made = [name for name in TEXT_TASKS if is_made(name)]
-    made += ["pretrained"] if corpus_input("train") == f"{TEXT}/made" else []
-    return option("made", made) if made else ""
+    scored = [] if "pretrained" in SECTION else ["pretrained"]
+    made += scored if scored and corpus_input("train") == f"{TEXT}/made" else []
+    return " ".join(
+        [
+            *(option(name, PRETRAINED) for name in scored),
+            *([option("made", made)] if made else []),
+        ]
+    )
 
 
+# A pretrained model of the user's own, or what is made here.
+PRETRAINED = os.path.expanduser(SECTION.get("pretrained", f"{TEXT}/pretrained"))
+INITIAL = os.path.expanduser(SECTION.get("initial", ""))
 VOCABULARY = SECTION.get("vocabulary", {})
 TEXT_VOCABULARY = os.path.expanduser(
     VOCABULARY.get("file", f"{TEXT}/vocabulary/spiece.model")
 )
+
+if MADE is None:
+    for name in TEXT_TASKS:
+        if is_made(name):
+            raise WorkflowError(
+                f"config, text, tasks, {name}: give `train`, `validation` and `scored`, or let "
+                "`text: made` make them"
+            )
+    for part in ("train", "validation"):
+        if "pretrained" not in SECTION and part not in SECTION.get("corpus", {}):
+            raise WorkflowError(
+                f"config, text, corpus: `{part}` is needed where no text is made"
+            )

@@ -1,0 +1,148 @@
+"""The text tasks as the target `text`: what is planned of each config, with commands that are understood."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dna_bigbird.cli.main import _underscored, build_parser
+from dna_bigbird.report.published_text import TABLES
+
+ROOT = Path(__file__).parents[2]
+SETS = {column.run for table in TABLES for column in table.columns} - {"", "pretrained"}
+
+
+def paths_of(config: str) -> set[str]:
+    """The files and folders that a config names."""
+    text = "\n".join(line.split(" #")[0] for line in config.splitlines())
+    return set(re.findall(r"(?:\.|\.\.)/[^\s,\]}]+", text))
+
+
+def plan(workflow, config: str, *, target: str = "text") -> str:
+    """Dry-run a config of the checkout in a copy in which everything it names is there."""
+    text = (ROOT / config).read_text().replace("../shared/", "./shared/")
+    (workflow.folder / "planned.yaml").write_text(text)
+    for name in paths_of(text):
+        path = workflow.folder / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    return workflow.snakemake("-n", target, "--configfile", "planned.yaml")
+
+
+def commands(workflow, output: str) -> list[str]:
+    return workflow.commands_of(output.replace(" >> logs", " > logs"))
+
+
+CONFIGS = ["config/config.yaml", "config/text.yaml", "tests/real/text.yaml"]
+
+
+@pytest.fixture(scope="module")
+def planned(new_workflow):
+    """Jobs and commands of every config, by its name."""
+    found = {}
+    for config in CONFIGS:
+        workflow = new_workflow("text")
+        output = plan(workflow, config)
+        found[config] = workflow.jobs_of(output), commands(workflow, output), workflow.folder
+    return found
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_set_of_the_tables_is_trained_and_scored(planned, config):
+    jobs, found, _ = planned[config]
+    assert jobs["text_train"] == jobs["text_evaluate"] == len(SETS)
+    assert jobs["text_pretrain"] == jobs["text_report"] == 1
+    scored = {
+        re.search(r"--output \S+/evaluation/(\S+)", c)[1] for c in found if "text evaluate" in c
+    }
+    assert scored == SETS
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_command_is_understood(planned, config, monkeypatch):
+    """Option names, types and contradictory settings, without running anything."""
+    _, found, folder = planned[config]
+    monkeypatch.chdir(folder)
+    seen = set()
+    for command in found:
+        first, second, *words = shlex.split(command)
+        assert first == "text"
+        name = f"{first} {second}"
+        seen.add(second)
+        parser, _ = build_parser(name)
+        parser.instantiate(parser.parse_args([_underscored(word) for word in words]))
+    trained = {"classifier", "glue", "hotpotqa", "nq", "triviaqa", "wikihop", "summarizer"}
+    assert seen >= {"pretrain", "evaluate", "tables", *(f"train-{name}" for name in trained)}
+
+
+def test_text_is_no_part_of_all(workflow):
+    assert "text" not in "".join(workflow.jobs_of(workflow.snakemake("-n", "all")))
+
+
+def test_a_config_without_a_genome_plans_text_as_all(workflow):
+    jobs = workflow.jobs_of(plan(workflow, "tests/real/text.yaml", target="all"))
+    assert jobs["text_train"] == len(SETS)
+    assert not {"genome", "documents", "pretrain"} & set(jobs)
+
+
+def test_a_config_with_neither_is_refused(workflow):
+    (workflow.folder / "bare.yaml").write_text("name: bare\n")
+    output = workflow.snakemake("-n", "--configfile", "bare.yaml", check=False)
+    assert "'assembly' is a required property" in output
+
+
+def test_what_is_scored_is_what_the_tables_are_of(planned):
+    """Development sets for Tables 2 and 16, test sets for the others; dev files of the small samples."""
+    _, found, _ = planned["config/config.yaml"]
+    for table in TABLES:
+        for column in table.columns:
+            if column.run in SETS:
+                (command,) = (
+                    c for c in found if f"/evaluation/{column.run} " in c and "evaluate" in c
+                )
+                split = "validation" if table.number in (2, 16) else "test"
+                assert f"--split {split} " in command
+
+
+def test_the_paths_of_a_task_are_given_together(workflow):
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config["text"]["tasks"]["imdb"] = {"train": "./imdb"}
+    (workflow.folder / "changed.yaml").write_text(yaml.safe_dump(config))
+    output = workflow.snakemake("-n", "text", "--configfile", "changed.yaml", check=False)
+    assert "'validation' is a dependency of 'train'" in output
+
+
+def test_made_text_must_be_asked_for(workflow):
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    del config["text"]["made"]
+    (workflow.folder / "changed.yaml").write_text(yaml.safe_dump(config))
+    output = workflow.snakemake("-n", "text", "--configfile", "changed.yaml", check=False)
+    assert "or let `text: made` make them" in " ".join(output.split())
+
+
+def test_a_model_of_ones_own_is_not_pretrained(workflow):
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config["text"]["pretrained"] = "./bundle"
+    (workflow.folder / "bundle").mkdir()
+    (workflow.folder / "changed.yaml").write_text(yaml.safe_dump(config))
+    output = workflow.snakemake("-n", "text", "--configfile", "changed.yaml")
+    assert not {"text_pretrain", "text_vocabulary"} & set(workflow.jobs_of(output))
+    trained = [c for c in commands(workflow, output) if c.startswith("text train-")]
+    assert trained
+    assert all("--pretrained ./bundle " in command for command in trained)
+    assert "--pretrained" not in next(c for c in commands(workflow, output) if "text tables" in c)
+
+
+def test_the_papers_setting():
+    """Table 8 and appendix E of the paper, as the specification gives them."""
+    text = yaml.safe_load((ROOT / "config/text.yaml").read_text())["text"]
+    sizes = {"hidden_size": 768, "num_layers": 12, "num_heads": 12, "ffn_size": 3072}
+    pattern = {"max_tokens": 4096, "block_size": 64, "num_random": 3, "dropout": 0.1}
+    assert text["model"] == sizes | pattern
+    training = text["pretraining"]
+    assert training["batch_size"] * training["accumulate"] == 256
+    assert (training["learning_rate"], training["warmup_steps"]) == (1e-4, 10_000)
+    assert text["masking"]["fraction"] == 0.15
