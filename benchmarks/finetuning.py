@@ -71,8 +71,13 @@ class Batch(NamedTuple):
         return self._replace(token_ids=self.token_ids.flip(1))
 
 
-def library_twin(ours: SequenceClassifier, config: EncoderConfig, *, stripped: bool) -> nn.Module:
+def library_twin(
+    ours: SequenceClassifier, config: EncoderConfig, *, stripped: bool, head_act: str = "tanh"
+) -> nn.Module:
     """Return the library's classifier with the weights of ours.
+
+    Args:
+        head_act: Activation of its head, under the library's name: that of ours.
 
     Raises:
         peers.UnavailableError: If the library is missing or of another shape.
@@ -94,11 +99,8 @@ def library_twin(ours: SequenceClassifier, config: EncoderConfig, *, stripped: b
     )
     theirs = module.BigBirdForSequenceClassification(settings)
     theirs.classifier.config = copy.copy(settings)
-    theirs.classifier.config.hidden_act = "tanh"
-    encoder = {f"encoder.{name}": value for name, value in ours.encoder.state_dict().items()}
-    state = {f"bert.{name}": value for name, value in to_library(encoder, ()).items()}
-    for theirs_name, part in (("dense", ours.head.pooler.dense), ("out_proj", ours.head.dense)):
-        state |= {f"classifier.{theirs_name}.{k}": v for k, v in part.state_dict().items()}
+    theirs.classifier.config.hidden_act = head_act
+    state = to_library(ours.state_dict(), "BigBirdForSequenceClassification")
     missing, unexpected = theirs.load_state_dict(state, strict=False)
     if unexpected or any(not name.startswith("bert.pooler.") for name in missing):
         raise ValueError(f"weights do not fit: missing {missing}, unexpected {unexpected}")
@@ -126,7 +128,12 @@ def check(ours: nn.Module, theirs: nn.Module, batch: Batch) -> float:
     return difference
 
 
-def step_of(model: nn.Module, batch: Batch, dtype: str) -> Callable[[], object]:
+def step_of(
+    model: nn.Module,
+    batch: Batch,
+    dtype: str,
+    loss_of: Callable[[Tensor, Tensor], Tensor] = nn.functional.binary_cross_entropy_with_logits,
+) -> Callable[[], object]:
     """Return one step of fine-tuning as a function without arguments."""
     optimizer, schedule = build_optimizer(model, TrainConfig(max_steps=10_000))
 
@@ -134,7 +141,7 @@ def step_of(model: nn.Module, batch: Batch, dtype: str) -> Callable[[], object]:
         model.train()
         with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
             logits = logits_of(model, batch).float()
-            loss = nn.functional.binary_cross_entropy_with_logits(logits, batch.labels)
+            loss = loss_of(logits, batch.labels)
         loss.backward()
         optimizer.step()
         schedule.step()
