@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.datasets.text.reading import found_kind, need, read_json_list
+from dna_bigbird.datasets.text.reading import check_ids, found_kind, need, read_json_list
 from dna_bigbird.errors import InputError, shortened
 
 Fact = tuple[str, int]
@@ -54,9 +54,7 @@ def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExampl
     examples = [
         _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
     ]
-    twice = [name for name, n in Counter(x.id for x in examples).items() if n > 1]
-    if twice:
-        raise InputError(f"{path}: _id {twice[0]!r} comes more than once; predictions go by it")
+    check_ids((one.id for one in examples), path)
     counts: Counter[str] = Counter()
     for example in examples:
         known = example.sentences()
@@ -69,7 +67,7 @@ def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExampl
 
 def _example(item: dict, where: str, gold: bool) -> HotpotQaExample:
     name = need(item, "_id", str, where)
-    where = f"{where} ({name})"
+    where = f"{where} ({shortened(name)})"
     context = need(item, "context", list, where)
     if not context:
         raise InputError(f"{where}: 'context' is empty; expected at least one paragraph")

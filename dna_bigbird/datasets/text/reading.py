@@ -5,6 +5,7 @@ import json
 import re
 import tarfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,19 @@ def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[t
         if not isinstance(item, dict):
             raise InputError(f"{shown}:{number}: expected an object, found {found_kind(item)}")
         yield number, item
+
+
+def check_ids(ids: Iterable[str], place: Path | str) -> None:
+    """Refuse ids that come more than once, as predictions go by them.
+
+    Raises:
+        InputError: Naming the first one.
+    """
+    for name, count in Counter(ids).items():
+        if count > 1:
+            raise InputError(
+                f"{place}: id {shortened(repr(name))} comes {count} times; predictions go by it"
+            )
 
 
 def need(item: dict, key: str, kind: type | tuple[type, ...], where: str) -> Any:

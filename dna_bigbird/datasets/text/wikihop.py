@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import (
+    check_ids,
     check_items,
     need,
     open_folder,
@@ -53,10 +54,11 @@ def read_wikihop(
 
     Raises:
         InputError: If the file, a key or the answer is missing, a value is of the wrong kind, or
-            an item has no candidate or no document.
+            an item has no candidate or no document, or an id comes twice.
     """
     items, place = _items(Path(path), split, masked)
     examples = [_example(item, f"{place}: item {i}", gold) for i, item in enumerate(items)]
+    check_ids((one.id for one in examples), place)
     odd = sum(x.answer is not None and x.target is None for x in examples)
     return examples, {"answer not among the candidates": odd} if odd else {}
 
@@ -77,7 +79,7 @@ def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
 
 def _example(item: dict, where: str, gold: bool) -> WikiHopExample:
     name = need(item, "id", str, where)
-    where = f"{where} ({name})"
+    where = f"{where} ({shortened(name)})"
     texts = {}
     for key, what in (("candidates", "candidate"), ("supports", "document")):
         texts[key] = need(item, key, list, where)

@@ -185,7 +185,7 @@ def test_test_files_lack_gold(tmp_path):
 
 
 def test_an_id_may_come_once(tmp_path):
-    with pytest.raises(InputError, match="_id 'one' comes more than once"):
+    with pytest.raises(InputError, match="id 'one' comes 2 times; predictions go by it"):
         read_hotpotqa(written(tmp_path, ITEM, ITEM))
 
 

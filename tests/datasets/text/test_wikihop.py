@@ -158,6 +158,11 @@ def test_bad_items_are_named(tmp_path, change, message):
         read_wikihop(written(tmp_path, {**ITEM, **change}), "validation")
 
 
+def test_an_id_may_come_once(tmp_path):
+    with pytest.raises(InputError, match="id 'WH_1' comes 2 times"):
+        read_wikihop(written(tmp_path, ITEM, ITEM), "train")
+
+
 def test_an_answer_may_be_absent_where_none_is_needed(tmp_path):
     path = written(tmp_path, {key: ITEM[key] for key in ITEM if key != "answer"})
     with pytest.raises(InputError, match="no 'answer'; expected a text"):
