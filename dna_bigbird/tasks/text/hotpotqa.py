@@ -175,6 +175,8 @@ class HotpotQaKind(TextKind):
     ) -> str:
         units, offsets_T2 = row.arrays["units"], row.arrays["offsets"]
         unit_T = np.where(offsets_T2[:, 0] < offsets_T2[:, 1], row.arrays["unit_of_token"], -1)
+        if (unit_T < 0).all():
+            return ""  # no title fits the row
         places_T = np.arange(len(unit_T))
         if self.options.answer_unit == "words":
             places_T = word_numbers(

@@ -179,6 +179,18 @@ def test_no_gold_no_loss():
     assert kind.loss(outputs, batch).item() == pytest.approx(expected)
 
 
+def test_a_row_in_which_nothing_fits():
+    kind = kind_of(max_tokens=6, max_question_tokens=2)
+    made = kind.rows([SPAN], tiny_text_tokenizer(), training=False)
+    batch = kind.collate(list(enumerate(made.rows)))
+    assert batch.places_BU.shape == (1, 0)
+    output = {name: np.zeros(5) for name in ("start", "end")}
+    output |= {"facts": np.zeros(0), "kind": np.array([1.0, 0, 0])}
+    (found,) = kind.decode(made, [output])
+    assert (found.answer, found.facts) == ("", ())
+    assert kind.summarise(kind.statistics([SPAN], [found]))["joint_f1"] == 0
+
+
 def test_submission_and_baselines():
     kind = kind_of()
     found = kind.baselines(None, [SPAN, YES])
