@@ -92,6 +92,22 @@ def test_predict_needs_no_summary(here):
     ]
 
 
+def test_a_summarizer_goes_on_with_its_own_decoder(here, capsys):
+    """Its head need not be given again; trained no step further, it scores as before."""
+    own = "--head.coupled false --head.share_positions false"
+    run(f"{TRAIN} {own} --output own --checkpoints own-runs")
+    again = TRAIN.replace("--pretrained mlm", "--pretrained own")
+    run(
+        f"{again} --training.learning_rate 1e-9 --training.max_steps 2 --output again --checkpoints 2"
+    )
+    configs = [json.loads((here / name / "config.json").read_text()) for name in ("own", "again")]
+    assert configs[0]["head"] == configs[1]["head"]
+    scores = [json.loads((here / name / "metrics.json").read_text()) for name in ("own", "again")]
+    assert scores[0]["nll_per_token"] == pytest.approx(scores[1]["nll_per_token"], abs=1e-4)
+    told = refused(f"{again} --head.decoder_ffn_size 8 --output no --checkpoints 3", capsys)
+    assert "--head" in told
+
+
 def test_bad_input_is_one_line(here, capsys):
     write_items(here / "new.jsonl", [{"document": "a"}])
     write_items(here / "empty.jsonl", [*ITEMS, {"document": " ", "summary": "a"}])
@@ -123,10 +139,10 @@ def test_bad_input_is_one_line(here, capsys):
     ],
 )
 @pytest.mark.parametrize(
-    ("size", "rate", "optimizer", "coupled"),
-    [("base", 1e-5, "adamw", True), ("large", 1e-4, "adafactor", False)],
+    ("size", "rate", "optimizer"),
+    [("base", 1e-5, "adamw"), ("large", 1e-4, "adafactor")],
 )
-def test_the_papers_settings(name, source, target, penalty, size, rate, optimizer, coupled):
+def test_the_papers_settings(name, source, target, penalty, size, rate, optimizer):
     """Table 17, typed again."""
     parser, _ = build_parser("text train-summarizer")
     paths = [arg for x in ("train", "validation", "pretrained", "output", "checkpoints")
@@ -141,5 +157,5 @@ def test_the_papers_settings(name, source, target, penalty, size, rate, optimize
     assert (training.learning_rate, training.optimizer) == (rate, optimizer)
     assert (training.schedule, training.warmup_steps) == ("inverse_sqrt", 10000)
     assert training.batch_size * training.accumulate == 128
-    assert found.head.coupled is coupled
+    assert found.head.coupled  # of large: as the pretrained summarizer, if nothing is said
     assert found.dropout == 0.1

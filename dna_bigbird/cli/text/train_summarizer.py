@@ -41,7 +41,7 @@ def train_summarizer(
         from_scratch: Start from random weights; the pretrained model gives settings and vocabulary.
         dropout: Dropout of encoder and decoder; as pretrained if not given.
         options: What is read, how it is cut, how summaries are searched for.
-        head: The decoder.
+        head: The decoder; if nothing is given and `pretrained` is a summarizer, it is that one's.
         training: How it is trained.
         threads: CPU threads of one process; 0 leaves the choice to torch.
     """
@@ -55,7 +55,7 @@ def train_summarizer(
         with checked_settings():
             options = replace(options, set=set)
     train_text(
-        SummarizationKind(options, head),
+        SummarizationKind(options, _head_of(pretrained, head)),
         train=train,
         validation=validation,
         pretrained=pretrained,
@@ -67,3 +67,13 @@ def train_summarizer(
         training=training,
         threads=threads,
     )
+
+
+def _head_of(pretrained: Path, given: SummarizationHead) -> SummarizationHead:
+    from dna_bigbird.inference.bundle_config import read_config
+
+    path = pretrained / "config.json"
+    if given != SummarizationHead() or not path.is_file():
+        return given
+    config = read_config(path)
+    return SummarizationHead(**config["head"]) if config["task"] == "summarization" else given

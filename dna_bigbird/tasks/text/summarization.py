@@ -172,7 +172,9 @@ class SummarizationKind(TextKind):
         The latter is the words of all summaries over those of all references.
         """
         *scores, found, wanted = statistics.mean(axis=0).tolist()
-        return dict(zip(ROUGE_TYPES, scores, strict=True)) | {"length_ratio": found / wanted}
+        return dict(zip(ROUGE_TYPES, scores, strict=True)) | {
+            "length_ratio": found / wanted if wanted else math.nan
+        }
 
     def submission(
         self, examples: Sequence[SummaryExample], predictions: Sequence[str]
