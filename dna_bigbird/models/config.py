@@ -101,8 +101,8 @@ class EncoderConfig:
                 raise ValueError(
                     f"--model.{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
                 )
-        _check_share("--model.dropout", self.dropout)
-        _check_share("--model.attention_dropout", self.attention_dropout)
+        check_share("--model.dropout", self.dropout)
+        check_share("--model.attention_dropout", self.attention_dropout)
         self._check_pattern()
 
     def _check_pattern(self) -> None:
@@ -153,9 +153,14 @@ class HeadConfig:
             )
         if self.centre_tokens < 1:
             raise ValueError(f"--head.centre_tokens {self.centre_tokens} must be at least 1")
-        _check_share("--head.dropout", self.dropout)
+        check_share("--head.dropout", self.dropout)
 
 
-def _check_share(option: str, value: float) -> None:
+def check_share(option: str, value: float) -> None:
+    """Refuse a share outside [0, 1).
+
+    Raises:
+        ValueError: Naming the option.
+    """
     if not 0 <= value < 1:
         raise ValueError(f"{option} {value} must be at least 0 and below 1")

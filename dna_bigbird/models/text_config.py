@@ -6,7 +6,7 @@ Each is a frozen dataclass with fields of type int, float, bool or str. Classifi
 
 from dataclasses import dataclass
 
-from dna_bigbird.models.config import _check_share
+from dna_bigbird.models.config import check_share
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class HotpotQaHead:
     """Dropout before the last layers."""
 
     def __post_init__(self) -> None:
-        _check_share("--head.dropout", self.dropout)
+        check_share("--head.dropout", self.dropout)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class WikiHopHead:
     """Dropout before the last layer, and in the block."""
 
     def __post_init__(self) -> None:
-        _check_share("--head.dropout", self.dropout)
+        check_share("--head.dropout", self.dropout)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class NaturalQuestionsHead:
     """Let no span begin or end outside the document; the first token, which stands for no span, stays."""
 
     def __post_init__(self) -> None:
-        _check_share("--head.dropout", self.dropout)
+        check_share("--head.dropout", self.dropout)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class TriviaQaHead:
     """Dropout in the block, or before the last layer where there is none."""
 
     def __post_init__(self) -> None:
-        _check_share("--head.dropout", self.dropout)
+        check_share("--head.dropout", self.dropout)
 
 
 @dataclass(frozen=True)
