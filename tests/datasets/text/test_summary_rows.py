@@ -116,6 +116,21 @@ def test_real_summaries_with_the_published_vocabulary(real_data, published):
     }
 
 
+def test_real_summaries_with_the_vocabulary_of_pegasus(real_data):
+    """It has a piece for the line end: every summary comes back, and the ids are its library's."""
+    content = (real_data / "vocab/bigbird_pegasus_sentencepiece.model").read_bytes()
+    text = text_of(TextTokenizer(content, "spiece.model"))
+    library = sentencepiece.SentencePieceProcessor(model_proto=content)
+    path = real_data / "nlp/cnn_dailymail/cnn_stories_14.tar.gz"
+    for example in read_summaries("cnn-dailymail", path, "train")[0]:
+        ids, _ = text.target_ids(example.summary)
+        assert ids.tolist() == [*library.encode(example.summary.replace("\n", "<n>")), 1]
+        assert text.summary(ids) == example.summary
+        assert library.piece_to_id("<n>") in ids
+        ids, _ = text.source_ids(example.document)
+        assert ids.tolist() == [*library.encode(example.document.replace("\n", "<n>"))[:3071], 1]
+
+
 def test_examples_without_reference():
     examples = [SummaryExample("a", "the king", None), SummaryExample("b", "the queen", "a king")]
     rows = summary_rows(examples, text_of()).rows
