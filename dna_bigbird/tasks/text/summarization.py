@@ -69,11 +69,9 @@ class SummarizationKind(TextKind):
         return read_summaries(options.set, path, split, gold=gold, skip_empty=options.skip_empty)
 
     def texts(self, examples: Sequence[SummaryExample]) -> Iterator[str]:
-        """Yield documents and summaries, each a text of its own."""
+        """Yield the documents, without their summaries."""
         for example in examples:
             yield example.document
-            if example.summary is not None:
-                yield example.summary
 
     def rows(self, examples: Sequence[SummaryExample], tokenizer, *, training: bool) -> TextSet:
         """Return one row an example; the vocabulary is kept for `decode`.
