@@ -73,3 +73,20 @@ def test_best_span_against_loops():
 def test_best_places_takes_the_earlier_of_equals():
     assert best_places([1, 3, 3, 0, 3], 2).tolist() == [1, 2]
     assert best_places([1, 3, 3, 0, 3], 2, [True, False, True, True, False]).tolist() == [0, 2]
+
+
+def test_overlap_equals_the_squad_metric_of_torchmetrics():
+    squad = pytest.importorskip("torchmetrics.functional.text").squad
+    rng = np.random.default_rng(0)
+    words = ["the", "The", "old", "U.S.", "a-b", "bridge", "bridge,", "1,066", "Ünter", "‘x’", "an"]
+    for _ in range(300):
+        predicted, gold = (
+            " ".join(["core", *rng.choice(words, rng.integers(0, 6))]) for _ in range(2)
+        )
+        expected = squad(
+            [{"prediction_text": predicted, "id": "0"}],
+            [{"answers": {"answer_start": [0], "text": [gold]}, "id": "0"}],
+        )
+        found = overlap(predicted, gold)
+        assert 100 * found.exact == expected["exact_match"].item()
+        assert 100 * found.f1 == pytest.approx(expected["f1"].item(), rel=1e-6)
