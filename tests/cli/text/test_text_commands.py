@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -246,3 +248,13 @@ def test_what_cannot_be_trained_is_one_line(here, tmp_path, capsys, change, word
     runs = f"--output {tmp_path}/model --checkpoints {tmp_path}/run"
     assert words in error(capsys, f"{TRAIN} {runs} {change}")
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_bytes_of_one_that_accumulates(here, tmp_path):
+    """Validation rows of both are scored together. Without dropout, which each draws for itself."""
+    for name, share in (("one", "--training.accumulate 2"), ("two", "--training.devices 2")):
+        runs = f"--dropout 0 {share} --output {tmp_path}/{name} --checkpoints {tmp_path}/run_{name}"
+        command = [sys.executable, "-m", "dna_bigbird", *f"{TRAIN} {runs}".split()]
+        subprocess.run(command, check=True, cwd=here, timeout=300)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
