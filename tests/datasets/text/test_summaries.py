@@ -9,7 +9,10 @@ import tarfile
 import pytest
 
 from dna_bigbird.datasets.text.summaries import read_summaries
+from dna_bigbird.datasets.text.summarization_options import SummarizationOptions
+from dna_bigbird.datasets.text.summary_rows import SummaryText, summary_rows
 from dna_bigbird.errors import InputError
+from tests.text_vocabulary import tiny_text_tokenizer
 
 
 def json_lines(path, items):
@@ -265,3 +268,33 @@ def test_the_authors_folder_of_xsum(tmp_path):
 def test_a_missing_path(tmp_path, name):
     with pytest.raises(InputError, match="no such f"):
         read_summaries(name, tmp_path / "none", "train")
+
+
+STRANGE = (None, 3, 2.5, True, "", " ", "a\u2028b", "\ud800", [], ["a"], [1], ["\ud800"], {}, [[]])
+
+
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [
+        ("arxiv", paper(1)),
+        ("bigpatent", patent(1)),
+        ("xsum", {"id": "1", "document": "a document", "summary": "a summary"}),
+    ],
+)
+def test_whatever_stands_in_a_file_is_rows_or_one_line(tmp_path, name, item):
+    file = tmp_path / "train.txt"
+    text = SummaryText(tiny_text_tokenizer(), SummarizationOptions(set=name))
+    told, num_read = [], 0
+    for key in item:
+        for value in STRANGE:
+            json_lines(file, [item | {key: value}])
+            try:
+                examples, _ = read_summaries(name, file, "train")
+            except InputError as error:
+                told.append(str(error))
+            else:
+                num_read += len(summary_rows(examples, text).rows)
+    assert num_read + len(told) == len(item) * len(STRANGE)
+    assert num_read > 0
+    assert all(line.startswith(f"{file}:1: ") and "\n" not in line for line in told)
+    assert len(told) > 0
