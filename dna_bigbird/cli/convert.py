@@ -109,8 +109,10 @@ def _task_settings(config: dict) -> dict:
     from dna_bigbird.datasets.text.options import options_type
 
     options = options_type(config["task"])()
-    longest = min(options.max_tokens, config["encoder"]["max_tokens"])
-    options = asdict(replace(options, max_tokens=longest))
+    longest = config["encoder"]["max_tokens"]
+    limits = ("max_tokens", "max_source_tokens", "max_target_tokens")
+    shorter = {n: min(getattr(options, n), longest) for n in limits if hasattr(options, n)}
+    options = asdict(replace(options, **shorter))
     return {"options": options, "set": options.get("set", config["task"])}
 
 

@@ -11,6 +11,7 @@ from dna_bigbird.corpus.tokenizer_files import JSON, OWN, SENTENCEPIECE, Tokeniz
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.card import converted_card
+from dna_bigbird.interop.pegasus import MODEL_TYPE, read_pegasus
 from dna_bigbird.interop.settings import (
     KEPT,
     class_of,
@@ -48,7 +49,7 @@ class Converted:
 
 
 def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
-    """Read a BigBird folder of the Hugging Face library; no code from it is run.
+    """Read a BigBird or BigBird-Pegasus folder of the Hugging Face library; no code from it is run.
 
     Args:
         plan: Plan of the random blocks. By default 'huggingface': the model computes what it
@@ -62,6 +63,8 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
     if not path.is_file():
         raise InputError(f"{folder}: no config.json; expected a folder of the Hugging Face library")
     config = read_json(path)
+    if config.get("model_type") == MODEL_TYPE:
+        return _read_summarizer(folder, config, plan)
     encoder = encoder_config(config, plan, str(path))
     is_tied = config.get("tie_word_embeddings") is not False
     plain = untie(plain_names(read_tensors(folder)), is_tied, str(folder))
@@ -102,6 +105,18 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
         "huggingface": {name: config[name] for name in KEPT if name in config},
     }
     return Converted(model.eval(), described, tokenizer, converted_card(described))
+
+
+def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
+    model, described = read_pegasus(folder, config, plan)
+    tokenizer = _tokenizer(folder, model.encoder.config.vocab_size)
+    if tokenizer.reads != "text":
+        raise InputError(f"{folder}: a vocabulary of DNA; a summarizer reads text")
+    described |= {
+        "initial_weights": "converted from a Hugging Face folder",
+        "reads": tokenizer.reads,
+    }
+    return Converted(model, described, tokenizer, converted_card(described))
 
 
 def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, path: str) -> dict:

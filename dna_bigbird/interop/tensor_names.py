@@ -1,7 +1,7 @@
 """The same weights under the library's names and under ours."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -132,19 +132,23 @@ def _equal(a: Tensor, b: Tensor | None) -> bool:
 
 
 def to_ours(
-    plain: Mapping[str, Tensor], expected: Mapping[str, torch.Size], source: str
+    plain: Mapping[str, Tensor],
+    expected: Mapping[str, torch.Size],
+    source: str,
+    names_of: Callable[[str], tuple[str, ...]] = library_names,
 ) -> dict[str, Tensor]:
     """Return our state of a model: float32.
 
     Args:
         plain: As `plain_names` and `untie` give it.
         expected: Shapes of our state by name.
+        names_of: The library's tensors that make up one of ours.
 
     Raises:
         InputError: If tensors are missing, left over or of another shape; the first is named.
     """
     unused = dict(plain)
-    wanted = [name for ours in expected for name in library_names(ours)]
+    wanted = [name for ours in expected for name in names_of(ours)]
     if missing := [name for name in wanted if name not in unused]:
         raise InputError(
             f"{source}: {len(missing)} tensors are missing that config.json asks for, the first one "
@@ -152,20 +156,18 @@ def to_ours(
         )
     state = {}
     for ours, shape in expected.items():
-        parts = [unused.pop(name) for name in library_names(ours)]
+        parts = [unused.pop(name) for name in names_of(ours)]
         rows = (sum(part.shape[0] if part.dim() else 0 for part in parts), *parts[0].shape[1:])
         if rows != tuple(shape) or any(part.shape != parts[0].shape for part in parts):
-            name = library_names(ours)[0]
+            name = names_of(ours)[0]
             each = (shape[0] // len(parts), *shape[1:])
             raise InputError(
                 f"{source}: {name} is {tuple(parts[0].shape)}, config.json asks for {each}"
             )
         if not all(part.is_floating_point() for part in parts):
-            raise InputError(
-                f"{source}: {library_names(ours)[0]} is {parts[0].dtype}, not real numbers"
-            )
+            raise InputError(f"{source}: {names_of(ours)[0]} is {parts[0].dtype}, not real numbers")
         if not all(part.isfinite().all() for part in parts):
-            raise InputError(f"{source}: {library_names(ours)[0]} holds values that are not finite")
+            raise InputError(f"{source}: {names_of(ours)[0]} holds values that are not finite")
         state[ours] = torch.cat(parts).float() if len(parts) > 1 else parts[0].float()
     if unused:
         first = next(iter(unused))

@@ -14,6 +14,7 @@ from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_directory
 from dna_bigbird.interop.card import library_card
+from dna_bigbird.interop.pegasus import pegasus_folder
 from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
 from dna_bigbird.interop.tensor_names import TASK_OF_ARCHITECTURE, architecture, to_library
 from dna_bigbird.models.config import EncoderConfig
@@ -45,26 +46,28 @@ def write_huggingface(
             and they were not allowed.
     """
     encoder = EncoderConfig(**config["encoder"])
-    name = _class_of(config, model, encoder, source)
-    different = differences(encoder)
+    kept = config.get("huggingface", {})
+    if config["task"] == "summarization":
+        written, tensors, different = pegasus_folder(model, kept, source)
+    else:
+        name = _class_of(config, model, encoder, source)
+        written = library_config(encoder, name, _token_ids(tokenizer), kept)
+        if config["task"] == "text-classification":
+            written |= _labels(config)
+        tensors, different = to_library(model.state_dict(), name), differences(encoder)
     if different and not allow_different_attention:
         raise InputError(
             f"{source}: the library cannot compute this model: {'; '.join(different)}. Give "
             "--allow-different-attention true to write the weights all the same"
         )
-    written = library_config(encoder, name, _token_ids(tokenizer), config.get("huggingface", {}))
-    if config["task"] == "text-classification":
-        written |= _labels(config)
-    weights = safetensors.torch.save(
-        to_library(model.state_dict(), name), metadata={"format": "pt"}
-    )
+    weights = safetensors.torch.save(tensors, metadata={"format": "pt"})
     with atomic_directory(folder) as partial:
         (partial / "model.safetensors").write_bytes(weights)
         (partial / "config.json").write_text(_json(written))
         for name, content in _tokenizer_files(tokenizer).items():
             (partial / name).write_bytes(content)
         (partial / "special_tokens_map.json").write_bytes(names_file(tokenizer.names))
-        settings = _tokenizer_settings(tokenizer, encoder.max_tokens)
+        settings = _tokenizer_settings(tokenizer, encoder.max_tokens, config["task"])
         (partial / "tokenizer_config.json").write_text(_json(settings))
         (partial / "README.md").write_text(library_card(card, different))
     return different
@@ -83,7 +86,7 @@ def _class_of(config: Mapping, model: nn.Module, encoder: EncoderConfig, source:
     if found is None:
         raise InputError(
             f"{source}: a {task} model; the library has no head like ours, so only pretrained and "
-            "converted bundles, text-classification and triviaqa are written"
+            "converted bundles, text-classification, triviaqa and summarization are written"
         )
     wanted = {"pooling": "cls", "activation": encoder.activation}
     if task == "triviaqa":
@@ -126,12 +129,18 @@ def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
     }
 
 
-def _tokenizer_settings(tokenizer: Tokenizer, max_tokens: int) -> dict:
+def _tokenizer_settings(tokenizer: Tokenizer, max_tokens: int, task: str) -> dict:
     is_json = SENTENCEPIECE not in tokenizer.files
     # Our next-sentence head was trained with segments; BigBird tokenizers of the library leave them out.
     inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    if task == "summarization":
+        of_file = "PegasusTokenizer"
+        own = {"offset": 0, "mask_token_sent": None, "additional_special_tokens": []}
+    else:
+        of_file, own = "BigBirdTokenizer", {}
     return {
-        "tokenizer_class": "PreTrainedTokenizerFast" if is_json else "BigBirdTokenizer",
+        "tokenizer_class": "PreTrainedTokenizerFast" if is_json else of_file,
+        **({} if is_json else own),
         **({"model_input_names": inputs} if isinstance(tokenizer, DnaTokenizer) else {}),
         "model_max_length": max_tokens,
         "clean_up_tokenization_spaces": False,

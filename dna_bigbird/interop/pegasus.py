@@ -1,0 +1,212 @@
+"""BigBird-Pegasus folders of the Hugging Face library as summarizers, and back."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import read_json
+from dna_bigbird.interop.pegasus_names import (
+    BIAS,
+    POSITIONS,
+    layers_of,
+    pegasus_names,
+    pegasus_tensors,
+    untie_pegasus,
+)
+from dna_bigbird.interop.settings import ACTIVATIONS, ATTENTION, differences
+from dna_bigbird.interop.tensor_names import to_ours
+from dna_bigbird.interop.weight_files import read_tensors
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.stored_settings import is_finite, settings_from
+from dna_bigbird.models.summarizer import Summarizer
+from dna_bigbird.models.text_config import SummarizationHead
+
+MODEL_TYPE = "bigbird_pegasus"
+CLASS = "BigBirdPegasusForConditionalGeneration"
+NORM_EPS = 1e-5
+"""The library has no setting for it."""
+FIELDS = {
+    "vocab_size": ("vocab_size", 96103),
+    "hidden_size": ("d_model", 1024),
+    "num_layers": ("encoder_layers", 16),
+    "num_heads": ("encoder_attention_heads", 16),
+    "ffn_size": ("encoder_ffn_dim", 4096),
+    "max_tokens": ("max_position_embeddings", 4096),
+    "block_size": ("block_size", 64),
+    "num_random": ("num_random_blocks", 3),
+    "dropout": ("dropout", 0.1),
+    "init_std": ("init_std", 0.02),
+    "qkv_bias": ("use_bias", False),
+    "output_bias": ("use_bias", False),
+    "scale_embeddings": ("scale_embedding", True),
+}
+DECODER_FIELDS = {
+    "decoder_layers": ("decoder_layers", 16),
+    "decoder_heads": ("decoder_attention_heads", 16),
+    "decoder_ffn_size": ("decoder_ffn_dim", 4096),
+    "start_id": ("decoder_start_token_id", 2),
+    "end_id": ("eos_token_id", 1),
+}
+"""Our field: the library's name, and what it means there if it is absent."""
+KEPT = ("pad_token_id", "bos_token_id", "attention_dropout")
+"""Without a place in our settings; a converted bundle keeps them for the way back."""
+
+
+def read_pegasus(
+    folder: Path, config: Mapping[str, Any], plan: str | None
+) -> tuple[Summarizer, dict]:
+    """Read settings and weights of a folder.
+
+    Args:
+        config: Contents of its config.json.
+        plan: As for `read_huggingface`.
+
+    Returns:
+        The model, and what a bundle says of it.
+
+    Raises:
+        InputError: If a file is missing or damaged, or the model is one that we do not have.
+    """
+    source = str(folder / "config.json")
+    _check_kind(config, source)
+    _check_offset(folder)
+    plain = untie_pegasus(read_tensors(folder), str(folder))
+    encoder = _settings(EncoderConfig, _encoder_values(config, plan, source), source)
+    values = {
+        ours: config.get(theirs, default) for ours, (theirs, default) in DECODER_FIELDS.items()
+    }
+    values |= {
+        "coupled": False,
+        "share_positions": POSITIONS[1] not in plain,
+        "logits_bias": BIAS in plain,
+    }
+    head = _settings(SummarizationHead, values, source)
+    for side, wanted in (("encoder", encoder.num_layers), ("decoder", head.decoder_layers)):
+        if (found := layers_of(plain, side)) != wanted:
+            raise InputError(f"{source}: {side}_layers is {wanted}, the weights have {found}")
+    try:
+        with torch.device("meta"):  # a config of any size costs nothing until the weights agree
+            model = Summarizer(encoder, head)
+    except (ValueError, RuntimeError) as error:
+        raise InputError(f"{source}: it describes no model: {error}") from error
+    expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    state = to_ours(plain, expected, str(folder), pegasus_names)
+    model.to_empty(device="cpu").load_state_dict(state)
+    described = {
+        "task": "summarization",
+        "encoder": asdict(encoder),
+        "head": asdict(head),
+        "label_names": [],
+        "huggingface": {name: config[name] for name in KEPT if name in config},
+    }
+    return model.eval(), described
+
+
+def _settings(kind: type, values: dict, source: str) -> Any:
+    try:
+        return settings_from(kind, values)
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
+
+
+def _check_kind(config: Mapping[str, Any], source: str) -> None:
+    classes = config.get("architectures") or [CLASS]
+    if classes != [CLASS]:
+        raise InputError(
+            f"{source}: architectures is {shortened(ascii(classes))}; of {MODEL_TYPE} only {CLASS} is read"
+        )
+    if config.get("tie_word_embeddings") is False:
+        raise InputError(f"{source}: tie_word_embeddings is false; only tied word tables are read")
+    for name in KEPT:
+        value = config.get(name)
+        if value is not None and not is_finite(value):
+            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
+
+
+def _check_offset(folder: Path) -> None:
+    """Refuse a tokenizer that shifts the ids of its vocabulary file."""
+    path = folder / "tokenizer_config.json"
+    offset = read_json(path).get("offset", 0) if path.is_file() else 0
+    if offset:
+        raise InputError(
+            f"{path}: offset is {shortened(ascii(offset))}; only vocabularies whose ids are those of "
+            "their file (offset 0) are read"
+        )
+
+
+def _encoder_values(config: Mapping[str, Any], plan: str | None, source: str) -> dict[str, Any]:
+    kind = config.get("attention_type", "block_sparse")
+    act = config.get("activation_function", "gelu_new")
+    for name, value, known in (
+        ("attention_type", kind, ATTENTION),
+        ("activation_function", act, ACTIVATIONS),
+    ):
+        if not isinstance(value, str) or value not in known:
+            raise InputError(
+                f"{source}: {name} is {shortened(ascii(value))}, not one of {', '.join(known)}"
+            )
+    values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
+    values |= {
+        "attention": ATTENTION[kind],
+        "activation": ACTIVATIONS[act],
+        "norm_first": True,
+        "norm_eps": NORM_EPS,
+        "num_segments": 0,
+    }
+    if kind == "block_sparse":
+        # The library's encoder leaves attention weights whole there, whatever the setting says.
+        return values | {"random_plan": plan or "huggingface", "attention_dropout": 0.0}
+    if plan is not None:
+        raise InputError(f"--plan {plan}: attention_type is {kind}, which has no random blocks")
+    return values | {"attention_dropout": config.get("attention_dropout", 0.0)}
+
+
+def pegasus_folder(
+    model: Summarizer, kept: Mapping[str, Any], source: str
+) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[str]]:
+    """Return config.json and tensors of a folder, and what the library would compute differently.
+
+    Args:
+        kept: What a converted bundle keeps of the config it came from.
+        source: What to call the model in messages.
+
+    Raises:
+        InputError: If the library has no such model.
+    """
+    encoder, decoder, head = model.encoder.config, model.decoder.config, model.head
+    for name, value, wanted in (
+        ("norm_first", encoder.norm_first, True),
+        ("norm_eps", encoder.norm_eps, NORM_EPS),
+        ("num_segments", encoder.num_segments, 0),
+        ("output_bias", encoder.output_bias, encoder.qkv_bias),
+    ):
+        if value != wanted:
+            raise InputError(
+                f"{source}: {name} is {value}, that of the library's {CLASS} {wanted}; it would "
+                "compute something else"
+            )
+    written = {theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()}
+    written |= {
+        "architectures": [CLASS],
+        "model_type": MODEL_TYPE,
+        "is_encoder_decoder": True,
+        "attention_type": next(k for k, v in ATTENTION.items() if v == encoder.attention),
+        "activation_function": next(k for k, v in ACTIVATIONS.items() if v == encoder.activation),
+        "attention_dropout": encoder.attention_dropout,
+        "activation_dropout": 0.0,
+        "pad_token_id": 0,
+        "decoder_layers": decoder.num_layers,
+        "decoder_attention_heads": decoder.num_heads,
+        "decoder_ffn_dim": decoder.ffn_size,
+        "decoder_start_token_id": head.start_id,
+        "bos_token_id": head.start_id,
+        "eos_token_id": head.end_id,
+        "tie_word_embeddings": True,
+        "dtype": "float32",
+        **{name: kept[name] for name in KEPT if kept.get(name) is not None},
+    }
+    return written, pegasus_tensors(model), differences(encoder)
