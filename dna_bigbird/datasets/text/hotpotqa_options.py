@@ -30,6 +30,10 @@ class HotpotQaOptions:
         for name in ("max_tokens", "max_question_tokens", "top_spans", "max_answer_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--options.{name} {getattr(self, name)} must be at least 1")
+        if self.max_tokens < 4:
+            raise ValueError(
+                f"--options.max_tokens {self.max_tokens} leaves no room for a question"
+            )
         if self.answer_unit not in UNITS:
             raise ValueError(
                 f"--options.answer_unit {self.answer_unit!r} is not one of {', '.join(UNITS)}"

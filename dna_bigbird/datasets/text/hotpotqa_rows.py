@@ -110,8 +110,9 @@ def _draft(
 
     mark = tokenizer.marker_id
     question = encode(example.question)[0].tolist()
-    counts["questions cut"] += len(question) > options.max_question_tokens
-    question = question[: options.max_question_tokens]
+    room = min(options.max_question_tokens, options.max_tokens - 3)
+    counts["questions cut"] += len(question) > room
+    question = question[:room]
     draft = _Draft([tokenizer.cls_id, mark("[q]"), *question, mark("[/q]")])
     for p, paragraph in enumerate(example.paragraphs):
         title = encode(paragraph.title)

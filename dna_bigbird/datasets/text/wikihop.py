@@ -72,7 +72,9 @@ def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
         # The same archive holds MedHop under the same file names.
         found = found or [name for name in folder.names() if name == wanted]
         if not found:
-            raise InputError(f"{path}: no wikihop/{wanted} in it; --data takes a JSON file, too")
+            raise InputError(
+                f"{path}: no wikihop/{wanted} in it; expected the official archive, or a JSON file"
+            )
         place = f"{path}: {found[0]}"
         return check_items(parse_json(folder.text(found[0]), place), place), place
 

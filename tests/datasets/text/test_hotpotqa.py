@@ -115,6 +115,8 @@ def test_a_sentence_that_does_not_fit_is_skipped_and_a_later_one_is_not(tmp_path
     titles = rows_of(tmp_path, ITEM, max_tokens=24, max_question_tokens=2)
     assert titles.counts["questions cut"] == 1
     assert len(titles.rows[0].token_ids) <= 24
+    # the question gives way, too
+    assert spelled(rows_of(tmp_path, ITEM, max_tokens=5).rows[0]) == "[CLS][q] who founded[/q]"
 
 
 def test_real_questions(real_data):
