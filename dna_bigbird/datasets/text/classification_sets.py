@@ -12,7 +12,8 @@ from dna_bigbird.datasets.text import (
     patents,
     yelp,
 )
-from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText, check_documents
+from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText
+from dna_bigbird.datasets.text.reading import check_ids
 from dna_bigbird.errors import InputError
 
 Reader = Callable[[Path, str, HashedSplits | None, bool], list[LabelledText] | None]
@@ -87,5 +88,10 @@ def read_classification(
                 f"{path}: document {each.id!r} is empty; expected text. To leave such documents out and "
                 "count them: --options.skip_empty true"
             )
-    check_documents(documents, path, split)
+    if not documents:
+        raise InputError(
+            f"{path}: no document for the split {split!r}; expected at least one. "
+            "See --options.split_shares"
+        )
+    check_ids((each.id for each in documents), path)
     return documents, {"document is empty": empty} if empty else {}

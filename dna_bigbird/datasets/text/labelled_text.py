@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import Folder, need, read_json_lines
-from dna_bigbird.errors import InputError
 
 SPLITS = ("train", "validation", "test")
 FILE_NAMES = {
@@ -145,23 +144,6 @@ def one_split(
     ]
 
 
-def check_documents(documents: list[LabelledText], path: Path, split: str) -> None:
-    """Refuse a set without a document, and two of one id.
-
-    Raises:
-        InputError: In these cases.
-    """
-    if not documents:
-        raise InputError(
-            f"{path}: no document for the split {split!r}; expected at least one. See --options.split_shares"
-        )
-    seen: set[str] = set()
-    for each in documents:
-        if each.id in seen:
-            raise InputError(f"{path}: the id {each.id!r} stands twice; expected each once")
-        seen.add(each.id)
-
-
-def class_folders(folder: Folder, suffix: str = ".txt") -> dict[str, tuple[str, ...]]:
-    """Return file names that end so, each with the folders above it, the innermost last."""
-    return {name: tuple(name.split("/")[:-1]) for name in folder.names() if name.endswith(suffix)}
+def class_folders(folder: Folder) -> dict[str, tuple[str, ...]]:
+    """Return the .txt files, each with the folders above it, the innermost last."""
+    return {name: tuple(name.split("/")[:-1]) for name in folder.names() if name.endswith(".txt")}

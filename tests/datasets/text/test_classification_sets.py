@@ -231,7 +231,7 @@ def test_shares_that_are_none_are_refused(text):
         ([{"text": " ", "label": "pos"}], "'line-1' is empty; expected text.*skip_empty true"),
         ([{"label": "pos"}], r"train\.jsonl:1: no 'text'; expected a text"),
         ([{"text": "x"}], r"train\.jsonl:1: no 'label'; expected a text or a whole number"),
-        ([{"text": "x", "label": "pos", "id": 1}] * 2, "the id '1' stands twice"),
+        ([{"text": "x", "label": "pos", "id": 1}] * 2, "id '1' comes 2 times"),
         ([], "no document for the split 'train'"),
     ],
 )
