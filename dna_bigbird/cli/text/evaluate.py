@@ -57,7 +57,7 @@ def evaluate(
     )
     import torch
 
-    from dna_bigbird.cli.text.running import open_model, outputs_of_rows
+    from dna_bigbird.cli.text.running import open_model, outputs_of_rows, write_files
     from dna_bigbird.cli.text.scoring import Scorer, lines
     from dna_bigbird.cli.text.sets import (
         count_metrics,
@@ -68,7 +68,7 @@ def evaluate(
     )
     from dna_bigbird.cli.training import round_metrics
     from dna_bigbird.errors import InputError
-    from dna_bigbird.files import atomic_directory, check_can_write
+    from dna_bigbird.files import check_can_write
     from dna_bigbird.inference.bundle import to_json
 
     if replicates < 1:
@@ -119,9 +119,6 @@ def evaluate(
         **kind.submission(made.examples, predictions),
         "metrics.json": to_json(metrics).encode(),
     }
-    with atomic_directory(output) as partial:
-        for name, content in files.items():
-            (partial / name).parent.mkdir(parents=True, exist_ok=True)
-            (partial / name).write_bytes(content)
+    write_files(output, files)
     for line in lines(metrics):
         print(f"{output}: {line}")

@@ -49,9 +49,9 @@ def predict(
     )
     import torch
 
-    from dna_bigbird.cli.text.running import open_model, outputs_of_rows
+    from dna_bigbird.cli.text.running import open_model, outputs_of_rows, write_files
     from dna_bigbird.cli.text.sets import make_rows, read_examples, tell
-    from dna_bigbird.files import atomic_directory, check_can_write
+    from dna_bigbird.files import check_can_write
 
     check_can_write(output, folder=True)
     if threads:
@@ -70,8 +70,5 @@ def predict(
     tell(split, made)
     outputs = outputs_of_rows(kind, bundle, made, compute, output=output, resume=resume)
     files = kind.submission(made.examples, kind.decode(made, outputs))
-    with atomic_directory(output) as partial:
-        for name, content in files.items():
-            (partial / name).parent.mkdir(parents=True, exist_ok=True)
-            (partial / name).write_bytes(content)
+    write_files(output, files)
     print(f"{output}: {len(made.examples):,} predictions: {', '.join(files)}")

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from dna_bigbird.cli.text.sets import check_length, rows_sha256
 from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.files import atomic_path
 from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.bundle import Bundle, load_bundle
 from dna_bigbird.inference.compute import Compute
@@ -127,6 +128,17 @@ def outputs_of_rows(
                 found += split_rows(columns, numbers)
                 bar.update(len(numbers))
         return in_order(found, len(made.rows))
+
+
+def write_files(folder: Path, files: dict[str, bytes]) -> None:
+    """Write files into a folder, each whole or not at all; what else is in it stays.
+
+    Raises:
+        OutputError: If one cannot be written.
+    """
+    for name, content in files.items():
+        with atomic_path(folder / name) as partial:
+            partial.write_bytes(content)
 
 
 def _forward(

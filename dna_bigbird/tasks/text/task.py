@@ -48,7 +48,8 @@ def scores_of(kind: TextKind, text_set: TextSet, outputs: list[Outputs]) -> dict
     """Decode and score with the official metric."""
     predictions = kind.decode(text_set, outputs)
     statistics = kind.statistics(text_set.examples, predictions)
-    return kind.summarise(np.asarray(statistics, dtype=np.float64))
+    found = kind.summarise(np.asarray(statistics, dtype=np.float64))
+    return {name: float(value) for name, value in found.items()}  # checkpoints hold plain values
 
 
 class TextTask(Objective):

@@ -151,6 +151,13 @@ def test_scores_are_those_of_the_predictions(here, tmp_path):
         assert metrics[f"micro_f1_gain_over_{name}"] == pytest.approx(gain, abs=2e-6)
 
 
+def test_a_folder_keeps_what_else_is_in_it(here, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    main(f"{EVALUATE} --output {tmp_path}".split())
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "metrics.json").is_file()
+
+
 def test_predictions_need_no_gold(here, tmp_path):
     """And are those of the evaluation, whatever the batches."""
     write_documents(tmp_path / "test.jsonl", 17, 1, labels=False)
