@@ -69,5 +69,8 @@ class NqModel(nn.Module):
         hidden_BTE = self.dropout(self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT))
         closed_BT = is_padding_BT | ~is_document_BT if self.mask_outside else is_padding_BT.clone()
         closed_BT[:, 0] = False
-        logits_BT4 = self.spans(hidden_BTE).float().masked_fill(closed_BT[..., None], -torch.inf)
-        return NqLogits(*logits_BT4.unbind(dim=-1), self.kind(hidden_BTE[:, 0]).float())
+        # In bfloat16 many of 4096 places would have equal logits.
+        with torch.autocast(hidden_BTE.device.type, enabled=False):
+            hidden_BTE = hidden_BTE.to(self.spans.weight.dtype)
+            logits_BT4 = self.spans(hidden_BTE).masked_fill(closed_BT[..., None], -torch.inf)
+            return NqLogits(*logits_BT4.unbind(dim=-1), self.kind(hidden_BTE[:, 0]))

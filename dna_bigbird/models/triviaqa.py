@@ -62,7 +62,9 @@ class TriviaQaModel(nn.Module):
             segment_ids_BT: 0 for the question and its separators, 1 for the document.
         """
         hidden_BTE = self.block(self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT))
-        logits_BT2 = self.dense(hidden_BTE).float()
+        # In bfloat16 many of 4096 places would have equal logits.
+        with torch.autocast(hidden_BTE.device.type, enabled=False):
+            logits_BT2 = self.dense(hidden_BTE.to(self.dense.weight.dtype))
         if self.block_question:
             is_question_BT = segment_ids_BT == 0
             is_question_BT[:, 0] = False

@@ -18,7 +18,7 @@ from dna_bigbird.datasets.text.reading import (
 from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
 from dna_bigbird.errors import InputError
 
-SPLITS = {"train": "train", "validation": "dev", "test": "test"}
+SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
 PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
 """Key of a question's pages: folder of their texts."""
 

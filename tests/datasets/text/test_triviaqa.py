@@ -184,11 +184,14 @@ def test_human_answers_count_in_the_evaluation(tmp_path):
 def test_without_gold_there_are_no_aliases(tmp_path):
     item = question("one", "a.txt")
     del item["Answer"]
-    path = made_set(tmp_path, [item], {"a.txt": "new river"})
+    path = made_set(
+        tmp_path, [item], {"a.txt": "new river"}, name="wikipedia-test-without-answers.json"
+    )
+    assert read_triviaqa(tmp_path, "test", TriviaQaOptions(), gold=False)[0][0].id == "one"
     (example,), _ = read_triviaqa(path, "test", TriviaQaOptions(), gold=False)
     assert example.aliases is None
     assert len(rows_of([example]).rows) == 1
-    with pytest.raises(InputError, match=r"wikipedia-dev.json: one: no 'Answer'"):
+    with pytest.raises(InputError, match=r"answers.json: one: no 'Answer'"):
         read_triviaqa(path, "validation", TriviaQaOptions())
 
 
