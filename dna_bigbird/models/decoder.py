@@ -79,9 +79,10 @@ class Cache:
         self, num_layers: int, num_sequences: int, max_length: int, num_heads: int, like_NE: Tensor
     ) -> None:
         head_size = like_NE.shape[-1] // num_heads
-        shape = (2 * num_layers, max_length, num_sequences, num_heads, head_size)
-        self.parts = list(like_NE.new_zeros(shape).unbind(0))  # keys 0, values 0, keys 1, …
-        self.spare = torch.empty_like(self.parts[0])
+        shape = (max_length, num_sequences, num_heads, head_size)
+        # Keys of layer 0, values of layer 0, keys of layer 1, …
+        self.parts = [like_NE.new_empty(shape) for _ in range(2 * num_layers)]
+        self.spare = like_NE.new_empty(shape)
         self.length = 0
 
     def extend(self, layer: int, key_NHD: Tensor, value_NHD: Tensor) -> tuple[Tensor, Tensor]:

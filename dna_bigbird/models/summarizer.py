@@ -75,8 +75,12 @@ class Summarizer(nn.Module):
         like = key_BHTD.new_empty(1, self.encoder.config.hidden_size)
         return self.decoder.cache(num_sequences, max_length, like)
 
+    @torch.no_grad()
     def step(self, ids_N: Tensor, sources: Sources, cache: Cache) -> Tensor:
-        """Return logits (N, V) of the token after `ids_N`; the cache holds what came before."""
+        """Return logits (N, V) of the token after `ids_N`; the cache holds what came before.
+
+        Without gradients.
+        """
         states_NUE = self.decoder(self.encoder, ids_N[:, None], sources, cache)
         return self.logits(states_NUE[:, 0])
 
