@@ -77,8 +77,8 @@ class _Draft:
     """A row that grows."""
 
     ids: list[int]
-    unit_of_token: list[int] = field(default_factory=list)
-    offsets: list[tuple[int, int]] = field(default_factory=list)
+    unit_of_token: list[int] = field(init=False)
+    offsets: list[tuple[int, int]] = field(init=False)
     units: list[tuple[int, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

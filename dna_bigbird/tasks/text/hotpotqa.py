@@ -16,24 +16,16 @@ from dna_bigbird.datasets.modules import pad_right
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, read_hotpotqa
 from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
-from dna_bigbird.datasets.text.hotpotqa_rows import (
-    NO,
-    SPAN,
-    TITLE,
-    UNKNOWN,
-    YES,
-    hotpotqa_rows,
-    unit_text,
-)
+from dna_bigbird.datasets.text.hotpotqa_rows import TITLE, UNKNOWN, hotpotqa_rows
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.hotpotqa import (
     METRICS,
     HotpotQaPrediction,
-    answer_span,
     question_scores,
 )
 from dna_bigbird.models.text_config import HotpotQaHead
+from dna_bigbird.tasks.text.hotpotqa_decoding import predicted
 from dna_bigbird.tasks.text.kind import Outputs, TextKind
 
 # B batch, T tokens, U units: titles and sentences
@@ -148,53 +140,9 @@ class HotpotQaKind(TextKind):
         self, text_set: TextSet, outputs: list[Outputs], threshold: float
     ) -> list[HotpotQaPrediction]:
         return [
-            self._predict(text_set.examples[row.example], row, one, threshold)
+            predicted(text_set.examples[row.example], row, one, self.options, threshold)
             for row, one in zip(text_set.rows, outputs, strict=True)
         ]
-
-    def _predict(
-        self, example: HotpotQaExample, row: TextRow, output: Outputs, threshold: float
-    ) -> HotpotQaPrediction:
-        units = row.arrays["units"]
-        logits_U = output["facts"][: len(units)].astype(np.float64)
-        is_supporting_U = 1 / (1 + np.exp(-logits_U)) >= threshold
-        facts = tuple(
-            (example.paragraphs[p].title, int(s))
-            for p, s, _ in units[is_supporting_U]
-            if s != TITLE
-        )
-        kind = int(output["kind"].argmax())
-        answer = {YES: "yes", NO: "no"}.get(kind)
-        if kind == SPAN:
-            answer = self._span_text(example, row, output, is_supporting_U)
-        searched = threshold if self.options.search_threshold else None
-        return HotpotQaPrediction(answer, facts, searched)
-
-    def _span_text(
-        self, example: HotpotQaExample, row: TextRow, output: Outputs, is_supporting_U: NDArray
-    ) -> str:
-        units, offsets_T2 = row.arrays["units"], row.arrays["offsets"]
-        unit_T = np.where(offsets_T2[:, 0] < offsets_T2[:, 1], row.arrays["unit_of_token"], -1)
-        if (unit_T < 0).all():
-            return ""  # no title fits the row
-        places_T = np.arange(len(unit_T))
-        if self.options.answer_unit == "words":
-            places_T = word_numbers(
-                [unit_text(example, unit) for unit in units], unit_T, offsets_T2[:, 0]
-            )
-        span = answer_span(
-            output["start"][: len(unit_T)],
-            output["end"][: len(unit_T)],
-            unit_T,
-            is_supporting_U,
-            places_T,
-            max_length=self.options.max_answer_length,
-            top=self.options.top_spans,
-        )
-        if span is None:
-            return ""
-        text = unit_text(example, units[unit_T[span.start]])
-        return text[offsets_T2[span.start, 0] : offsets_T2[span.end, 1]]
 
     def statistics(
         self,
@@ -247,24 +195,6 @@ class HotpotQaKind(TextKind):
         titles = [_by_shared_words(example) for example in examples]
         yes = [dataclasses.replace(one, answer="yes") for one in titles]
         return {"shared_words_title": titles, "shared_words_yes": yes}
-
-
-def word_numbers(
-    texts: Sequence[str], unit_T: NDArray[np.integer], starts_T: NDArray[np.integer]
-) -> NDArray[np.int64]:
-    """Return the number of each token's word, by white space, over all titles and sentences.
-
-    Args:
-        texts: Of every unit.
-        unit_T: Unit of each token, -1 for none.
-        starts_T: First character of each token in the text of its unit.
-    """
-    joined = "".join(f" {text}" for text in texts)
-    is_space = np.array([one.isspace() for one in joined])
-    words = np.cumsum(np.append(False, is_space[:-1] & ~is_space[1:]))
-    before = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1] + 1
-    places_T = np.where(unit_T < 0, 0, before[unit_T] + starts_T)
-    return words[places_T]
 
 
 def _by_shared_words(example: HotpotQaExample) -> HotpotQaPrediction:

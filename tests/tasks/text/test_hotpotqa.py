@@ -15,7 +15,8 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import HotpotQaHead
 from dna_bigbird.models.text_models import build_text_model
-from dna_bigbird.tasks.text.hotpotqa import HotpotQaKind, word_numbers
+from dna_bigbird.tasks.text.hotpotqa import HotpotQaKind
+from dna_bigbird.tasks.text.hotpotqa_decoding import word_numbers
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
