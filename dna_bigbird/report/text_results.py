@@ -56,6 +56,7 @@ class TextRun:
         if seen:
             some = f"{seen:,} of {count:,} examples are training examples"
             words.append("scored on its training examples" if seen == count else some)
+        words += [f"{self.metrics['runs']} runs"] if "runs" in self.metrics else []
         return ", ".join(words)
 
 

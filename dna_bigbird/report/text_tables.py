@@ -71,13 +71,17 @@ def baselines_of(published: PublishedTable, runs: Runs) -> list[str]:
 
 
 def cell(column: Column, runs: Runs, baseline: str = "") -> Html:
-    """Return a measured cell as the paper would print it, or a dash."""
+    """Return a measured cell as the paper prints it (± over several runs), or a dash."""
     if column.run not in runs:
         return Html(NONE)
     scores = scores_of_column(runs[column.run], column, baseline)
     if not any(is_number(score.value) for score in scores):
         return Html(NONE)
-    return Html(" / ".join(number(score.value, DIGITS) for score in scores))
+    shown = Html(" / ".join(number(score.value, DIGITS) for score in scores))
+    spread = runs[column.run].metrics.get(f"{column.keys[0]}_sd") if not baseline else None
+    return (
+        Html(f"{shown} ± {number(spread * column.factor, DIGITS)}") if is_number(spread) else shown
+    )
 
 
 def details(columns: list[Column], runs: Runs) -> Html:
@@ -101,7 +105,7 @@ def details(columns: list[Column], runs: Runs) -> Html:
                     else NONE,
                     number(run.metrics["n"]),
                     run.metrics["split"],
-                    number(run.metrics.get("seed")),
+                    run.metrics.get("seed", NONE),
                     run.about,
                 )
             )
