@@ -193,8 +193,11 @@ class Folder:
             }
         except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
             self.close()
+            reason = (
+                str(error).partition("\n")[0].rstrip(":")
+            )  # a line for each compression follows
             raise InputError(
-                f"{self.path}: cannot read it as a tar archive: {error}. Copy it again"
+                f"{self.path}: cannot read it as a tar archive: {reason}. Copy it again"
             ) from error
         self._names = list(self._members)
 
