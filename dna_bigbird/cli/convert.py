@@ -88,6 +88,7 @@ def _read(folder: Path, bundle: Path, plan: str | None) -> None:
 
     found = read_huggingface(folder, plan)
     config = found.config | _task_settings(found.config)
+    config.pop("search", None)  # it is in the options now
     save_bundle(
         bundle,
         model=found.model,
@@ -107,10 +108,13 @@ def _task_settings(config: dict) -> dict:
     if config["task"] == "pretraining":
         return {}
     from dna_bigbird.datasets.text.options import options_type
+    from dna_bigbird.errors import checked_settings
 
     options = options_type(config["task"])()
     longest = config["encoder"]["max_tokens"]
     limits = ("max_tokens", "max_source_tokens", "max_target_tokens")
+    with checked_settings():
+        options = replace(options, **config.get("search", {}))
     shorter = {n: min(getattr(options, n), longest) for n in limits if hasattr(options, n)}
     options = asdict(replace(options, **shorter))
     return {"options": options, "set": options.get("set", config["task"])}

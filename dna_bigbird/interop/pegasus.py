@@ -52,6 +52,13 @@ DECODER_FIELDS = {
     "end_id": ("eos_token_id", 1),
 }
 """Our field: the library's name, and what it means there if it is absent."""
+SEARCH = {
+    "beam_size": ("num_beams", int),
+    "length_penalty": ("length_penalty", float),
+    "early_stopping": ("early_stopping", bool),
+    "min_target_tokens": ("min_new_tokens", int),
+}
+"""Options of our search: the library's name, and its type."""
 KEPT = ("pad_token_id", "bos_token_id", "attention_dropout")
 """Without a place in our settings; a converted bundle keeps them for the way back."""
 
@@ -101,9 +108,41 @@ def read_pegasus(
         "encoder": asdict(encoder),
         "head": asdict(head),
         "label_names": [],
+        "search": _search(folder, config),
         "huggingface": {name: config[name] for name in KEPT if name in config},
     }
     return model.eval(), described
+
+
+def _search(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with which our search repeats the library's `generate` on this folder.
+
+    What the folder does not say is left to our defaults.
+
+    Raises:
+        InputError: If a value is of another type.
+    """
+    path = folder / "generation_config.json"
+    given = {**config, **(read_json(path) if path.is_file() else {})}
+    found: dict[str, Any] = {
+        "length_formula": "library",
+        "source_form": "end",
+        "max_source_tokens": config.get("max_position_embeddings", 4096),
+    }
+    for ours, (theirs, kind) in SEARCH.items():
+        value = given.get(theirs)
+        if value is None:
+            continue
+        is_number = is_finite(value) and (kind is float or isinstance(value, int))
+        if not (isinstance(value, bool) if kind is bool else is_number):
+            raise InputError(
+                f"{folder}: {theirs} of the search is {shortened(ascii(value))}, expected {kind.__name__}"
+            )
+        found[ours] = kind(value)
+    # The library's length counts the start token.
+    limits = [(given.get("max_new_tokens"), 0), (given.get("max_length"), 1)]
+    longest = next((v - less for v, less in limits if isinstance(v, int) and v > less + 1), None)
+    return found if longest is None else found | {"max_target_tokens": longest}
 
 
 def _settings(kind: type, values: dict, source: str) -> Any:

@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=nn.Module)
 def extend_positions(model: Model, max_tokens: int, rule: str) -> Model:
     """Return a copy of the model that reads up to `max_tokens` tokens; the model stays as it is.
 
-    Everything but the position table is copied. Without this a longer sequence is refused: no rule
+    Everything but the position table (and that of a decoder with its own) is copied. Without this a longer sequence is refused: no rule
     is right for every model, and after either the model should be trained further.
 
     With random plan 'uniform' the attention of a sequence depends on its own length alone, so old
@@ -44,9 +44,12 @@ def extend_positions(model: Model, max_tokens: int, rule: str) -> Model:
         raise ValueError(
             f"the model reads {encoder.config.max_tokens} tokens already, got max_tokens {max_tokens}"
         )
-    old = encoder.position.weight
-    table_LE = (_tile if rule == "tile" else _interpolate)(old.detach(), max_tokens)
-    encoder.position = nn.Embedding.from_pretrained(table_LE, freeze=not old.requires_grad)
+    decoder = getattr(extended, "decoder", None)
+    owners = [encoder] if decoder is None or decoder.position is None else [encoder, decoder]
+    for part in owners:
+        old = part.position.weight
+        table_LE = (_tile if rule == "tile" else _interpolate)(old.detach(), max_tokens)
+        part.position = nn.Embedding.from_pretrained(table_LE, freeze=not old.requires_grad)
     encoder.config = replace(encoder.config, max_tokens=max_tokens)
     for layer in encoder.layers:
         if isinstance(layer.attention, BigBirdItc):

@@ -86,9 +86,14 @@ def test_there_and_back_again(tmp_path):
     theirs = library_pegasus()
     (tmp_path / "theirs").mkdir()
     save(theirs, tmp_path / "theirs")
+    edit(tmp_path / "theirs/generation_config.json", num_beams=3, length_penalty=0.7, max_length=30)
     run_convert("--from-huggingface", tmp_path / "theirs", "--to", tmp_path / "ours")
     bundle = load_bundle(tmp_path / "ours")
     assert bundle.config["task"] == "summarization"
+    options = bundle.config["options"]
+    assert (options["beam_size"], options["length_penalty"]) == (3, 0.7)
+    assert (options["max_target_tokens"], options["max_source_tokens"]) == (29, 2048)
+    assert (options["length_formula"], options["source_form"]) == ("library", "end")
     assert_agree(theirs, bundle.model, (800, 720))
     run_convert("--from", tmp_path / "ours", "--to-huggingface", tmp_path / "back")
     again = transformers.BigBirdPegasusForConditionalGeneration.from_pretrained(tmp_path / "back")
@@ -163,6 +168,12 @@ def test_a_vocabulary_with_shifted_ids_is_refused(tmp_path):
     save(library_pegasus(), tmp_path)
     (tmp_path / "tokenizer_config.json").write_text('{"offset": 103}')
     with pytest.raises(InputError, match=r"tokenizer_config\.json: offset is 103"):
+        read_huggingface(tmp_path)
+
+
+def test_settings_of_a_search_of_another_type(tmp_path):
+    edit(save(library_pegasus(), tmp_path) / "generation_config.json", num_beams="five")
+    with pytest.raises(InputError, match="num_beams of the search is 'five', expected int"):
         read_huggingface(tmp_path)
 
 

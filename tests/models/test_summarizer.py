@@ -9,6 +9,7 @@ from torch import nn
 
 from dna_bigbird.inference.weights import unique_tensors
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.positions import extend_positions
 from dna_bigbird.models.pretraining import PretrainingModel
 from dna_bigbird.models.summarizer import Summarizer, start_from
 from dna_bigbird.models.text_config import SummarizationHead
@@ -268,3 +269,14 @@ def test_a_bundle_brings_the_same_logits_back(tmp_path, head):
     loaded = load_bundle(tmp_path / "b").model
     assert torch.equal(loaded(*batch()), model(*batch()))
     assert len(list(itertools.chain(loaded.parameters()))) == len(list(model.parameters()))
+
+
+@pytest.mark.parametrize("head", [COUPLED, replace(APART, share_positions=False)])
+def test_longer_sources_after_tiling_the_positions(head):
+    """Short sources keep their logits; the settings describe the longer model."""
+    model = summarizer(head)
+    longer = extend_positions(model, 80, "tile")
+    assert torch.equal(longer(*batch()), model(*batch()))
+    again = Summarizer(longer.encoder.config, head).double().eval()
+    again.load_state_dict(longer.state_dict())
+    assert again(*batch((70, 50, 80))).isfinite().all()
