@@ -1,7 +1,9 @@
 """Hyperpartisan News (SemEval 2019 task 4, by article): two XML files joined by the article's id."""
 
+import struct
 import xml.etree.ElementTree as ElementTree
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,11 @@ from dna_bigbird.errors import InputError, shortened
 LABELS = ("false", "true")
 ARTICLES, TRUTH = "articles-", "ground-truth-"
 """How the names of the two files begin."""
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
+    *(ValueError, NotImplementedError, RuntimeError),  # no UTF-8, odd compression, a password
+)
+"""What reading a zip file may raise."""
 
 
 def read_hyperpartisan(
@@ -85,13 +92,7 @@ def _in_zip(path: Path) -> Iterator[tuple[str, tuple[str, str]]]:
             for name in archive.namelist():
                 if kind := _kind(name):
                     yield kind, (f"{path}: {name}", archive.read(name).decode("utf-8"))
-    except (
-        zipfile.BadZipFile,
-        OSError,
-        UnicodeDecodeError,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:
+    except DAMAGED as error:
         raise InputError(f"{path}: cannot read it as a zip file: {error}. Copy it again") from error
 
 
