@@ -118,8 +118,16 @@ def _opening(results: Results) -> Html:
                 "on the same test rows.",
                 Html(f"Words underlined with dots are explained {term('splits', 'below')}."),
             ),
+            _text_tasks(results.folder),
         ]
     )
+
+
+def _text_tasks(folder: Path) -> Html:
+    """Return a link to the report of the text tasks, if there is one."""
+    if not (folder / "text" / "report.html").is_file():
+        return Html("")
+    return paragraph(Html('The text tasks have <a href="text/report.html">a report of their own</a>.'))
 
 
 def _page(results: Results, body: Html) -> str:
