@@ -106,11 +106,12 @@ class HeldOut:
 
 
 def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
-    """Refuse a model that was made for other labels or other windows.
+    """Refuse a model of text, and one that was made for other labels or other windows.
 
     Raises:
         InputError: Naming what differs.
     """
+    bundle.check_reads_dna()
     if bundle.config["task"] == PRETRAINING:
         raise InputError(
             f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"

@@ -85,6 +85,7 @@ def check_member(bundle: Bundle, first: Bundle) -> None:
         raise InputError(
             f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"
         )
+    bundle.check_reads_dna()
     bundle.check_single("an ensemble")
     for key in SAME:
         _check_same(key, bundle.config.get(key), first.config.get(key), bundle, first)

@@ -218,6 +218,8 @@ def test_dna_and_text_are_not_mixed(here, tmp_path, capsys):
     for given in ("model", "pretrained"):
         told = error(capsys, f"predict --fasta {tmp_path}/x.fa --model {given}")
         assert "a model of text, not of DNA" in told
+    told = error(capsys, f"ensemble --models [model,pretrained] --output {tmp_path}/out")
+    assert "a model of text, not of DNA" in told
 
 
 @pytest.mark.parametrize(
