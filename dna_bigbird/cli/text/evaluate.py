@@ -55,70 +55,34 @@ def evaluate(
         threads=threads,
         device=device,
     )
-    import torch
-
-    from dna_bigbird.cli.text.running import open_model, outputs_of_rows, write_files
-    from dna_bigbird.cli.text.scoring import Scorer, lines
-    from dna_bigbird.cli.text.sets import (
-        count_metrics,
-        count_shared,
-        make_rows,
-        read_examples,
-        tell,
-    )
-    from dna_bigbird.cli.training import round_metrics
+    from dna_bigbird.cli.text.running import open_model, run_set, write_files
+    from dna_bigbird.cli.text.scoring import evaluation, lines
+    from dna_bigbird.cli.text.sets import read_examples
     from dna_bigbird.errors import InputError
-    from dna_bigbird.files import check_can_write
     from dna_bigbird.inference.bundle import to_json
 
     if replicates < 1:
         raise InputError(f"--replicates {replicates}: expected at least 1")
-    check_can_write(output, folder=True)
-    if threads:
-        torch.set_num_threads(threads)
     bundle, kind = open_model(model, change)
-    examples, counts = read_examples(kind, data, split)
     learnt_from = None if train is None else read_examples(kind, train, "train")[0]
-    made = make_rows(
-        kind,
-        examples,
-        counts,
-        bundle.tokenizer,
-        data,
-        training=False,
-        max_tokens=bundle.config["encoder"]["max_tokens"],
+    made, outputs = run_set(
+        kind, bundle, data, compute, split=split, gold=True, output=output, resume=resume
     )
-    tell(split, made)
-    outputs = outputs_of_rows(kind, bundle, made, compute, output=output, resume=resume)
     predictions = kind.decode(made, outputs)
-    scorer = Scorer(kind, made.examples, seed=seed, replicates=replicates)
-    own = scorer.score(predictions)
-    baselines = {
-        name: scorer.score(found)
-        for name, found in kind.baselines(learnt_from, made.examples).items()
-    }
-    metrics = {
-        **own.metrics(),
-        "n": len(made.examples),
-        **count_metrics(made.counts),
-        **(
-            {}
-            if learnt_from is None
-            else {"n_in_training": count_shared(made.examples, learnt_from)}
-        ),
-        "seed": seed,
-        "training_seed": bundle.config.get("seed"),
-        "split": split,
-        "step": bundle.metrics.get("step"),
-    }
-    for name, other in baselines.items():
-        metrics |= own.gains(other, name)
-    metrics["baselines"] = {name: round_metrics(one.metrics()) for name, one in baselines.items()}
-    metrics = round_metrics(metrics)
-    files = {
-        **kind.submission(made.examples, predictions),
-        "metrics.json": to_json(metrics).encode(),
-    }
-    write_files(output, files)
+    metrics = evaluation(
+        kind,
+        made,
+        predictions,
+        learnt_from,
+        seed=seed,
+        replicates=replicates,
+        described={
+            "split": split,
+            "training_seed": bundle.config.get("seed"),
+            "step": bundle.metrics.get("step"),
+        },
+    )
+    files = kind.submission(made.examples, predictions)
+    write_files(output, {**files, "metrics.json": to_json(metrics).encode()})
     for line in lines(metrics):
         print(f"{output}: {line}")

@@ -47,28 +47,12 @@ def predict(
         threads=threads,
         device=device,
     )
-    import torch
+    from dna_bigbird.cli.text.running import open_model, run_set, write_files
 
-    from dna_bigbird.cli.text.running import open_model, outputs_of_rows, write_files
-    from dna_bigbird.cli.text.sets import make_rows, read_examples, tell
-    from dna_bigbird.files import check_can_write
-
-    check_can_write(output, folder=True)
-    if threads:
-        torch.set_num_threads(threads)
     bundle, kind = open_model(model, change)
-    examples, counts = read_examples(kind, data, split, gold=False)
-    made = make_rows(
-        kind,
-        examples,
-        counts,
-        bundle.tokenizer,
-        data,
-        training=False,
-        max_tokens=bundle.config["encoder"]["max_tokens"],
+    made, outputs = run_set(
+        kind, bundle, data, compute, split=split, gold=False, output=output, resume=resume
     )
-    tell(split, made)
-    outputs = outputs_of_rows(kind, bundle, made, compute, output=output, resume=resume)
     files = kind.submission(made.examples, kind.decode(made, outputs))
     write_files(output, files)
     print(f"{output}: {len(made.examples):,} predictions: {', '.join(files)}")

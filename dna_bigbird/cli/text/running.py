@@ -12,9 +12,10 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from dna_bigbird.cli.text.sets import check_length, rows_sha256
+from dna_bigbird.cli.text.sets import check_length, make_rows, read_examples, rows_sha256, tell
+from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings
-from dna_bigbird.files import atomic_path
+from dna_bigbird.files import atomic_path, check_can_write
 from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.bundle import Bundle, load_bundle
 from dna_bigbird.inference.compute import Compute
@@ -78,13 +79,44 @@ def changed_options(options, changes: str):
         return replace(options, **values)
 
 
+def run_set(
+    kind: TextKind,
+    bundle: Bundle,
+    data: Path,
+    compute: Compute,
+    *,
+    split: str,
+    gold: bool,
+    output: Path,
+    resume: bool,
+) -> tuple[TextSet, list]:
+    """Read a set and return its rows with what `kind.decode` needs of each.
+
+    Args:
+        gold: Whether labels must be there.
+        output, resume: As `outputs_of_rows`.
+    """
+    check_can_write(output, folder=True)
+    if compute.threads:
+        torch.set_num_threads(compute.threads)
+    made = make_rows(
+        kind,
+        *read_examples(kind, data, split, gold=gold),
+        bundle.tokenizer,
+        data,
+        training=False,
+        max_tokens=bundle.config["encoder"]["max_tokens"],
+    )
+    tell(split, made)
+    return made, outputs_of_rows(kind, bundle, made, compute, output=output, resume=resume)
+
+
 def outputs_of_rows(
-    kind: TextKind, bundle: Bundle, made, compute: Compute, *, output: Path, resume: bool
+    kind: TextKind, bundle: Bundle, made: TextSet, compute: Compute, *, output: Path, resume: bool
 ) -> list:
     """Return what `kind.decode` needs of every row; finished rows survive an interruption.
 
     Args:
-        made: datasets.text.rows.TextSet.
         output: What the run is for; the finished rows stand beside it until all are there.
         resume: Go on with those of an interrupted run, if there are any.
 

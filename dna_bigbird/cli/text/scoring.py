@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.cli.text.sets import count_metrics, count_shared
+from dna_bigbird.cli.training import round_metrics
+from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
 from dna_bigbird.tasks.text.kind import TextKind
 
@@ -53,6 +56,37 @@ class Scorer:
         return Scores(
             values, {name: np.array([one.get(name, math.nan) for one in drawn]) for name in values}
         )
+
+
+def evaluation(
+    kind: TextKind,
+    made: TextSet,
+    predictions: Sequence,
+    learnt_from: Sequence | None,
+    *,
+    seed: int,
+    replicates: int,
+    described: dict,
+) -> dict:
+    """Return the contents of metrics.json: scores, counts, gains over baselines, their scores.
+
+    Args:
+        learnt_from: Training examples, for baselines that learn and `n_in_training`.
+        seed, replicates: Of the bootstrap.
+        described: What else stands in it.
+    """
+    scorer = Scorer(kind, made.examples, seed=seed, replicates=replicates)
+    own = scorer.score(predictions)
+    found = kind.baselines(learnt_from, made.examples)
+    baselines = {name: scorer.score(each) for name, each in found.items()}
+    metrics = {**own.metrics(), "n": len(made.examples), **count_metrics(made.counts)}
+    if learnt_from is not None:
+        metrics["n_in_training"] = count_shared(made.examples, learnt_from)
+    metrics |= {"seed": seed, **described}
+    for name, other in baselines.items():
+        metrics |= own.gains(other, name)
+    metrics["baselines"] = {name: round_metrics(one.metrics()) for name, one in baselines.items()}
+    return round_metrics(metrics)
 
 
 def _with_intervals(
