@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.datasets.text.glue_tasks import HIGHEST_SCORE, TASKS, GlueTask
+from dna_bigbird.datasets.text.glue_tasks import HIGHEST_SCORE, TASKS, TaskFormat
 from dna_bigbird.datasets.text.reading import Folder, open_folder
 from dna_bigbird.errors import InputError, shortened
 
@@ -62,7 +62,7 @@ def read_glue(
     with open_folder(path) as folder:
         finder = _Finder(folder, TASKS[task].folder)
         if task == "mrpc" and not finder.find((FILES[split],)):
-            examples = list(_msr_pairs(finder, split, gold))
+            examples = list(_msr_pairs(finder, split))
         elif task == "mnli" and split != "train":
             stem = FILES[split].removesuffix(".tsv")
             examples = [
@@ -116,10 +116,10 @@ def _examples(
             counts[BROKEN] = counts.get(BROKEN, 0) + 1
             continue
         row = _row(cells, header, f"{where}:{number}")
-        yield _example(spec, row, f"{where}:{number}", str(number - start - 1), gold, part)
+        yield _example(spec, row, f"{where}:{number}", str(number - start - 1), part)
 
 
-def _header(spec: GlueTask, where: str, lines: list[list[str]], gold: bool) -> list[str]:
+def _header(spec: TaskFormat, where: str, lines: list[list[str]], gold: bool) -> list[str]:
     header = lines[0] if lines else []
     if gold and spec.label not in header and header:
         raise InputError(
@@ -141,13 +141,13 @@ def _row(cells: list[str], header: list[str], where: str) -> dict[str, str]:
 
 
 def _example(
-    spec: GlueTask, row: dict[str, str], where: str, place: str, gold: bool, part: str = ""
+    spec: TaskFormat, row: dict[str, str], where: str, place: str, part: str = ""
 ) -> GlueExample:
     texts = [row[column] for column in spec.texts]
     if not any(text.strip() for text in texts):
         raise InputError(f"{where}: no text; expected {' and '.join(spec.texts)}")
     second = texts[1] if len(texts) > 1 else None
-    given = row.get(spec.label) if gold or spec.label in row else None
+    given = row.get(spec.label)
     label = given if spec.labels else None
     if label is not None and label not in spec.labels:
         raise InputError(
@@ -167,7 +167,7 @@ def _score(text: str, where: str) -> float:
     return score
 
 
-def _msr_pairs(finder: _Finder, split: str, gold: bool) -> Iterator[GlueExample]:
+def _msr_pairs(finder: _Finder, split: str) -> Iterator[GlueExample]:
     """Read MRPC as Microsoft gives it; the development pairs are named beside the training pairs."""
     spec = TASKS["mrpc"]
     where, lines = finder.lines(MSR_TEST if split == "test" else MSR_TRAIN)
@@ -182,4 +182,4 @@ def _msr_pairs(finder: _Finder, split: str, gold: bool) -> Iterator[GlueExample]
         row = _row(cells, header, f"{where}:{place + 2}")
         is_dev = (row["#1 ID"], row["#2 ID"]) in held_out
         if split == "test" or is_dev == (split == "validation"):
-            yield _example(spec, row, f"{where}:{place + 2}", str(place), gold)
+            yield _example(spec, row, f"{where}:{place + 2}", str(place))

@@ -8,7 +8,7 @@ BINARY = ("0", "1")
 
 
 @dataclass(frozen=True)
-class GlueTask:
+class TaskFormat:
     """Where the texts and the label of a task stand."""
 
     folder: str
@@ -22,15 +22,15 @@ class GlueTask:
     """Column of the id; a file without it counts its rows from 0."""
 
 
-TASKS: dict[str, GlueTask] = {
-    "cola": GlueTask("CoLA", ("sentence",), "label"),
-    "mnli": GlueTask("MNLI", ("sentence1", "sentence2"), "gold_label", NLI),
-    "mrpc": GlueTask("MRPC", ("#1 String", "#2 String"), "Quality"),
-    "qnli": GlueTask("QNLI", ("question", "sentence"), "label", ENTAILED),
-    "qqp": GlueTask("QQP", ("question1", "question2"), "is_duplicate", id="id"),
-    "rte": GlueTask("RTE", ("sentence1", "sentence2"), "label", ENTAILED),
-    "sst2": GlueTask("SST-2", ("sentence",), "label"),
-    "stsb": GlueTask("STS-B", ("sentence1", "sentence2"), "score", ()),
+TASKS: dict[str, TaskFormat] = {
+    "cola": TaskFormat("CoLA", ("sentence",), "label"),
+    "mnli": TaskFormat("MNLI", ("sentence1", "sentence2"), "gold_label", NLI),
+    "mrpc": TaskFormat("MRPC", ("#1 String", "#2 String"), "Quality"),
+    "qnli": TaskFormat("QNLI", ("question", "sentence"), "label", ENTAILED),
+    "qqp": TaskFormat("QQP", ("question1", "question2"), "is_duplicate", id="id"),
+    "rte": TaskFormat("RTE", ("sentence1", "sentence2"), "label", ENTAILED),
+    "sst2": TaskFormat("SST-2", ("sentence",), "label"),
+    "stsb": TaskFormat("STS-B", ("sentence1", "sentence2"), "score", ()),
 }
 HIGHEST_SCORE = 5.0
 """Of STS-B; the lowest is 0."""

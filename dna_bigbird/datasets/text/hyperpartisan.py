@@ -74,11 +74,7 @@ def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
     """Return the articles and their truth: where they stand, and their text."""
     if path.is_file() and zipfile.is_zipfile(path):
         return dict(_in_zip(path))
-    found = (
-        dict(each for file in sorted(path.glob("*.zip")) for each in _in_zip(file))
-        if path.is_dir()
-        else {}
-    )
+    found = dict(each for file in sorted(path.glob("*.zip")) for each in _in_zip(file))
     with open_folder(path) as folder:
         for name in folder.names():
             if kind := _kind(name):

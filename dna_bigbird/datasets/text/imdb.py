@@ -6,11 +6,8 @@ from dna_bigbird.datasets.text.labelled_text import (
     HashedSplits,
     LabelledText,
     class_folders,
-    is_json_lines,
-    one_split,
-    read_labelled_lines,
-    split_file,
 )
+from dna_bigbird.datasets.text.one_file_sets import read_one_file
 from dna_bigbird.datasets.text.reading import open_folder
 from dna_bigbird.errors import InputError
 
@@ -32,9 +29,9 @@ def read_imdb(
     Raises:
         InputError: If nothing of the kind is there.
     """
-    file = path if is_json_lines(path) else split_file(path, split)
-    if file is not None:
-        return one_split(read_labelled_lines(file, gold=gold), None, split)
+    documents = read_one_file(path, split, None, gold)
+    if documents is not None:
+        return documents
     part = "test" if split == "test" else "train"
     documents = []
     with open_folder(path) as folder:

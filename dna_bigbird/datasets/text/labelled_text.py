@@ -78,11 +78,9 @@ class HashedSplits:
         place = int.from_bytes(digest[:8], "big") / 2**64
         if place < self.shares[0]:
             return "train"
-        return (
-            "validation"
-            if place < self.shares[0] + self.shares[1] or not self.shares[2]
-            else "test"
-        )
+        # Without a share for test, rounding must not leave a document there.
+        is_test = self.shares[2] > 0 and place >= self.shares[0] + self.shares[1]
+        return "test" if is_test else "validation"
 
 
 def named_split(file: Path | str) -> str | None:
@@ -108,9 +106,7 @@ def split_file(folder: Path, split: str) -> Path | None:
     return next((file for file in files if named_split(file) == split), None)
 
 
-def read_labelled_lines(
-    path: Path, *, gold: bool, text_key: str = "text", label_key: str = "label"
-) -> Iterator[tuple[str, LabelledText]]:
+def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, LabelledText]]:
     """Yield documents of a JSON-lines file, each behind the name that decides its split.
 
     A line is an object with a text, a label (text or whole number; may be absent without `gold`)
@@ -122,10 +118,10 @@ def read_labelled_lines(
     """
     for number, item in read_json_lines(path):
         where = f"{path}:{number}"
-        text = need(item, text_key, str, where)
+        text = need(item, "text", str, where)
         label = None
-        if gold or item.get(label_key) is not None:
-            label = str(need(item, label_key, (str, int), where))
+        if gold or item.get("label") is not None:
+            label = str(need(item, "label", (str, int), where))
         given = str(need(item, "id", (str, int), where)) if "id" in item else None
         yield given or text, LabelledText(given or f"line-{number}", text, label)
 

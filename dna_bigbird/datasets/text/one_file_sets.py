@@ -1,4 +1,4 @@
-"""JSON lines of sets that have no official splits."""
+"""A set, or one split of it, as a file of JSON lines."""
 
 from pathlib import Path
 

@@ -8,12 +8,10 @@ from pathlib import Path
 from dna_bigbird.datasets.text.labelled_text import (
     HashedSplits,
     LabelledText,
-    is_json_lines,
     named_split,
     one_split,
-    read_labelled_lines,
-    split_file,
 )
+from dna_bigbird.datasets.text.one_file_sets import read_one_file
 from dna_bigbird.datasets.text.reading import open_folder
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text
@@ -39,9 +37,9 @@ def read_yelp(
     Raises:
         InputError: If nothing of the kind is there, or a row has another shape.
     """
-    file = path if is_json_lines(path) else split_file(path, split)
-    if file is not None:
-        return one_split(read_labelled_lines(file, gold=gold), None, split)
+    documents = read_one_file(path, split, None, gold)
+    if documents is not None:
+        return documents
     if path.is_file() and ".csv" in path.suffixes:
         with open_text(path) as stream:
             return [each for _, each in _rows(stream, str(path), named_split(path) or split)]

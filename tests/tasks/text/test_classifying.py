@@ -4,15 +4,23 @@ import csv
 import io
 import json
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.classification_options import ClassificationOptions, GlueOptions
+from dna_bigbird.datasets.text.classification_options import (
+    ClassificationOptions,
+    GlueOptions,
+    GlueTask,
+    SetName,
+)
+from dna_bigbird.datasets.text.classification_sets import SETS
 from dna_bigbird.datasets.text.glue_tasks import TASKS
 from dna_bigbird.errors import InputError
+from dna_bigbird.evaluation.glue import METRICS
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.text_models import build_text_model
 from dna_bigbird.tasks.text.classification import UNSEEN, ClassificationKind
@@ -189,3 +197,8 @@ def test_baselines_are_scored_like_models(tmp_path, real_data):
     found = kind.baselines(examples, examples)
     assert [each.value for each in found["mean"]] == pytest.approx([12.6 / 3] * 3)
     assert 0 < found["tfidf_cosine"][0].value < 5
+
+
+def test_names_of_sets_are_the_same_everywhere():
+    assert set(get_args(SetName)) == set(SETS)
+    assert set(get_args(GlueTask)) == set(TASKS) == set(METRICS)
