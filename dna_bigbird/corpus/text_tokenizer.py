@@ -4,6 +4,7 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
+from tokenizers.models import WordPiece
 
 from dna_bigbird.corpus.json_tokenizer import parse
 from dna_bigbird.corpus.markers import MARKERS
@@ -89,11 +90,7 @@ class TextTokenizer:
     @functools.cached_property
     def is_word_piece(self) -> bool:
         """Whether '##' marks pieces that go on with a word; GPT-2's has it too, as plain letters."""
-        return (
-            self._json is not None
-            and any(piece.startswith("##") for piece in self.pieces)
-            and not any(piece.startswith(WORD_MARKS) for piece in self.pieces)
-        )
+        return self._json is not None and isinstance(self._json.model, WordPiece)
 
     @functools.cached_property
     def is_word_start(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dna_bigbird.corpus.whole_words import TextMaskingConfig
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.tasks.config import TrainConfig
 
@@ -73,12 +73,13 @@ def pretrain(
             f"{name}: {store.num_documents} documents, {store.num_tokens} tokens, "
             f"{store.num_empty_documents} without text left out, {store.counts[bpe.unk_id]} unknown"
         )
-    examples = {
-        name: MaskedTextExamples(
-            store, bpe, encoder.max_tokens, masking, seed=2 * seed + i, in_order=bool(i)
-        )
-        for i, (name, store) in enumerate(stores.items())
-    }
+    with checked_settings():
+        examples = {
+            name: MaskedTextExamples(
+                store, bpe, encoder.max_tokens, masking, seed=2 * seed + i, in_order=bool(i)
+            )
+            for i, (name, store) in enumerate(stores.items())
+        }
     num_validation = min(
         training.validation_examples or examples["validation"].examples_per_epoch,
         examples["validation"].examples_per_epoch,
@@ -133,8 +134,11 @@ def _start(tokenizer: Path | None, initial: Path | None, model: EncoderConfig, s
     if model != EncoderConfig():
         raise InputError("text pretrain: --initial brings its own model; leave out --model")
     bundle = load_bundle(initial)
-    if bundle.tokenizer.reads != "text" or "mlm" not in getattr(bundle.model, "heads", ()):
-        raise InputError(f"{initial}: expected a pretrained model of text with its MLM head")
+    bundle.check_reads_text()
+    if "mlm" not in getattr(bundle.model, "heads", ()):
+        raise InputError(
+            f"{initial}: it has no head for masked tokens; expected a pretrained model"
+        )
     network = PretrainingModel(bundle.model.encoder.config, heads=("mlm",))
     network.encoder.load_state_dict(bundle.model.encoder.state_dict())
     network.mlm.load_state_dict(bundle.model.mlm.state_dict())
@@ -148,9 +152,10 @@ def _save(output, task, examples, count, train_store, training, result, describe
     from dna_bigbird.cli.training import described_training, round_metrics
     from dna_bigbird.inference.bundle import PRETRAINING, save_bundle
     from dna_bigbird.inference.card import model_card
+    from dna_bigbird.tasks.fit import training_device
     from dna_bigbird.tasks.text.mlm import evaluate_masked
 
-    task.model.eval()
+    task.to(training_device())  # `fit` leaves it on the CPU
     metrics = evaluate_masked(
         task,
         examples,

@@ -193,3 +193,56 @@ def test_the_papers_settings_are_read(name, batch, layers):
     assert (model.num_layers, model.max_tokens, model.block_size) == (layers, 4096, 64)
     assert (training.learning_rate, training.warmup_steps) == (1e-4, 10_000)
     assert settings["masking"].budget(model.max_tokens) == 600
+
+
+@pytest.fixture(scope="module")
+def bert(corpus):
+    """A tiny random BERT of the library, with the words of the corpus in its vocab.txt."""
+    transformers = pytest.importorskip("transformers")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+    config = transformers.BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=20,
+    )
+    transformers.BertForMaskedLM(config).save_pretrained(corpus / "bert")
+    (corpus / "bert" / "vocab.txt").write_text("\n".join(words) + "\n")
+    return corpus / "bert"
+
+
+@pytest.mark.parametrize("vocabulary", ["", "--vocabulary bpe.model"])
+def test_from_a_short_encoder_to_a_pretrained_one(bert, vocabulary):
+    name = "own" if vocabulary else "kept"
+    main(
+        f"text warm-start --from bert --output warm-{name} --max-tokens 48 --block-size 8 "
+        f"{vocabulary}".split()
+    )
+    warm = load_bundle(f"warm-{name}")
+    encoder = warm.config["encoder"]
+    assert (encoder["max_tokens"], encoder["block_size"], encoder["activation"]) == (48, 8, "gelu")
+    assert torch.equal(
+        warm.model.encoder.position.weight[25], warm.model.encoder.position.weight[5]
+    )
+    card = Path(f"warm-{name}/README.md").read_text()
+    shared = sum(f"▁{word}" in warm.tokenizer.pieces for word in WORDS)
+    taken = f"{shared} pieces taken over, 7 special" if vocabulary else "15 pieces taken over, 0"
+    assert shared > 3 or not vocabulary
+    assert (
+        f"a bert folder of 20 positions, tiled, with its head for masked tokens; vocabulary: {taken}"
+        in card
+    )
+    main(
+        f"{PRETRAIN} --initial warm-{name} --output from-{name} --checkpoints from-{name}-run".split()
+    )
+    assert load_bundle(f"from-{name}").metrics["bits_per_token"] > 0
+
+
+def test_wrong_folders_to_start_from_are_one_line(capsys, bert, pretrained):
+    said = refused(capsys, "text warm-start --from bundle --output x")
+    assert "bundle/config.json: model_type is None; expected 'bert' or 'roberta'" in said
+    said = refused(capsys, "text warm-start --from bert --output x --max-tokens 0")
+    assert "--model.max_tokens 0 must be at least 1" in said
+    assert not Path("x").exists()
