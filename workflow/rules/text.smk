@@ -187,7 +187,7 @@ rule text_report:
     params:
         run=command,
         version=VERSION,
-        results=f"{TEXT}/evaluation",
+        results=lambda wildcards, input: os.path.dirname(input.evaluations[0]),
         options=report_options(),
     shell:
         "{params.run} text tables --results {params.results} --output {output.report}"
