@@ -101,7 +101,7 @@ def _kind(name: str) -> str | None:
 
 def _articles(where: str, text: str) -> list[ElementTree.Element]:
     try:
-        root = ElementTree.fromstring(text.encode())
+        root = ElementTree.fromstring(text)  # a text, so the declared encoding is passed over
     except ElementTree.ParseError as error:
         line = error.position[0]
         raise InputError(f"{where}:{line}: not valid XML: {error}. Copy it again") from error

@@ -16,7 +16,7 @@ SIGNS = [b"\t", b"\n", b"\r", b'"', b"\0", b"\xff", b"<", b"&x;", b"{", b"[]", b
 ARTICLES = "".join(f'<article id="{i}" title="T"><p>a {i}</p></article>\n' for i in range(9))
 TRUTH = "".join(f'<article id="{i}" hyperpartisan="true"/>\n' for i in range(9))
 XML = {
-    f"{name}-x.xml": f"<articles>\n{body}</articles>\n".encode()
+    f"{name}-x.xml": f'<?xml version="1.0" encoding="UTF-8"?>\n<articles>\n{body}</articles>\n'.encode()
     for name, body in (("articles", ARTICLES), ("ground-truth", TRUTH))
 }
 ROWS = "index\tsentence1\tsentence2\tlabel\n" + "0\tthe king\ta river\tentailment\n" * 9
