@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.datasets.text.reading import found_kind, need, read_json_lines
+from dna_bigbird.datasets.text.reading import check_ids, found_kind, need, read_json_lines
 from dna_bigbird.errors import InputError
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}
@@ -73,13 +73,16 @@ def read_natural_questions(path: Path, split: str, *, gold: bool = True) -> list
         gold: Whether every page must have an annotation.
 
     Raises:
-        InputError: Naming file and line, if a key is missing or a span lies outside its page.
+        InputError: Naming file and line, if a key is missing or a span lies outside its page; if an
+            id comes twice.
     """
-    return [
+    examples = [
         _example(item, f"{file}:{number}", gold)
         for file in _files(Path(path), split)
         for number, item in read_json_lines(file)
     ]
+    check_ids((one.id for one in examples), path)
+    return examples
 
 
 def _files(path: Path, split: str) -> Iterator[Path]:
@@ -109,8 +112,8 @@ def _example(item: dict, where: str, gold: bool) -> NqExample:
     spans = tuple(
         _span(one, f"{where}: candidate {i}", len(words)) for i, one in enumerate(candidates)
     )
-    if PageSpan() in [PageSpan(one.start, one.end) for one in spans]:
-        raise InputError(f"{where}: a candidate has no tokens; expected start_token and end_token")
+    if PageSpan() in spans:
+        raise InputError(f"{where}: a candidate without tokens; expected a span of the page")
     return NqExample(
         id=name,
         question=need(item, "question_text", str, where),

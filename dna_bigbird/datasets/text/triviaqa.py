@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import (
     Folder,
+    check_ids,
     check_items,
     found_kind,
     need,
@@ -122,12 +123,15 @@ def _examples(
         )
         question, answers = need(item, "Question", str, here), _answers(item, here, gold)
         if is_web:
+            by_name = {one.name: one for one in documents}
+            counts["pages named twice"] += len(documents) - len(by_name)
             examples += [
-                TriviaQaExample(f"{name}--{one.name}", question, (one,), *answers, is_verified)
-                for one in documents
+                TriviaQaExample(f"{name}--{file}", question, (one,), *answers, is_verified)
+                for file, one in by_name.items()
             ]
         else:
             examples.append(TriviaQaExample(name, question, documents, *answers, is_verified))
+    check_ids((one.id for one in examples), where)
     return examples, {reason: n for reason, n in counts.items() if n}
 
 

@@ -256,6 +256,11 @@ def test_bad_pages_are_one_line(tmp_path, change, message):
     assert "\n" not in str(caught.value)
 
 
+def test_an_id_that_comes_twice_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"pages.jsonl: id .* comes 2 times"):
+        read_natural_questions(write(tmp_path, native(), native()), "train")
+
+
 def test_a_stride_that_passes_over_tokens_is_refused():
     with pytest.raises(
         ValueError, match=r"--options.stride 100 passes over tokens: a window holds"

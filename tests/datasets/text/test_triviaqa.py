@@ -171,6 +171,16 @@ def test_a_verified_web_file_keeps_its_verified_pages(tmp_path):
     assert counts == {"pages not verified": 1}
 
 
+def test_ids_come_once(tmp_path):
+    items, texts = [question("one", "a.txt", "a.txt")], {"a.txt": "new river"}
+    path = made_set(tmp_path / "web", items, texts, Domain="Web")
+    examples, counts = read_triviaqa(path, "train", TriviaQaOptions())
+    assert ([one.id for one in examples], counts) == (["one--a.txt"], {"pages named twice": 1})
+    path = made_set(tmp_path / "wikipedia", items * 2, texts)
+    with pytest.raises(InputError, match=r"wikipedia-dev.json: id 'one' comes 2 times"):
+        read_triviaqa(path, "train", TriviaQaOptions())
+
+
 def test_human_answers_count_in_the_evaluation(tmp_path):
     items = [question("one", "a.txt", HumanAnswers=["The River"])]
     path = made_set(tmp_path, items, {"a.txt": ""})

@@ -1,0 +1,144 @@
+"""Natural Questions and TriviaQA from the command line: made pages, tiny model, official files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.demo.text.pages import natural_questions, triviaqa
+from tests.text_bundle import write_text_bundle
+
+CONFIGS = Path(__file__).parents[3] / "config" / "text"
+TRIVIA = "triviaqa/triviaqa-rc/qa/wikipedia"
+NQ = "natural-questions/nq"
+SETS = {
+    "nq": (f"{NQ}-train-00.jsonl.gz", f"{NQ}-dev-00.jsonl.gz"),
+    "triviaqa": (f"{TRIVIA}-train.json", f"{TRIVIA}-dev.json"),
+}
+SMALL = {"nq": "--options.max_question_tokens 16 --options.stride 64", "triviaqa": ""}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder with made data and a model of each kind that has seen a few batches."""
+    folder = tmp_path_factory.mktemp("qa")
+    write_text_bundle(folder / "mlm", dropout=0.0)
+    for name, content in (natural_questions(0, 16) | triviaqa(0, 16)).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in SETS:
+            main(train(name).split())
+    return folder
+
+
+def train(name, more=""):
+    first, second = SETS[name]
+    return (
+        f"text train-{name} --train {first} --validation {second} --pretrained mlm "
+        f"--output models/{name} "
+        f"--checkpoints runs/{name} --options.max_tokens 128 {SMALL[name]} "
+        "--global_blocks first_two --training.max_steps 4 --training.validate_every 4 "
+        "--training.batch_size 4 --training.precision 32-true --training.measure_speed false "
+        f"--threads 1 {more}"
+    )
+
+
+@pytest.fixture
+def here(project, monkeypatch):
+    monkeypatch.chdir(project)
+    return project
+
+
+def refused(line, capsys):
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        main(line.split())
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("dna-bigbird: error: ")
+    return error
+
+
+@pytest.mark.parametrize(("name", "monitor"), [("nq", "long_f1"), ("triviaqa", "f1")])
+def test_train_evaluate_predict(here, name, monitor):
+    data = SETS[name][1]
+    main(f"text evaluate --model models/{name} --data {data} --output {name}_scores".split())
+    metrics = json.loads((here / f"{name}_scores" / "metrics.json").read_text())
+    assert metrics["n"] == 4
+    assert metrics[f"{monitor}_low"] <= metrics[monitor] <= metrics[f"{monitor}_high"]
+    predict = f"text predict --model models/{name} --data {data} --output {name}_predicted"
+    main(f"{predict} --precision 32-true".split())  # that of evaluate
+    files = {
+        (here / folder / "predictions.json").read_bytes()
+        for folder in (f"{name}_scores", f"{name}_predicted")
+    }
+    assert len(files) == 1
+    said = json.loads(files.pop())
+    assert len(said["predictions"] if name == "nq" else said) == 4
+
+
+def test_questions_without_answers_are_predicted(here):
+    data = f"{TRIVIA}-test-without-answers.json"
+    main(f"text predict --model models/triviaqa --data {data} --output hidden".split())
+    asked = json.loads((here / data).read_text())["Data"]
+    assert list(json.loads((here / "hidden/predictions.json").read_text())) == [
+        one["QuestionId"] for one in asked
+    ]
+
+
+def test_missing_evidence_is_one_line(here, tmp_path, capsys):
+    line = train("triviaqa", f"--output {tmp_path}/model --options.evidence nowhere")
+    assert "nowhere: no such folder; expected the texts" in refused(line, capsys)
+    page = json.loads((here / SETS["triviaqa"][0]).read_text())["Data"][0]
+    empty = tmp_path / "evidence"
+    empty.mkdir()
+    line = train("triviaqa", f"--output {tmp_path}/model --options.evidence {empty}")
+    error = refused(line, capsys)
+    assert ": made_train_0: its evidence cannot be read: " in error
+    assert page["EntityPages"][0]["Filename"].startswith(error.split("wikipedia/")[1][:3])
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "message"),
+    [
+        ("nq", "--options.stride 4000", "stride 4000 passes over tokens"),
+        ("nq", "--options.score sum", "'sum' is not one of difference, ratio"),
+        ("nq", "--options.null_rate 2", "null_rate 2.0 must be from 0 to 1"),
+        ("nq", "--options.min_annotators 6", "pages with 5 annotation at most"),
+        ("triviaqa", "--options.norm none", "'none' is not one of per_document, per_question"),
+        ("triviaqa", "--options.max_spans 0", "max_spans 0 must be at least 1"),
+        ("triviaqa", "--head.dropout 1", "--head.dropout 1.0 must be at least 0 and below 1"),
+    ],
+)
+def test_wrong_options_are_named(here, name, option, message, capsys):
+    assert message in refused(train(name, option), capsys)
+
+
+PAPER = {
+    # Table 12: batch; the rates are the ETC code's and Table 13's
+    "nq": ("natural-questions.yaml", 128, 5e-5),
+    "triviaqa": ("triviaqa.yaml", 32, 3e-5),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PAPER))
+def test_the_papers_settings(name):
+    file, batch, rate = PAPER[name]
+    parser, _ = build_parser(f"text train-{name}")
+    needed = "--train a --validation b --pretrained c --output d --checkpoints e"
+    found = parser.instantiate(parser.parse_args([f"--config={CONFIGS / file}", *needed.split()]))
+    training = found.training
+    assert training.batch_size * training.accumulate == batch
+    assert training.warmup_steps * 10 == training.max_steps
+    assert (training.learning_rate, training.weight_decay) == (rate, 0.01)
+    assert (training.gradient_clip, training.optimizer, training.schedule) == (1, "adamw", "linear")
+    assert (found.options.max_tokens, found.global_blocks) == (4096, "first_two")
+    if name == "nq":
+        assert (found.options.max_short, found.options.stride) == (38, 2048)
+        assert found.options.max_question_tokens == 32
+    else:
+        assert (found.options.max_answer_words, found.options.max_spans) == (16, 64)
+        assert found.options.max_question_tokens == 55
