@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.cli.main import _underscored, build_parser
+from dna_bigbird.cli.main import GROUPS, _underscored, build_parser
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "config" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -32,8 +32,9 @@ def test_dna_bigbird_commands_parse(page, line):
     words = shlex.split(line.split(" > ")[0].split(" | ")[0])[1:]
     if words[0].startswith("-") or words[-1] == "--help":
         return
-    parser, _ = build_parser(words[0])
-    parser.instantiate(parser.parse_args([_underscored(word) for word in words[1:]]))
+    depth = 2 if words[0] in GROUPS else 1
+    parser, _ = build_parser(" ".join(words[:depth]))
+    parser.instantiate(parser.parse_args([_underscored(word) for word in words[depth:]]))
 
 
 @pytest.mark.parametrize(("page", "line"), of("make"))
