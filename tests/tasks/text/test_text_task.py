@@ -54,7 +54,7 @@ def test_a_loss_that_is_no_number_names_the_rows(tmp_path):
         model.label_layer.bias[0] = torch.nan
     config = TrainConfig(max_steps=2, batch_size=2, validate_every=2, precision="32-true")
     data = text_data(made, made, kind.collate, seed=0, batch_size=2)
-    with pytest.raises(InputError, match="not a number at step 1, .* of examples (0, 1|1, 0)"):
+    with pytest.raises(InputError, match=r"not a number at step 1, .* of examples (0, 1|1, 0)"):
         fit(
             TextTask(model, kind, config, made), data, config, checkpoints=tmp_path / "run",
             seed=0, settings={},
