@@ -73,12 +73,9 @@ def best_document_span(
     Returns:
         None if no document allows an answer.
     """
-    totals = [np.logaddexp.reduce(start) + np.logaddexp.reduce(end) for start, end, _ in documents]
-    if norm == "per_question" and documents:
-        over_all = sum(
-            np.logaddexp.reduce(np.concatenate([np.asarray(one[side]) for one in documents]))
-            for side in (0, 1)
-        )
+    totals = [_log_total(one[:1]) + _log_total(one[1:2]) for one in documents]
+    if norm == "per_question":
+        over_all = sum(_log_total([one[side] for one in documents]) for side in (0, 1))
         totals = [over_all] * len(documents)
     found = []
     for number, (start, end, word) in enumerate(documents):
@@ -88,6 +85,11 @@ def best_document_span(
                 DocumentSpan(number, span.start, span.end, float(span.score - totals[number]))
             )
     return max(found, key=lambda one: one.log_probability, default=None)
+
+
+def _log_total(logits: Sequence[ArrayLike]) -> float:
+    """Return log(sum(exp)) of several rows together."""
+    return float(np.logaddexp.reduce(np.concatenate(logits))) if len(logits) else -np.inf
 
 
 def _best(start: ArrayLike, end: ArrayLike, word, max_words: int, top: int) -> Span | None:
