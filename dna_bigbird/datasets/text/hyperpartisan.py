@@ -1,10 +1,6 @@
 """Hyperpartisan News (SemEval 2019 task 4, by article): two XML files joined by the article's id."""
 
-import struct
 import xml.etree.ElementTree as ElementTree
-import zipfile
-import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText, one_split
@@ -15,11 +11,6 @@ from dna_bigbird.errors import InputError, shortened
 LABELS = ("false", "true")
 ARTICLES, TRUTH = "articles-", "ground-truth-"
 """How the names of the two files begin."""
-DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
-    *(ValueError, NotImplementedError, RuntimeError),  # no UTF-8, odd compression, a password
-)
-"""What reading a zip file may raise."""
 
 
 def read_hyperpartisan(
@@ -72,24 +63,13 @@ def _plain_text(article: ElementTree.Element) -> str:
 
 def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
     """Return the articles and their truth: where they stand, and their text."""
-    if path.is_file() and zipfile.is_zipfile(path):
-        return dict(_in_zip(path))
-    found = dict(each for file in sorted(path.glob("*.zip")) for each in _in_zip(file))
-    with open_folder(path) as folder:
-        for name in folder.names():
-            if kind := _kind(name):
-                found[kind] = (f"{path}: {name}", folder.text(name))
-    return found
-
-
-def _in_zip(path: Path) -> Iterator[tuple[str, tuple[str, str]]]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
+    found = {}
+    for place in (*sorted(path.glob("*.zip")), path):
+        with open_folder(place) as folder:
+            for name in folder.names():
                 if kind := _kind(name):
-                    yield kind, (f"{path}: {name}", archive.read(name).decode("utf-8"))
-    except DAMAGED as error:
-        raise InputError(f"{path}: cannot read it as a zip file: {error}. Copy it again") from error
+                    found[kind] = (f"{place}: {name}", folder.text(name))
+    return found
 
 
 def _kind(name: str) -> str | None:

@@ -3,7 +3,9 @@
 import gzip
 import json
 import re
+import struct
 import tarfile
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,6 +15,11 @@ from typing import Any
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import GZIP_MAGIC, numbered_lines, open_text
 
+ZIP_MAGIC = b"PK\x03\x04"
+_DAMAGED = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
+    *(NotImplementedError, RuntimeError),  # of a zip file: odd compression, a password
+)
 _MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _WORDS = {
     dict: "an object",
@@ -166,9 +173,9 @@ def found_kind(value: object) -> str:
 
 
 class Folder:
-    """Text files of a folder or of a tar archive (plain or compressed), by name.
+    """Text files of a folder, or of a tar (plain or compressed) or zip archive, by name.
 
-    Nothing is unpacked to disk. Close it, or use it with `with`.
+    Members are read in memory; nothing is unpacked to disk. Close it, or use it with `with`.
 
     Args:
         path: The folder or the archive.
@@ -179,7 +186,7 @@ class Folder:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._archive: tarfile.TarFile | None = None
+        self._archive: tarfile.TarFile | zipfile.ZipFile | None = None
         if self.path.is_dir():
             files = (file for file in self.path.rglob("*") if file.is_file())
             self._names = sorted(file.relative_to(self.path).as_posix() for file in files)
@@ -187,19 +194,26 @@ class Folder:
         if not self.path.is_file():
             raise InputError(f"{self.path}: no such folder or archive")
         try:
-            self._archive = tarfile.open(self.path)  # noqa: SIM115 - closed by `close`
-            self._members = {
-                member.name.removeprefix("./"): member for member in self._archive if member.isreg()
-            }
-        except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+            self._open()
+        except _DAMAGED as error:
             self.close()
-            reason = (
-                str(error).partition("\n")[0].rstrip(":")
-            )  # a line for each compression follows
+            reason = str(error).partition("\n")[0].rstrip(":")  # each compression has a line below
             raise InputError(
-                f"{self.path}: cannot read it as a tar archive: {reason}. Copy it again"
+                f"{self.path}: cannot read it as a tar or zip archive: {reason}. Copy it again"
             ) from error
         self._names = list(self._members)
+
+    def _open(self) -> None:
+        with open(self.path, "rb") as stream:
+            is_zip = stream.read(4) == ZIP_MAGIC
+        if is_zip:
+            self._archive = zipfile.ZipFile(self.path)
+            found = self._archive.infolist()
+            self._members = {item.filename: item for item in found if not item.is_dir()}
+        else:
+            self._archive = tarfile.open(self.path)  # noqa: SIM115 - closed by `close`
+            files = (member for member in self._archive if member.isreg())
+            self._members = {member.name.removeprefix("./"): member for member in files}
 
     def __enter__(self) -> "Folder":
         return self
@@ -226,22 +240,26 @@ class Folder:
             InputError: If there is no such file, or it is damaged or not UTF-8.
         """
         try:
-            if self._archive is None:
-                content = (self.path / name).read_bytes()
-            else:
-                content = self._archive.extractfile(self._members[name]).read()
+            content = self._bytes(name)
             if content.startswith(GZIP_MAGIC):
                 content = gzip.decompress(content)
-        except (gzip.BadGzipFile, tarfile.TarError, EOFError, zlib.error) as error:
-            raise InputError(f"{self.path}: {name}: damaged: {error}. Copy it again") from error
-        except (OSError, KeyError) as error:
+        except (KeyError, FileNotFoundError) as error:
             raise InputError(f"{self.path}: no file {name!r} in it") from error
+        except _DAMAGED as error:
+            raise InputError(f"{self.path}: {name}: damaged: {error}. Copy it again") from error
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"{self.path}: {name}: not text in UTF-8: {error.reason}") from error
 
+    def _bytes(self, name: str) -> bytes:
+        if self._archive is None:
+            return (self.path / name).read_bytes()
+        if isinstance(self._archive, zipfile.ZipFile):
+            return self._archive.read(self._members[name])
+        return self._archive.extractfile(self._members[name]).read()
+
 
 def open_folder(path: Path | str) -> Folder:
-    """Open a folder or a tar archive as a `Folder`."""
+    """Open a folder, or a tar or zip archive, as a `Folder`."""
     return Folder(path)

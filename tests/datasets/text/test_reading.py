@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import tarfile
+import zipfile
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_what_is_there_is_given():
 FILES = {"b/2.txt": "two\r\n", "a/1.txt": "naïve", "b/10.txt": "ten"}
 
 
-@pytest.fixture(params=["folder", "tar", "tar.gz"])
+@pytest.fixture(params=["folder", "tar", "tar.gz", "zip"])
 def folder(request, tmp_path):
     """The files as a folder or an archive."""
     if request.param == "folder":
@@ -111,6 +112,12 @@ def folder(request, tmp_path):
             path.write_bytes(text.encode())
         return tmp_path / "files"
     path = tmp_path / f"files.{request.param}"
+    if request.param == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.mkdir("b")
+            for name, text in FILES.items():
+                archive.writestr(name, text)
+        return path
     with tarfile.open(path, "w:gz" if request.param == "tar.gz" else "w") as archive:
         archive.addfile(directory := tarfile.TarInfo("b"))
         directory.type = tarfile.DIRTYPE
@@ -137,7 +144,7 @@ def test_no_folder(tmp_path):
     with pytest.raises(InputError, match="no such folder or archive"):
         open_folder(tmp_path / "none")
     (tmp_path / "text.tar").write_text("plain")
-    with pytest.raises(InputError, match=r"text\.tar: cannot read it as a tar archive"):
+    with pytest.raises(InputError, match=r"text\.tar: cannot read it as a tar or zip archive"):
         open_folder(tmp_path / "text.tar")
     (tmp_path / "bytes").mkdir()
     (tmp_path / "bytes" / "x.txt").write_bytes(b"\xff\xfe\x00")
@@ -145,9 +152,9 @@ def test_no_folder(tmp_path):
         open_folder(tmp_path / "bytes").text("x.txt")
 
 
-@pytest.mark.parametrize("folder", ["tar.gz"], indirect=True)
+@pytest.mark.parametrize("folder", ["tar.gz", "zip"], indirect=True)
 def test_a_cut_archive_is_one_line(folder, tmp_path):
     cut = tmp_path / "cut.tar"
     cut.write_bytes(folder.read_bytes()[: folder.stat().st_size // 2])
-    with pytest.raises(InputError, match=r"cut\.tar: cannot read it as a tar archive"):
+    with pytest.raises(InputError, match=r"cut\.tar: cannot read it as a tar or zip archive"):
         open_folder(cut)
