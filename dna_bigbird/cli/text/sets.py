@@ -90,6 +90,16 @@ def count_shared(examples, others) -> int:
     return sum(repr(one) in known for one in examples)
 
 
+def examples_sha256(examples) -> str:
+    """Return a checksum of examples, gold included."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(repr(example).encode())
+    return digest.hexdigest()
+
+
 def rows_sha256(made) -> str:
     """Return a checksum of all that the model reads and is trained on."""
     import hashlib

@@ -33,11 +33,9 @@ def train_text(
 
     signals.listen()  # before the imports, which take seconds
 
-    from dataclasses import asdict
-
     import torch
 
-    from dna_bigbird.cli.text.sets import count_metrics, rows_sha256, tell
+    from dna_bigbird.cli.text.sets import examples_sha256, rows_sha256, tell
     from dna_bigbird.cli.training import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.errors import checked_settings
@@ -71,16 +69,9 @@ def train_text(
         workers=training.workers,
         units=kind.units(sets["train"]),
     )
-    described = {
-        "task": kind.name,
-        "set": getattr(kind.options, "set", kind.name),
-        "reads": "text",
-        "encoder": asdict(encoder),
-        "head": asdict(kind.head),
-        "options": asdict(kind.options),
-        "label_names": kind.labels,
-    }
+    described = describe(kind, encoder)
     inputs = {name: rows_sha256(made) for name, made in sets.items()}
+    inputs["gold"] = examples_sha256(sets["validation"].examples)  # chooses the step
     inputs["model"] = module_sha256(model)
     result = fit(
         task,
@@ -92,12 +83,22 @@ def train_text(
     )
     if result.is_writer:
         described |= {"initial_weights": "random" if from_scratch else "pretrained", "seed": seed}
-        figures = {
-            **result.best_metrics,
-            "n": len(sets["validation"].examples),
-            **count_metrics(sets["validation"].counts),
-        }
-        save_text_bundle(output, task.model, bundle.tokenizer, described, training, result, figures)
+        save_text_bundle(output, task, bundle.tokenizer, described, training, result)
+
+
+def describe(kind, encoder) -> dict:
+    """Return what a bundle's config says of its task and its model."""
+    from dataclasses import asdict
+
+    return {
+        "task": kind.name,
+        "set": getattr(kind.options, "set", kind.name),
+        "reads": "text",
+        "encoder": asdict(encoder),
+        "head": asdict(kind.head),
+        "options": asdict(kind.options),
+        "label_names": kind.labels,
+    }
 
 
 def encoder_settings(bundle, dropout: float | None, global_blocks: str | None):
@@ -158,23 +159,26 @@ def read_sets(kind, bundle, train: Path, validation: Path, limit: int, seed: int
 
 
 def save_text_bundle(
-    output: Path, model, tokenizer, described: dict, training: TrainConfig, result, figures: dict
+    output: Path, task, tokenizer, described: dict, training: TrainConfig, result
 ) -> None:
     """Write the bundle of a finished run with its scores on validation."""
+    from dna_bigbird.cli.text.sets import count_metrics
     from dna_bigbird.cli.training import described_training, round_metrics
     from dna_bigbird.inference.bundle import save_bundle
     from dna_bigbird.inference.text_card import text_card
 
     config = {**described, **described_training(training, result)}
     metrics = {
-        **round_metrics(figures),
+        **round_metrics(result.best_metrics),
+        "n": len(task.validation.examples),
+        **count_metrics(task.validation.counts),
         "step": result.best_step,
         "seed": described["seed"],
         "split": "validation",
     }
     save_bundle(
         output,
-        model=model,
+        model=task.model,
         config=config,
         tokenizer=tokenizer,
         metrics=metrics,

@@ -113,13 +113,17 @@ def test_a_killed_run_ends_like_an_undisturbed_one(here, tmp_path, monkeypatch, 
     assert contents(tmp_path / "model") == contents(here / "model")
 
 
-def test_other_training_rows_start_over(here, tmp_path, capsys):
-    """A run does not continue what other data began."""
+def test_other_data_start_over(here, tmp_path, capsys):
+    """A run does not continue what other training rows, or other labels of validation, began."""
     write_documents(tmp_path / "train.jsonl", 24, 5)
+    text = (here / "validation.jsonl").read_text()
+    (tmp_path / "validation.jsonl").write_text(text.replace('"good"}', '"bad"}', 1))
     runs = f"--output {tmp_path}/model --checkpoints {tmp_path}/run"
     main(f"{TRAIN} {runs}".split())
-    main(f"{TRAIN.replace('--train train', f'--train {tmp_path}/train')} {runs}".split())
-    assert "inputs.train" in capsys.readouterr().err
+    for name, difference in (("validation", "inputs.gold"), ("train", "inputs.train")):
+        capsys.readouterr()
+        main(f"{TRAIN.replace(f'--{name} ', f'--{name} {tmp_path}/')} {runs}".split())
+        assert difference in capsys.readouterr().err
 
 
 def test_from_scratch_and_pretrained_differ(here, tmp_path):
