@@ -1,4 +1,4 @@
-"""The picture of the text report: every task against its best trivial baseline."""
+"""The picture of the text report: every task against its best baseline."""
 
 from matplotlib.figure import Figure
 
@@ -26,14 +26,14 @@ def first_scores(runs: dict[str, TextRun]) -> list[tuple[str, Score, Score]]:
 
 
 def tasks_figure(runs: dict[str, TextRun], tag: str = "") -> Figure:
-    """Draw model and best trivial baseline of every task with their intervals, a row a score."""
+    """Draw model and best baseline of every task with their intervals, a row a score."""
     rows = first_scores(runs)
     with style():
         fig = new_figure(7.6, 1.3 + 0.3 * len(rows), tag)
         ax = fig.add_subplot()
         looks = (
             ("BigBird, this run", MODEL, "o", -0.13),
-            ("best trivial baseline", KMER, "s", 0.13),
+            ("best baseline", KMER, "s", 0.13),
         )
         for which, (name, colour, mark, shift) in enumerate(looks, start=1):
             known = [(y, row[which]) for y, row in enumerate(rows) if is_number(row[which].value)]

@@ -43,9 +43,9 @@ def text_report(
             gallery.show(
                 "text_tasks",
                 tasks_figure(runs, gallery.tag),
-                alt="First score of every task, of the model and of its best trivial baseline.",
+                alt="First score of every task, of the model and of its best baseline.",
                 caption="The first score of every task, with 95 % intervals over its examples. Blue: the "
-                "model; vermilion: the best trivial baseline on the same examples.",
+                "model; vermilion: the best baseline on the same examples.",
                 wide=True,
             )
         )
@@ -60,18 +60,22 @@ def _banners(runs: dict[str, TextRun]) -> list[Html]:
 
 
 def _tag(runs: dict[str, TextRun]) -> str:
-    made = "made text" if any(run.is_made for run in runs.values()) else ""
-    seen = "scored on training examples" if any(run.num_seen for run in runs.values()) else ""
-    return ", some ".join(filter(None, (f"some {made}" if made else "", seen)))
+    """Return what stands at the foot of the picture."""
+    counts = {
+        "made text": sum(run.is_made for run in runs.values()),
+        "scored on training examples": sum(bool(run.num_seen) for run in runs.values()),
+    }
+    said = [f"{'all' if n == len(runs) else 'some'} {what}" for what, n in counts.items() if n]
+    return ", ".join(said)
 
 
 def _opening(runs: dict[str, TextRun]) -> Html:
     made = sum(run.is_made for run in runs.values())
     return paragraph(
-        f"{len(runs)} evaluations of small BigBird models on text, {made} of them on made text. Published "
+        f"{len(runs)} evaluations of BigBird models on text, {made} of them on made text. Published "
         "scores of the paper stand above the measured ones to be read: they come from other data, sizes and "
         "amounts of training, and nothing here is ranked against them. Beside every measured score stands "
-        "the best trivial baseline on the same examples.",
+        "the best baseline on the same examples.",
         "How every score is defined: docs/text.md.",
     )
 

@@ -43,7 +43,7 @@ def cells(published: PublishedTable, runs: Runs) -> Html:
     rows: list[tuple[object, ...]] = [("published by the paper; not computed here, not ranked",)]
     rows += [(name, *values) for name, values in published.rows.items()]
     if any(column.run in runs for column in published.columns):
-        rows.append(("measured here: tiny models; what each was scored on stands below",))
+        rows.append((_heading(published, runs),))
         rows.append(("BigBird, this run", *(cell(column, runs) for column in published.columns)))
         for name in baselines_of(published, runs):
             row = (cell(column, runs, name) for column in published.columns)
@@ -55,6 +55,12 @@ def cells(published: PublishedTable, runs: Runs) -> Html:
         numeric=range(1, 1 + len(published.columns)),
         groups=True,
     )
+
+
+def _heading(published: PublishedTable, runs: Runs) -> str:
+    """Say what the measured rows were scored on, if it is the same for all."""
+    found = {runs[column.run].about for column in published.columns if column.run in runs}
+    return f"measured here: {found.pop() if len(found) == 1 else 'on what, stands below'}"
 
 
 def baselines_of(published: PublishedTable, runs: Runs) -> list[str]:
@@ -110,7 +116,7 @@ def details(columns: list[Column], runs: Runs) -> Html:
                 )
             )
     return table(
-        ["score", "BigBird, this run", "best trivial baseline", "n", "split", "seed", "data"],
+        ["score", "BigBird, this run", "best baseline", "n", "split", "seed", "data"],
         rows,
         caption="What was measured, with 95 % intervals over examples of one training each",
         numeric=(1, 2, 3, 5),
@@ -127,7 +133,7 @@ def verdicts(columns: list[Column], runs: Runs) -> Html:
             run.score(key),
             run.score(key, best) if best else run.score(""),
             what=key.replace("_", " "),
-            baseline_name=f"the baseline {best}" if best else "a trivial baseline",
+            baseline_name=f"the baseline {best}" if best else "a baseline",
             gain=run.gain(key, best),
             higher_is_better=column.higher_is_better,
         )

@@ -13,7 +13,7 @@ def tables(
     """Set measured scores beside Tables 2, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
 
     It reads metrics.json files only. Published scores are shown and never ranked; measured ones stand
-    with n, split, interval and their best trivial baseline, and where they were scored on training
+    with n, split, interval and their best baseline, and where they were scored on training
     examples the page says so.
 
     Args:

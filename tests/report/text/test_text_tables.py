@@ -116,6 +116,16 @@ def page(tmp_path):
     return (tmp_path / "page.html").read_text()
 
 
+def test_the_page_parses_and_loads_nothing(page, read_page):
+    read = read_page(page)
+    ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    for tag, attributes in read.tags:
+        for key, value in attributes.items():
+            if key in ("src", "href"):
+                assert value.startswith("data:") or value.removeprefix("#") in ids, (tag, value)
+    assert len(page) < 1_000_000
+
+
 def test_measured_cells_are_those_of_metrics_json(page):
     rows = Cells(page).rows["BigBird, this run"]
     assert ["61.23", "50.00", "25.00", *[NONE] * 4] in rows
