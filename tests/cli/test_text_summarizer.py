@@ -115,6 +115,8 @@ def test_bad_input_is_one_line(here, capsys):
     assert "empty.jsonl:5: the document of '5' is empty; expected text" in told
     told = refused(f"{TRAIN} --set bbc --output no --checkpoints no-runs", capsys)
     assert "--options.set 'bbc' is not one of arxiv" in told
+    told = refused(f"{TRAIN} --training.strategy fsdp --output no --checkpoints no-runs", capsys)
+    assert "--training.strategy fsdp" in told
     told = refused(
         f"{TRAIN} --options.max_source_tokens 3072 --output no --checkpoints no-runs", capsys
     )

@@ -48,9 +48,14 @@ def train_summarizer(
     from dataclasses import replace
 
     from dna_bigbird.cli.text.training import train_text
-    from dna_bigbird.errors import checked_settings
+    from dna_bigbird.errors import InputError, checked_settings
     from dna_bigbird.tasks.text.summarization import SummarizationKind
 
+    if training.strategy == "fsdp":  # it puts a layer together only while that layer is called
+        raise InputError(
+            "--training.strategy fsdp: a decoder reads weights of the encoder outside its layers; "
+            "expected ddp"
+        )
     if set is not None:
         with checked_settings():
             options = replace(options, set=set)

@@ -1,6 +1,7 @@
 """What the readers of summaries have in common."""
 
 import tarfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -39,8 +40,10 @@ def need_texts(item: dict, key: str, where: str) -> list[str]:
 
 
 def holds_files(path: Path) -> bool:
-    """Tell a folder or tar archive from a plain file (and from nothing)."""
-    return path.is_dir() or (path.is_file() and tarfile.is_tarfile(path))
+    """Tell a folder, tar or zip archive from a plain file (and from nothing)."""
+    if path.is_file():
+        return tarfile.is_tarfile(path) or zipfile.is_zipfile(path)
+    return path.is_dir()
 
 
 def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:
