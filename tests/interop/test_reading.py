@@ -182,7 +182,8 @@ def test_no_weights(folder):
     ("values", "message"),
     [
         ({"model_type": "bert"}, "model_type is 'bert'; only big_bird is read"),
-        ({"model_type": "bigbird_pegasus"}, "model_type is 'bigbird_pegasus'"),
+        ({"model_type": "longformer"}, "model_type is .longformer."),
+        ({"model_type": "bigbird_pegasus"}, "of bigbird_pegasus only BigBirdPegasusForC"),
         ({"is_decoder": True}, "is_decoder is set; only encoders are read"),
         ({"add_cross_attention": True}, "add_cross_attention is set"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type 'relative_key'"),
