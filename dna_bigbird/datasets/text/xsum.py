@@ -38,14 +38,17 @@ def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair
     """Yield the articles of a file of JSON lines, or of the authors' own folder.
 
     Args:
-        path: JSON lines with `document`, `summary` and perhaps `id`, plain or gzip; or a folder or tar
-            archive of *.summary files (parts headed [SN]URL[SN], [SN]TITLE[SN], [SN]FIRST-SENTENCE[SN]
+        path: JSON lines with `document`, `summary` and perhaps `id`, plain or gzip, or a folder with
+            train.jsonl, validation.jsonl and test.jsonl of them; or a folder or tar archive of
+            *.summary files (parts headed [SN]URL[SN], [SN]TITLE[SN], [SN]FIRST-SENTENCE[SN]
             and [SN]RESTBODY[SN]; the first sentence is the summary, the rest the document): all of them
             by name, or those of the split if the authors' `SPLIT_FILE` is there too.
 
     Raises:
         InputError: If there is no article, a listed one is missing, or a key or part is.
     """
+    if (path / f"{split}.jsonl").is_file():
+        path = path / f"{split}.jsonl"
     if not holds_files(path):
         for number, item in read_json_lines(path):
             where = f"{path}:{number}"

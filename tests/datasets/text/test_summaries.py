@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from dna_bigbird.datasets.text.summaries import read_summaries
+from dna_bigbird.datasets.text.summaries import SummaryExample, read_summaries
 from dna_bigbird.datasets.text.summarization_options import SummarizationOptions
 from dna_bigbird.datasets.text.summary_rows import SummaryText, summary_rows
 from dna_bigbird.errors import InputError
@@ -237,6 +237,15 @@ def test_real_xsum(real_data):
         "The Met Office has issued a yellow weather warning for ice across most of Wales."
     )
     assert examples[0].document.count("\n") == 3
+
+
+def test_a_folder_of_json_lines(tmp_path):
+    json_lines(tmp_path / "train.jsonl", [{"document": "a", "summary": "b"}])
+    json_lines(tmp_path / "test.jsonl", [{"id": 7, "document": "c", "summary": "d"}])
+    assert read_summaries("xsum", tmp_path, "train")[0] == [SummaryExample("1", "a", "b")]
+    assert read_summaries("xsum", tmp_path, "test")[0] == [SummaryExample("7", "c", "d")]
+    with pytest.raises(InputError, match=r"no file of the form <number>\.summary"):
+        read_summaries("xsum", tmp_path, "validation")
 
 
 BBC = (
