@@ -6,20 +6,20 @@ import math
 import pytest
 import torch
 
-from dna_bigbird.models.beam_search import beam_search
+from dna_bigbird.models.beam_search import LengthRule, Rows, beam_search
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummarizationHead
 
-V, END, START = 5, 1, 2
+V, END = 5, 1
 
 
-def model_of(seed, vocab_size=V):
+def model_of(seed, vocab_size=V, std=0.5, coupled=True):
     config = EncoderConfig(
         vocab_size=vocab_size, hidden_size=16, num_layers=1, num_heads=2, ffn_size=24,
-        max_tokens=32, block_size=8, num_random=1, dropout=0.0, init_std=0.5,
+        max_tokens=32, block_size=8, num_random=1, dropout=0.0, init_std=std,
     )  # fmt: skip
-    return Summarizer(config, SummarizationHead(), seed=seed).eval()
+    return Summarizer(config, SummarizationHead(coupled=coupled), seed=seed).eval()
 
 
 def sources(lengths=(20, 9), vocab_size=V):
@@ -89,17 +89,36 @@ def plain_search(model, ids_1T, beam, max_length, penalty):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("penalty", [0.0, 0.8, 1.5])
+@pytest.mark.parametrize("penalty", [0.0, 1.5])
 def test_equals_plain_loops_to_the_full_length(seed, penalty):
     """Stopping early, caches, batches and padding change nothing."""
-    model = model_of(seed, vocab_size=9)
+    model = model_of(seed, vocab_size=9, std=0.3, coupled=False)
+    with (
+        torch.no_grad()
+    ):  # else the last token says more than those before, and a wrong cache hides
+        model.decoder.layers[0].attention.output.weight.mul_(20)
     ids_BT, is_padding_BT = sources((17, 30, 5), vocab_size=9)
     found = beam_search(
-        model, ids_BT, is_padding_BT, beam_size=2, max_length=6, length_penalty=penalty
+        model, ids_BT, is_padding_BT, beam_size=3, max_length=6, length_penalty=penalty
     )
     for ids_T, is_padding_T, row in zip(ids_BT, is_padding_BT, found.tolist(), strict=True):
         row = row[: row.index(END) + 1] if END in row else row
-        assert row == plain_search(model, ids_T[~is_padding_T][None], 2, 6, penalty)
+        assert row == plain_search(model, ids_T[~is_padding_T][None], 3, 6, penalty)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.8, 2.0])
+def test_the_search_goes_on_while_some_length_could_still_win(penalty):
+    """Held against all lengths that are left; a log-probability cannot rise."""
+    rule = LengthRule("paper", penalty, max_length=12, early_stopping=False)
+    rows = Rows(200, 3, 12, torch.device("cpu"))
+    rows.scores = -torch.rand(200, 3, generator=seeded(1)).sort(descending=True).values * 5
+    alive = -torch.rand(200, generator=seeded(2)) * 9
+    found = rule.can_improve(alive, 4, rows).tolist()
+    assert found == [
+        any(divided(log_p, length, penalty) >= best for length in range(5, 13))
+        for log_p, best in zip(alive.tolist(), rows.scores[:, 0].tolist(), strict=True)
+    ]
+    assert penalty > 1 or set(found) == {False, True}
 
 
 def test_without_any_end_the_best_alive_one_is_written():
