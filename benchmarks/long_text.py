@@ -119,7 +119,7 @@ class Steps:
             make_sets(self.data, args.seed, args.train, args.test, args.longest)
         vocabulary = self.folder / "spiece.model"
         self.call(
-            vocabulary, "vocabulary", input=self.data / "text.jsonl", output=vocabulary, size=260
+            vocabulary, "vocabulary", input=self.data / "text.jsonl", output=vocabulary, size=330
         )
 
     def train(self, name: str, max_tokens: int, attention: str) -> Path:

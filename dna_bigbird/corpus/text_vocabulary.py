@@ -15,6 +15,10 @@ from dna_bigbird.errors import InputError
 
 PAD_ID, END_ID, START_ID, CLS_ID, SEP_ID, MASK_ID, UNK_ID = 0, 1, 2, 65, 66, 67, 100
 FIRST_PIECE_ID = 101
+PRINTABLE = "".join(map(chr, range(33, 127)))
+"""Letters that every vocabulary has, whatever the text: marks such as <n> must survive."""
+SMALLEST = FIRST_PIECE_ID + len(PRINTABLE) + 1
+"""One more for the mark of a word."""
 _LONGEST = 4000
 """Bytes of one sentence given to SentencePiece, which leaves out longer ones."""
 
@@ -29,10 +33,10 @@ class VocabularyConfig:
     """Learn from the first so many characters; bounds the memory."""
 
     def __post_init__(self) -> None:
-        if not FIRST_PIECE_ID < self.size <= 65536:
+        if not SMALLEST <= self.size <= 65536:
             raise ValueError(
-                f"--size {self.size} must be above {FIRST_PIECE_ID} and at most 65536 "
-                "(text stores hold 16 bits)"
+                f"--size {self.size} must be {SMALLEST} (101 special and reserved entries, printable "
+                "ASCII, the word mark) to 65536 (text stores hold 16 bits)"
             )
         if self.max_characters < 1:
             raise ValueError(f"--max_characters {self.max_characters} must be at least 1")
@@ -42,7 +46,7 @@ def learn_vocabulary(documents: Iterable[str], config: VocabularyConfig) -> byte
     """Learn byte-pair pieces and return the SentencePiece model; equal text gives equal bytes.
 
     Text is normalised as SentencePiece does by default (NFKC, white space joined). A letter that is
-    too rare for a piece of its own becomes unknown.
+    too rare for a piece of its own becomes unknown, unless it is printable ASCII.
 
     Args:
         documents: Read once, up to `max_characters`.
@@ -59,6 +63,7 @@ def learn_vocabulary(documents: Iterable[str], config: VocabularyConfig) -> byte
             model_type="bpe",
             vocab_size=config.size,
             character_coverage=0.9995,
+            required_chars=PRINTABLE,
             pad_id=PAD_ID,
             eos_id=END_ID,
             bos_id=START_ID,
@@ -71,6 +76,11 @@ def learn_vocabulary(documents: Iterable[str], config: VocabularyConfig) -> byte
             minloglevel=2,
         )
     except RuntimeError as error:
+        if needed := re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error)):
+            raise InputError(
+                f"--size {config.size} is too small for the letters of the text; it needs more than "
+                f"{needed[1]}"
+            ) from error
         largest = re.search(r"set it to a value <= (\d+)", str(error))
         if largest is None:
             raise InputError(f"SentencePiece learnt no vocabulary: {error}") from error

@@ -55,7 +55,7 @@ def corpus(tmp_path_factory):
                 "--output",
                 "bpe.model",
                 "--size",
-                "150",
+                "230",
             ]
         )
     return folder
@@ -88,14 +88,16 @@ def refused(capsys, arguments):
 
 def test_a_learnt_vocabulary_has_bigbirds_layout_and_equal_text_gives_equal_bytes():
     processor = sentencepiece.SentencePieceProcessor(model_file="bpe.model")
-    assert processor.get_piece_size() == 150
+    assert processor.get_piece_size() == 230
     roles = {0: "<pad>", 1: "</s>", 2: "<s>", 65: "[CLS]", 66: "[SEP]", 67: "[MASK]", 100: "<unk>"}
     assert {i: processor.id_to_piece(i) for i in roles} == roles
     assert processor.unk_id() == 100
     assert processor.decode(processor.encode("the sun, a river")) != ""
     assert min(processor.encode("moon river stone")) >= 101
+    marks = "<n> ~{@#$%^&*}| 0123456789 QXZ"  # none of them in the text
+    assert processor.decode(processor.encode(marks)) == marks
     main(
-        ["text", "vocabulary", "--input", "train.jsonl", "--output", "again.model", "--size", "150"]
+        ["text", "vocabulary", "--input", "train.jsonl", "--output", "again.model", "--size", "230"]
     )
     assert Path("again.model").read_bytes() == Path("bpe.model").read_bytes()
 
@@ -103,8 +105,8 @@ def test_a_learnt_vocabulary_has_bigbirds_layout_and_equal_text_gives_equal_byte
 def test_too_large_a_vocabulary_is_one_line(capsys):
     said = refused(capsys, "text vocabulary --input train.jsonl --output x.model --size 9000")
     assert "--size 9000 is too large for the text, which allows at most" in said
-    said = refused(capsys, "text vocabulary --input train.jsonl --output x.model --size 101")
-    assert "--size 101 must be above 101" in said
+    said = refused(capsys, "text vocabulary --input train.jsonl --output x.model --size 195")
+    assert "--size 195 must be 196" in said
 
 
 def test_the_bundle_holds_model_vocabulary_and_scores(pretrained):
@@ -112,7 +114,7 @@ def test_the_bundle_holds_model_vocabulary_and_scores(pretrained):
     assert bundle.config["task"] == "pretraining"
     assert bundle.config["heads"] == ["mlm"]
     assert bundle.config["reads"] == bundle.tokenizer.reads == "text"
-    assert bundle.config["encoder"]["vocab_size"] == 150
+    assert bundle.config["encoder"]["vocab_size"] == 230
     assert (pretrained / "spiece.model").read_bytes() == Path("bpe.model").read_bytes()
     metrics = bundle.metrics
     assert metrics["bits_per_token_low"] <= metrics["bits_per_token"]

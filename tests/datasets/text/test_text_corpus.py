@@ -38,7 +38,7 @@ def sentences(count, seed=0, words=12):
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory):
     path = tmp_path_factory.mktemp("vocabulary") / "spiece.model"
-    path.write_bytes(learn_vocabulary(sentences(50), VocabularyConfig(size=150)))
+    path.write_bytes(learn_vocabulary(sentences(50), VocabularyConfig(size=250)))
     return read_text_tokenizer(path)
 
 
@@ -97,7 +97,7 @@ def test_a_store_holds_the_tokens_of_every_document(corpus, tokenizer, tmp_path)
         start, end = store.document_offsets[i : i + 2].tolist()
         assert store.tokens(start, end).tolist() == tokenizer.encode(text).tolist()
         everything += tokenizer.encode(text).tolist()
-    assert store.counts.tolist() == np.bincount(everything, minlength=150).tolist()
+    assert store.counts.tolist() == np.bincount(everything, minlength=250).tolist()
     again = pickle.loads(pickle.dumps(store))
     assert again.tokens(0, 5).tolist() == everything[:5]
 
@@ -144,14 +144,14 @@ def unmasked(example):
 
 def test_an_epoch_holds_every_token_of_the_corpus_once(examples, tokenizer):
     for epoch in (0, 1):
-        found = np.zeros(150, dtype=np.int64)
+        found = np.zeros(250, dtype=np.int64)
         for i in range(examples.examples_per_epoch):
             ids = unmasked(examples[epoch * examples.examples_per_epoch + i])
             assert len(ids) <= 64
             assert ids[0] == tokenizer.cls_id
             assert ids[-1] == tokenizer.sep_id
             assert (ids[1:] != tokenizer.cls_id).all()
-            found += np.bincount(ids, minlength=150)
+            found += np.bincount(ids, minlength=250)
         found[[tokenizer.cls_id, tokenizer.sep_id]] = 0
         assert found.tolist() == examples.store.counts.tolist()
 
