@@ -10,7 +10,7 @@ some tokens to 3,800, short ones most often, for tiny models learn from those fi
 have documents of about 3,800 tokens: `near` with the sentence in the first 300 words, `far` with it
 2,000 to 3,700 words away.
 
-The same tiny model is trained twice from the same random weights, for equally many steps on the same
+The same tiny model is trained twice from random weights of one seed, for equally many steps on the same
 file: as BigBird over 4,096 tokens, and with full attention over 512, for which what does not fit is
 cut off. Every step is a command of `dna-bigbird text`; those whose output is there are left out.
 Writes long_text.tsv: accuracy with 95 % bootstrap intervals, beside a guess and the candidate that is
