@@ -27,10 +27,10 @@ class SummarizationOptions:
     source_form: str = "auto"
     """What stands around a document: cls_sep ([CLS] document [SEP]), end (document </s>, as Pegasus
     models of the Hugging Face library) or plain (nothing, as the published script). 'auto' is end for
-    a vocabulary with the piece <n>, which Pegasus has, and for one without [CLS]; else cls_sep."""
+    a vocabulary with the piece <n>, which Pegasus has, else cls_sep."""
     newline: str = "auto"
     """What a line end becomes before tokenising: '<n>' (of Pegasus), 'space' in documents ('<n>' in
-    summaries, where lines are sentences), or 'keep'. 'auto' is '<n>' if it is a piece of the
+    summaries, where lines are sentences), or 'keep': as the vocabulary reads it. 'auto' is '<n>' if it is a piece of the
     vocabulary, else 'keep' if the vocabulary can write a line end, else 'space'."""
     skip_empty: bool = False
     """Leave out, and count, examples without a document or without a summary; else they are errors."""

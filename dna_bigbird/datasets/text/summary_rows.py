@@ -9,6 +9,7 @@ import numpy as np
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.summaries import SummaryExample
 from dna_bigbird.datasets.text.summarization_options import SummarizationOptions
+from dna_bigbird.errors import InputError
 
 # T tokens of a document, U tokens of a summary
 
@@ -33,16 +34,15 @@ class SummaryText:
     def __init__(self, tokenizer, options: SummarizationOptions) -> None:
         self.tokenizer = tokenizer
         self.options = options
-        cls_id = getattr(tokenizer, "cls_id", None)
-        sep_id = getattr(tokenizer, "sep_id", None)
-        self.start_id = cls_id if tokenizer.bos_id is None else tokenizer.bos_id
-        self.end_id = sep_id if tokenizer.eos_id is None else tokenizer.eos_id
+        self.start_id = tokenizer.cls_id if tokenizer.bos_id is None else tokenizer.bos_id
+        self.end_id = tokenizer.sep_id if tokenizer.eos_id is None else tokenizer.eos_id
         form = options.source_form
         if form == "auto":
-            form = "end" if cls_id is None or _has_newline_piece(tokenizer) else "cls_sep"
-        self.before = [cls_id] if form == "cls_sep" else []
-        self.after = {"cls_sep": [sep_id], "end": [self.end_id], "plain": []}[form]
+            form = "end" if NEWLINE_PIECE in tokenizer.pieces else "cls_sep"
+        self.before = [tokenizer.cls_id] if form == "cls_sep" else []
+        self.after = {"cls_sep": [tokenizer.sep_id], "end": [self.end_id], "plain": []}[form]
         self.newline = options.newline if options.newline != "auto" else _newline_of(tokenizer)
+        self.keeps_lines = self.newline == "keep" or _survives(NEWLINE_PIECE, tokenizer)
 
     def source_ids(self, document: str) -> tuple[np.ndarray, bool]:
         """Return the ids of a document, int32 (T,), and whether its end was cut off."""
@@ -53,7 +53,17 @@ class SummaryText:
         return np.concatenate(whole).astype(np.int32), len(ids) > room
 
     def target_ids(self, summary: str) -> tuple[np.ndarray, bool]:
-        """Return the ids of a summary and its end, int32 (U,), and whether the end was cut off."""
+        """Return the ids of a summary and its end, int32 (U,), and whether the end was cut off.
+
+        Raises:
+            InputError: If it has line ends that the vocabulary cannot write.
+        """
+        if "\n" in summary and not self.keeps_lines:
+            raise InputError(
+                f"the vocabulary cannot write {NEWLINE_PIECE!r}, which parts the sentences of "
+                "summaries; learn one that can: dna-bigbird text vocabulary, or let line ends be "
+                "lost: --options.newline keep"
+            )
         ids = self._encode(summary, "\n" if self.newline == "keep" else NEWLINE_PIECE)
         ids = np.append(ids, self.end_id).astype(np.int32)
         room = self.options.max_target_tokens
@@ -71,14 +81,14 @@ class SummaryText:
         return self.tokenizer.encode(_SPACED_MARKER.sub(r"\1", text.replace("\n", newline)))
 
 
-def _has_newline_piece(tokenizer) -> bool:
-    return NEWLINE_PIECE in tokenizer.pieces
-
-
 def _newline_of(tokenizer) -> str:
-    if _has_newline_piece(tokenizer):
+    if NEWLINE_PIECE in tokenizer.pieces:
         return "<n>"
-    return "keep" if "\n" in tokenizer.decode(tokenizer.encode("a\nb")) else "space"
+    return "keep" if _survives("\n", tokenizer) else "space"
+
+
+def _survives(mark: str, tokenizer) -> bool:
+    return mark in tokenizer.decode(tokenizer.encode(f"a{mark}b"))
 
 
 def summary_rows(examples: Sequence[SummaryExample], text: SummaryText) -> TextSet:

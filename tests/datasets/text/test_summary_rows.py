@@ -10,6 +10,7 @@ from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.datasets.text.summaries import SummaryExample, read_summaries
 from dna_bigbird.datasets.text.summarization_options import SummarizationOptions
 from dna_bigbird.datasets.text.summary_rows import SummaryText, summary_rows
+from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer
 
 
@@ -81,6 +82,28 @@ def test_summaries_come_back(options):
     text = text_of(**options)
     for summary in ("the river\nthe king of [2]\nand a <town>", "a", "yes, 3.5 % (or so)!\nno"):
         assert text.summary(text.target_ids(summary)[0]) == summary
+
+
+class Lossy:
+    """A vocabulary without '<' and line ends."""
+
+    bos_id, eos_id, cls_id, sep_id, pieces = 2, 1, 3, 4, ()
+
+    def encode(self, text):
+        return np.array([ord(letter) for letter in text if letter not in "<\n"])
+
+    def decode(self, ids):
+        return "".join(map(chr, ids))
+
+
+@pytest.mark.parametrize("newline", ["auto", "space", "<n>"])
+def test_a_vocabulary_that_loses_line_ends_is_refused_where_there_are_some(newline):
+    text = text_of(Lossy(), newline=newline)
+    assert text.summary(text.target_ids("one line")[0]) == "one line"
+    with pytest.raises(InputError, match="the vocabulary cannot write '<n>'"):
+        text.target_ids("two\nlines")
+    text = text_of(Lossy(), newline="keep")
+    assert text.summary(text.target_ids("two\nlines")[0]) == "twolines"
 
 
 def test_only_what_stands_before_the_end_is_read():
