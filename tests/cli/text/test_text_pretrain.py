@@ -148,6 +148,15 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(pretrained, monkeypatch):
         assert resumed.read_bytes() == whole.read_bytes()
 
 
+def test_data_workers_change_nothing(pretrained):
+    main(
+        f"{PRETRAIN} {TINY} --tokenizer bpe.model --output workers --checkpoints workers-run "
+        "--training.workers 2".split()
+    )
+    weights = (pretrained.parent / "workers" / "model.safetensors").read_bytes()
+    assert weights == (pretrained / "model.safetensors").read_bytes()
+
+
 def test_a_bundle_is_pretrained_further(pretrained, capsys):
     command = f"{PRETRAIN} --initial bundle --output further --checkpoints further-run"
     main(command.split())
