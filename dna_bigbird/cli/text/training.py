@@ -38,7 +38,7 @@ def train_text(
     from dna_bigbird.cli.text.sets import examples_sha256, rows_sha256, tell
     from dna_bigbird.cli.training import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.datasets.text.data import text_data
-    from dna_bigbird.errors import checked_settings
+    from dna_bigbird.errors import InputError, checked_settings
     from dna_bigbird.inference.bundle import load_bundle
     from dna_bigbird.models.text_models import build_text_model
     from dna_bigbird.tasks.fit import fit
@@ -47,6 +47,8 @@ def train_text(
     if threads:
         torch.set_num_threads(threads)
     check_compiles(training)
+    if training.strategy == "fsdp":  # processes with unequal numbers of validation batches hang
+        raise InputError("--training.strategy fsdp does not train text tasks; use ddp")
     bundle = load_bundle(pretrained)
     bundle.check_reads_text()
     encoder = encoder_settings(bundle, dropout, global_blocks)

@@ -250,6 +250,7 @@ def test_what_cannot_be_scored_is_one_line(here, tmp_path, capsys, change, words
             "--options.max_tokens 300",
             "max_tokens 300: pretrained reads at most 256 tokens",
         ),
+        ("--training.strategy fsdp", "fsdp does not train text tasks; use ddp"),
         ("--dropout 1", "--dropout 1.0: expected at least 0 and below 1"),
         ("--validation none.jsonl", "none.jsonl: no such file"),
         ("--training.attention_backend flex", "flex has no backward pass on a CPU"),
