@@ -14,7 +14,7 @@ WORDS = (
     "new first last great small red blue green house garden stone water fire light night day year "
     "people country language school player team game war treaty church castle bridge harbour paper "
     "method model result data learning graph network theory proof vector yes no good bad fine awful"
-).split()
+).split()  # noqa: SIM905 - a list of words would be longer than the rest
 SYMBOLS = ["</s>", "<s>", "[CLS]", "[SEP]", "[MASK]"]
 
 
