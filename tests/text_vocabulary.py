@@ -8,13 +8,14 @@ import sentencepiece
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 
-WORDS = (
+TEXT = (
     "the a of and in to is was who what when where which river city king queen mountain film book "
     "song born died written founded capital author director member band north south east west old "
     "new first last great small red blue green house garden stone water fire light night day year "
     "people country language school player team game war treaty church castle bridge harbour paper "
     "method model result data learning graph network theory proof vector yes no good bad fine awful"
-).split()  # noqa: SIM905 - a list of words would be longer than the rest
+)
+WORDS = TEXT.split()
 SYMBOLS = ["</s>", "<s>", "[CLS]", "[SEP]", "[MASK]"]
 
 

@@ -127,7 +127,9 @@ def _text_tasks(folder: Path) -> Html:
     """Return a link to the report of the text tasks, if there is one."""
     if not (folder / "text" / "report.html").is_file():
         return Html("")
-    return paragraph(Html('The text tasks have <a href="text/report.html">a report of their own</a>.'))
+    return paragraph(
+        Html('The text tasks have <a href="text/report.html">a report of their own</a>.')
+    )
 
 
 def _page(results: Results, body: Html) -> str:

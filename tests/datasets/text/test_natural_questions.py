@@ -200,6 +200,16 @@ def test_pages_without_a_top_level_candidate_are_counted(tmp_path):
     assert {row.example for row in made.rows} == {1}
 
 
+def test_answers_outside_the_candidates_are_counted(tmp_path):
+    item = native()
+    outside = {"start_token": 1, "end_token": 2, "start_byte": -1, "end_byte": -1}
+    item["annotations"][0] |= {"long_answer": outside, "short_answers": [outside]}
+    pages = read_natural_questions(write(tmp_path, item, native(2)), "train")
+    made = natural_questions_rows(pages, tiny_text_tokenizer(), SMALL, training=True)
+    assert made.counts["pages whose answer no window shows"] == 1
+    assert made.counts["questions cut"] == 2
+
+
 def test_a_folder_has_the_split_in_its_names(tmp_path):
     (tmp_path / "train").mkdir()
     write(tmp_path / "train", native(0), name="nq-train-01.jsonl")

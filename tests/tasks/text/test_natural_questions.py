@@ -63,9 +63,6 @@ def test_a_tiny_model_learns_pages_by_heart(tmp_path):
 REAL = "nlp/natural_questions/nq_simplified_train_1.jsonl.gz"
 
 
-REAL = "nlp/natural_questions/nq_simplified_train_1.jsonl.gz"
-
-
 def test_a_tiny_model_learns_the_real_page_by_heart(real_data):
     """Its only annotation finds nothing; beside it stand two questions with answers made for it."""
     task = kind(max_tokens=256, stride=192, min_annotators=1)
