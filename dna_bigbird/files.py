@@ -10,11 +10,11 @@ import os
 import shutil
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from dna_bigbird.errors import InputError, OutputError
+from dna_bigbird.errors import InputError, OutputError, shortened
 from dna_bigbird.formats import binary_format
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -70,6 +70,27 @@ def check_can_write(path: Path, *, folder: bool = False) -> None:
         raise OutputError(f"{path}: cannot write it: {above} is no folder")
     if not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(f"{path}: cannot write it: no permission to write in {above}")
+
+
+def refuse_other_folder(folder: Path, own: Collection[str], what: str) -> None:
+    """Refuse a folder that holds something else than ours: it would be replaced as a whole.
+
+    Args:
+        own: Files that every folder of the kind has.
+        what: Its kind, for the message.
+
+    Raises:
+        InputError: If the folder is neither empty nor one of the kind, or cannot be written.
+    """
+    folder = Path(folder)
+    check_can_write(folder, folder=True)
+    if not folder.is_dir() or all((folder / name).is_file() for name in own):
+        return
+    if other := min((path.name for path in folder.iterdir()), default=None):
+        raise InputError(
+            f"{folder}: this folder holds {shortened(other)} and is no {what}, which would replace "
+            "it as a whole; name a new or empty folder"
+        )
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from dna_bigbird.files import (
     kernel_lock,
     open_text,
     partial_path,
+    refuse_other_folder,
 )
 
 
@@ -58,6 +59,20 @@ def test_atomic_directory_replaces_the_whole_folder(tmp_path):
         (partial / "new").write_text("y")
     assert [p.name for p in target.iterdir()] == ["new"]
     assert not partial_path(target).exists()
+
+
+def test_only_an_empty_folder_or_one_of_its_kind_is_replaced(tmp_path):
+    own = ("config.json", "model.safetensors")
+    folder = tmp_path / "data"
+    refuse_other_folder(folder, own, "model")
+    folder.mkdir()
+    refuse_other_folder(folder, own, "model")
+    (folder / "train.json").write_text("precious")
+    with pytest.raises(InputError, match=r"data: this folder holds train.json and is no model"):
+        refuse_other_folder(folder, own, "model")
+    for name in own:
+        (folder / name).touch()
+    refuse_other_folder(folder, own, "model")
 
 
 @pytest.mark.parametrize("compress", [False, True])

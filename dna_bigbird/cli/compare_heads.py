@@ -33,7 +33,7 @@ def compare_heads(
         replicates: Bootstrap draws of `context`.
     """
     from dna_bigbird.cli.same_bins import areas_on_same_bins
-    from dna_bigbird.files import atomic_directory
+    from dna_bigbird.files import atomic_directory, refuse_other_folder
     from dna_bigbird.report.calibration import calibration_section
     from dna_bigbird.report.context import context_table
     from dna_bigbird.report.gallery import Gallery
@@ -66,6 +66,7 @@ def compare_heads(
         comparison = TABLES[table](read)
     calibration = calibration_section([run.result for run in read], gallery)
     page = comparison_page(comparison, gallery, [calibration])
+    refuse_other_folder(output, ("table.tsv", "table.md"), "comparison")
     with atomic_directory(output) as folder:
         (folder / "index.html").write_text(page, encoding="utf-8")
         (folder / "table.md").write_text(comparison_markdown(comparison), encoding="utf-8")

@@ -22,7 +22,7 @@ def compare_lm(
         output: Folder to write: table.tsv, table.md, table.json, figure.png, and parts.tsv if
             scores by chromosome or repeat class are shown.
     """
-    from dna_bigbird.files import atomic_directory
+    from dna_bigbird.files import atomic_directory, refuse_other_folder
     from dna_bigbird.inference.bundle import to_json
     from dna_bigbird.report.comparison import read_run
     from dna_bigbird.report.comparison_figures import scores_figure, steps_figure
@@ -41,6 +41,7 @@ def compare_lm(
         names = {"table5": ["bits_per_base"], "table1": ["mlm_accuracy", "bits_per_base"]}
         figure = scores_figure(comparison.rows, names[table], tag)
     facts = {"title": comparison.title, "rows": comparison.rows, "notes": comparison.notes}
+    refuse_other_folder(output, ("table.tsv", "table.md"), "comparison")
     with atomic_directory(output) as folder:
         (folder / "table.tsv").write_text(to_tsv(comparison.rows))
         (folder / "table.md").write_text(to_markdown(comparison))

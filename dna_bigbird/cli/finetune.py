@@ -53,13 +53,14 @@ def finetune(
     from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
-    from dna_bigbird.inference.bundle import load_bundle
+    from dna_bigbird.inference.bundle import check_place, load_bundle
     from dna_bigbird.inference.card import is_semi_synthetic
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig
 
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
+    check_place(output)
     if threads:
         torch.set_num_threads(threads)
     bundle = load_bundle(pretrained)

@@ -53,10 +53,12 @@ def pretrain(
     from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.datasets.token_store import TokenStore
+    from dna_bigbird.inference.bundle import check_place
     from dna_bigbird.models.pretraining import PretrainingModel
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.pretraining import PretrainingTask
 
+    check_place(output)
     if threads:
         torch.set_num_threads(threads)
     bpe = DnaTokenizer.from_file(tokenizer)

@@ -52,7 +52,7 @@ def rank_variants(
     from dna_bigbird.evaluation.binary import rounded
     from dna_bigbird.evaluation.variant_ranking import KnownVariants
     from dna_bigbird.evaluation.variant_ranking import rank_variants as rank
-    from dna_bigbird.files import atomic_directory
+    from dna_bigbird.files import atomic_directory, refuse_other_folder
     from dna_bigbird.genome import Genome
     from dna_bigbird.inference.bundle import to_json
 
@@ -94,6 +94,7 @@ def rank_variants(
         "semi_synthetic": True,
         "baselines": found,
     }
+    refuse_other_folder(output, ("metrics.json", "ranked.tsv"), "ranking")
     with atomic_directory(output) as partial:
         (partial / "metrics.json").write_text(to_json(rounded(metrics)))
         (partial / "ranked.tsv").write_text(_table(variants, known, sources))

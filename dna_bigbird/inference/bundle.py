@@ -28,7 +28,7 @@ from torch import nn
 from dna_bigbird import __version__
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory, sha256_of
+from dna_bigbird.files import atomic_directory, refuse_other_folder, sha256_of
 from dna_bigbird.inference.bundle_config import (
     FORMAT_VERSION,
     PRETRAINING,
@@ -130,6 +130,15 @@ def build_model(config: dict) -> nn.Module:
     return SequenceClassifier(encoder, len(config["label_names"]), HeadConfig(**config["head"]))
 
 
+def check_place(folder: Path) -> None:
+    """Refuse to write a bundle where something else is; before a long training, not after it.
+
+    Raises:
+        InputError: If the folder holds something and is no bundle, or cannot be written.
+    """
+    refuse_other_folder(folder, ("config.json", WEIGHTS), "model")
+
+
 def save_bundle(
     folder: Path,
     *,
@@ -150,6 +159,7 @@ def save_bundle(
 
     Raises:
         ValueError: If an extra file has the name of another one, or one with a folder in it.
+        InputError: If the folder holds something and is no bundle, or cannot be written.
     """
     state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
     # save_file would make it readable for its owner alone.
@@ -167,6 +177,7 @@ def save_bundle(
     for name in extra_files or {}:
         if Path(name).name != name or name in ("", "..", *binary, *texts):
             raise ValueError(f"{name!r} cannot be the name of an extra file of a bundle")
+    check_place(folder)
     with atomic_directory(folder) as partial:
         for name, content in binary.items():
             (partial / name).write_bytes(content)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES
 from dna_bigbird.files import atomic_directory
-from dna_bigbird.inference.bundle import FILES, PRETRAINING, to_json
+from dna_bigbird.inference.bundle import FILES, PRETRAINING, check_place, to_json
 from dna_bigbird.inference.card_encoder import size_in_words
 from dna_bigbird.inference.card_scores import score_lines
 from dna_bigbird.inference.text_card import text_card
@@ -58,6 +58,7 @@ def write_scored_bundle(trained: Path, output: Path, metrics: dict, card: str) -
 
     Weights are hard-linked where the file system allows, else copied.
     """
+    check_place(output)
     with atomic_directory(output) as partial:
         tokenizer = (*TOKENIZER_FILES, "special_tokens_map.json")
         for name in (*FILES, *(name for name in tokenizer if (Path(trained) / name).is_file())):

@@ -12,7 +12,7 @@ from dna_bigbird.corpus.special_tokens import names_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory
+from dna_bigbird.files import atomic_directory, refuse_other_folder
 from dna_bigbird.interop.card import library_card
 from dna_bigbird.interop.pegasus import pegasus_folder
 from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
@@ -61,6 +61,7 @@ def write_huggingface(
             "--allow-different-attention true to write the weights all the same"
         )
     weights = safetensors.torch.save(tensors, metadata={"format": "pt"})
+    refuse_other_folder(folder, ("config.json", "model.safetensors"), "model")
     with atomic_directory(folder) as partial:
         (partial / "model.safetensors").write_bytes(weights)
         (partial / "config.json").write_text(_json(written))

@@ -57,9 +57,11 @@ def pretrain(
     from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.text.masked import MaskedTextExamples
     from dna_bigbird.datasets.text.store import text_store
+    from dna_bigbird.inference.bundle import check_place
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.text.mlm import MaskedTextTask
 
+    check_place(output)
     if threads:
         torch.set_num_threads(threads)
     bpe, network, origin = _start(tokenizer, initial, model, seed)

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
-
 
 def runs(metrics: list[Path], output: Path) -> None:
     """Join the scores of runs that differ in their training seed: mean and standard deviation.
@@ -19,11 +17,10 @@ def runs(metrics: list[Path], output: Path) -> None:
         dna-bigbird text runs --metrics '[scores/0/metrics.json, scores/1/metrics.json]' --output scores/mean
     """
     from dna_bigbird.evaluation.runs import runs_summary
-    from dna_bigbird.files import atomic_directory
+    from dna_bigbird.files import atomic_directory, refuse_other_folder
     from dna_bigbird.inference.bundle import to_json
 
-    if output.exists() and not (output / "metrics.json").is_file():
-        raise InputError(f"{output}: exists and has no metrics.json; give another --output")
+    refuse_other_folder(output, ("metrics.json",), "summary of runs")
     summary = runs_summary(metrics)
     with atomic_directory(output) as partial:
         (partial / "metrics.json").write_bytes(to_json(summary).encode())

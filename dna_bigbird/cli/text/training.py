@@ -39,11 +39,12 @@ def train_text(
     from dna_bigbird.cli.training import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.errors import InputError, checked_settings
-    from dna_bigbird.inference.bundle import load_bundle
+    from dna_bigbird.inference.bundle import check_place, load_bundle
     from dna_bigbird.models.text_models import build_text_model
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.text.task import TextTask
 
+    check_place(output)
     if threads:
         torch.set_num_threads(threads)
     check_compiles(training)

@@ -8,7 +8,7 @@ import pytest
 from dna_bigbird.cli.main import build_parser, main
 from tests.text_bundle import write_text_bundle
 
-CONFIGS = Path(__file__).parents[2] / "config/text/summarization"
+CONFIGS = Path(__file__).parents[3] / "config/text/summarization"
 ITEMS = [
     {"document": "the river\na king of the west was born. the stone", "summary": "a king was born"},
     {"document": "in the north the green house is near the fire", "summary": "the green house"},
