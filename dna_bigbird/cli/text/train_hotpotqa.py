@@ -1,27 +1,18 @@
 """`dna-bigbird text train-hotpotqa`."""
 
 from pathlib import Path
-from typing import Literal
 
+from dna_bigbird.cli.text.training import train_text
 from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
 from dna_bigbird.models.text_config import HotpotQaHead
-from dna_bigbird.tasks.config import TrainConfig
 
 
 def train_hotpotqa(
     train: Path,
     validation: Path,
-    pretrained: Path,
-    output: Path,
-    checkpoints: Path,
-    seed: int = 0,
-    from_scratch: bool = False,
-    dropout: float | None = None,
-    global_blocks: Literal["first_last", "first_two", "none"] | None = None,
     options: HotpotQaOptions = HotpotQaOptions(),  # noqa: B008 - jsonargparse shows the default
     head: HotpotQaHead = HotpotQaHead(),  # noqa: B008
-    training: TrainConfig = TrainConfig(),  # noqa: B008
-    threads: int = 0,
+    **run,
 ) -> None:
     """Fine-tune a pretrained text model on HotpotQA (distractor): answer and supporting facts.
 
@@ -32,34 +23,14 @@ def train_hotpotqa(
     Args:
         train: Official file to train on (hotpot_train_v1.1.json), plain or gzip.
         validation: Official file to choose the step by (hotpot_dev_distractor_v1.json).
-        pretrained: Bundle of `text pretrain`, of `text warm-start` or of `convert`: encoder and
-            vocabulary.
-        output: Bundle to write (a folder), with history.tsv in it.
-        checkpoints: Folder for the state of the run; not part of the result.
-        seed: Seed of the head, the rows of the marks, the order of questions and dropout.
-        from_scratch: Take only the architecture and vocabulary of `pretrained`.
-        dropout: Dropout of the encoder in this training; that of `pretrained` if not given.
-        global_blocks: Blocks that every block reads; those of `pretrained` if not given. The paper's
-            question answering has the first 128 tokens: first_two.
         options: How the set is read, learnt and decoded.
         head: How answers are read off the encoder.
-        training: How it is trained.
-        threads: CPU threads of one process; 0 leaves the choice to torch.
     """
-    from dna_bigbird.cli.text.training import train_text
     from dna_bigbird.tasks.text.hotpotqa import HotpotQaKind
 
     train_text(
         HotpotQaKind(options, head),
         train=train,
         validation=validation,
-        pretrained=pretrained,
-        output=output,
-        checkpoints=checkpoints,
-        seed=seed,
-        from_scratch=from_scratch,
-        dropout=dropout,
-        global_blocks=global_blocks,
-        training=training,
-        threads=threads,
+        **run,
     )

@@ -1,6 +1,7 @@
 """Fine-tuning on a text task, whatever it is: shared by the commands `text train-…`."""
 
 from pathlib import Path
+from typing import Literal
 
 from dna_bigbird.tasks.config import TrainConfig
 
@@ -13,18 +14,32 @@ def train_text(
     pretrained: Path,
     output: Path,
     checkpoints: Path,
-    seed: int,
-    from_scratch: bool,
-    dropout: float | None,
-    training: TrainConfig,
-    threads: int,
-    global_blocks: str | None = None,
+    seed: int = 0,
+    from_scratch: bool = False,
+    dropout: float | None = None,
+    global_blocks: Literal["first_last", "first_two", "none"] | None = None,
+    training: TrainConfig = TrainConfig(),  # noqa: B008 - jsonargparse shows the default
+    threads: int = 0,
 ) -> None:
     """Fine-tune, and write the bundle of the best validation; called again after a kill it goes on.
 
+    The commands pass their `**run` on to it: types, defaults and descriptions here are theirs.
+
     Args:
         kind: tasks.text.kind.TextKind.
-        global_blocks: Of the encoder's pattern; as pretrained if not given.
+        train: What the set is trained on, in its native format.
+        validation: What the step is chosen by.
+        pretrained: Bundle of `text pretrain`, of `text warm-start` or of `convert`: encoder and
+            vocabulary.
+        output: Bundle to write (a folder), with history.tsv in it.
+        checkpoints: Folder for the state of the run; not part of the result.
+        seed: Seed of all fresh weights, the order of examples and dropout.
+        from_scratch: Take only the architecture and vocabulary of `pretrained`.
+        dropout: Dropout of the model's body in this training; that of `pretrained` if not given.
+        global_blocks: Blocks that every block reads; those of `pretrained` if not given. The paper's
+            question answering has the first 128 tokens: first_two.
+        training: How it is trained.
+        threads: CPU threads of one process; 0 leaves the choice to torch.
 
     Raises:
         InputError: If inputs are wrong or do not fit the pretrained model.
