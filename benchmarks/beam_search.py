@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 import torch
-from options import add_common, lengths, names, start
+from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, header, interleaved, load, ratio, spread
 from torch import nn
 
@@ -140,12 +140,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sources", type=lengths, default=(1024, 3072))
     parser.add_argument("--targets", type=lengths, default=(64, 256))
     parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument(
-        "--cpu_time",
-        action="store_true",
-        help="processor time of all threads instead of the clock: for a busy machine, with "
-        "GOMP_SPINCOUNT=0 so that waiting threads do not count",
-    )
+    add_cpu_time(parser)
     add_common(parser, only_cpu=True)
     options = parser.parse_args(arguments)
     start(parser, options)

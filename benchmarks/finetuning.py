@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import peers
 import torch
-from options import add_common, lengths, names, start
+from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, Times, header, interleaved, load, ratio, spread
 from torch import Tensor, nn
 
@@ -216,12 +216,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--variants", type=names(variants), default=VARIANTS)
     parser.add_argument("--labels", type=int, default=919)
     parser.add_argument("--batch_tokens", type=int, default=4096, help="16 windows at most")
-    parser.add_argument(
-        "--cpu_time",
-        action="store_true",
-        help="processor time of all threads instead of the clock: for a busy machine, with "
-        "GOMP_SPINCOUNT=0 so that waiting threads do not count",
-    )
+    add_cpu_time(parser)
     add_common(parser, only_cpu=True)
     options = parser.parse_args(arguments)
     start(parser, options)

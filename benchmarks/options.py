@@ -44,6 +44,16 @@ def add_common(parser: argparse.ArgumentParser, *, only_cpu: bool = False) -> No
     )
 
 
+def add_cpu_time(parser: argparse.ArgumentParser) -> None:
+    """Add the option of benchmarks that can also count processor time."""
+    parser.add_argument(
+        "--cpu_time",
+        action="store_true",
+        help="processor time of all threads instead of the clock: for a busy machine, with "
+        "GOMP_SPINCOUNT=0 so that waiting threads do not count",
+    )
+
+
 def start(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Check and apply the options of `add_common`."""
     if options.rounds < MIN_ROUNDS:

@@ -29,7 +29,7 @@ import memory_tree
 import numpy as np
 import torch
 from finetuning import MODELS, SIZES, library_twin
-from options import add_common, lengths, names, start
+from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, header, interleaved, load, ratio, spread
 from torch import nn
 
@@ -255,12 +255,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=0, help="processes of ours that score")
     parser.add_argument("--no_memory", action="store_true", help="leave out the peak memory")
     parser.add_argument("--streaming", action="store_true", help="only the memory of the command")
-    parser.add_argument(
-        "--cpu_time",
-        action="store_true",
-        help="processor time of all threads instead of the clock: for a busy machine, with "
-        "GOMP_SPINCOUNT=0 so that waiting threads do not count",
-    )
+    add_cpu_time(parser)
     add_common(parser, only_cpu=True)
     options = parser.parse_args(arguments)
     options.inputs = INPUTS

@@ -19,7 +19,7 @@ import time
 import finetuning
 import torch
 from finetuning import Batch, check, library_twin, show, step_of
-from options import add_common, lengths, names, start
+from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, header, interleaved, load
 from torch import nn
 
@@ -76,12 +76,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--variants", type=names(variants), default=finetuning.VARIANTS)
     parser.add_argument("--labels", type=int, default=2, help="classes")
     parser.add_argument("--batch_tokens", type=int, default=8192)
-    parser.add_argument(
-        "--cpu_time",
-        action="store_true",
-        help="processor time of all threads instead of the clock: for a busy machine, with "
-        "GOMP_SPINCOUNT=0 so that waiting threads do not count",
-    )
+    add_cpu_time(parser)
     add_common(parser, only_cpu=True)
     options = parser.parse_args(arguments)
     start(parser, options)
