@@ -14,28 +14,36 @@ def deepsea_set(
     output: Path,
     assembly: str,
     window: int = 8000,
+    coordinates: Path | None = None,
     check_every: int = 1,
     max_n_fraction: float = 1.0,
     test_chromosomes: list[str] = _TEST,
 ) -> None:
     """Build a labelled set from the published DeepSEA bundle, with windows of any length.
 
-    Coordinates come from the bundle's BED file; the bases of the rows are held against the genome.
+    Coordinates come from the published BED file; the bases of the rows are compared with the genome.
 
     Args:
-        bundle: Folder with train.mat, valid.mat, test.mat and allTFs.pos.bed.
+        bundle: Folder with train.mat, valid.mat and test.mat.
         genome: Plain FASTA of hg19.
         labels: The 919 label names, one a line, or a tab-separated table with the columns label,
             group and cell (data_specs/deepsea_919_peaks.tsv).
         output: The labelled set, HDF5.
         assembly: Name of the assembly, kept with the set and with every model made from it.
         window: Bases the model reads, centred on the 200-bp bin.
+        coordinates: allTFs.pos.bed, plain, gzip or the published allTFs.pos.bed.tar.gz; looked for in
+            the folder of the bundle and next to it if not given.
         check_every: Hold every n-th row's 1000 bp against the genome; 1 checks all.
         max_n_fraction: Windows with a larger share of N are left out; bases past a chromosome's
             end count as N. 1 keeps every published row.
         test_chromosomes: Chromosomes of the rows in test.mat.
     """
-    from dna_bigbird.datasets.deepsea import BED, FILES, DeepseaConfig, build_deepsea
+    from dna_bigbird.datasets.deepsea import FILES, DeepseaConfig, build_deepsea
+    from dna_bigbird.datasets.deepsea_coordinates import (
+        BED,
+        find_coordinates,
+        unpacked_coordinates,
+    )
     from dna_bigbird.datasets.deepsea_labels import read_labels
     from dna_bigbird.datasets.labelled_data import write_labelled_set
     from dna_bigbird.errors import checked_settings
@@ -44,10 +52,12 @@ def deepsea_set(
 
     with checked_settings():
         config = DeepseaConfig(window, check_every, max_n_fraction, test_chromosomes)
+    coordinates = coordinates or find_coordinates(bundle)
     reference = Genome(genome)
-    data = build_deepsea(reference, bundle, read_labels(labels), config)
-    inputs = {name: bundle / name for name in [*(f"{x}.mat" for x in FILES.values()), BED]}
-    inputs |= {"genome": genome, "labels": labels}
+    with unpacked_coordinates(coordinates) as bed:
+        data = build_deepsea(reference, bundle, bed, read_labels(labels), config)
+    inputs = {f"{name}.mat": bundle / f"{name}.mat" for name in FILES.values()}
+    inputs |= {BED: coordinates, "genome": genome, "labels": labels}
     write_labelled_set(
         output,
         data,

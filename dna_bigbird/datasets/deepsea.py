@@ -27,7 +27,6 @@ from dna_bigbird.genome.bed_columns import BedColumns, read_columns
 from dna_bigbird.genome.coverage import covered_bp, merge_spans, unknown_spans
 
 BIN_BP = 200
-BED = "allTFs.pos.bed"
 FILES = {"train": "train", "validation": "valid", "test": "test"}
 """Name of each split in the bundle."""
 
@@ -60,6 +59,7 @@ class DeepseaConfig:
 def build_deepsea(
     genome: Genome,
     bundle: Path,
+    bed: Path,
     labels: list[Label],
     config: DeepseaConfig,
     *,
@@ -70,18 +70,21 @@ def build_deepsea(
     Left out and counted: windows with too many N, and training windows that share a base with a
     validation or test window (the published training rows end where validation begins).
 
+    Args:
+        bundle: Folder with the .mat files.
+        bed: Their coordinates (see `deepsea_coordinates`).
+
     Raises:
         InputError: If the files do not fit each other, the labels or the genome; a row that is
             not what the genome has at its coordinates is named.
     """
+    columns = read_columns(bed)  # first: test.mat is read whole when it is opened
     files = {name: MatFile(bundle / f"{file}.mat", file) for name, file in FILES.items()}
     for file in files.values():
         if file.labels != len(labels):
             raise InputError(
                 f"{file.path}: {file.labels} labels in it, but {len(labels)} names were given"
             )
-    bed = bundle / BED
-    columns = read_columns(bed)
     lines = _lines_of_splits(bed, columns, files, config)
     order = np.concatenate([lines[name] for name in SPLITS])
     windows = _windows(bed, columns, order, genome, config.window)

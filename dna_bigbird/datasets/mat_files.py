@@ -40,8 +40,8 @@ class MatFile:
         self.path = path
         if not path.is_file():
             raise InputError(
-                f"{path}: no such file; expected an unpacked bundle with train.mat, valid.mat, "
-                "test.mat and allTFs.pos.bed"
+                f"{path}: no such file; expected an unpacked bundle with train.mat, valid.mat and "
+                "test.mat"
             )
         self._hdf5 = h5py.is_hdf5(path)
         self._arrays = self._open(f"{name}xdata", f"{name}data")

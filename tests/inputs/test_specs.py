@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dna_bigbird.datasets import deepsea_coordinates
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
 from dna_bigbird.inputs.assemblies import expected_lengths, guess_assembly
@@ -39,8 +40,23 @@ def test_sources_of_the_paper_are_described():
         "epdnew_human_006_hg38",
         "hg38_to_hg19_chain",
         "deepsea_train_bundle",
+        "deepsea_train_coordinates",
         "deepsea_919_peaks",
     }
+
+
+def test_the_deepsea_coordinates_are_an_archive_next_to_the_bundle():
+    """Public loaders download both; no copy was opened here, so nothing is said of size or checksum."""
+    bundle, coordinates = (
+        read_spec(SPECS / f"deepsea_train_{name}.yaml") for name in ("bundle", "coordinates")
+    )
+    folder, _, archive = coordinates.files[0].url.rpartition("/")
+    assert (folder, archive) == (bundle.files[0].url.rpartition("/")[0], "allTFs.pos.bed.tar.gz")
+    assert coordinates.files[0].url == deepsea_coordinates.ADDRESS
+    assert coordinates.output_name == deepsea_coordinates.ARCHIVE
+    assert (coordinates.files[0].sha256, coordinates.files[0].size_bytes) == (None, None)
+    assert not coordinates.verified
+    assert "allTFs.pos.bed" not in bundle.format
 
 
 def test_919_labels_in_three_groups():

@@ -92,7 +92,7 @@ OF_OTHERS = NESTED | {"splits", "baselines", "ensemble", "dropout"}
             ("$defs", "chromatin"),
             ["chromatin_set", "deepsea_set"],
             {"genome", "peaks", "output", "assembly", "split", "pieces", "blacklist"}
-            | {"bundle", "labels", "test_chromosomes"},
+            | {"bundle", "labels", "coordinates", "test_chromosomes"},
         ),
         (
             ("predictions", "mutagenesis"),

@@ -1,5 +1,6 @@
 """Variants of promoter and chromatin models, baselines, ensembles and splits, as dry runs plan them."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -133,17 +134,51 @@ def test_an_ensemble_in_the_run_itself(workflow):
 def test_the_published_bundle_in_the_place_of_peaks(workflow):
     (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
     (workflow.folder / "bundle").mkdir()
+    (workflow.folder / "allTFs.pos.bed.tar.gz").touch()  # next to the folder
     inputs = {"genome": ["./g.fa"], "deepsea": "./bundle"}
     changes = {"promoter": None, "predictions": None, "chromatin__check_every": 10}
     changes |= {"heads": {"heads": {"x": {"chromatin": {}}}}, "inputs": inputs}
     output = plan(workflow, "all", **changes)
     made = the_one(commands(workflow, output), "deepsea-set --bundle")
     assert "--bundle ./bundle" in made
+    assert f"--coordinates {workflow.folder}/allTFs.pos.bed.tar.gz" in made
     assert "--check_every 10" in made
     assert "data_specs/deepsea_919_peaks.tsv" in made
-    inputs["deepsea"] = "deepsea_train_bundle"
+    inputs |= {"deepsea": "deepsea_train_bundle"}
+    inputs |= {"deepsea_coordinates": "deepsea_train_coordinates"}
     output = plan(workflow, "all", **changes)
     assert workflow.jobs_of(output)["unpack_deepsea"] == 1
+    assert "--coordinates results/exp/inputs/allTFs.pos.bed.tar.gz" in output
+
+
+@pytest.mark.parametrize(
+    ("bundle", "message"),
+    [
+        ("./bundle", "inputs, deepsea: bundle: no allTFs.pos.bed in this folder or next to it"),
+        ("./absent", "inputs, deepsea: ./absent: no such folder"),
+        ("deepsea_train_bundle", "add `deepsea_coordinates: deepsea_train_coordinates`"),
+    ],
+)
+def test_missing_coordinates_are_reported_before_any_job(workflow, bundle, message):
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    (workflow.folder / "bundle").mkdir()
+    inputs = {"genome": ["./g.fa"], "deepsea": bundle}
+    heads = {"heads": {"x": {"chromatin": {}}}}
+    changes = {"promoter": None, "predictions": None, "inputs": inputs}
+    output = plan(workflow, "all", heads=heads, check=False, **changes)
+    assert message in output
+    assert "Job stats" not in output
+
+
+def test_inputs_are_read_before_the_long_trainings(workflow):
+    """With one core, downloads and labelled sets come first: one that does not fit is seen early."""
+    output = workflow.snakemake("-n", "--configfile", "config/grch37.yaml")
+    rules = dict(
+        re.findall(r"^(?:localrule|rule) (\w+):\n(.*?)\n\n", output, re.DOTALL | re.MULTILINE)
+    )
+    for rule in ("fetch", "unpack_deepsea", "deepsea_set", "lift_over", "promoter_set"):
+        assert "priority: 10" in rules[rule]
+    assert "priority" not in rules["pretrain"]
 
 
 @pytest.mark.parametrize(

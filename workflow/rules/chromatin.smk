@@ -8,6 +8,7 @@ rule unpack_deepsea:
         directory(f"{RES}/inputs/deepsea"),
     log:
         f"{LOGS}/unpack_deepsea.log",
+    priority: INPUTS_FIRST
     conda:
         "../../environment.yml"
     resources:
@@ -32,6 +33,7 @@ rule chromatin_set:
         f"{RES}/benchmarks/set_{{head}}.tsv"
     wildcard_constraints:
         head=heads_with("chromatin") if PEAKS else "(?!)",
+    priority: INPUTS_FIRST
     conda:
         "../../environment.yml"
     resources:
@@ -55,6 +57,7 @@ rule deepsea_set:
         genome=GENOME,
         index=f"{GENOME}.fai",
         bundle=BUNDLE,
+        coordinates=BUNDLE_COORDINATES,
         labels=BUNDLE_LABELS,
     output:
         f"{RES}/{{head}}/set.h5",
@@ -64,6 +67,7 @@ rule deepsea_set:
         f"{RES}/benchmarks/set_{{head}}.tsv"
     wildcard_constraints:
         head=heads_with("chromatin") if BUNDLE else "(?!)",
+    priority: INPUTS_FIRST
     conda:
         "../../environment.yml"
     resources:
@@ -76,5 +80,6 @@ rule deepsea_set:
         options=bundle_options,
     shell:
         "{params.run} deepsea-set --bundle {input.bundle:q} --genome {input.genome}"
-        " --labels {input.labels:q} --output {output} {params.assembly} {params.options}"
+        " --labels {input.labels:q} --coordinates {input.coordinates:q} --output {output}"
+        " {params.assembly} {params.options}"
         " > {log} 2>&1"

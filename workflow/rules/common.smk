@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 
 from dna_bigbird import __version__
 from dna_bigbird.cli import watchdog
+from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.specs import read_spec
 
@@ -20,6 +21,9 @@ watchdog.announce(is_job=workflow.subprocess_exec, is_cluster_job=workflow.remot
 
 # Part of every rule's params: a new version of the package makes its results anew.
 VERSION = __version__
+# Priority of the rules that read what a user gives: an input that does not fit is seen before the
+# long trainings.
+INPUTS_FIRST = 10
 
 NAME = config["name"]
 HAS_GENOME = "assembly" in config
@@ -212,6 +216,23 @@ def source(name):
     return f"{RES}/inputs/{spec.output_name}"
 
 
+def bundle_coordinates():
+    """Return the coordinates of the DeepSEA bundle; missing ones are reported before any job."""
+    if "deepsea" not in INPUTS or "deepsea_coordinates" in INPUTS:
+        return named_input("deepsea_coordinates")
+    if not is_path(INPUTS["deepsea"]):
+        raise WorkflowError(
+            f"config, inputs: the archive {INPUTS['deepsea']!r} has no coordinates in it; add "
+            "`deepsea_coordinates: deepsea_train_coordinates`, or the path of allTFs.pos.bed"
+        )
+    if not os.path.isdir(BUNDLE):
+        raise WorkflowError(f"config, inputs, deepsea: {BUNDLE}: no such folder")
+    try:
+        return str(find_coordinates(Path(BUNDLE)))
+    except InputError as error:
+        raise WorkflowError(f"config, inputs, deepsea: {error}") from None
+
+
 def peak_files(sheet):
     """The files a local sample sheet names, so that a changed one is noticed."""
     if not is_path(INPUTS.get("peaks", "")) or not os.path.exists(sheet):
@@ -250,6 +271,7 @@ if BUNDLE and not is_path(INPUTS["deepsea"]):  # an archive was fetched
     BUNDLE_ARCHIVE, BUNDLE = BUNDLE, f"{RES}/inputs/deepsea"
 else:
     BUNDLE_ARCHIVE = []
+BUNDLE_COORDINATES = bundle_coordinates()
 BUNDLE_LABELS = (
     named_input("deepsea_labels") or f"{CHECKOUT}/data_specs/deepsea_919_peaks.tsv"
 )

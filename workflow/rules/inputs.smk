@@ -39,6 +39,7 @@ rule fetch:
         f"{RES}/inputs/{{fetched}}",
     log:
         f"{LOGS}/fetch/{{fetched}}.log",
+    priority: INPUTS_FIRST
     localrule: True
     conda:
         "../../environment.yml"

@@ -12,6 +12,7 @@ rule lift_over:
         f"{LOGS}/lift_over.log",
     benchmark:
         f"{RES}/benchmarks/lift_over.tsv"
+    priority: INPUTS_FIRST
     conda:
         "../../environment.yml"
     resources:
@@ -39,6 +40,7 @@ rule promoter_set:
         f"{RES}/benchmarks/set_{{head}}.tsv"
     wildcard_constraints:
         head=heads_with("promoter"),
+    priority: INPUTS_FIRST
     conda:
         "../../environment.yml"
     resources:
