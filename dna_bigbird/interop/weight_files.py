@@ -1,8 +1,6 @@
 """Reading the weight files of a Hugging Face folder: safetensors, or PyTorch's without pickled code."""
 
 import json
-import pickle
-import warnings
 from pathlib import Path
 
 import safetensors
@@ -10,6 +8,7 @@ import safetensors.torch
 import torch
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.interop.pytorch_file import read_pytorch_file
 
 SINGLE = ("model.safetensors", "pytorch_model.bin")
 """In the order of preference; each may also come in parts, named by an index."""
@@ -60,17 +59,4 @@ def _read_file(path: Path) -> dict[str, torch.Tensor]:
             return safetensors.torch.load_file(path)
         except (safetensors.SafetensorError, OSError) as error:
             raise InputError(f"{path}: damaged weights ({error}). Copy it again") from error
-    try:
-        with warnings.catch_warnings():  # of protocols: what cannot be read is said below
-            warnings.simplefilter("ignore")
-            found = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise InputError(
-            f"{path}: it is damaged, or holds more than tensors and reading it could run code. Ask "
-            "for model.safetensors"
-        ) from error
-    except Exception as error:  # a damaged zip or pickle raises nearly anything
-        raise InputError(f"{path}: damaged weights ({error}). Copy it again") from error
-    if not isinstance(found, dict) or not all(isinstance(t, torch.Tensor) for t in found.values()):
-        raise InputError(f"{path}: not a table of tensors by name")
-    return found
+    return read_pytorch_file(path)
