@@ -6,69 +6,77 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pysam
 
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_binary
 from dna_bigbird.genome.fasta_pieces import read_pieces
-
-_END_BYTES = 1 << 16
-
-
-class IndexEntry(NamedTuple):
-    """One record, as a line of a `.fai` file gives it."""
-
-    length: int
-    """Bases."""
-    offset: int
-    """Byte of the first base in the (unpacked) file."""
-    line_bases: int
-    line_bytes: int
-    """Bytes of a full line with its end."""
-
-    def byte(self, base: int) -> int:
-        """Return where in the file a base stands, counted from 0."""
-        line, column = divmod(base, self.line_bases)
-        return self.offset + line * self.line_bytes + column
+from dna_bigbird.genome.index_check import IndexEntry, fits_packed, fits_plain
 
 
 def index_of(path: Path) -> dict[str, IndexEntry]:
-    """Return the index of a plain FASTA file, made and put beside it if missing or out of date.
+    """Return the index of a plain FASTA file; it is made and put beside it if missing or wrong.
 
-    In a folder that cannot be written to it is made for this process alone.
+    An index that fits the file stays, whoever made it. One that is older than its file is compared
+    with a new one and stays if both say the same. In a folder that cannot be written to a new index
+    is for this process alone.
 
     Raises:
         InputError: As `read_pieces`; if the file holds NUL bytes or lines of unequal length.
     """
     beside = Path(f"{path}.fai")
-    with contextlib.suppress(OSError, ValueError):
-        if beside.stat().st_mtime_ns >= path.stat().st_mtime_ns:
-            entries = _parse(beside)
-            if _fits(entries, path):
-                return entries
+    entries = _parsed_or_empty(beside)
+    fits = bool(entries) and fits_plain(entries, path)
+    if fits and _is_newer(beside, path):
+        return entries
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(os.fsdecode(folder)) / beside.name  # pybedtools makes it bytes
-        _make(path, "--fai-idx", str(made))
-        _put_beside(made, beside)
-        return _parse(made)
+        new = Path(os.fsdecode(folder)) / beside.name  # pybedtools makes it bytes
+        _make(path, "--fai-idx", str(new))
+        _replace_if_other(new, beside)
+        return _parse(new)
 
 
 @contextlib.contextmanager
 def packed_indices(path: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the two index files (`.fai`, `.gzi`) of a bgzip FASTA file, as `index_of` does."""
     beside = (Path(f"{path}.fai"), Path(f"{path}.gzi"))
-    modified = path.stat().st_mtime_ns
-    if all(x.is_file() and x.stat().st_mtime_ns >= modified for x in beside):
+    entries = _parsed_or_empty(beside[0])
+    if (
+        entries
+        and all(x.is_file() and _is_newer(x, path) for x in beside)
+        and fits_packed(entries, path, beside[1])
+    ):
         yield beside
         return
     with tempfile.TemporaryDirectory() as folder:
-        made = tuple(Path(os.fsdecode(folder)) / x.name for x in beside)
-        _make(path, "--fai-idx", str(made[0]), "--gzi-idx", str(made[1]))
-        for here, there in zip(made, beside, strict=True):
-            _put_beside(here, there)
-        yield made
+        new = tuple(Path(os.fsdecode(folder)) / x.name for x in beside)
+        _make(path, "--fai-idx", str(new[0]), "--gzi-idx", str(new[1]))
+        for here, there in zip(new, beside, strict=True):
+            _replace_if_other(here, there)
+        yield new
+
+
+def _is_newer(index: Path, path: Path) -> bool:
+    return index.stat().st_mtime_ns >= path.stat().st_mtime_ns
+
+
+def _parsed_or_empty(fai: Path) -> dict[str, IndexEntry]:
+    """Return the entries of an index; none if it is missing or damaged."""
+    with contextlib.suppress(OSError, ValueError):
+        return _parse(fai)
+    return {}
+
+
+def _replace_if_other(new: Path, beside: Path) -> None:
+    """Put a new index beside its file; if the old one says the same, only its time is renewed."""
+    is_same = False
+    with contextlib.suppress(OSError):
+        is_same = beside.read_bytes() == new.read_bytes()
+        if is_same:
+            os.utime(beside)
+    if not is_same:
+        _put_beside(new, beside)
 
 
 def _make(path: Path, *options: str) -> None:
@@ -100,24 +108,6 @@ def _parse(fai: Path) -> dict[str, IndexEntry]:
     if not all(x.length > 0 and 0 < x.line_bases < x.line_bytes for x in entries.values()):
         raise ValueError("an entry without bases")
     return entries
-
-
-def _fits(entries: dict[str, IndexEntry], path: Path) -> bool:
-    """Tell whether the file starts with the first record of an index and ends with the last."""
-    if not entries:
-        return False
-    first_name, first = min(entries.items(), key=lambda item: item[1].offset)
-    last = max(entries.values(), key=lambda entry: entry.offset)
-    end = last.byte(last.length - 1) + 1
-    with open(path, "rb") as stream:
-        header = stream.read(min(first.offset, _END_BYTES))
-        stream.seek(end - 1)
-        rest = stream.read(_END_BYTES)
-    return (
-        header.lstrip()[1:].split()[:1] == [first_name.encode()]
-        and rest[:1].isalpha()
-        and not rest[1:].strip()
-    )
 
 
 def _put_beside(made: Path, beside: Path) -> None:

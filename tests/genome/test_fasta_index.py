@@ -107,6 +107,87 @@ def test_an_index_older_than_its_file_is_made_anew(plain, packed):
         assert Genome(path).lengths == {"chr1": 10, "chr2": 2}
 
 
+def records(order, width=10):
+    """Four records over A C G T; b and c have as many bytes as each other, header and all."""
+    letters = {"a": "ACGTA" * 5, "b": "CCCCC" * 6, "c": "GGGGG" * 6, "d": "T" * 7}
+    lines = []
+    for name in order:
+        text = letters[name.strip("'").lower()]
+        lines += [f">{name}", *(text[i : i + width] for i in range(0, len(text), width))]
+    return "\n".join(lines) + "\n"
+
+
+def put(path, text):
+    if path.suffix == ".gz":
+        path.with_name("plain.fa").write_text(text)
+        pysam.tabix_compress(str(path.with_name("plain.fa")), str(path), force=True)
+    else:
+        path.write_text(text)
+
+
+@pytest.mark.parametrize("name", ["g.fa", "g.fa.gz"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        records("acbd"),  # the same bytes in another order: first and last record and size agree
+        records("aBcd"),  # another name
+        records("abcd").replace(
+            "GGGGGGGGGG\n" * 3, "GGGGGGGGGGG\n" * 2 + "GGGGGGGG\n"
+        ),  # rewrapped
+        records("abcd").replace("CCCCC\n>c", "C\n>c").replace("TTTTTTT", "TTTTTTT" + "TTT\nT"),
+    ],
+    ids=["reordered", "renamed", "rewrapped", "moved"],
+)
+def test_an_index_of_other_content_is_made_again_whatever_its_time(tmp_path, name, changed):
+    path = tmp_path / name
+    put(path, records("abcd"))
+    Genome(path)
+    put(path, changed)
+    for index in tmp_path.glob("g.fa*.*i"):
+        os.utime(index, ns=(0, path.stat().st_mtime_ns + 10**9))  # the FASTA came with an old time
+    other = tmp_path / "other.fa"
+    other.write_text(changed)
+    expected, genome = Genome(other), Genome(path)
+    assert genome.lengths == expected.lengths
+    for chrom, length in expected.lengths.items():
+        whole = Interval(chrom, 0, length)
+        assert genome.fetch(whole) == expected.fetch(whole)
+
+
+@pytest.mark.parametrize("name", ["g.fa", "g.fa.gz"])
+@pytest.mark.parametrize("is_older", [False, True])
+def test_an_index_that_the_user_made_stays(tmp_path, name, is_older):
+    path = tmp_path / name
+    put(path, records("abcd"))
+    pysam.faidx(str(path))
+    indices = sorted(tmp_path.glob("g.fa*.*i"))
+    if is_older:
+        for index in indices:
+            os.utime(index, ns=(0, path.stat().st_mtime_ns - 10**9))
+    before = [(index.stat().st_ino, index.read_bytes()) for index in indices]
+    assert Genome(path).lengths == {"a": 25, "b": 30, "c": 30, "d": 7}
+    assert [(index.stat().st_ino, index.read_bytes()) for index in indices] == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        records("abcd", width=60),
+        records("abcd").replace("\n", "\r\n"),
+        "\n\n" + records("abcd").replace("\n>", "\n\n>"),
+        records("abcd").replace("\n", " \n").replace(">b", ">b described > more"),
+        records("abcd").rstrip("\n"),
+    ],
+)
+def test_an_index_of_unusual_content_is_not_made_twice(tmp_path, monkeypatch, text):
+    path = tmp_path / "g.fa"
+    path.write_bytes(text.encode())
+    lengths = Genome(path).lengths
+    assert list(lengths) == ["a", "b", "c", "d"]
+    monkeypatch.setattr(fasta_index, "_make", None)
+    assert Genome(path).lengths == lengths
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

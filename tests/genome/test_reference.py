@@ -2,6 +2,7 @@
 
 import pytest
 
+from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.reference import check_assembly, join_fasta
@@ -45,3 +46,14 @@ def test_pieces_must_be_asked_for_and_cannot_be_longer():
     check({"chr22": 21_000_000}, pieces=True)
     with pytest.raises(InputError, match="chr22 is 60,000,000 bp long"):
         check({"chr22": 60_000_000}, pieces=True)
+
+
+@pytest.mark.parametrize("name", ["GRCh37", "hg19", "b37", "hs37d5", "GRCh37.p13"])
+def test_the_command_checks_lengths_under_every_common_name(tmp_path, capsys, name):
+    (tmp_path / "a.fa").write_text(">chr22\nACGT\n")
+    inputs, output = f"--inputs=[{tmp_path / 'a.fa'}]", tmp_path / "g.fa"
+    with pytest.raises(SystemExit, match="2"):
+        main(["genome", inputs, f"--output={output}", f"--assembly={name}"])
+    message = "chr22 is 4 bp long, in GRCh37 it has 51,304,566 bp"
+    assert message in capsys.readouterr().err
+    assert not output.exists()

@@ -8,7 +8,7 @@ import yaml
 from dna_bigbird.datasets import deepsea_coordinates
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
-from dna_bigbird.inputs.assemblies import expected_lengths, guess_assembly
+from dna_bigbird.inputs.assemblies import expected_lengths, guess_assembly, usual_assembly
 from dna_bigbird.inputs.fetch import write_samples
 from dna_bigbird.inputs.specs import read_spec
 
@@ -142,6 +142,35 @@ def test_assemblies_are_told_apart():
     assert guess_assembly({"chr1": 249250621, "chr2": 242193529}) is None, "a mixture is neither"
     assert guess_assembly({"chrM": 16569, "MT": 16569}) == "GRCh38"
     assert guess_assembly({}) is None
+
+
+@pytest.mark.parametrize(
+    ("assembly", "names"),
+    [
+        (
+            "GRCh37",
+            "GRCh37 grch37 hg19 HG19 b37 GRCh37.p13 GRCh37p13 GRCh37-lite hs37 hs37d5 b37+decoy human_g1k_v37 "
+            "human_g1k_v37_decoy Homo_sapiens_assembly19 hg19.p13.plusMT GCF_000001405.25 GCA_000001405.1",
+        ),
+        (
+            "GRCh38",
+            "GRCh38 hg38 HG38 b38 GRCh38.p14 hs38 hs38DH hs38d1 Homo_sapiens_assembly38 GCA_000001405.15 "
+            "GCF_000001405.40 GRCh38_full_analysis_set_plus_decoy_hla GCA_000001405.15_GRCh38_no_alt_analysis_set",
+        ),
+    ],
+)
+def test_common_names_of_an_assembly(assembly, names):
+    assert {name: usual_assembly(name) for name in names.split()} == dict.fromkeys(
+        names.split(), assembly
+    )
+    assert all(expected_lengths(name) == expected_lengths(assembly) for name in names.split())
+
+
+@pytest.mark.parametrize(
+    "name", ["hg18", "hg190", "hg3", "mm10", "T2T-CHM13v2.0", "demo", "none", "my_hg19"]
+)
+def test_other_names_stay_as_they_are(name):
+    assert (usual_assembly(name), expected_lengths(name)) == (name, {})
 
 
 def test_assembly_lengths_are_those_of_the_chain(real_data):
