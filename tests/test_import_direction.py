@@ -21,7 +21,7 @@ ALLOWED = {
     "inference": {"models", "genome", "corpus", "datasets"},
     "report": {"evaluation"},
 }
-EVERYWHERE = {"errors", "files", "formats", "sentences", "__version__"}
+EVERYWHERE = {"choices", "errors", "files", "formats", "sentences", "__version__"}
 LIBRARIES = {
     "pytorch_lightning": {"tasks", "datasets", "cli"},
     "transformers": {"interop"},

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
+from dna_bigbird.choices import check_fields
 
 # N rows, D features, L labels
 
@@ -38,6 +39,7 @@ class KmerConfig:
     """Training rows, drawn by the seed if there are more."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 1 <= self.max_k <= 8:
             raise ValueError(f"--kmer.max_k {self.max_k} is not between 1 and 8")
         if self.centre_bp < -1:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from dna_bigbird.choices import check_fields
+
 
 @dataclass(frozen=True)
 class CnnPromConfig:
@@ -17,6 +19,7 @@ class CnnPromConfig:
     """Share of the published number of filters and hidden units."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check_width(self.NAME, self.width)
 
     def describe(self) -> str:

@@ -9,6 +9,7 @@ import warnings
 import jsonargparse
 
 from dna_bigbird import __version__
+from dna_bigbird.choices import command_line
 from dna_bigbird.cli import watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
@@ -194,7 +195,8 @@ def main(argv: list[str] | None = None) -> None:
             settings = parser.instantiate(options)
         except ValueError as error:  # a settings dataclass refused a contradiction
             raise InputError(str(error)) from error
-        function(**{_parameter(k): value for k, value in settings.items() if k != "config"})
+        with command_line():
+            function(**{_parameter(k): value for k, value in settings.items() if k != "config"})
         sys.stdout.flush()
     except InputError as error:
         if os.environ.get("DNA_BIGBIRD_TRACEBACK"):

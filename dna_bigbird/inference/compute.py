@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError
 
 
@@ -13,7 +14,7 @@ class Compute:
     Scores move by rounding only; docs/predicting.md says by how much.
 
     Raises:
-        InputError: If a number is negative.
+        InputError: If a value is not one of the choices, or a number is negative or not whole.
     """
 
     batch_size: int = 0
@@ -34,6 +35,7 @@ class Compute:
     """'auto' takes a GPU if there is one."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("batch_size", "threads", "workers"):
             if getattr(self, name) < 0:
                 raise InputError(f"--{name} {getattr(self, name)} must not be negative")

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.bundle import Bundle
@@ -38,6 +39,7 @@ class Embedder:
         InputError: If the bundle is an ensemble or reads no DNA, or it has no such layer.
     """
 
+    @checked()
     def __init__(
         self,
         bundle: Bundle,

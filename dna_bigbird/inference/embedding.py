@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.batches import chunks_of
@@ -66,6 +67,7 @@ class WrittenVectors:
     """What a user should know of how they were computed."""
 
 
+@checked(rest=Compute)
 def embed(
     fasta: Path | str | None = None,
     bed: Path | str | None = None,
@@ -99,20 +101,21 @@ def embed(
         layer: Number of layers passed: 0 are the embeddings, -1 is the last layer.
         window: Window in base pairs; if not given the model's own, of a pretrained model what
             its context holds on average.
-        stride: Step between windows in base pairs; the window if not given.
+        stride: Step between windows in base pairs, at least 1; the window if not given.
         strand: 'both' averages the vectors of a window and of its reverse complement, 'forward'
             takes it as it is. 'both' if not given, with 'tokens' always 'forward'.
         assembly: Name of the assembly that the coordinates are on, which the file keeps.
         resume: Continue an interrupted run of the same settings and inputs, if there is one.
         progress: Draw a bar on standard error, if that is a terminal.
-        compute: How, never what: fields of `Compute`.
+        compute: Fields of `Compute`; they change time and memory, not the vectors.
 
     Returns:
         `Embeddings` without an output, else `WrittenVectors`.
 
     Raises:
-        InputError: If settings contradict each other, an input or the model is wrong, or the
-            output cannot be written.
+        InputError: If a value is not one of the choices, settings contradict each other, an input
+            or the model is wrong, or the output cannot be written. It names arguments (`stride`).
+        TypeError: If there is no such argument.
         Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
 
     Example:

@@ -1,11 +1,13 @@
 """What `predict` and `embed` read: which DNA, cut how, and what tells one run from another."""
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.sources import (
@@ -28,6 +30,7 @@ def check_lengths(**lengths_bp: int | None) -> None:
             raise InputError(f"--{name} {value}: expected at least 1")
 
 
+@checked()
 def window_source(
     fasta: Path | str | None,
     bed: Path | str | None,
@@ -46,6 +49,7 @@ def window_source(
     tiles = {"window_bp": window, "stride_bp": stride}
     if strand == "interval" and bed is None:
         raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
+    check_is_a_file(fasta)
     if (fasta is None) == (sequences is None):
         raise InputError("expected DNA from one place: --fasta, with or without --bed")
     if sequences is not None:
@@ -55,6 +59,25 @@ def window_source(
     if bed is not None:
         return bed_source(bed, fasta, strand=strand, **tiles)
     return fasta_source(fasta, coordinates=coordinates, **tiles)
+
+
+def check_is_a_file(fasta: object) -> None:
+    """Refuse DNA in memory where the name of a FASTA file is expected.
+
+    Raises:
+        InputError: Saying how to give DNA in memory.
+    """
+    is_text = isinstance(fasta, str) and not os.path.exists(fasta)
+    if is_text and len(fasta) > 1 and not fasta.upper().strip("ACGTUN \n"):
+        raise InputError(
+            f"--fasta {shortened(fasta)}: no such file. If this is the DNA itself: from Python give "
+            "sequences={'name': 'ACGT...'}, otherwise save it as a FASTA file"
+        )
+    if not isinstance(fasta, str | os.PathLike | None):
+        raise InputError(
+            f"--fasta is {type(fasta).__name__}; expected the name of a FASTA file. DNA in memory: "
+            "sequences={'name': 'ACGT...'}"
+        )
 
 
 def checksums_of(

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path
 
@@ -39,11 +40,13 @@ class Mutagenesis:
     notes: list[str] = field(default_factory=list)
     """What a user should know of how they were computed."""
 
+    @checked()
     def effects(self, effect: Effect) -> NDArray[np.float64]:
         """Return one of the two tables, (P, 4, L)."""
         return {"diff": self.diff, "log_odds": self.log_odds}[effect]
 
 
+@checked()
 def write_mutagenesis(found: Mutagenesis, path: Path, effect: Effect) -> None:
     """Write the matrix by the ending of its name.
 
@@ -81,6 +84,7 @@ def check_kind(path: Path) -> None:
         raise InputError(f"--output {path}: the name of a matrix ends in {' or '.join(KINDS)}")
 
 
+@checked()
 def tsv_lines(found: Mutagenesis, effect: Effect) -> Iterator[str]:
     """Yield the matrix as a table, a line a base.
 

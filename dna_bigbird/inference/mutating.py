@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval, parse_region
@@ -39,6 +40,7 @@ MOST_BP = 20_000
 """Longest region: the matrix of 919 labels takes 1.2 GB."""
 
 
+@checked(rest=Compute)
 def mutagenesis(
     fasta: Path | str,
     region: str | None = None,
@@ -66,7 +68,9 @@ def mutagenesis(
         compute: Fields of `Compute`; precision 'auto' is float32 here.
 
     Raises:
-        InputError: For a region, genome, model or label that does not fit; see `choose_region`.
+        InputError: For a value that is not one of the choices, and a region, genome, model or label
+            that does not fit; see `choose_region`.
+        TypeError: If there is no such argument.
     """
     if output is not None:
         check_kind(Path(output))
@@ -95,6 +99,7 @@ def mutagenesis(
     return found
 
 
+@checked()
 def substitute(
     scorer: Scorer,
     genome: Genome,

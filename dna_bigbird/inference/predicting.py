@@ -9,6 +9,7 @@ from typing import Literal, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
@@ -57,6 +58,7 @@ class Written:
     """What a user should know of how they were computed."""
 
 
+@checked(rest=Compute)
 def predict(
     fasta: Path | str | None = None,
     bed: Path | str | None = None,
@@ -89,7 +91,7 @@ def predict(
         format: Goes by the name of `output` if not given.
         labels: Names or shell patterns (see `choose_labels`); all if not given.
         window: Window in base pairs; the model's own if not given.
-        stride: Step between windows in base pairs; the window if not given.
+        stride: Step between windows in base pairs, at least 1; the window if not given.
         strand: 'both' averages a window and its reverse complement; 'forward' takes it as it is;
             'interval' reads rows of the BED file that are on '-' on their own strand, and only that.
         coordinates: 'record' counts from the start of a FASTA record; 'genome' gives records called
@@ -100,19 +102,20 @@ def predict(
         assembly: Name of the assembly that the coordinates are on, for HDF5.
         resume: Continue an interrupted run of the same settings and inputs, if there is one.
         progress: Draw a bar on standard error, if that is a terminal.
-        compute: How, never what: fields of `Compute`.
+        compute: Fields of `Compute`; they change time and memory, not the scores.
 
     Returns:
         `Predictions` without an output, else `Written`. Coordinates are 0-based and half-open.
 
     Raises:
-        InputError: If settings contradict each other, an input or the model is wrong, or the
-            output cannot be written.
+        InputError: If a value is not one of the choices, settings contradict each other, an input
+            or the model is wrong, or the output cannot be written. It names arguments (`stride`).
+        TypeError: If there is no such argument.
         Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
     """
     target = _target(output, format, resume)
-    step = stride or window
-    check_lengths(window=window, stride=step)
+    check_lengths(window=window, stride=stride)
+    step = window if stride is None else stride
     bundles = load_models(model)
     predictor = _predictor(bundles, labels, strand, Compute(**compute))
     margin_bp = _margin(bundles[0], place, window, target)

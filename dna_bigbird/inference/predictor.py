@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.batches import CHUNK_BATCHES, chunks_of, token_budget
@@ -61,6 +62,7 @@ class Predictor:
             the backend cannot compute them here.
     """
 
+    @checked()
     def __init__(
         self,
         bundles: Bundle | Sequence[Bundle],

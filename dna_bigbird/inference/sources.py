@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference.bed_source import BedSource
 from dna_bigbird.inference.fasta_source import FastaSource
@@ -12,6 +13,7 @@ from dna_bigbird.inference.window_source import SequenceSource, WindowSource
 Coordinates = Literal["record", "genome"]
 
 
+@checked()
 def fasta_source(
     path: Path | str, *, window_bp: int, stride_bp: int, coordinates: Coordinates = "record"
 ) -> WindowSource:
@@ -30,6 +32,7 @@ def fasta_source(
     return FastaSource(str(path), window_bp, stride_bp, coordinates == "genome")
 
 
+@checked()
 def bed_source(
     bed: Path | str,
     fasta: Path | str,

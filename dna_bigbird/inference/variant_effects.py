@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from dna_bigbird.choices import checked
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.variant_sites import Site
@@ -45,6 +46,7 @@ class Scorer(Protocol):
         ...
 
 
+@checked()
 def site_effects(
     scorer: Scorer,
     genome: Genome,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird import __version__
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, Interrupted
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.inference.predictor import Predictor
@@ -63,6 +64,7 @@ class VariantRun:
         models: Name and SHA-256 of the weights of each.
     """
 
+    @checked()
     def __init__(
         self,
         predictor: Predictor,

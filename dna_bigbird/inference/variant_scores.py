@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.fasta import Genome
@@ -17,6 +18,7 @@ from dna_bigbird.inference.variant_sites import VariantSites
 from dna_bigbird.inference.variant_targets import check_targets, choose_targets
 
 
+@checked(rest=Compute)
 def score_variants(
     vcf: Path | str,
     fasta: Path | str,
@@ -58,7 +60,8 @@ def score_variants(
         `VariantScores` where `output` is None, else a `VariantSummary`.
 
     Raises:
-        InputError: If an input is malformed, the VCF does not fit the genome, or an output cannot be
+        TypeError: If there is no such argument.
+        InputError: If a value is not one of the choices, an input is malformed, the VCF does not fit the genome, or an output cannot be
             written.
     """
     with checked_settings():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_can_write
 from dna_bigbird.inference.variant_writers import (
@@ -31,12 +32,16 @@ class Target:
     path: Path | None
     format: Literal["tsv", "vcf"]
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @property
     def is_indexed(self) -> bool:
         """Whether it is compressed and gets an index."""
         return self.path is not None and self.path.suffix == ".gz"
 
 
+@checked()
 def choose_targets(
     output: Path | str | None, format: Literal["tsv", "vcf"] | None, tsv: Path | str | None
 ) -> list[Target]:

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import checked
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path, check_can_write
@@ -33,6 +34,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every member of an NPZ, so that equal contents are equal bytes."""
 
 
+@checked()
 def chosen_format(output: Path, wanted: VectorFormat | None) -> VectorFormat:
     """Return the format that an output's name and `format` mean together.
 
@@ -53,6 +55,7 @@ def chosen_format(output: Path, wanted: VectorFormat | None) -> VectorFormat:
     return chosen
 
 
+@checked()
 def write_vectors(path: Path, format: VectorFormat, spool: Spool, about: Mapping) -> None:
     """Write all rows of a spool.
 

@@ -60,9 +60,19 @@ class SequenceSource(WindowSource):
 
     def __init__(self, sequences: Mapping[str, str], window_bp: int, stride_bp: int) -> None:
         super().__init__({}, window_bp, stride_bp)
+        if not isinstance(sequences, Mapping):
+            raise InputError(
+                f"sequences is {type(sequences).__name__}; expected DNA by name, such as "
+                "{'name': 'ACGT'}"
+            )
         if not sequences:
             raise InputError("no sequence given; expected at least one")
         for name, letters in sequences.items():
+            if not (isinstance(name, str) and isinstance(letters, str)):
+                raise InputError(
+                    f"sequence {name!r}: expected a name and letters, both text; found "
+                    f"{type(name).__name__} and {type(letters).__name__}"
+                )
             if not letters:
                 raise InputError(f"sequence {name!r} has no base")
             if len(name.split()) != 1:

@@ -4,11 +4,12 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_can_write
 from dna_bigbird.inference.spool_file import Spool
@@ -31,6 +32,9 @@ class Target:
     path: Path
     format: Format
     folder: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def is_track(self) -> bool:
@@ -88,6 +92,7 @@ def write(target: Target, spool: Spool, about: About) -> None:
     (module.write_folder if target.folder else module.write)(target.path, spool, about)
 
 
+@checked()
 def chosen_target(output: Path | str, wanted: Format | None = None) -> Target:
     """Return what `output` and `format` mean together; unknown suffixes are TSV.
 
@@ -106,8 +111,6 @@ def chosen_target(output: Path | str, wanted: Format | None = None) -> Target:
             f"--output {path} is called like {told}, and --format says {wanted}; change one"
         )
     chosen = wanted or told or "tsv"
-    if chosen not in get_args(Format):
-        raise InputError(f"--format {chosen}: expected one of {', '.join(get_args(Format))}")
     folder = chosen == "bigwig" and told != "bigwig"
     check_can_write(path, folder=folder)
     if folder:

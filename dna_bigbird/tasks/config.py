@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from dna_bigbird.choices import check_fields
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -81,6 +83,7 @@ class TrainConfig:
     checkpoints; measuring the processor's peak for it takes 0.3 s at the start."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("max_steps", "batch_size", "accumulate", "validate_every", "log_every"):
             _at_least(1, name, getattr(self, name))
         for name in ("devices", "nodes"):

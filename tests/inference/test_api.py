@@ -8,6 +8,7 @@ import pytest
 
 import dna_bigbird.inference as api
 from dna_bigbird.cli.main import COMMANDS, build_parser
+from dna_bigbird.errors import InputError
 
 FUNCTIONS = ("embed", "load_bundle", "mutagenesis", "predict", "score_variants")
 OF_THE_COMMAND_LINE = {"progress", "picture", "compute"}
@@ -49,3 +50,92 @@ def test_the_command_has_the_options_of_the_function(command):
     names = set(inspect.signature(function).parameters)
     missing = names - options - OF_THE_COMMAND_LINE - {"sequences"}
     assert missing == set()
+
+
+SEQUENCES = {"a": "ACGT" * 100}
+DEFINED_ALIKE = ["embed", "predict"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        (
+            "predict",
+            {"strand": "minus"},
+            "^strand='minus': expected 'both', 'forward' or 'interval'",
+        ),
+        ("predict", {"coordinates": "foo"}, "^coordinates='foo': expected 'record' or 'genome'"),
+        ("predict", {"format": "npz"}, "^format='npz': expected 'tsv', 'bed', 'bigwig' or 'hdf5'"),
+        ("predict", {"precision": "bf16"}, r"^precision='bf16': .* did you mean 'bf16-mixed'\?"),
+        ("predict", {"device": "gpu"}, r"^device='gpu': .* did you mean 'cuda'\?"),
+        ("predict", {"stride": 100.0}, "^stride=100.0: expected a whole number; write 100"),
+        ("predict", {"stride": 0}, "^stride 0: expected at least 1"),
+        ("predict", {"resume": "no"}, "^resume='no': expected True or False"),
+        ("embed", {"strand": "minus"}, "^strand='minus': expected 'both' or 'forward'"),
+        ("embed", {"pooling": "CLS"}, r"^pooling='CLS': .* did you mean 'cls'\?"),
+        ("embed", {"backend": "nativ"}, r"^backend='nativ': .* did you mean 'native'\?"),
+    ],
+)
+def test_what_the_command_line_refuses_python_refuses(name, options, message):
+    with pytest.raises(InputError, match=message):
+        getattr(api, name)(sequences=SEQUENCES, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("score_variants", {"vcf": "v", "ref_mismatch": "ignore"}, "^ref_mismatch='ignore': "),
+        ("score_variants", {"vcf": "v", "format": "bcf"}, "^format='bcf': .* 'vcf'"),
+        ("mutagenesis", {"effect": "logodds"}, r"^effect='logodds': .* did you mean 'log_odds'\?"),
+        ("mutagenesis", {"strand": "minus"}, "^strand='minus': "),
+    ],
+)
+def test_so_do_those_that_read_a_genome(name, options, message):
+    with pytest.raises(InputError, match=message):
+        getattr(api, name)(fasta="genome.fa", **options)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_misspelt_keyword_names_the_function(name):
+    with pytest.raises(
+        TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'batchsize'"
+    ):
+        getattr(api, name)(batchsize=3)
+    if name != "load_bundle":
+        with pytest.raises(TypeError, match=r"did you mean 'batch_size'\?"):
+            getattr(api, name)(batchsize=3)
+
+
+@pytest.mark.parametrize("name", DEFINED_ALIKE)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fasta": "ACGTACGT"}, r"^fasta ACGTACGT: no such file. .* sequences=\{'name'"),
+        ({"fasta": "acgtn" * 9000}, r"^fasta (acgtn)+ac\.\.\.: no such file. .* sequences="),
+        (
+            {"fasta": {"a": "ACGT"}},
+            "^fasta is dict; expected the name of a FASTA file.* sequences=",
+        ),
+        ({"sequences": "ACGT"}, "^sequences is str; expected DNA by name"),
+        ({"sequences": ["ACGT"]}, "^sequences is list; expected DNA by name"),
+        ({"sequences": {"a": b"ACGT"}}, "^sequence 'a': .* found str and bytes"),
+    ],
+)
+def test_dna_where_a_file_is_expected_and_the_other_way_round(name, options, message):
+    with pytest.raises(InputError, match=message):
+        getattr(api, name)(**options)
+
+
+def test_a_file_with_a_name_of_letters_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "CAT").write_text(">a\n" + "ACGT" * 75 + "\n")
+    assert api.predict("CAT").start.tolist() == [0]
+
+
+def test_the_command_line_names_options(capsys):
+    from dna_bigbird.cli.main import main
+
+    with pytest.raises(SystemExit) as stop:
+        main(["predict", "--fasta", "regions.fa", "--stride", "0"])
+    assert stop.value.code == 2
+    assert "error: --stride 0: expected at least 1" in capsys.readouterr().err

@@ -239,19 +239,19 @@ def test_bad_input_is_found_before_anything_is_scored(fake, bundle_folder, genom
     [
         ({"sequences": {"a": "ACGT"}}, "expected DNA from one place"),
         ({"fasta": None}, "expected DNA from one place"),
-        ({"strand": "interval"}, "--strand interval is that of column 6 of a --bed file"),
-        ({"resume": True}, "--resume needs --output"),
-        ({"format": "bed"}, "--format bed needs --output"),
-        ({"place": "bin"}, "--place bin is about BED and bigWig"),
+        ({"strand": "interval"}, "^strand interval is that of column 6 of a bed file"),
+        ({"resume": True}, "^resume needs output"),
+        ({"format": "bed"}, "^format bed needs output"),
+        ({"place": "bin"}, "^place bin is about BED and bigWig"),
         (
             {"place": "bin", "output": "x.bed"},
-            "--place bin: .*tiny labels windows of 200 bp as a whole",
+            "^place bin: .*tiny labels windows of 200 bp as a whole",
         ),
         ({"model": []}, "no model bundle was given"),
-        ({"window": 0}, "--window 0: expected at least 1"),
-        ({"stride": -1}, "--stride -1: expected at least 1"),
-        ({"labels": "CTFC"}, "--labels CTFC: the model has no such label; near are CTCF"),
-        ({"batch_size": -1}, "--batch_size -1 must not be negative"),
+        ({"window": 0}, "^window 0: expected at least 1"),
+        ({"stride": -1}, "^stride -1: expected at least 1"),
+        ({"labels": "CTFC"}, "^labels CTFC: the model has no such label; near are CTCF"),
+        ({"batch_size": -1}, "^batch_size -1 must not be negative"),
     ],
 )
 def test_contradictions_are_refused(fake, bundle_folder, genome, options, message):

@@ -240,7 +240,7 @@ def test_labels_and_empty_files(toy, bases, bundle_folder):
 
 @pytest.mark.parametrize("window", [0, 1, 10**12])
 def test_windows_that_make_no_sense(toy, bases, bundle_folder, window):
-    with pytest.raises(InputError, match=rf"--window {window}: expected from 2 to 1500 base pairs"):
+    with pytest.raises(InputError, match=rf"^window {window}: expected from 2 to 1500 base pairs"):
         score_variants(**toy([]), model=bundle_folder, window=window)
 
 

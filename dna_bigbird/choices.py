@@ -1,0 +1,203 @@
+"""Checks the arguments of Python callers as the command line checks its options, from the type hints."""
+
+import dataclasses
+import difflib
+import functools
+import inspect
+import operator
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal, TypeVar
+
+from dna_bigbird.errors import InputError, shortened
+
+OTHER_WORDS = {
+    "gpu": "cuda", "float32": "32-true", "fp32": "32-true", "bfloat16": "bf16-mixed",
+    "h5": "hdf5", "bw": "bigwig", "logodds": "log_odds", "ignore": "skip",
+}  # fmt: skip
+"""What users write for a choice of another spelling."""
+
+Function = TypeVar("Function", bound=Callable)
+
+_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
+
+
+class ChoiceError(InputError, ValueError):
+    """An argument that is none of the values its type hint lists, or has another type."""
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """While a command runs, messages name options (`--stride`), otherwise arguments (`stride`)."""
+    token = _on_command_line.set(True)
+    try:
+        yield
+    finally:
+        _on_command_line.reset(token)
+
+
+def choices_of(hint: object) -> tuple:
+    """Return the values that a type hint lists; none if it is not a `Literal`, with or without None.
+
+    Example:
+        >>> choices_of(Literal["both", "forward"] | None), choices_of(str | None)
+        (('both', 'forward'), ())
+    """
+    options = [each for each in _alternatives(hint) if each is not types.NoneType]
+    if any(typing.get_origin(each) is not Literal for each in options):
+        return ()
+    return tuple(value for each in options for value in typing.get_args(each))
+
+
+def check_argument(name: str, value: Any, hint: object) -> Any:
+    """Return the value of an argument; whole numbers of other libraries become `int`.
+
+    Checked are hints that list choices, `int` and `bool`, each with or without None. 100.0 is not a
+    whole number, as in `range`.
+
+    Raises:
+        ChoiceError: Naming the argument, its value, what is expected and the nearest choice.
+
+    Example:
+        >>> check_argument("strand", "Forward", Literal["both", "forward"])
+        Traceback (most recent call last):
+        dna_bigbird.choices.ChoiceError: strand='Forward': expected 'both' or 'forward'; did you mean 'forward'?
+    """
+    options = _alternatives(hint)
+    if value is None and types.NoneType in options:
+        return None
+    choices = choices_of(hint)
+    if choices and not any(isinstance(value, type(each)) and value == each for each in choices):
+        raise ChoiceError(
+            f"{_shown(name, value)}: expected {_listed(choices)}{near(value, choices)}"
+        )
+    if set(options) <= {int, types.NoneType}:
+        return _whole_number(name, value)
+    if set(options) <= {bool, types.NoneType} and type(value).__name__ not in ("bool", "bool_"):
+        raise ChoiceError(f"{_shown(name, value)}: expected True or False")
+    return value
+
+
+def check_fields(settings: object) -> None:
+    """Check the fields of a dataclass, for its `__post_init__`.
+
+    Raises:
+        ChoiceError: As `check_argument`.
+    """
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        checked = check_argument(field.name, value, field.type)
+        if checked is not value:
+            object.__setattr__(settings, field.name, checked)  # the dataclass is frozen
+
+
+def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
+    """Make a decorator that checks the arguments of each call, as `check_argument`.
+
+    Args:
+        rest: Dataclass of the settings that the function takes as further keywords.
+
+    A keyword that the function does not have is a TypeError that names the function and the
+    nearest keyword. Messages of an InputError name arguments, not options, unless a command runs.
+    """
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        hints = inspect.get_annotations(function)
+        keywords = _keywords(signature, rest)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            _check_keywords(function.__qualname__, kwargs, keywords)
+            try:
+                bound = signature.bind_partial(*args, **kwargs)
+            except TypeError:
+                return function(*args, **kwargs)  # Python's own words
+            with _argument_names(keywords):
+                for name, value in bound.arguments.items():
+                    if name in hints:
+                        bound.arguments[name] = check_argument(name, value, hints[name])
+                if rest is not None:
+                    rest(**{k: v for k, v in kwargs.items() if k not in signature.parameters})
+                return function(*bound.args, **bound.kwargs)
+
+        call.checks_choices = True
+        return call
+
+    return decorate
+
+
+def near(value: object, choices: tuple) -> str:
+    """Return a question that names the choice closest to a value, or nothing.
+
+    Example:
+        >>> near("bf16", ("auto", "32-true", "bf16-mixed"))
+        "; did you mean 'bf16-mixed'?"
+        >>> near("minus", ("both", "forward"))
+        ''
+    """
+    folded = {str(each).casefold(): each for each in choices}
+    word = str(value).casefold()
+    other = OTHER_WORDS.get(word)
+    closest = [other] if other in choices else []
+    closest = closest or [folded[key] for key in difflib.get_close_matches(word, folded, 1, 0.55)]
+    return f"; did you mean {closest[0]!r}?" if closest else ""
+
+
+def _alternatives(hint: object) -> tuple:
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if is_union else (hint,)
+
+
+def _listed(choices: tuple) -> str:
+    shown = [repr(each) for each in choices]
+    return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def _shown(name: str, value: object) -> str:
+    return f"{name}={shortened(repr(value))}"
+
+
+def _whole_number(name: str, value: Any) -> int:
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    is_integral = isinstance(value, float) and value.is_integer()
+    advice = f"; write {int(value)}" if is_integral else ""
+    raise ChoiceError(f"{_shown(name, value)}: expected a whole number{advice}")
+
+
+def _keywords(signature: inspect.Signature, rest: type | None) -> tuple[str, ...]:
+    parameters = [
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    return (*parameters, *(inspect.get_annotations(rest) if rest else ()))
+
+
+def _check_keywords(function: str, kwargs: Mapping[str, object], known: tuple[str, ...]) -> None:
+    for name in kwargs:
+        if name not in known:
+            raise TypeError(
+                f"{function}() got an unexpected keyword argument {name!r}{near(name, known)}"
+            )
+
+
+@contextmanager
+def _argument_names(names: tuple[str, ...]) -> Iterator[None]:
+    """Let messages say `stride` in place of `--stride`, up to a command that they show."""
+    try:
+        yield
+    except InputError as error:
+        if not _on_command_line.get() and error.args:
+            before, command, after = str(error.args[0]).partition("dna-bigbird ")
+            before = re.sub(rf"--({'|'.join(names)})(?![\w-])", r"\1", before)
+            error.args = (before + command + after, *error.args[1:])
+        raise

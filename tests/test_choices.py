@@ -1,0 +1,171 @@
+"""Arguments with a fixed set of values are checked for Python callers as for the command line."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import dna_bigbird
+from dna_bigbird.choices import (
+    ChoiceError,
+    check_argument,
+    check_fields,
+    checked,
+    choices_of,
+    command_line,
+)
+from dna_bigbird.errors import InputError
+
+NO_CHOICE = "no such choice"
+
+
+def modules() -> list[str]:
+    """Every module but those of the command line, whose parser checks choices itself."""
+    names = (m.name for m in pkgutil.walk_packages(dna_bigbird.__path__, "dna_bigbird."))
+    return [name for name in names if not name.startswith(("dna_bigbird.cli", "dna_bigbird.__"))]
+
+
+def callables():
+    """Every public function, method and class that a module defines: (label, object)."""
+    for name in modules():
+        for key, value in vars(importlib.import_module(name)).items():
+            if key.startswith("_") or getattr(value, "__module__", None) != name:
+                continue
+            if inspect.isfunction(value):
+                yield f"{name}.{key}", value
+            elif inspect.isclass(value):
+                yield f"{name}.{key}", value
+                for method, function in vars(value).items():
+                    if inspect.isfunction(function) and not method.startswith("_"):
+                        yield f"{name}.{key}.{method}", function
+
+
+def literal_parameters():
+    """Every parameter or field that lists its values: (label, callable, name)."""
+    for label, value in callables():
+        if dataclasses.is_dataclass(value):
+            hints = {field.name: field.type for field in dataclasses.fields(value)}
+        elif inspect.isclass(value):
+            hints = inspect.get_annotations(value.__init__) if "__init__" in vars(value) else {}
+        else:
+            hints = inspect.get_annotations(value)
+        for name, hint in hints.items():
+            if name != "return" and choices_of(hint):
+                yield f"{label}:{name}", value, name
+
+
+def refusal(target, name: str) -> str:
+    """Return how a value that is no choice is refused; the other arguments are missing."""
+    arguments = {name: NO_CHOICE}
+    if dataclasses.is_dataclass(target):
+        required = [f.name for f in dataclasses.fields(target) if f.default is f.default_factory]
+        arguments = dict.fromkeys(required) | arguments
+    try:
+        target(**arguments)
+    except (InputError, ValueError) as error:
+        return str(error)
+    except TypeError as error:
+        return f"not refused: {error}"
+    return "not refused"
+
+
+def test_every_listed_value_is_checked():
+    found = {label: refusal(target, name) for label, target, name in literal_parameters()}
+    assert {
+        "dna_bigbird.inference.predicting.predict:strand",
+        "dna_bigbird.inference.compute.Compute:precision",
+        "dna_bigbird.inference.predictor.Predictor:strand",
+        "dna_bigbird.models.config.EncoderConfig:attention",
+    } <= set(found)
+    unchecked = {label: said for label, said in found.items() if repr(NO_CHOICE) not in said}
+    assert unchecked == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("minus", r"strand='minus': expected 'both' or 'forward'$"),
+        ("Forward", r"strand='Forward': .*; did you mean 'forward'\?$"),
+        (None, r"strand=None: "),
+        (1, r"strand=1: "),
+        (np.zeros(2), r"strand=array"),
+        ("x" * 500, r"strand='x{56}\.\.\.: "),
+    ],
+)
+def test_a_value_that_is_no_choice(value, message):
+    with pytest.raises(ChoiceError, match=message):
+        check_argument("strand", value, Literal["both", "forward"])
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [(Literal["both"] | None, None), (Literal["both"], np.str_("both")), (bool, np.True_)],
+)
+def test_what_fits_is_given_back(hint, value):
+    assert check_argument("x", value, hint) is value
+
+
+def test_whole_numbers_become_int():
+    assert type(check_argument("stride", np.int32(7), int | None)) is int
+    for value, message in [
+        (100.0, "stride=100.0: expected a whole number; write 100"),
+        (1.5, "stride=1.5: expected a whole number$"),
+        (True, "stride=True: expected a whole number$"),
+        ("7", "stride='7': expected a whole number$"),
+    ]:
+        with pytest.raises(ChoiceError, match=message):
+            check_argument("stride", value, int | None)
+
+
+def test_a_switch_is_not_a_word():
+    with pytest.raises(ChoiceError, match="resume='no': expected True or False"):
+        check_argument("resume", "no", bool)
+
+
+@dataclass(frozen=True)
+class Settings:
+    mode: Literal["fast", "exact"] = "fast"
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@checked(rest=Settings)
+def work(path: str, stride: int | None = None, **settings) -> tuple:
+    if stride == 0:
+        raise InputError("--stride 0 and --mode; --strides stay. See: dna-bigbird work --stride")
+    return path, stride, Settings(**settings)
+
+
+def test_arguments_go_on_as_they_were_given():
+    assert work("a", stride=np.int64(3), mode="exact") == ("a", 3, Settings("exact"))
+    assert work.__name__ == "work"
+    assert "settings" in inspect.signature(work).parameters
+
+
+def test_settings_are_checked_before_the_function_starts():
+    with pytest.raises(ChoiceError, match=r"mode='exactly': .* did you mean 'exact'"):
+        work("a", 0, mode="exactly")
+
+
+def test_a_misspelt_keyword_names_the_function_that_was_called():
+    with pytest.raises(TypeError, match=r"work\(\) .* 'strid'; did you mean 'stride'\?"):
+        work("a", strid=1)
+    with pytest.raises(TypeError, match=r"work\(\) .* 'counts'; did you mean 'count'\?"):
+        work("a", counts=1)
+    with pytest.raises(TypeError, match=r"work\(\) missing 1 required positional argument: 'path'"):
+        work()
+
+
+def test_messages_name_arguments_in_python_and_options_on_the_command_line():
+    with pytest.raises(InputError) as caught:
+        work("a", 0)
+    assert str(caught.value) == "stride 0 and mode; --strides stay. See: dna-bigbird work --stride"
+    with command_line(), pytest.raises(InputError, match=r"^--stride 0 and --mode"):
+        work("a", 0)
