@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from dna_bigbird.errors import InputError, OutputError, shortened
-from dna_bigbird.formats import binary_format
+from dna_bigbird.formats import binary_format, text_format
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -340,3 +340,15 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
             raise InputError(
                 f"{shown_name(path)}: this is not text in UTF-8 (byte 0x{error.object[error.start]:02x}: {error.reason})"
             ) from error
+
+
+def looks_like(path: Path | str) -> str | None:
+    """Return what the first line of a text file, plain or compressed, looks like (`text_format`).
+
+    None for standard input and pipes, which can be read only once, and for what cannot be read.
+    """
+    if not Path(path).is_file():
+        return None
+    with contextlib.suppress(InputError, OSError), open_text(path) as text:
+        return text_format(text.readline(1 << 16))
+    return None

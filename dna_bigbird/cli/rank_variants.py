@@ -65,7 +65,7 @@ def rank_variants(
         lacking = variants[rows.index(None)]
         raise InputError(
             f"{truth}:{lacking.line}: {lacking.chrom}:{lacking.pos} {lacking.ref}>{lacking.alts[0]} is "
-            f"not in {scores}. Score this VCF with score-variants first"
+            f"not in {scores}. Score this VCF with score-variants first, without --ref_mismatch skip"
         )
     log_odds = np.array(rows).reshape(len(rows), len(labels))
     if not np.isfinite(log_odds).all():

@@ -43,7 +43,8 @@ def score_variants(
         window: Base pairs around a variant; the model's own window if not given.
         strand: 'both' averages the strands, each with its window centred in its own direction; 'forward' reads one.
         ref_mismatch: What to do with records that do not fit the genome (another base, a chromosome that is
-            missing, a position past its end): 'error' stops before anything is scored, 'skip' leaves them out.
+            missing, a position past its end): 'error' stops before anything is scored, 'skip' leaves them out: no
+            row in a table, no new INFO fields in a VCF.
         probabilities: The table also has the probabilities themselves, `<label>_ref` and `<label>_alt`.
         resume: Go on with an interrupted run of the same command.
         compute: How, never what: fields of `Compute`.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pysam
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import is_bgzip, is_gzip, open_binary
+from dna_bigbird.files import is_bgzip, is_gzip, looks_like, open_binary
 from dna_bigbird.genome.alphabet import (
     IS_UNKNOWN,
     NOT_DNA,
@@ -44,6 +44,9 @@ class Genome:
             raise InputError(f"{path}: the FASTA file is empty")
         self._is_packed = is_gzip(self.path)
         if self._is_packed and not is_bgzip(self.path):
+            found = looks_like(self.path)
+            if found not in (None, "a FASTA file"):
+                raise InputError(f"{path}: expected a genome as FASTA, and this looks like {found}")
             raise InputError(
                 f"{path}: a genome is read at random and must be plain or bgzip FASTA; "
                 f"unpack it first: gunzip {path}"

@@ -19,7 +19,7 @@ from dna_bigbird.inference.spool import file_identity, open_spool
 from dna_bigbird.inference.variant_effects import EFFECTS, FRAME_ALLELES, Effects, site_effects
 from dna_bigbird.inference.variant_sites import Site, VariantSites
 from dna_bigbird.inference.variant_targets import Target, open_writers
-from dna_bigbird.inference.variant_writers import Origin
+from dna_bigbird.inference.variant_writers import Origin, rows_of_fitting
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,10 @@ class VariantSummary:
 
 @dataclass(frozen=True)
 class VariantScores(VariantSummary):
-    """A row for each alternative allele, in the order of the file; NaN where there is no score."""
+    """A row for each alternative allele, in the order of the file; NaN where there is no score.
+
+    Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
+    """
 
     label_names: list[str]
     chrom: list[str]
@@ -87,6 +90,8 @@ class VariantRun:
     def facts(self) -> dict:
         """Return the fields of a summary."""
         sites, notes = self.sites, self.predictor.notes()
+        if sites.streamed and (question := sites.assembly_note()):  # of a file it is asked before
+            notes.append(question)
         if sites.skipped:
             parts = ", ".join(f"{n:,} {reason}" for reason, n in sorted(sites.skipped.items()))
             notes.append(
@@ -104,8 +109,11 @@ class VariantRun:
         variants, frames = [], []
         with self.sites.open() as (_, stream):
             for sites, effects in self._effects(stream):
-                variants += [(site.variant, alt) for site in sites for alt in site.variant.alts]
-                frames.append(effects)
+                variants += [
+                    (site.variant, alt) for site in sites if site.fits for alt in site.variant.alts
+                ]
+                has_row = rows_of_fitting(sites)
+                frames.append({name: values[has_row] for name, values in effects.items()})
         nothing = self._nothing(EFFECTS)
         diff, log_odds, ref, alt = (
             np.concatenate([frame[name] for frame in [nothing, *frames]]) for name in EFFECTS

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
-from dna_bigbird.errors import InputError, checked_settings
-from dna_bigbird.files import sha256_of
+from dna_bigbird.errors import InputError, checked_settings, note
+from dna_bigbird.files import looks_like, sha256_of
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
@@ -50,7 +50,9 @@ def score_variants(
         tsv: Second file, a table beside an annotated VCF.
         labels: Names or shell patterns; all if not given.
         window: Bases; the model's own if not given.
-        ref_mismatch: 'skip' leaves out records that do not fit the genome.
+        ref_mismatch: 'skip' leaves out records that do not fit the genome: they have no row in a
+            table, and no new INFO fields in a VCF. A note on standard error asks for the assembly
+            if they are more than a tenth.
         probabilities: A table also has the probabilities themselves, `<label>_ref` and `<label>_alt`.
         resume: Go on with an interrupted run.
         progress: Show a bar on a terminal.
@@ -61,8 +63,8 @@ def score_variants(
 
     Raises:
         TypeError: If there is no such argument.
-        InputError: If a value is not one of the choices, an input is malformed, the VCF does not fit the genome, or an output cannot be
-            written.
+        InputError: If a value is not one of the choices, an input is malformed, the VCF does not fit the
+            genome, no allele is left to score, or an output cannot be written.
     """
     with checked_settings():
         settings = exact(Compute(**compute))
@@ -70,7 +72,7 @@ def score_variants(
     check_targets(targets, inputs=[vcf, fasta])
     bundles = load_models(model)
     check_together(bundles)
-    genome = Genome(fasta)
+    genome = open_genome(fasta, vcf)
     chosen = choose_labels(bundles[0].config["label_names"], labels)
     predictor = Predictor(bundles, compute=settings, strand=strand, labels=chosen)
     window_bp = choose_window(window, predictor.window_bp, genome)
@@ -85,6 +87,8 @@ def score_variants(
     if resume and not on_disk:
         raise InputError("--resume goes on with a file: name it with --output, and the --vcf too")
     sites.check()
+    if question := sites.assembly_note():
+        note(question)
     run = VariantRun(
         predictor,
         sites,
@@ -104,6 +108,24 @@ def score_variants(
     else:
         run.straight_through()
     return VariantSummary(**run.facts())
+
+
+def open_genome(fasta: Path | str, vcf: Path | str) -> Genome:
+    """Open the genome of a VCF file.
+
+    Raises:
+        InputError: As `Genome`; if the two files are swapped it says so.
+    """
+    if looks_like(fasta) == "a VCF file":
+        found = looks_like(vcf)
+        swapped = (
+            f", and {vcf} like {found}: are the two swapped?" if found == "a FASTA file" else ""
+        )
+        raise InputError(
+            f"{fasta}: expected the genome as FASTA, and this looks like a VCF file{swapped or '.'} "
+            "Expected: --vcf variants.vcf --fasta genome.fa"
+        )
+    return Genome(fasta)
 
 
 def choose_window(window: int | None, of_model: int, genome: Genome) -> int:

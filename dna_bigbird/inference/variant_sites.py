@@ -20,6 +20,8 @@ OTHER_ASSEMBLY_SHARE = 0.2
 TOO_LONG = "longer than half the window"
 NO_ALT = "no alternative allele (.)"
 MISFIT = "record that does not fit the genome"
+MISFITS_OF_OTHER_ASSEMBLY = 0.1
+"""Share of records left out above which a note asks for the assembly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Site:
     variant: Variant
     scored: tuple[int, ...]
     """Places in `variant.alts`, ascending."""
+    fits: bool = True
+    """Whether the record fits the genome; one that does not is in no table."""
 
 
 class VariantSites:
@@ -62,6 +66,10 @@ class VariantSites:
         """Alternative alleles in all, once checked or read."""
         self.skipped: Counter[str] = Counter()
         """Alleles that are not scored, by reason, once checked or read."""
+        self.misfits = 0
+        """Records that do not fit the genome, once checked or read."""
+        self._absent = 0
+        """Those of them on chromosomes that the genome lacks."""
 
     def check(self) -> None:
         """Read everything once, so that no time is spent on a file that will be refused.
@@ -70,7 +78,7 @@ class VariantSites:
 
         Raises:
             InputError: At the first record that is malformed, does not fit the genome or is out of
-                order.
+                order; at the end, if such records were left out and no allele can be scored.
         """
         if not self.streamed:
             with self.open() as (_, sites):
@@ -90,19 +98,48 @@ class VariantSites:
             yield header, self._sites(variants, header)
 
     def _sites(self, variants: Iterator[Variant], header: VcfHeader) -> Iterator[Site]:
-        records = alleles = 0
+        records = alleles = scored = misfits = absent = 0
         skipped: Counter[str] = Counter()
+        first_fault = ""
         for variant in variants:
             fault = misfit(variant, self.genome)
             if fault and not self.skip_misfits:
                 hint = self._why(variant, variants, header)
                 raise InputError(f"{self._shown}:{variant.line}: {fault}. {hint}")
+            if fault:
+                misfits += 1
+                absent += self.genome.find(variant.chrom) is None
+                first_fault = first_fault or f"line {variant.line}: {fault}"
             reasons = [MISFIT if fault else self._reason(variant, alt) for alt in variant.alts]
             skipped.update(filter(None, reasons if variant.alts else [NO_ALT]))
             records += 1
             alleles += len(variant.alts)
-            yield Site(variant, tuple(i for i, reason in enumerate(reasons) if not reason))
+            site = Site(
+                variant, tuple(i for i, reason in enumerate(reasons) if not reason), not fault
+            )
+            scored += len(site.scored)
+            yield site
         self.records, self.alleles, self.skipped = records, alleles, skipped
+        self.misfits, self._absent = misfits, absent
+        if misfits and not scored:
+            raise InputError(
+                f"{self._shown}: nothing is left to score: {misfits:,} of {records:,} records do not "
+                f"fit {self.genome.path.name}, the first one in {first_fault}. Is the VCF on another "
+                "assembly?"
+            )
+
+    def assembly_note(self) -> str | None:
+        """Return what to ask the user if many records were left out, once checked or read."""
+        if not self.records or self.misfits <= MISFITS_OF_OTHER_ASSEMBLY * self.records:
+            return None
+        share = self.misfits / self.records
+        absent = f", {self._absent:,} of them on chromosomes that it lacks" if self._absent else ""
+        other = self.misfits > self._absent
+        return (
+            f"{self._shown}: {self.misfits:,} of {self.records:,} records ({share:.0%}) do not fit "
+            f"{self.genome.path.name} and are left out{absent}. "
+            + ("Is the VCF on another assembly?" if other else "Is it the whole genome?")
+        )
 
     def _reason(self, variant: Variant, alt: str) -> str | None:
         """Return why an allele of a record that fits the genome is not scored."""

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 import pysam
+from numpy.typing import NDArray
 
 from dna_bigbird.files import atomic_path
 from dna_bigbird.genome.variants import VcfHeader
@@ -52,12 +53,13 @@ class TableWriter:
         self._write("\t".join(["chrom", "pos", "id", "ref", "alt", *scores]) + "\n")
 
     def write(self, sites: Sequence[Site], effects: Effects) -> None:
-        """Write a row for each allele; nan where it has no score."""
+        """Write a row for each allele of the records that fit; nan where it has no score."""
         values = np.stack([effects[c] for c in self._columns], axis=-1)
-        rows = iter(values.reshape(len(values), values[:1].size).tolist())
+        values = values.reshape(len(values), values[:1].size)[rows_of_fitting(sites)]
+        rows = iter(values.tolist())
         for site in sites:
             v = site.variant
-            for alt in v.alts:
+            for alt in v.alts if site.fits else ():
                 scores = [format_score(x, "nan") for x in next(rows)]
                 self._write("\t".join([v.chrom, str(v.pos), v.id, v.ref, alt, *scores]) + "\n")
 
@@ -126,6 +128,14 @@ class AnnotatingWriter:
                 fields.append(f"{name}={','.join(format_score(x, '.') for x in scores)}")
         columns[7] = ";".join(fields)
         return "\t".join(columns)
+
+
+def rows_of_fitting(sites: Sequence[Site]) -> NDArray[np.bool_]:
+    """Return for each alternative allele, in order, whether its record fits the genome: (alleles,)."""
+    return np.repeat(
+        np.array([site.fits for site in sites], dtype=bool),
+        [len(site.variant.alts) for site in sites],
+    )
 
 
 def format_score(value: float, missing: str) -> str:

@@ -7,7 +7,6 @@ from importlib.resources import files
 
 import yaml
 
-
 # Names of UCSC, Ensembl, the GATK bundle, the 1000 Genomes project and NCBI (accessions with version).
 _ALIASES = {
     "GRCh37": (

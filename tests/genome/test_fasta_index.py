@@ -1,5 +1,6 @@
 """Genomes of every kind that can be read at random, with an index that is missing, stale or barred."""
 
+import gzip
 import os
 import pickle
 import shutil
@@ -214,6 +215,16 @@ def test_what_cannot_be_read_at_random_is_named(tmp_path, capfd, content, messag
     assert "\n" not in str(error.value)
     assert capfd.readouterr() == ("", "")
     assert [p.name for p in tmp_path.iterdir()] == ["g.fa"]
+
+
+def test_another_format_in_gzip_is_named_and_not_to_be_unpacked(tmp_path):
+    path = tmp_path / "v.vcf.gz"
+    path.write_bytes(gzip.compress(b"##fileformat=VCFv4.2\n"))
+    with pytest.raises(InputError, match=r"v\.vcf\.gz: expected a genome as FASTA, .* a VCF file$"):
+        Genome(path)
+    path.write_bytes(gzip.compress(b">a\nACGT\n"))
+    with pytest.raises(InputError, match=r"must be plain or bgzip FASTA; unpack it first: gunzip"):
+        Genome(path)
 
 
 def test_bgzip_cut_off_is_named(packed):

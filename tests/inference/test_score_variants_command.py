@@ -1,5 +1,7 @@
 """`dna-bigbird score-variants`: options, what is said on standard error, exit status."""
 
+import gzip
+
 import pysam
 import pytest
 
@@ -90,5 +92,54 @@ def test_records_that_do_not_fit_may_be_left_out(run, folder):
     with open(folder / "variants.vcf", "a") as stream:
         stream.write("1\t103\t.\tC\tA\t.\t.\t.\n")
     out, err = run("--ref-mismatch", "skip")
-    assert out.splitlines()[-1].split("\t")[-1] == "nan"
+    assert [line.split("\t")[1] for line in out.splitlines()] == ["pos", "99", "99", "101"]
     assert "1 record that does not fit the genome, 1 symbolic" in err
+    question = (
+        "variants.vcf: 1 of 3 records (33%) do not fit toy.fa and are left out. Is the VCF on"
+    )
+    assert err.count(question) == 1
+    out, _ = run("--ref-mismatch", "skip", "--format", "vcf")
+    records = [line.split("\t") for line in out.splitlines() if not line.startswith("#")]
+    assert [(r[1], "BB_" in r[7]) for r in records] == [("99", True), ("101", True), ("103", False)]
+    assert records[-1] == ["1", "103", ".", "C", "A", ".", ".", "."]
+
+
+def test_the_question_for_the_assembly_also_comes_of_a_stream(run, folder, monkeypatch):
+    with open(folder / "variants.vcf", "a") as stream:
+        stream.write("1\t103\t.\tC\tA\t.\t.\t.\n")
+    with open(folder / "variants.vcf") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        out, err = run("--ref-mismatch", "skip", "--vcf", "-")
+    assert len(out.splitlines()) == 4
+    assert err.count("standard input: 1 of 3 records (33%) do not fit toy.fa") == 1
+
+
+def test_nothing_left_is_status_2_and_no_output(run, folder, capsys):
+    (folder / "variants.vcf").write_text(COLUMNS + "1\t103\t.\tC\tA\t.\t.\t.\n")
+    with pytest.raises(SystemExit, match=r"^2$"):
+        run("--ref-mismatch", "skip", "--output", "out.vcf.gz", "--tsv", "out.tsv")
+    err = capsys.readouterr().err
+    assert "error: variants.vcf: nothing is left to score: 1 of 1 records do not fit toy.fa" in err
+    assert err.count("\n") == 1
+    assert not list(folder.glob("*out*"))
+
+
+@pytest.mark.parametrize("ending", [".vcf", ".vcf.gz"])
+def test_genome_and_vcf_swapped(folder, bundle_folder, monkeypatch, capsys, ending):
+    monkeypatch.chdir(folder)
+    vcf = folder / f"v{ending}"
+    text = b"##fileformat=VCFv4.2\n" + (folder / "variants.vcf").read_bytes()
+    vcf.write_bytes(gzip.compress(text) if ending == ".vcf.gz" else text)
+    words = ["score-variants", "--model", str(bundle_folder)]
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main([*words, "--vcf", "toy.fa", "--fasta", vcf.name])
+    expected = (
+        f"dna-bigbird: error: {vcf.name}: expected the genome as FASTA, and this looks like a VCF file, "
+        "and toy.fa like a FASTA file: are the two swapped? Expected: --vcf variants.vcf --fasta genome.fa\n"
+    )
+    assert capsys.readouterr().err == expected
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main([*words, "--vcf", vcf.name, "--fasta", vcf.name])
+    err = capsys.readouterr().err
+    assert "this looks like a VCF file. Expected: --vcf" in err
+    assert "gunzip" not in err

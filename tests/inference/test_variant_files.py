@@ -242,6 +242,48 @@ def test_an_interrupted_run_goes_on(inputs, tmp_path, monkeypatch, outputs, afte
     assert leftovers(tmp_path) == []
 
 
+@pytest.mark.parametrize("after", [1, 7])
+def test_records_that_do_not_fit_are_absent_after_a_restart_too(
+    inputs, tmp_path, monkeypatch, after
+):
+    monkeypatch.setattr(variant_effects, "FRAME_ALLELES", 3)
+    lines = inputs["vcf"].read_text().splitlines(keepends=True)
+    head = [line for line in lines if line.startswith("#")]
+    spoilt = [
+        line.replace("\trs", "\tbad").replace("\t", "\t9", 1)  # another position
+        if number % 3 == 0 and "PASS" in line
+        else line
+        for number, line in enumerate(lines[len(head) :])
+    ]
+    inputs["vcf"].write_text("".join(head + spoilt))
+    settings = inputs | {"ref_mismatch": "skip"}
+    output, tsv = tmp_path / "out.vcf", tmp_path / "out.tsv"
+    with monkeypatch.context() as patch:
+        Stopped(patch, after=-1)
+        summary = score_variants(**settings, output=output, tsv=tsv)
+    assert summary.skipped["record that does not fit the genome"] > 5
+    expected = {path: path.read_bytes() for path in (output, tsv)}
+    ids = {row["id"] for row in table(tsv)}
+    assert ids
+    assert not any(name.startswith("bad") for name in ids)
+    in_memory = score_variants(**settings)
+    assert set(in_memory.id) == ids
+    assert len(in_memory.diff) == len(in_memory.pos) == len(table(tsv))
+    for line in output.read_text().splitlines():
+        assert "\tbad" not in line or "BB_" not in line
+    assert output.read_text().count("\tbad") == sum("\tbad" in line for line in spoilt)
+    for path in expected:
+        path.unlink()
+    with monkeypatch.context() as patch:
+        Stopped(patch, after)
+        with pytest.raises(Interrupted):
+            score_variants(**settings, output=output, tsv=tsv)
+    with monkeypatch.context() as patch:
+        Stopped(patch, after=-1)
+        score_variants(**settings, output=output, tsv=tsv, resume=True)
+    assert {path: path.read_bytes() for path in expected} == expected
+
+
 def test_a_run_of_other_settings_is_not_continued(inputs, tmp_path, monkeypatch):
     monkeypatch.setattr(variant_effects, "FRAME_ALLELES", 3)
     with monkeypatch.context() as patch:
