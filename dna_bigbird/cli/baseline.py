@@ -23,6 +23,7 @@ def baseline(
     deepromoter: DeePromoterConfig = DeePromoterConfig(),  # noqa: B008
     deepsea: DeepSeaConfig = DeepSeaConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
+    strand: Literal["both", "forward"] = "both",
     seed: int = 0,
     threads: int = 0,
 ) -> None:
@@ -34,8 +35,7 @@ def baseline(
     Args:
         genome: Plain FASTA that the set was made from.
         data: Labelled set, made by promoter-set, chromatin-set or deepsea-set.
-        output: Probabilities of every validation and test row, HDF5; those of a network are means
-            over both strands.
+        output: Probabilities of every validation and test row, HDF5.
         kind: Which baseline: word counts, GC content, or a published network (docs/baselines.md).
         checkpoints: Folder for the state of a network's training, not part of the result; by
             default `output` with `.checkpoints` behind it.
@@ -44,6 +44,8 @@ def baseline(
         deepromoter: The network of that name.
         deepsea: The network of that name.
         training: How a network is trained.
+        strand: Strands on which a network is scored: the mean of a window and its reverse complement,
+            or the window as the set orients it; as --strand of `evaluate`. Word counts know none.
         seed: Seed of a network's weights, order of windows and dropout; of the choice of training
             rows for word counts, if the set has more than --kmer.max_rows.
         threads: CPU threads of a network; 0 leaves the choice to torch.
@@ -62,7 +64,9 @@ def baseline(
     settings = {"cnnprom": cnnprom, "deepromoter": deepromoter, "deepsea": deepsea}[kind]
     if checkpoints is None:
         checkpoints = output.with_name(output.name + ".checkpoints")
-    train_network(genome, data, output, settings, training, checkpoints=checkpoints, seed=seed)
+    train_network(
+        genome, data, output, settings, training, checkpoints=checkpoints, seed=seed, strand=strand
+    )
 
 
 def train_network(
@@ -74,6 +78,7 @@ def train_network(
     *,
     checkpoints: Path,
     seed: int,
+    strand: str,
 ) -> None:
     """Train a published network and write its scores of the held-out rows."""
     from dataclasses import asdict
@@ -85,6 +90,7 @@ def train_network(
     from dna_bigbird.cli.labelling import train_on_labels
     from dna_bigbird.datasets.bases import BaseTokenizer
     from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.scores import STRANDS
     from dna_bigbird.datasets.tokenized import RowsOnTheFly
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
@@ -116,15 +122,16 @@ def train_network(
     values = mean_over_strands(
         task.model,
         RowsOnTheFly(labelled, held_out, BaseTokenizer(), max_tokens=labelled.window_bp),
+        strands="+-" if strand == "both" else "+",
         progress=lambda batches: tqdm(batches, desc="score", unit="batch", disable=None),
     )
     parameters = sum(p.numel() for p in task.model.parameters())
     description = (
         f"{config.describe()}, {parameters:,} parameters; step {result.best_step} of "
         f"{training.max_steps}, {training.batch_size * training.accumulate * training.processes} "
-        f"windows a step, seed {seed}; mean of both strands."
+        f"windows a step, seed {seed}; {STRANDS[strand]}."
     )
-    save_scores(output, labelled, config.NAME, description, held_out, values)
+    save_scores(output, labelled, config.NAME, description, held_out, values, strand)
     print(
         f"{config.NAME} baseline: {parameters} parameters, step {result.best_step}, macro AUROC "
         f"{result.best_metrics['macro_auroc']:.4f} on validation, {len(held_out)} rows scored",
@@ -203,7 +210,9 @@ def _counted(model, labelled, rows, name: str):
     return model.features(labelled.sequence(int(i)) for i in shown)
 
 
-def save_scores(output: Path, labelled, name: str, description: str, rows, values) -> None:
+def save_scores(
+    output: Path, labelled, name: str, description: str, rows, values, strand: str = ""
+) -> None:
     """Write the probabilities of some rows of a labelled set."""
     from dna_bigbird.datasets.scores import Scores, write_scores
     from dna_bigbird.files import sha256_of
@@ -217,5 +226,6 @@ def save_scores(output: Path, labelled, name: str, description: str, rows, value
             rows=rows,
             values=values,
             set_sha256=sha256_of(labelled.path),
+            strand=strand,
         ),
     )

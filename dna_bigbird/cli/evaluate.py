@@ -1,6 +1,7 @@
 """`dna-bigbird evaluate`."""
 
 from pathlib import Path
+from typing import Literal
 
 
 def evaluate(
@@ -10,6 +11,7 @@ def evaluate(
     output: Path,
     report: Path,
     baselines: dict[str, Path] = {},  # noqa: B006 - jsonargparse shows the default
+    strand: Literal["both", "forward"] = "both",
     seed: int = 0,
     batch_size: int = 64,
     replicates: int = 1000,
@@ -18,7 +20,7 @@ def evaluate(
 ) -> None:
     """Score a fine-tuned model on the held-out rows beside its baselines.
 
-    Probabilities are means over both strands, in float32. Thresholds are chosen on validation rows (best F1),
+    Probabilities are computed in float32. Thresholds are chosen on validation rows (best F1),
     for the model and for each baseline alike; every score is of test rows.
 
     Args:
@@ -29,6 +31,8 @@ def evaluate(
         report: Folder for scores.h5 (probabilities of validation and test rows), per_label.tsv,
             calibration.tsv and curves.tsv.
         baselines: Score files of `dna-bigbird baseline` by name, e.g. '{kmer: kmer.h5}'.
+        strand: 'both' scores the mean of a window and its reverse complement, 'forward' the window as
+            the set orients it: a promoter with its gene, a bin on the forward strand.
         seed: Seed of the bootstrap.
         batch_size: Windows computed at once.
         replicates: Bootstrap draws of the test rows behind each interval.
@@ -40,8 +44,8 @@ def evaluate(
 
     from dna_bigbird.cli.held_out import MODEL, HeldOut, check_labels, model_scores
     from dna_bigbird.datasets.labelled import LabelledSet
-    from dna_bigbird.datasets.scores import read_scores, write_scores
-    from dna_bigbird.errors import InputError
+    from dna_bigbird.datasets.scores import STRANDS, read_scores, write_scores
+    from dna_bigbird.errors import InputError, note
     from dna_bigbird.evaluation.binary import rounded
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
@@ -64,14 +68,19 @@ def evaluate(
         scores = read_scores(path)
         scores.check_belongs(path, data, checksum)
         scores.of(held_out.rows)
-    own = model_scores(bundle, labelled, held_out, batch_size, checksum)
+        if scores.strand in STRANDS and scores.strand != strand:
+            note(
+                f"{path}: {STRANDS[scores.strand]}, the model: {STRANDS[strand]}. To compare the "
+                f"same, score the baseline again: dna-bigbird baseline --strand {strand}"
+            )
+    own = model_scores(bundle, labelled, held_out, batch_size, checksum, strand)
     write_scores(report / "scores.h5", own)
     held_out.score(own)
     del own  # a large set's scores take gigabytes; one source is held at a time
     for name, path in baselines.items():
         held_out.score(read_scores(path), name)
     held_out.write(report)
-    metrics = held_out.metrics() | {"step": bundle.metrics.get("step"), "strand": "both"}
+    metrics = held_out.metrics() | {"step": bundle.metrics.get("step"), "strand": strand}
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     key = "auroc" if len(labelled.label_names) == 1 else "macro_auroc"

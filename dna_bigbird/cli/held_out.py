@@ -2,13 +2,14 @@
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from tqdm import tqdm
 
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import Scores
+from dna_bigbird.datasets.scores import STRANDS, Scores
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.calibration import Calibration, calibrate
@@ -44,7 +45,7 @@ class HeldOut:
         units, self.block_bp = block_units(labelled, self.test, block_bp)
         self.draws = draw_units(len(self.test), replicates=replicates, seed=seed, units=units)
         self.sources: dict[str, Source] = {}
-        self.descriptions: dict[str, str] = {}
+        self.descriptions: dict[str, dict[str, str]] = {}
         self.curves: list[CurvePoint] = []
         self.calibration: Calibration | None = None
 
@@ -61,7 +62,8 @@ class HeldOut:
         def progress(numbers):
             return tqdm(numbers, desc=f"score {name}", unit=" labels", disable=None)
 
-        self.descriptions[name] = scores.description
+        strand = {"strand": scores.strand} if scores.strand else {}
+        self.descriptions[name] = {"description": scores.description} | strand
         self.sources[name] = score_source(validation, test, self.groups, self.draws, progress)
         if name == MODEL:
             self.calibration = calibrate(validation, test, self.groups)
@@ -82,7 +84,7 @@ class HeldOut:
             for key, value in compare(own.areas, source.areas).items():
                 metrics[key.replace("gain", f"gain_over_{name}")] = value
         metrics["baselines"] = {
-            name: source.metrics | made | {"description": self.descriptions[name]}
+            name: source.metrics | made | self.descriptions[name]
             for name, source in self._baselines().items()
         }
         return metrics
@@ -126,18 +128,25 @@ def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
 
 
 def model_scores(
-    bundle: Bundle, labelled: LabelledSet, held_out: HeldOut, batch_size: int, checksum: str
+    bundle: Bundle,
+    labelled: LabelledSet,
+    held_out: HeldOut,
+    batch_size: int,
+    checksum: str,
+    strand: Literal["both", "forward"],
 ) -> Scores:
     """Return the probabilities of a model for all held-out rows, with a progress bar on a terminal.
 
     Args:
         checksum: sha256 of the labelled set.
+        strand: 'forward' reads a row as the set orients it, 'both' its reverse complement too.
 
     Raises:
         InputError: If a row holds no base.
     """
     # Reported scores do not depend on what processor is at hand.
-    predictor = Predictor(bundle, compute=Compute(batch_size=batch_size, precision="32-true"))
+    compute = Compute(batch_size=batch_size, precision="32-true")
+    predictor = Predictor(bundle, compute=compute, strand=strand)
     rows = held_out.rows
     values = np.empty((len(rows), len(labelled.label_names)), dtype=np.float32)
     with tqdm(total=len(rows), desc="evaluate", unit=" windows", disable=None) as progress:
@@ -156,11 +165,12 @@ def model_scores(
         print(f"dna-bigbird: note: {note}", file=sys.stderr)
     return Scores(
         name=MODEL,
-        description="probabilities of the model, mean of both strands",
+        description=f"probabilities of the model, {STRANDS[strand]}",
         label_names=labelled.label_names,
         rows=rows,
         values=values,
         set_sha256=checksum,
+        strand=strand,
     )
 
 

@@ -12,6 +12,8 @@ from dna_bigbird.errors import InputError
 
 FORMAT = "dna-bigbird scores"
 FORMAT_VERSION = 1
+STRANDS = {"both": "mean of both strands", "forward": "forward strand only"}
+"""Which strands of a row a network reads; the forward strand is the row's own, as the set orients it."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Scores:
     """(n, L), probabilities."""
     set_sha256: str
     """Checksum of the labelled set they belong to."""
+    strand: str = ""
+    """A key of `STRANDS`; empty for word counts, and in older files."""
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the scores of some rows, in their order.
@@ -77,6 +81,8 @@ def write_scores(path: Path, scores: Scores) -> None:
                 "set_sha256": scores.set_sha256,
             }
         )
+        if scores.strand:
+            file.attrs["strand"] = scores.strand
         width = max(map(len, names), default=0) or 1
         file.create_dataset("label_names", data=np.array(names, dtype=f"S{width}"))
         file.create_dataset("rows", data=scores.rows.astype(np.int64))
@@ -108,4 +114,5 @@ def read_scores(path: Path) -> Scores:
             rows=file["rows"][:],
             values=file["scores"][:],
             set_sha256=str(file.attrs["set_sha256"]),
+            strand=str(file.attrs.get("strand", "")),
         )

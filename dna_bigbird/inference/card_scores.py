@@ -57,6 +57,8 @@ def _counts(metrics: dict) -> str:
     for key in ("n_positive", "n_labels", "n_masked_tokens", "n_masked_bp", "threshold"):
         if key in metrics:
             parts.append(f"{key} = {metrics[key]}")
+    if metrics.get("strand") == "forward":
+        parts.append("forward strand only")
     return "; ".join([*parts, f"seed {metrics.get('seed')}"])
 
 

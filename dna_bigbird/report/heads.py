@@ -32,6 +32,10 @@ from dna_bigbird.report.parts import (
 from dna_bigbird.report.results import Results
 from dna_bigbird.report.words import against_chance, score_of, verdict
 
+STRANDS = {
+    "both": " Probabilities are means over both strands.",
+    "forward": " Probabilities are of the forward strand only.",
+}
 GROUP_KEY = re.compile(r"(median|mean)_(auroc|auprc)_(.+)(?<!_low)(?<!_high)")
 
 
@@ -115,7 +119,7 @@ def _started(result: ModelResult) -> str:
     text = f"It was fine-tuned for {shown(steps)} steps" if is_number(steps) else ""
     text += f" from {weights} weights" if text and isinstance(weights, str) else ""
     text += f" and step {step:,}, the best on validation, was kept" if text and step else ""
-    both = " Probabilities are means over both strands." * (result.metrics.get("strand") == "both")
+    both = STRANDS.get(str(result.metrics.get("strand")), "")
     members = result.config.get("members", 1)
     if members > 1:
         both += f" They are also means of {members} models, trained with other seeds."

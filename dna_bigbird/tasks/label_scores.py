@@ -25,24 +25,26 @@ def mean_over_strands(
     model: nn.Module,
     rows: Rows,
     *,
+    strands: str = "+-",
     batch_size: int = 64,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> NDArray[np.float32]:
-    """Return the mean of the probabilities of each window and of its reverse complement, (n, L).
+    """Return the mean of the probabilities of each window over the strands it is read on, (n, L).
 
     In float32, on a GPU if there is one; the model is left in evaluation mode on the CPU.
 
     Args:
         model: Called as models.classifier.SequenceClassifier.
-        rows: At least one, with both strands.
+        rows: At least one, with these strands.
+        strands: '+' reads a window as the set orients it, '-' its reverse complement.
     """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).eval()
     parts = []
     for first in progress(range(0, len(rows), batch_size)):
         places = range(first, min(first + batch_size, len(rows)))
-        strands = [_probabilities(model, [rows.ids(i, s) for i in places], device) for s in "+-"]
-        parts.append(np.mean(strands, axis=0))
+        found = [_probabilities(model, [rows.ids(i, s) for i in places], device) for s in strands]
+        parts.append(np.mean(found, axis=0))
     model.cpu()
     return np.concatenate(parts).astype(np.float32)
 

@@ -90,6 +90,24 @@ def test_probabilities_are_means_over_both_strands(promoters):
         np.testing.assert_allclose(found, expected.detach(), atol=1e-6)
 
 
+def test_one_strand_is_scored_on_request(promoters):
+    made = LabelledSet(promoters / "set.h5", Genome(promoters / "toy.fa"))
+    network = build_network(CnnPromConfig(width=0.1), made.window_bp, 2, seed=0)
+    rows = RowsOnTheFly(made, made.rows("test")[:5], BaseTokenizer(), max_tokens=made.window_bp)
+    forward, reverse, both = (
+        mean_over_strands(network, rows, strands=strands) for strands in ("+", "-", "+-")
+    )
+    assert np.abs(forward - reverse).max() > 1e-4
+    np.testing.assert_allclose(both, (forward + reverse) / 2, atol=1e-6)
+    found = {}
+    for strand in ("both", "forward"):  # the second goes on from the checkpoint of the first
+        command(promoters, f"{strand}.h5", f"--checkpoints={promoters}/c", f"--strand={strand}")
+        found[strand] = read_scores(promoters / f"{strand}.h5")
+        assert found[strand].strand == strand
+    assert "forward strand only" in found["forward"].description
+    assert np.abs(found["both"].values - found["forward"].values).max() > 1e-4
+
+
 def test_start_at_base_rates(promoters):
     """Hardly trained, with positives that weigh 8: every score is 8 / (8 + 1), half are positive."""
     command(

@@ -85,6 +85,16 @@ def test_dropout_goes_to_the_training_that_asks_for_it(planned):
     assert sum("--dropout" in x for x in trainings) == 1
 
 
+def test_strands_go_to_the_scoring_of_a_model_and_of_its_networks(workflow):
+    heads = {"one": {"promoter": {"strand": "forward", "baselines": ["kmer", "cnnprom"]}}}
+    heads["one"]["promoter"]["baseline_training"] = STEPS
+    output = plan(workflow, "experiments", heads={"heads": heads, "table6": ["promoter", "one"]})
+    found = commands(workflow, output)
+    for words in (("evaluate", "/heads/one "), ("--kind cnnprom", "/heads/one/cnnprom.h5")):
+        assert "--strand forward" in the_one(found, *words)
+    assert sum("--strand" in command for command in found) == 2
+
+
 def test_a_shared_set_is_built_once_with_its_baselines(planned):
     jobs, found = planned
     counts = {"promoter_set": 3, "chromatin_set": 1, "leakage": 3, "baseline": 7, "finetune": 7}

@@ -181,7 +181,8 @@ rule evaluate:
         version=VERSION,
         seed=head_seed,
         baselines=lambda wildcards: option("baselines", baselines_of(wildcards.head)),
+        strand=strand_options,
     shell:
         "{params.run} evaluate --genome {input.genome} --model {input.model} --data {input.data}"
         " {params.baselines} --output {output.model} --report {output.report}"
-        " --seed {params.seed} --threads {threads} > {log} 2>&1"
+        " --seed {params.seed} --threads {threads} {params.strand} > {log} 2>&1"

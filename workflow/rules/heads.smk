@@ -167,11 +167,16 @@ def word_options(wildcards):
     return options(section_of(wildcards.head).get("kmer", {}), "kmer")
 
 
+def strand_options(wildcards):
+    """The strands on which a model and its baseline networks are scored, as an option."""
+    return options(section_of(wildcards.head), keys=["strand"])
+
+
 def network_options(wildcards):
-    """The settings of a baseline network and of its training."""
+    """The settings of a baseline network, of its training and of its scoring."""
     section, kind = section_of(wildcards.head), wildcards.kind
     training = options(section.get("baseline_training", {}), "training")
-    return f"{options(section.get(kind, {}), kind)} {training}"
+    return f"{options(section.get(kind, {}), kind)} {training} {strand_options(wildcards)}"
 
 
 def pretrained_of(wildcards):
