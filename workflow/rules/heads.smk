@@ -176,7 +176,9 @@ def network_options(wildcards):
     """The settings of a baseline network, of its training and of its scoring."""
     section, kind = section_of(wildcards.head), wildcards.kind
     training = options(section.get("baseline_training", {}), "training")
-    return f"{options(section.get(kind, {}), kind)} {training} {strand_options(wildcards)}"
+    return (
+        f"{options(section.get(kind, {}), kind)} {training} {strand_options(wildcards)}"
+    )
 
 
 def pretrained_of(wildcards):
