@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.paths import check_paths
 
 OTHER_WORDS = {
     "gpu": "cuda", "float32": "32-true", "fp32": "32-true", "bfloat16": "bf16-mixed",
@@ -121,6 +122,7 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
                 for name, value in bound.arguments.items():
                     if name in hints:
                         bound.arguments[name] = check_argument(name, value, hints[name])
+                check_paths(function, bound.arguments)
                 if rest is not None:
                     rest(**{k: v for k, v in kwargs.items() if k not in signature.parameters})
                 return function(*bound.args, **bound.kwargs)

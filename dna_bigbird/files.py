@@ -1,13 +1,12 @@
 """Reading compressed text and writing files that are either whole or absent."""
 
 import contextlib
-import fcntl
+import errno
 import gzip
 import hashlib
 import io
 import json
 import os
-import shutil
 import sys
 import zlib
 from collections.abc import Collection, Iterator
@@ -16,6 +15,8 @@ from typing import BinaryIO, TextIO
 
 from dna_bigbird.errors import InputError, OutputError, shortened
 from dna_bigbird.formats import binary_format, text_format
+from dna_bigbird.locks import kernel_lock as kernel_lock  # TODO
+from dna_bigbird.scratch import claim, real_path, replace_folder, scratch_folder
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -28,6 +29,35 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def read_text(path: Path) -> str:
+    """Read a small text file.
+
+    Raises:
+        InputError: If it is missing, may not be read, or is not UTF-8.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise InputError(
+            f"{path}: this is not text in UTF-8 (byte 0x{byte:02x} at {error.start}). Save it as UTF-8"
+        ) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path | str, error: OSError) -> InputError:
+    """Return the line for a file that the system does not let us read."""
+    reasons = {
+        errno.ENOENT: "no such file",
+        errno.EISDIR: "this is a folder; expected a file",
+        errno.EACCES: f"no permission to read it. See: ls -ld {path}",
+    }
+    return InputError(
+        f"{path}: {reasons.get(error.errno or 0, f'cannot read it: {error.strerror or error}')}"
+    )
+
+
 def read_json(path: Path) -> dict:
     """Read a JSON object.
 
@@ -35,9 +65,7 @@ def read_json(path: Path) -> dict:
         InputError: If the file is not JSON, or another value than an object.
     """
     try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot read it: {error.strerror}") from error
+        value = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
         raise InputError(f"{path}: not valid JSON: {error}. Copy it again") from error
     if not isinstance(value, dict):
@@ -58,16 +86,26 @@ def check_can_write(path: Path, *, folder: bool = False) -> None:
     """
     try:
         if path.exists() and not (path.is_dir() if folder else path.is_file()):
-            kind = "a folder" if path.is_dir() else "no folder" if folder else "no regular file"
+            actual = (
+                "a folder" if path.is_dir() else "not a folder" if folder else "not a regular file"
+            )
             expected = "a folder" if folder else "a file"
-            raise OutputError(f"{path}: this is {kind}; expected the name of {expected} to write")
-        above = path.absolute().parent
-        while not above.exists():
-            above = above.parent
+            raise OutputError(f"{path}: this is {actual}; expected the name of {expected} to write")
     except OSError as error:  # for example a name too long
         raise readable_write_error(path, error) from error
+    check_can_write_in(path)
+
+
+def check_can_write_in(path: Path) -> None:
+    """Raise OutputError early if the folder of an output cannot be written to, or not be created."""
+    try:
+        above = real_path(path).parent
+        while not above.exists():
+            above = above.parent
+    except OSError as error:
+        raise readable_write_error(path, error) from error
     if not above.is_dir():
-        raise OutputError(f"{path}: cannot write it: {above} is no folder")
+        raise OutputError(f"{path}: cannot write it: {above} is not a folder")
     if not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(f"{path}: cannot write it: no permission to write in {above}")
 
@@ -94,112 +132,74 @@ def refuse_other_folder(folder: Path, own: Collection[str], what: str) -> None:
 
 
 @contextlib.contextmanager
+def claimed(path: Path) -> Iterator[None]:
+    """Keep other processes from writing a file or folder as long as the block runs.
+
+    Raises:
+        InputError: If another process writes it.
+        OutputError: If the folder cannot be written to.
+    """
+    check_can_write_in(path)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(claim(path))
+        except OSError as error:
+            raise readable_write_error(path, error) from error
+        yield
+
+
+@contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path that becomes `path` if the block succeeds.
 
-    On any error the temporary file is removed and `path` stays as it was. A killed
-    process leaves at most the hidden partial file, which the next run overwrites.
-    One process writes one path at a time.
+    If `path` is a link, the file that it names is written. On any error the temporary file is
+    removed and `path` stays as it was. A killed process leaves at most a hidden folder (see
+    `scratch`), which the next run removes.
 
     Raises:
+        InputError: If another process writes this path.
         OutputError: If the disk is full or the folder cannot be written to.
     """
     path = Path(path)
     check_can_write(path)
-    temporary = partial_path(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)
-        yield temporary
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(path)
+        with scratch_folder(path) as scratch:
+            temporary = scratch / path.name
+            yield temporary
+            with open(temporary, "rb") as written:
+                os.fsync(written.fileno())
+            temporary.replace(real_path(path))
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise readable_write_error(path, error) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield an empty temporary folder that replaces `path` if the block succeeds.
 
+    If `path` is a link, the folder that it names is replaced. After a kill at any moment either
+    the old or the new folder is whole.
+
     Raises:
+        InputError: If another process writes this path.
         OutputError: If the disk is full or the folder cannot be written to.
     """
     path = Path(path)
     check_can_write(path, folder=True)
-    temporary = partial_path(path)
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        yield temporary
-        shutil.rmtree(path, ignore_errors=True)
-        temporary.replace(path)
+        with scratch_folder(path) as scratch:
+            temporary = scratch / path.name
+            temporary.mkdir()
+            yield temporary
+            replace_folder(temporary, real_path(path), scratch)
     except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
         raise readable_write_error(path, error) from error
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-
-
-_held: set[int] = set()
-"""Descriptors of the locks of this process."""
-
-
-def _let_go_in_child() -> None:
-    """Close the locks that a fork copied: a child that outlives its killed parent must not hold them."""
-    for descriptor in _held:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
-    _held.clear()
-
-
-os.register_at_fork(after_in_child=_let_go_in_child)
-
-
-@contextlib.contextmanager
-def kernel_lock(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock that belongs to this process alone; if it is killed, the kernel frees it.
-
-    The holder may delete the file. Where a file system knows no locks, nothing is held.
-
-    Args:
-        path: Made if missing, with its folder.
-        busy: What to say if another living process holds it.
-
-    Raises:
-        InputError: With the text `busy`.
-    """
-    while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            stream = open(path, "w")  # noqa: SIM115 - closed below
-        except FileNotFoundError:  # its holder has just removed the folder
-            continue
-        with stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(busy) from None
-            except OSError:
-                pass
-            # Another process may have held and deleted the file after it was opened here.
-            if path.exists() and path.stat().st_ino == os.fstat(stream.fileno()).st_ino:
-                _held.add(stream.fileno())
-                try:
-                    yield
-                finally:
-                    _held.discard(stream.fileno())
-                return
 
 
 def readable_write_error(path: Path, error: OSError) -> Exception:
     """Turn a failed write into the line a user reads; other failures stay as they are."""
-    if error.filename is not None and not str(error.filename).startswith(str(path.parent)):
+    folders = (str(path.parent), str(real_path(path).parent))
+    if error.filename is not None and not str(error.filename).startswith(folders):
         return error  # something else than the output failed, for example a missing input
     reason = error.strerror or str(error)  # h5py raises OSError with a text and no errno
     return OutputError(

@@ -21,7 +21,9 @@ ALLOWED = {
     "inference": {"models", "genome", "corpus", "datasets"},
     "report": {"evaluation"},
 }
-EVERYWHERE = {"choices", "errors", "files", "formats", "sentences", "__version__"}
+EVERYWHERE = {
+    "choices", "errors", "files", "formats", "locks", "paths", "scratch", "sentences", "__version__",
+}  # fmt: skip
 LIBRARIES = {
     "pytorch_lightning": {"tasks", "datasets", "cli"},
     "transformers": {"interop"},

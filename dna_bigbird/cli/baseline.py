@@ -6,6 +6,7 @@ from typing import Literal
 
 from dna_bigbird.baselines.kmer import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.tasks.config import TrainConfig
 
 ROWS_AT_ONCE = 16_384
@@ -13,11 +14,11 @@ ROWS_AT_ONCE = 16_384
 
 
 def baseline(
-    genome: Path,
-    data: Path,
-    output: Path,
+    genome: InputPath,
+    data: InputPath,
+    output: OutputPath,
     kind: Literal["kmer", "gc", "cnnprom", "deepromoter", "deepsea"] = "kmer",
-    checkpoints: Path | None = None,
+    checkpoints: OutputFolder | None = None,
     kmer: KmerConfig = KmerConfig(),  # noqa: B008 - jsonargparse shows the default
     cnnprom: CnnPromConfig = CnnPromConfig(),  # noqa: B008
     deepromoter: DeePromoterConfig = DeePromoterConfig(),  # noqa: B008

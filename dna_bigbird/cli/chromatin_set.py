@@ -2,16 +2,16 @@
 
 import shlex
 import sys
-from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.datasets.splits import SplitConfig
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def chromatin_set(
-    genome: Path,
-    peaks: Path,
-    output: Path,
+    genome: InputPath,
+    peaks: InputPath,
+    output: OutputPath,
     assembly: str,
     split: SplitConfig,
     window: int = 8000,
@@ -20,7 +20,7 @@ def chromatin_set(
     max_n_fraction: float = 0.1,
     min_positive: int = 0,
     allow_empty_labels: bool = False,
-    blacklist: Path | None = None,
+    blacklist: InputPath | None = None,
     near_identical: Literal["drop", "keep"] = "keep",
     pieces: bool = False,
 ) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from dna_bigbird.cli import watchdog
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import OutputFolder
 
 WAIT_S = 10.0
 DAY_NS = 24 * 3600 * 10**9
 
 
-def clear_lock(folder: Path = Path(".")) -> None:
+def clear_lock(folder: OutputFolder = Path(".")) -> None:
     """Remove a stale Snakemake lock after proof that its process is dead.
 
     The Snakefile writes down every main process. The lock goes only if all of them are dead: of

@@ -4,14 +4,15 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import InputPath, OutputPath, ResultsPath
 
 
 def compare_heads(
-    results: Path,
+    results: ResultsPath,
     runs: list[str],
-    data: list[Path],
+    data: list[InputPath],
     table: Literal["table6", "table7", "context"],
-    output: Path,
+    output: OutputPath,
     labels: list[str] = [],  # noqa: B006 - jsonargparse shows the default
     seed: int = 0,
     replicates: int = 1000,

@@ -1,13 +1,13 @@
 """`dna-bigbird compare-lm`."""
 
-from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def compare_lm(
-    runs: list[Path], table: Literal["table5", "figure8", "table1"], output: Path
+    runs: list[InputPath], table: Literal["table5", "figure8", "table1"], output: OutputPath
 ) -> None:
     """Set pretrained models beside each other, as a table or figure of the paper does.
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import InputPath, OutputPath
 
 WAYS = (
     "--from-huggingface DIR --to BUNDLE [--plan …]",
@@ -13,10 +14,10 @@ WAYS = (
 
 
 def convert(
-    from_: Path | None = None,
-    to: Path | None = None,
-    from_huggingface: Path | None = None,
-    to_huggingface: Path | None = None,
+    from_: InputPath | None = None,
+    to: OutputPath | None = None,
+    from_huggingface: InputPath | None = None,
+    to_huggingface: OutputPath | None = None,
     plan: Literal["uniform", "original", "huggingface"] | None = None,
     allow_different_attention: bool = False,
     max_tokens: int | None = None,

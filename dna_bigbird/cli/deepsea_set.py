@@ -2,16 +2,17 @@
 
 import shlex
 import sys
-from pathlib import Path
+
+from dna_bigbird.paths import InputPath, OutputPath
 
 _TEST = ["chr8", "chr9"]
 
 
 def deepsea_set(
-    bundle: Path,
-    genome: Path,
-    labels: Path,
-    output: Path,
+    bundle: InputPath,
+    genome: InputPath,
+    labels: InputPath,
+    output: OutputPath,
     assembly: str,
     window: int = 8000,
     coordinates: Path | None = None,

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import OutputPath
 
 
 def demo_data(
-    output: Path,
+    output: OutputPath,
     seed: int = 0,
     promoters: int = 300,
     variants: int = 300,

@@ -1,13 +1,12 @@
 """`dna-bigbird documents`."""
 
-from pathlib import Path
-
 from dna_bigbird.corpus.documents import DocumentConfig
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def draw_documents(
-    genome: Path,
-    output: Path,
+    genome: InputPath,
+    output: OutputPath,
     regions: list[str | int] = [],  # noqa: B006 - jsonargparse shows the default
     exclude: list[str | int] = [],  # noqa: B006
     seed: int = 0,

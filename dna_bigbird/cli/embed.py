@@ -1,17 +1,17 @@
 """`dna-bigbird embed`."""
 
-from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.errors import note
 from dna_bigbird.inference.compute import Compute
+from dna_bigbird.paths import InputPath, InputText, OutputPath
 
 
 def embed(
-    fasta: str,
-    output: Path,
-    bed: str | None = None,
-    model: Path | None = None,
+    fasta: InputText,
+    output: OutputPath,
+    bed: InputText | None = None,
+    model: InputPath | None = None,
     format: Literal["hdf5", "npz"] | None = None,
     pooling: Literal["mean", "cls", "max", "tokens"] = "mean",
     layer: int = -1,

@@ -1,9 +1,9 @@
 """`dna-bigbird ensemble`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputPath
 
 
-def ensemble(models: list[Path], output: Path) -> None:
+def ensemble(models: list[InputPath], output: OutputPath) -> None:
     """Join independently trained models into one whose probabilities are the mean of theirs.
 
     The result is a bundle like any other: predict and evaluate take it. The members must have the

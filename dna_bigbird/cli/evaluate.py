@@ -1,16 +1,17 @@
 """`dna-bigbird evaluate`."""
 
-from pathlib import Path
 from typing import Literal
+
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 
 
 def evaluate(
-    genome: Path,
-    model: Path,
-    data: Path,
-    output: Path,
-    report: Path,
-    baselines: dict[str, Path] = {},  # noqa: B006 - jsonargparse shows the default
+    genome: InputPath,
+    model: InputPath,
+    data: InputPath,
+    output: OutputPath,
+    report: OutputFolder,
+    baselines: dict[str, InputPath] = {},  # noqa: B006 - jsonargparse shows the default
     strand: Literal["both", "forward"] = "both",
     seed: int = 0,
     batch_size: int = 64,

@@ -1,23 +1,22 @@
 """`dna-bigbird evaluate-lm`."""
 
-from pathlib import Path
-
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def evaluate_lm(
-    model: Path,
-    train: Path,
-    test: Path,
-    output: Path,
-    report: Path,
+    model: InputPath,
+    train: InputPath,
+    test: InputPath,
+    output: OutputPath,
+    report: OutputPath,
     seed: int = 0,
     examples: int = 1000,
     batch_size: int = 32,
     baseline_documents: int = 2000,
     threads: int = 0,
-    genome: Path | None = None,
-    repeats: Path | None = None,
+    genome: InputPath | None = None,
+    repeats: InputPath | None = None,
     pieces: bool = False,
     kenlm: bool = False,
 ) -> None:

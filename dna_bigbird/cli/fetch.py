@@ -1,9 +1,9 @@
 """`dna-bigbird fetch`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputPath
 
 
-def fetch(spec: Path, output: Path, local: Path | None = None) -> None:
+def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -> None:
     """Download one input named in data_specs/, or take a local copy, and verify it.
 
     An interrupted download goes on where it stopped.

@@ -3,15 +3,16 @@
 from pathlib import Path
 
 from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.tasks.config import TrainConfig
 
 
 def finetune(
-    genome: Path,
-    data: Path,
-    pretrained: Path,
-    output: Path,
-    checkpoints: Path,
+    genome: InputPath,
+    data: InputPath,
+    pretrained: InputPath,
+    output: OutputPath,
+    checkpoints: OutputFolder,
     seed: int = 0,
     from_scratch: bool = False,
     dropout: float | None = None,

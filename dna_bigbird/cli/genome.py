@@ -1,11 +1,11 @@
 """`dna-bigbird genome`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def genome(
-    inputs: list[Path],
-    output: Path,
+    inputs: list[InputPath],
+    output: OutputPath,
     assembly: str = "none",
     pieces: bool = False,
 ) -> None:

@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.paths import InputPath
+
 SHOWN = 10
 """Labels named where there are many."""
 
 
 def info(
-    path: Path,  # or None, see cli.main.OPTIONAL
+    path: InputPath,  # or None, see cli.main.OPTIONAL
     format: Literal["text", "json"] = "text",
     labels: str | None = None,
     verify: bool = False,

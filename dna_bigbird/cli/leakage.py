@@ -2,10 +2,13 @@
 
 import sys
 from collections import Counter
-from pathlib import Path
+
+from dna_bigbird.paths import InputPath, OutputPath
 
 
-def leakage(genome: Path, data: Path, output: Path, min_shared: float = 0.5) -> None:
+def leakage(
+    genome: InputPath, data: InputPath, output: OutputPath, min_shared: float = 0.5
+) -> None:
     """List what the splits of a labelled set know of each other; exit with 2 if it is anything.
 
     Looked for are windows that share bases, sequences that are nearly the same on either strand,

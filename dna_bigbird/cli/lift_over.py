@@ -1,15 +1,16 @@
 """`dna-bigbird lift-over`."""
 
 import sys
-from pathlib import Path
 from typing import Literal
+
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def lift_over(
-    input: Path,
-    chain: Path,
-    output: Path,
-    unlifted: Path,
+    input: InputPath,
+    chain: InputPath,
+    output: OutputPath,
+    unlifted: OutputPath,
     format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
 ) -> None:
     """Move start sites to another assembly.

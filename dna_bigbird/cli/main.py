@@ -1,10 +1,13 @@
 """Entry point: find the subcommand, read its options from its signature, run it."""
 
+import contextlib
 import importlib
 import keyword
 import os
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 import jsonargparse
 
@@ -12,9 +15,14 @@ from dna_bigbird import __version__
 from dna_bigbird.choices import command_line
 from dna_bigbird.cli import watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
+from dna_bigbird.cli.config_files import config_first
+from dna_bigbird.cli.failures import TRACEBACK, explain
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
+from dna_bigbird.cli.streams import forget_standard_output, open_closed_streams
 from dna_bigbird.cli.text.commands import TEXT_COMMANDS
-from dna_bigbird.errors import InputError, Interrupted, OutputError
+from dna_bigbird.errors import InputError, Interrupted, OutputError, checked_settings
+from dna_bigbird.files import claimed
+from dna_bigbird.paths import Role, as_streams, check_paths, paths_of
 
 COMMANDS = {
     "demo-data": "write the semi-synthetic demo: real hg19 background, planted truth",
@@ -70,15 +78,10 @@ class _Parser(jsonargparse.ArgumentParser):
         _fail(f"{'; '.join(lines)}. See: {self.prog} --help")
 
 
-def _forget_standard_output() -> None:
-    """Send what is not written yet nowhere: Python would try, and complain, while it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _fail(message: str) -> None:
+def _fail(message: str, status: int = 2) -> NoReturn:
     one_line = " ".join(str(message).split())
     print(f"dna-bigbird: error: {one_line}", file=sys.stderr)
-    raise SystemExit(2)
+    raise SystemExit(status)
 
 
 def overview() -> str:
@@ -166,8 +169,43 @@ def _underscored(argument: str) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run `dna-bigbird`; exits with 0, or with 2 and one line on standard error."""
-    argv = sys.argv[1:] if argv is None else argv
+    """Run `dna-bigbird`.
+
+    Exits with 0; with 2 and one line on standard error for input, files and memory that the user
+    can change; with 1 and one line for a fault of this program.
+    """
+    open_closed_streams()
+    try:
+        try:
+            _run(sys.argv[1:] if argv is None else argv)
+        except SystemExit as end:  # of --help
+            if end.code:
+                raise
+        sys.stdout.flush()
+    except InputError as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        if isinstance(error, OutputError):
+            forget_standard_output()
+        _fail(str(error))
+    except BrokenPipeError:  # the reader (head, less) has gone
+        forget_standard_output()
+        raise SystemExit(141) from None
+    except Interrupted as stop:
+        after = "\n" if sys.stderr.isatty() else ""  # of the ^C that a terminal shows
+        print(f"{after}dna-bigbird: {stop}", file=sys.stderr)
+        raise SystemExit(stop.status) from None
+    except KeyboardInterrupt:
+        print("dna-bigbird: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _fail(*explain(error))
+
+
+def _run(argv: list[str]) -> None:
+    """Find the command and call its function."""
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(overview(), end="")
         return
@@ -188,32 +226,42 @@ def main(argv: list[str] | None = None) -> None:
     watchdog.start()
     keep_freed_memory()
     keep_few_products()
-    try:
-        parser, function = build_parser(command)
-        options = parser.parse_args([_underscored(a) for a in rest])
-        try:
-            settings = parser.instantiate(options)
-        except ValueError as error:  # a settings dataclass refused a contradiction
-            raise InputError(str(error)) from error
-        with command_line():
-            function(**{_parameter(k): value for k, value in settings.items() if k != "config"})
-        sys.stdout.flush()
-    except InputError as error:
-        if os.environ.get("DNA_BIGBIRD_TRACEBACK"):
-            raise
-        if isinstance(error, OutputError):
-            _forget_standard_output()
-        _fail(str(error))
-    except BrokenPipeError:  # the reader (head, less) has gone
-        _forget_standard_output()
-        raise SystemExit(141) from None
-    except Interrupted as stop:
-        after = "\n" if sys.stderr.isatty() else ""  # of the ^C that a terminal shows
-        print(f"{after}dna-bigbird: {stop}", file=sys.stderr)
-        raise SystemExit(stop.status) from None
-    except KeyboardInterrupt:
-        print("dna-bigbird: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+    function, arguments = read_arguments(command, rest)
+    with command_line(), protected(function, arguments):
+        function(**arguments)
+
+
+def read_arguments(command: str, argv: list[str]) -> tuple[Callable, dict[str, object]]:
+    """Return the function of a command and what to call it with.
+
+    Raises:
+        InputError: If a file of --config cannot be read, or settings contradict each other.
+    """
+    parser, function = build_parser(command)
+    argv = config_first([_underscored(argument) for argument in argv])
+    options = parser.parse_args(argv)
+    with checked_settings():
+        settings = parser.instantiate(options)
+    arguments = {_parameter(k): value for k, value in settings.items() if k != "config"}
+    return function, as_streams(function, arguments)
+
+
+@contextlib.contextmanager
+def protected(function: Callable, arguments: dict[str, object]) -> Iterator[None]:
+    """Check that no input is written over, and keep other processes from writing the same outputs.
+
+    Raises:
+        InputError: Naming the paths.
+    """
+    check_paths(function, arguments)
+    named = paths_of(function, arguments)
+    with contextlib.ExitStack() as claims:
+        # Of a training several processes write one output: their checkpoints folder has a lock.
+        if not any(path.name == "checkpoints" for path in named):
+            for path in named:
+                if path.role in (Role.OUTPUT, Role.STREAM):
+                    claims.enter_context(claimed(path.path))
+        yield
 
 
 if __name__ == "__main__":

@@ -1,20 +1,20 @@
 """`dna-bigbird mutagenesis`."""
 
 import sys
-from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.inference.compute import Compute
+from dna_bigbird.paths import InputPath, OutputPath, OutputStream
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
 def mutagenesis(
-    fasta: Path,
+    fasta: InputPath,
     region: str | None = None,
-    model: Path | list[Path] | None = None,
-    output: Path | None = None,
-    picture: Path | None = None,
+    model: InputPath | list[InputPath] | None = None,
+    output: OutputStream | None = None,
+    picture: OutputPath | None = None,
     labels: str | list[str] | None = None,
     effect: Literal["log_odds", "diff"] = "log_odds",
     window: int | None = None,

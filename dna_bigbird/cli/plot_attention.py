@@ -10,6 +10,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path, read_json
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.paths import InputPath, OutputStream
 
 if TYPE_CHECKING:
     from dna_bigbird.attention.patterns import BlockPattern
@@ -22,8 +23,8 @@ LEGEND = "g global, w window, r random, . not read, a digit: counted so often"
 
 
 def plot_attention(
-    output: Path | None = None,
-    bundle: Path | None = None,
+    output: OutputStream | None = None,
+    bundle: InputPath | None = None,
     tokens: int | None = None,
     num_blocks: int | None = None,
     layer: int | list[int] = 0,

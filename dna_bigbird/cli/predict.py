@@ -1,17 +1,17 @@
 """`dna-bigbird predict`."""
 
-from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.errors import note
 from dna_bigbird.inference.compute import Compute
+from dna_bigbird.paths import InputPath, InputText, OutputStream
 
 
 def predict(
-    fasta: str,
-    bed: str | None = None,
-    model: list[Path] | Path | None = None,
-    output: Path | None = None,
+    fasta: InputText,
+    bed: InputText | None = None,
+    model: list[InputPath] | InputPath | None = None,
+    output: OutputStream | None = None,
     format: Literal["tsv", "bed", "bigwig", "hdf5"] | None = None,
     labels: list[str] | str | None = None,
     window: int | None = None,

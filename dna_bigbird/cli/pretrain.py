@@ -5,17 +5,18 @@ from pathlib import Path
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.tasks.config import TrainConfig
 
 DEFAULT_VALIDATION_EXAMPLES = 256
 
 
 def pretrain(
-    train: Path,
-    validation: Path,
-    tokenizer: Path,
-    output: Path,
-    checkpoints: Path,
+    train: InputPath,
+    validation: InputPath,
+    tokenizer: InputPath,
+    output: OutputPath,
+    checkpoints: OutputFolder,
     seed: int = 0,
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008

@@ -1,14 +1,15 @@
 """`dna-bigbird promoter-sequences`."""
 
 import sys
-from pathlib import Path
+
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def promoter_sequences(
-    input: Path,
+    input: InputPath,
     tss_offset: int,
-    fasta: Path,
-    sites: Path,
+    fasta: OutputPath,
+    sites: OutputPath,
     name: str = "promoter",
 ) -> None:
     """Turn promoters published without coordinates into small chromosomes with a start site each.

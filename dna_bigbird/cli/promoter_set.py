@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.datasets.splits import SplitConfig
+from dna_bigbird.paths import InputPath, InputText, OutputPath
 
 
 def promoter_set(
-    genome: Path,
-    sites: Path,
-    output: Path,
+    genome: InputPath,
+    sites: InputPath,
+    output: OutputPath,
     assembly: str,
     split: SplitConfig,
     seed: int = 0,
     upstream: int = 5000,
     downstream: int = 3000,
     negatives: str = "random_base",
-    avoid: str | list[str] = [],  # noqa: B006 - jsonargparse shows the default
+    avoid: InputText | list[InputText] = [],  # noqa: B006 - jsonargparse shows the default
     format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
     max_n_fraction: float = 0.0,
     near_identical: Literal["drop", "keep"] = "drop",

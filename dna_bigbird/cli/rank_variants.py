@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dna_bigbird.cli.known_variants import key_of, read_scores, read_truth
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import InputPath, OutputPath
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def rank_variants(
-    scores: Path,
-    truth: Path,
-    output: Path,
-    genome: Path,
-    data: Path | None = None,
+    scores: InputPath,
+    truth: InputPath,
+    output: OutputPath,
+    genome: InputPath,
+    data: InputPath | None = None,
     regions: list[str] | None = None,
     split: str = "all",
     block_bp: int = 5000,

@@ -1,15 +1,15 @@
 """`dna-bigbird report`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
 
 
 def report(
-    results: Path,
-    config_file: Path,
-    output: Path,
-    truth_promoters: Path | None = None,
-    truth_peaks: Path | None = None,
-    figure_folder: Path | None = None,
+    results: ResultsPath,
+    config_file: InputPath,
+    output: OutputPath,
+    truth_promoters: InputPath | None = None,
+    truth_peaks: InputPath | None = None,
+    figure_folder: OutputFolder | None = None,
 ) -> None:
     """Write the HTML report of a workflow run: one file, pictures inside, nothing loaded.
 

@@ -1,18 +1,18 @@
 """`dna-bigbird score-variants`."""
 
-from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.inference.compute import Compute
+from dna_bigbird.paths import InputPath, InputText, OutputPath, OutputStream
 
 
 def score_variants(
-    vcf: str,
-    fasta: Path,
-    model: list[Path] | Path | None = None,
-    output: Path | None = None,
+    vcf: InputText,
+    fasta: InputPath,
+    model: list[InputPath] | InputPath | None = None,
+    output: OutputStream | None = None,
     format: Literal["tsv", "vcf"] | None = None,
-    tsv: Path | None = None,
+    tsv: OutputPath | None = None,
     labels: list[str] | str | None = None,
     window: int | None = None,
     strand: Literal["both", "forward"] = "both",

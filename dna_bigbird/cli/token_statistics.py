@@ -1,17 +1,17 @@
 """`dna-bigbird token-statistics`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputPath
 
 PAPER_BP_PER_TOKEN = 8.78
 """Appendix F.1, 32K pieces over GRCh37."""
 
 
 def token_statistics(
-    store: Path,
-    genome: Path,
-    tokenizer: Path,
-    output: Path,
-    repeats: Path | None = None,
+    store: InputPath,
+    genome: InputPath,
+    tokenizer: InputPath,
+    output: OutputPath,
+    repeats: InputPath | None = None,
     pieces: bool = False,
     documents: int = 2000,
 ) -> None:

@@ -1,13 +1,13 @@
 """`dna-bigbird tokenize`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def tokenize(
-    genome: Path,
-    documents: Path,
-    tokenizer: Path,
-    output: Path,
+    genome: InputPath,
+    documents: InputPath,
+    tokenizer: InputPath,
+    output: OutputPath,
     workers: int = 1,
     assembly: str = "",
 ) -> None:

@@ -1,15 +1,14 @@
 """`dna-bigbird train-tokenizer`."""
 
-from pathlib import Path
-
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def train_tokenizer(
-    genome: Path,
-    documents: Path,
-    output: Path,
-    metrics: Path,
+    genome: InputPath,
+    documents: InputPath,
+    output: OutputPath,
+    metrics: OutputPath,
     seed: int = 0,
     tokenizer: TokenizerConfig = TokenizerConfig(),  # noqa: B008
 ) -> None:

@@ -19,7 +19,7 @@ from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder, Pooling
 from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
-from dna_bigbird.inference.loading import Model, load_models
+from dna_bigbird.inference.loading import InputModel, load_models
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.sources import WindowSource
 from dna_bigbird.inference.spool import file_identity, open_spool
@@ -31,6 +31,7 @@ from dna_bigbird.inference.vector_files import (
     write_vectors,
 )
 from dna_bigbird.inference.windows import Window
+from dna_bigbird.paths import InputFile, OutputFile
 
 CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
 """Bases held in memory at once; the vectors of all their tokens are held too."""
@@ -69,12 +70,12 @@ class WrittenVectors:
 
 @checked(rest=Compute)
 def embed(
-    fasta: Path | str | None = None,
-    bed: Path | str | None = None,
+    fasta: InputFile | None = None,
+    bed: InputFile | None = None,
     sequences: Mapping[str, str] | None = None,
     *,
-    model: Model | None = None,
-    output: Path | str | None = None,
+    model: InputModel = None,
+    output: OutputFile | None = None,
     format: VectorFormat | None = None,
     pooling: Pooling = "mean",
     layer: int = -1,

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 from dna_bigbird.inference.bundle import Bundle, load_bundle
+from dna_bigbird.paths import Role
 
 Model = Bundle | Path | str
 """A bundle, loaded or as a folder."""
 Models = Model | Sequence[Model] | None
 """One, or several, whose probabilities are averaged; None for the shipped one."""
+InputModel = Annotated[Model | None, Role.INPUT]
+InputModels = Annotated[Models, Role.INPUT]
 
 
 def load_models(model: Models) -> list[Bundle]:

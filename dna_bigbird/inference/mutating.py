@@ -19,7 +19,7 @@ from dna_bigbird.genome.interval import Interval, parse_region
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.loading import Models, load_models
+from dna_bigbird.inference.loading import InputModels, load_models
 from dna_bigbird.inference.mutagenesis_files import (
     EFFECTS,
     LETTERS,
@@ -33,6 +33,7 @@ from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.variant_effects import Scorer, exact, site_effects
 from dna_bigbird.inference.variant_scores import choose_window
 from dna_bigbird.inference.variant_sites import Site
+from dna_bigbird.paths import InputFile, OutputFile
 
 # P positions, L labels; 4 bases in the order of LETTERS
 
@@ -42,10 +43,10 @@ MOST_BP = 20_000
 
 @checked(rest=Compute)
 def mutagenesis(
-    fasta: Path | str,
+    fasta: InputFile,
     region: str | None = None,
-    model: Models = None,
-    output: Path | str | None = None,
+    model: InputModels = None,
+    output: OutputFile | None = None,
     labels: str | Sequence[str] | None = None,
     effect: Effect = "log_odds",
     window: int | None = None,

@@ -15,13 +15,14 @@ from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
 from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.loading import Models, load_models
+from dna_bigbird.inference.loading import InputModels, load_models
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.sources import Coordinates, WindowSource
 from dna_bigbird.inference.spool import file_identity, open_spool
 from dna_bigbird.inference.writers import About, Format, Target, chosen_target, frame_of, write
 from dna_bigbird.inference.writers_tsv import header_line, lines_of
+from dna_bigbird.paths import InputFile, OutputFile
 
 STANDARD_OUTPUT = "-"
 
@@ -60,12 +61,12 @@ class Written:
 
 @checked(rest=Compute)
 def predict(
-    fasta: Path | str | None = None,
-    bed: Path | str | None = None,
+    fasta: InputFile | None = None,
+    bed: InputFile | None = None,
     sequences: Mapping[str, str] | None = None,
     *,
-    model: Models = None,
-    output: Path | str | None = None,
+    model: InputModels = None,
+    output: OutputFile | None = None,
     format: Format | None = None,
     labels: str | Sequence[str] | None = None,
     window: int | None = None,

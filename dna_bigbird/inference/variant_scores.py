@@ -10,22 +10,23 @@ from dna_bigbird.files import looks_like, sha256_of
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.loading import Models, load_models
+from dna_bigbird.inference.loading import InputModels, load_models
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.variant_effects import EFFECTS, exact
 from dna_bigbird.inference.variant_run import VariantRun, VariantSummary
 from dna_bigbird.inference.variant_sites import VariantSites
 from dna_bigbird.inference.variant_targets import check_targets, choose_targets
+from dna_bigbird.paths import InputFile, OutputFile
 
 
 @checked(rest=Compute)
 def score_variants(
-    vcf: Path | str,
-    fasta: Path | str,
-    model: Models = None,
-    output: Path | str | None = None,
+    vcf: InputFile,
+    fasta: InputFile,
+    model: InputModels = None,
+    output: OutputFile | None = None,
     format: Literal["tsv", "vcf"] | None = None,
-    tsv: Path | str | None = None,
+    tsv: OutputFile | None = None,
     labels: str | Sequence[str] | None = None,
     window: int | None = None,
     strand: Literal["both", "forward"] = "both",

@@ -20,6 +20,7 @@ import torch
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path, kernel_lock
+from dna_bigbird.scratch import remove_dead_scratch
 
 SETTINGS = "settings.json"
 KEPT = 2
@@ -72,8 +73,7 @@ def open_run(folder: Path, settings: dict, is_writer: bool = True) -> Path | Non
         wait_for_settings(folder, settings)
         return newest_usable(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for partial in folder.glob(".*.partial"):
-        partial.unlink()
+    remove_dead_scratch(folder)
     found = read_settings(folder)
     if found != settings:
         checkpoints = list_checkpoints(folder, "step") + list_checkpoints(folder, "best")

@@ -42,13 +42,13 @@ def test_what_cannot_be_written_is_refused_before_scoring(tmp_path):
         ("a.bed", "tsv", r"a.bed is called like bed, and --format says tsv"),
         ("a.tsv.gz", None, "files are written plain; leave out .gz"),
         ("folder.tsv", None, "folder.tsv: this is a folder; expected the name of a file"),
-        ("file", "bigwig", "file: this is no regular file|file: this is no folder"),
+        ("file", "bigwig", "file: this is not a regular file|file: this is not a folder"),
         ("file/below.tsv", None, "cannot write it"),
         ("x" * 300, None, "cannot write it: File name too long"),
     ):
         with pytest.raises(OutputError if "a." not in output else InputError, match=message):
             chosen_target(tmp_path / output, wanted)
-    with pytest.raises(OutputError, match="this is no regular file"):
+    with pytest.raises(OutputError, match="this is not a regular file"):
         chosen_target("/dev/null")
     with pytest.raises(InputError, match="a bigWig file holds one label, and these are 2"):
         chosen_target(tmp_path / "a.bw").check_labels(["a", "b"])

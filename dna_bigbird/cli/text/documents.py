@@ -1,13 +1,14 @@
 """`dna-bigbird text documents`."""
 
-from pathlib import Path
 from typing import Literal
+
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def documents(
     set: str,
-    data: Path,
-    output: Path,
+    data: InputPath,
+    output: OutputPath,
     split: Literal["train", "validation", "test"] = "train",
 ) -> None:
     """Turn a set into plain documents, one JSON object {"text": …} a line, for pretraining.

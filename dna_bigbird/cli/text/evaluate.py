@@ -1,17 +1,17 @@
 """`dna-bigbird text evaluate`."""
 
-from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.inference.compute import Compute
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def evaluate(
-    model: Path,
-    data: Path,
-    output: Path,
+    model: InputPath,
+    data: InputPath,
+    output: OutputPath,
     split: Literal["train", "validation", "test"] = "validation",
-    train: Path | None = None,
+    train: InputPath | None = None,
     change: str = "",
     seed: int = 0,
     replicates: int = 1000,

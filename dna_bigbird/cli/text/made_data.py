@@ -1,11 +1,10 @@
 """`dna-bigbird text made-data`."""
 
-from pathlib import Path
-
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import OutputPath
 
 
-def made_data(output: Path, seed: int = 0, examples: int = 240) -> None:
+def made_data(output: OutputPath, seed: int = 0, examples: int = 240) -> None:
     """Write made text in the native format of every set, with a rule planted in each.
 
     The folder's README.md names the rules. A tiny model learns them in minutes; no sentence of it

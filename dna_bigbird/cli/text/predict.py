@@ -1,15 +1,15 @@
 """`dna-bigbird text predict`."""
 
-from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.inference.compute import Compute
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def predict(
-    model: Path,
-    data: Path,
-    output: Path,
+    model: InputPath,
+    data: InputPath,
+    output: OutputPath,
     split: Literal["train", "validation", "test"] = "test",
     change: str = "",
     resume: bool = False,

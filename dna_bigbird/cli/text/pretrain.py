@@ -5,16 +5,17 @@ from pathlib import Path
 from dna_bigbird.corpus.whole_words import TextMaskingConfig
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.tasks.config import TrainConfig
 
 
 def pretrain(
-    train: Path,
-    validation: Path,
-    output: Path,
-    checkpoints: Path,
-    tokenizer: Path | None = None,
-    initial: Path | None = None,
+    train: InputPath,
+    validation: InputPath,
+    output: OutputPath,
+    checkpoints: OutputFolder,
+    tokenizer: InputPath | None = None,
+    initial: InputPath | None = None,
     seed: int = 0,
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: TextMaskingConfig = TextMaskingConfig(),  # noqa: B008

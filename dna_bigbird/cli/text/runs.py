@@ -1,9 +1,9 @@
 """`dna-bigbird text runs`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputPath
 
 
-def runs(metrics: list[Path], output: Path) -> None:
+def runs(metrics: list[InputPath], output: OutputPath) -> None:
     """Join the scores of runs that differ in their training seed: mean and standard deviation.
 
     The paper reports IMDb and Hyperpartisan so, of 5 runs.

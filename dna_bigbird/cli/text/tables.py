@@ -1,14 +1,14 @@
 """`dna-bigbird text tables`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
 
 
 def tables(
-    results: Path,
-    output: Path,
-    pretrained: Path | None = None,
+    results: ResultsPath,
+    output: OutputPath,
+    pretrained: InputPath | None = None,
     made: list[str] = [],  # noqa: B006 - jsonargparse shows the default
-    figure_folder: Path | None = None,
+    figure_folder: OutputFolder | None = None,
 ) -> None:
     """Set measured scores beside Tables 2, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
 

@@ -1,19 +1,18 @@
 """`dna-bigbird text train-classifier`."""
 
-from pathlib import Path
-
-from dna_bigbird.cli.text.training import train_text
+from dna_bigbird.cli.text.training import RunOptions, train_text
 from dna_bigbird.datasets.text.classification_options import ClassificationOptions, SetName
 from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.paths import InputPath
 
 
 def train_classifier(
-    train: Path,
-    validation: Path,
+    train: InputPath,
+    validation: InputPath,
     set: SetName | None = None,  # the option's name
     options: ClassificationOptions = ClassificationOptions(),  # noqa: B008 - jsonargparse shows the default
     head: HeadConfig = HeadConfig(),  # noqa: B008
-    **run,
+    **run: RunOptions,
 ) -> None:
     """Fine-tune a pretrained text model to tell the class of a document.
 

@@ -1,19 +1,18 @@
 """`dna-bigbird text train-glue`."""
 
-from pathlib import Path
-
-from dna_bigbird.cli.text.training import train_text
+from dna_bigbird.cli.text.training import RunOptions, train_text
 from dna_bigbird.datasets.text.classification_options import GlueOptions, GlueTask
 from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.paths import InputPath
 
 
 def train_glue(
-    train: Path,
-    validation: Path,
+    train: InputPath,
+    validation: InputPath,
     set: GlueTask | None = None,  # the option's name
     options: GlueOptions = GlueOptions(),  # noqa: B008 - jsonargparse shows the default
     head: HeadConfig = HeadConfig(),  # noqa: B008
-    **run,
+    **run: RunOptions,
 ) -> None:
     """Fine-tune a pretrained text model on a task of GLUE; STS-B is a regression.
 

@@ -1,18 +1,17 @@
 """`dna-bigbird text train-hotpotqa`."""
 
-from pathlib import Path
-
-from dna_bigbird.cli.text.training import train_text
+from dna_bigbird.cli.text.training import RunOptions, train_text
 from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
 from dna_bigbird.models.text_config import HotpotQaHead
+from dna_bigbird.paths import InputPath
 
 
 def train_hotpotqa(
-    train: Path,
-    validation: Path,
+    train: InputPath,
+    validation: InputPath,
     options: HotpotQaOptions = HotpotQaOptions(),  # noqa: B008 - jsonargparse shows the default
     head: HotpotQaHead = HotpotQaHead(),  # noqa: B008
-    **run,
+    **run: RunOptions,
 ) -> None:
     """Fine-tune a pretrained text model on HotpotQA (distractor): answer and supporting facts.
 

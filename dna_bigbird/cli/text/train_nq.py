@@ -1,18 +1,17 @@
 """`dna-bigbird text train-nq`."""
 
-from pathlib import Path
-
-from dna_bigbird.cli.text.training import train_text
+from dna_bigbird.cli.text.training import RunOptions, train_text
 from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
 from dna_bigbird.models.text_config import NaturalQuestionsHead
+from dna_bigbird.paths import InputPath
 
 
 def train_nq(
-    train: Path,
-    validation: Path,
+    train: InputPath,
+    validation: InputPath,
     options: NaturalQuestionsOptions = NaturalQuestionsOptions(),  # noqa: B008 - jsonargparse shows the default
     head: NaturalQuestionsHead = NaturalQuestionsHead(),  # noqa: B008
-    **run,
+    **run: RunOptions,
 ) -> None:
     """Fine-tune a pretrained text model on Natural Questions: long and short answers, yes and no.
 

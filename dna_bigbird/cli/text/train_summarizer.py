@@ -2,19 +2,20 @@
 
 from pathlib import Path
 
-from dna_bigbird.cli.text.training import train_text
+from dna_bigbird.cli.text.training import RunOptions, train_text
 from dna_bigbird.datasets.text.summarization_options import SummarizationOptions
 from dna_bigbird.models.text_config import SummarizationHead
+from dna_bigbird.paths import InputPath
 
 
 def train_summarizer(
-    train: Path,
-    validation: Path,
-    pretrained: Path,
+    train: InputPath,
+    validation: InputPath,
+    pretrained: InputPath,
     set: str | None = None,  # the option's name
     options: SummarizationOptions = SummarizationOptions(),  # noqa: B008 - jsonargparse shows the default
     head: SummarizationHead = SummarizationHead(),  # noqa: B008
-    **run,
+    **run: RunOptions,
 ) -> None:
     """Fine-tune a sparse encoder with a decoder to write summaries.
 

@@ -1,18 +1,17 @@
 """`dna-bigbird text train-triviaqa`."""
 
-from pathlib import Path
-
-from dna_bigbird.cli.text.training import train_text
+from dna_bigbird.cli.text.training import RunOptions, train_text
 from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
 from dna_bigbird.models.text_config import TriviaQaHead
+from dna_bigbird.paths import InputPath
 
 
 def train_triviaqa(
-    train: Path,
-    validation: Path,
+    train: InputPath,
+    validation: InputPath,
     options: TriviaQaOptions = TriviaQaOptions(),  # noqa: B008 - jsonargparse shows the default
     head: TriviaQaHead = TriviaQaHead(),  # noqa: B008
-    **run,
+    **run: RunOptions,
 ) -> None:
     """Fine-tune a pretrained text model on TriviaQA: answers in documents, learnt from every match.
 

@@ -1,18 +1,17 @@
 """`dna-bigbird text train-wikihop`."""
 
-from pathlib import Path
-
-from dna_bigbird.cli.text.training import train_text
+from dna_bigbird.cli.text.training import RunOptions, train_text
 from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
 from dna_bigbird.models.text_config import WikiHopHead
+from dna_bigbird.paths import InputPath
 
 
 def train_wikihop(
-    train: Path,
-    validation: Path,
+    train: InputPath,
+    validation: InputPath,
     options: WikiHopOptions = WikiHopOptions(),  # noqa: B008 - jsonargparse shows the default
     head: WikiHopHead = WikiHopHead(),  # noqa: B008
-    **run,
+    **run: RunOptions,
 ) -> None:
     """Fine-tune a pretrained text model on WikiHop: which candidate answers the query.
 

@@ -1,19 +1,20 @@
 """Fine-tuning on a text task, whatever it is: shared by the commands `text train-…`."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.tasks.config import TrainConfig
 
 
 def train_text(
     kind,
     *,
-    train: Path,
-    validation: Path,
-    pretrained: Path,
-    output: Path,
-    checkpoints: Path,
+    train: InputPath,
+    validation: InputPath,
+    pretrained: InputPath,
+    output: OutputPath,
+    checkpoints: OutputFolder,
     seed: int = 0,
     from_scratch: bool = False,
     dropout: float | None = None,
@@ -102,6 +103,10 @@ def train_text(
     if result.is_writer:
         described |= {"initial_weights": "random" if from_scratch else "pretrained", "seed": seed}
         save_text_bundle(output, task, bundle.tokenizer, described, training, result)
+
+
+RunOptions = Annotated[object, train_text]
+"""What the commands pass on to `train_text`."""
 
 
 def describe(kind, encoder) -> dict:

@@ -1,11 +1,11 @@
 """`dna-bigbird text vocabulary`."""
 
-from pathlib import Path
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def vocabulary(
-    input: Path,
-    output: Path,
+    input: InputPath,
+    output: OutputPath,
     size: int = 50358,
     max_characters: int = 50_000_000,
 ) -> None:

@@ -1,13 +1,14 @@
 """`dna-bigbird text warm-start`."""
 
-from pathlib import Path
 from typing import Literal
+
+from dna_bigbird.paths import InputPath, OutputPath
 
 
 def warm_start(
-    from_: Path,
-    output: Path,
-    vocabulary: Path | None = None,
+    from_: InputPath,
+    output: OutputPath,
+    vocabulary: InputPath | None = None,
     max_tokens: int = 4096,
     block_size: int = 64,
     num_random: int = 3,

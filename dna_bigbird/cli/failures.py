@@ -1,0 +1,72 @@
+"""Errors that no command expects, as the one line a user reads."""
+
+import errno
+import traceback
+from collections.abc import Callable
+
+TRACEBACK = "DNA_BIGBIRD_TRACEBACK"
+"""Environment variable; any value but the empty one shows the traceback of an error."""
+
+_ADVICE = {
+    errno.ENOENT: "no such file or folder; check the name",
+    errno.EACCES: "no permission; see: ls -ld {path}",
+    errno.EPERM: "the system does not permit it; see: ls -ld {path}",
+    errno.EISDIR: "this is a folder; expected a file",
+    errno.ENOTDIR: "this is not a folder; check the name",
+    errno.EEXIST: "it exists already; name another path",
+    errno.ENOSPC: "no space left; see: df -h {path}",
+    errno.EDQUOT: "the quota is used up; remove files, or name another folder",
+    errno.EROFS: "read-only file system; name another path",
+    errno.EMFILE: "too many open files; raise the limit: ulimit -n",
+    errno.ENAMETOOLONG: "the name is too long; shorten it",
+    errno.ELOOP: "links that lead in a circle; see: ls -l {path}",
+    errno.EIO: "the disk failed to read or write; copy the file from another source",
+    errno.ESTALE: "the network file system lost it; try again",
+}
+_NO_MEMORY = (
+    "not enough memory; use a smaller --batch_size or fewer --workers, a shorter window, or a "
+    "machine with more"
+)
+_MEMORY_WORDS = ("can't allocate memory", "out of memory", "cannot allocate memory")
+
+
+def explain(error: BaseException) -> tuple[str, int]:
+    """Return the line for an error that is no InputError, and the exit status.
+
+    Status 2 is for what the user can change (files, memory), 1 for a fault of this program.
+    """
+    if (isinstance(error, OSError) and error.errno == errno.ENOMEM) or _is_memory(error):
+        return _NO_MEMORY, 2
+    if isinstance(error, OSError):
+        return _of_system(error), 2
+    where = traceback.extract_tb(error.__traceback__)[-1:]
+    place = f" ({where[0].filename.rpartition('/')[2]}:{where[0].lineno})" if where else ""
+    return (
+        f"unexpected {type(error).__name__}{place}: {str(error) or 'no message'}. This is a fault of "
+        f"dna-bigbird; please report it with the command. {TRACEBACK}=1 shows the traceback"
+    ), 1
+
+
+def _of_system(error: OSError) -> str:
+    reason = error.strerror or str(error) or type(error).__name__
+    if error.filename is None:
+        return f"the system reports: {reason}"
+    path = error.filename2 or error.filename
+    advice = _ADVICE.get(error.errno or 0, reason).format(path=path)
+    return f"{path}: {advice}"
+
+
+def _is_memory(error: BaseException) -> bool:
+    """Return True for MemoryError, and for the RuntimeErrors by which torch says the same."""
+    if isinstance(error, MemoryError):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and any(words in text for words in _MEMORY_WORDS)
+
+
+def first_cause(error: BaseException, is_wanted: Callable[[BaseException], bool]):
+    """Return the first error in a chain of causes for which a condition holds, or None."""
+    seen: BaseException | None = error
+    while seen is not None and not is_wanted(seen):
+        seen = seen.__cause__ or seen.__context__
+    return seen

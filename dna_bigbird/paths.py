@@ -1,0 +1,239 @@
+"""Which arguments of a function are files it reads and which it writes, and that these never meet.
+
+A parameter says by its type what its path is for; the check is made from the signature:
+
+    def tokenize(documents: InputPath, output: OutputPath) -> None: ...
+"""
+
+import enum
+import inspect
+import os
+import stat
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.scratch import real_path
+
+
+class Role(enum.Enum):
+    """What a path is for."""
+
+    INPUT = "read"
+    RESULTS = "read: a results folder, in which other results are written"
+    OUTPUT = "written: a file, or a folder that is replaced as a whole"
+    STREAM = "written: a file, or standard output"
+    FOLDER = "written: a folder to which files are added"
+
+
+InputPath = Annotated[Path, Role.INPUT]
+InputText = Annotated[str, Role.INPUT]
+"""A path as text, because '-' is standard input."""
+InputFile = Annotated[Path | str, Role.INPUT]
+"""For Python callers: a path in either form."""
+OutputFile = Annotated[Path | str, Role.OUTPUT]
+ResultsPath = Annotated[Path, Role.RESULTS]
+OutputPath = Annotated[Path, Role.OUTPUT]
+OutputStream = Annotated[Path, Role.STREAM]
+OutputFolder = Annotated[Path, Role.FOLDER]
+
+STANDARD_STREAM = "-"
+STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+BUNDLE = ("config.json", "model.safetensors")
+"""Files of every model bundle."""
+COMPANIONS = (".fai", ".gzi", ".tbi", ".csi")
+"""Index files, which are read and written with the file they belong to."""
+PAGES = (".html", ".png", ".svg", ".pdf")
+"""What is written into a results folder and read by no command."""
+WRITTEN = (Role.OUTPUT, Role.STREAM, Role.FOLDER)
+
+
+@dataclass(frozen=True)
+class NamedPath:
+    """A path that an argument gave."""
+
+    name: str
+    """The parameter."""
+    path: Path
+    role: Role
+
+    def __str__(self) -> str:
+        return f"--{self.name.rstrip('_')} {self.path}"
+
+
+def roles_of(function: Callable) -> dict[str, Role]:
+    """Return the parameters of a function that are paths, with their roles.
+
+    Keywords that are passed on say to which function: `**run: Annotated[object, train]`.
+
+    Example:
+        >>> def copy(source: InputPath, output: OutputPath | None = None) -> None: ...
+        >>> [f"{name}: {role.name}" for name, role in roles_of(copy).items()]
+        ['source: INPUT', 'output: OUTPUT']
+    """
+    roles = {}
+    hints = typing.get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            for called in filter(callable, getattr(hints.get(name), "__metadata__", ())):
+                roles |= roles_of(called)
+        elif role := role_in(hints.get(name)):
+            roles[name] = role
+    return roles
+
+
+def role_in(hint: object) -> Role | None:
+    """Return the role that a type names, also within `list[...]`, `dict[...]` and `... | None`."""
+    for part in getattr(hint, "__metadata__", ()):
+        if isinstance(part, Role):
+            return part
+    return next((role for each in typing.get_args(hint) if (role := role_in(each))), None)
+
+
+def paths_of(function: Callable, arguments: Mapping[str, object]) -> list[NamedPath]:
+    """Return the paths among the arguments of a call, '-' and empty ones left out."""
+    return [
+        NamedPath(name, path, role)
+        for name, role in roles_of(function).items()
+        for path in _paths_in(arguments.get(name))
+    ]
+
+
+def check_paths(
+    function: Callable, arguments: Mapping[str, object], also_read: Iterable[Path | str] = ()
+) -> None:
+    """Raise InputError if a call would write over one of its inputs, or twice to one name.
+
+    Nothing is opened. Compared are the files, not their names: through links, hard links and `..`.
+
+    Args:
+        arguments: By parameter; those that are missing have their default.
+        also_read: Further inputs, such as the files that a sheet lists.
+
+    Raises:
+        InputError: If an output is an input, its index, part of an input model or an existing file
+            of an input folder; if an input is in a folder that is replaced; if two outputs are one.
+    """
+    named = paths_of(function, arguments)
+    read = [each for each in named if each.role not in WRITTEN]
+    read += [NamedPath("input", Path(path), Role.INPUT) for path in also_read]
+    written = [each for each in named if each.role in WRITTEN]
+    for number, output in enumerate(written):
+        for other in written[:number]:
+            _check_two_outputs(other, output)
+        for source in read:
+            _check_output(output, source)
+    if Role.STREAM in roles_of(function).values():
+        for source in read:
+            _check_standard_output(source)
+
+
+def as_streams(function: Callable, arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return arguments with '-' in place of /dev/stdin, and none in place of /dev/stdout.
+
+    Raises:
+        InputError: If standard output is named for an output that must be a file.
+    """
+    changed = dict(arguments)
+    for name, role in roles_of(function).items():
+        text = str(arguments.get(name))
+        if role is Role.INPUT and text in STANDARD_INPUT:
+            changed[name] = STANDARD_STREAM
+        if role not in WRITTEN or text not in (STANDARD_STREAM, *STANDARD_OUTPUT):
+            continue
+        if role is not Role.STREAM:
+            raise InputError(
+                f"--{name} {text}: this is written to a file, not to standard output; name a file"
+            )
+        changed[name] = None
+    return changed
+
+
+def _paths_in(value: object) -> Iterator[Path]:
+    """Yield the paths in an argument: one, several, by name, or the folder of a loaded bundle."""
+    if isinstance(value, str | os.PathLike):
+        if str(value) not in ("", STANDARD_STREAM):
+            yield Path(value)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _paths_in(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _paths_in(each)
+    elif folder := getattr(value, "folder", None):
+        yield from _paths_in(folder)
+
+
+def _check_output(output: NamedPath, source: NamedPath) -> None:
+    target, read = real_path(output.path), real_path(source.path)
+    for mine in _with_companions(target):
+        for theirs in _with_companions(read):
+            if mine == theirs or _is_same(mine, theirs):
+                raise _refusal(output, f"is the input {source}", theirs, read)
+    if read.is_dir():
+        _check_folder(output, source, target, read)
+    if output.role is Role.FOLDER and target == read.parent:
+        raise InputError(
+            f"{output}: the input {source} is in this folder, to which files are added; name "
+            "another folder"
+        )
+    if output.role is not Role.FOLDER and target.is_dir() and target in read.parents:
+        raise InputError(
+            f"{output}: the input {source} is in this folder, which is replaced as a whole; name "
+            "another folder"
+        )
+
+
+def _check_folder(output: NamedPath, source: NamedPath, target: Path, read: Path) -> None:
+    """Raise InputError if an output is part of an input folder."""
+    is_inside = read in target.parents
+    if is_inside and all((read / name).is_file() for name in BUNDLE):
+        raise _refusal(output, f"is in the input model {source}", target, target)
+    if not target.is_file() or (source.role is Role.RESULTS and target.suffix in PAGES):
+        return
+    if is_inside:
+        raise _refusal(output, f"is a file of the input folder {source}", target, target)
+    for path in read.iterdir():
+        if _is_same(path, target):  # a hard link
+            raise _refusal(output, f"is the input {path}", path, path)
+
+
+def _check_two_outputs(one: NamedPath, other: NamedPath) -> None:
+    first, second = real_path(one.path), real_path(other.path)
+    if first == second or _is_same(first, second):
+        raise InputError(f"{one} and {other} are the same path; give each output its own name")
+    for outer, inner, paths in ((one, other, (first, second)), (other, one, (second, first))):
+        if outer.role is not Role.FOLDER and paths[0] in paths[1].parents:
+            raise InputError(f"{inner} is inside {outer}, which is written as a whole; move it out")
+
+
+def _check_standard_output(source: NamedPath) -> None:
+    """Raise InputError if standard output is appended to an input: `... --fasta g.fa >> g.fa`."""
+    try:
+        out, read = os.fstat(1), os.stat(source.path)
+    except OSError:
+        return
+    if stat.S_ISREG(out.st_mode) and os.path.samestat(out, read):
+        raise InputError(f"standard output is the input {source}; send it to another file")
+
+
+def _refusal(output: NamedPath, what: str, theirs: Path, read: Path) -> InputError:
+    index = f", whose index is {theirs}" if theirs != read else ""
+    return InputError(
+        f"{output}: this {what}{index}, which would be overwritten; name another output"
+    )
+
+
+def _with_companions(path: Path) -> list[Path]:
+    return [path, *(path.with_name(path.name + suffix) for suffix in COMPANIONS)]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them does not exist
+        return False

@@ -1,0 +1,161 @@
+"""No command writes over one of its inputs, whichever output is given the name of whichever input."""
+
+import os
+import typing
+from pathlib import Path
+
+import pytest
+
+from dna_bigbird.cli.main import COMMANDS, GROUPS, build_parser, main
+from dna_bigbird.errors import InputError
+from dna_bigbird.paths import WRITTEN, InputPath, OutputPath, Role, check_paths, roles_of
+
+EVERY = [*COMMANDS, *(f"{group} {name}" for group, names in GROUPS.items() for name in names)]
+PATH_TEXTS = {"fasta", "bed", "vcf", "avoid"}
+"""Options that are paths but text by type, since '-' is standard input."""
+
+
+def options_of(command):
+    """The options of a command: name, type, whether required, whether positional."""
+    parser, function = build_parser(command)
+    actions = [a for a in parser._actions if hasattr(a, "_typehint")]
+    return [(a.dest, a._typehint, a.required, not a.option_strings) for a in actions], function
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_every_path_of_every_command_has_a_role(command):
+    options, function = options_of(command)
+    roles = {name.rstrip("_") for name in roles_of(function)}
+    paths = {name for name, hint, *_ in options if "Path" in str(hint) or name in PATH_TEXTS}
+    assert paths <= roles
+
+
+def example(hint):
+    """Some text that an option of this type accepts."""
+    if typing.get_origin(hint) is typing.Literal:
+        return str(typing.get_args(hint)[0])
+    if hint in (int, float):
+        return "1"
+    return "[]" if "list" in str(hint) else "{}" if "dict" in str(hint) else "x"
+
+
+def as_option(hint, path):
+    text = str(hint)
+    return f"{{x: {path}}}" if "dict[" in text else f"[{path}]" if text.startswith("list") else path
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_no_command_writes_over_an_input(command, tmp_path, capsys):
+    options, function = options_of(command)
+    roles = {name.rstrip("_"): role for name, role in roles_of(function).items()}
+    outputs = [name for name, role in roles.items() if role in WRITTEN]
+    inputs = [name for name, role in roles.items() if role not in WRITTEN]
+    read = {name: tmp_path / f"{name}.in" for name in inputs}
+    for path in read.values():
+        path.write_text(f"precious {path.name}")
+    for output in outputs:
+        for source in inputs:
+            values = {name: tmp_path / f"{name}.out" for name in outputs} | read
+            values[output] = read[source]
+            argv = command.split()
+            for name, hint, required, positional in options:
+                if name in values:
+                    argv += [f"--{name}"] * (not positional)
+                    argv.append(str(as_option(hint, values[name])))
+                elif required:
+                    argv += [f"--{name}"] * (not positional) + [example(hint)]
+            with pytest.raises(SystemExit, match="2"):
+                main(argv)
+            error = capsys.readouterr().err
+            assert f"--{output} " in error, (output, source)
+            assert "would be overwritten" in error, (output, source)
+            assert all(path.read_text() == f"precious {path.name}" for path in read.values())
+            left = {path.name for path in tmp_path.iterdir()}
+            assert left == {path.name for path in read.values()}, "something was written"
+
+
+def copy(source: InputPath, output: OutputPath | None = None, table: OutputPath | None = None):
+    """A command, for its signature."""
+
+
+@pytest.mark.parametrize("way", ["name", "dots", "symbolic", "hard", "index", "folder link"])
+def test_files_are_compared_not_names(tmp_path, way):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    source = folder / "g.fa"
+    source.write_text("ACGT")
+    output = tmp_path / "other"
+    if way == "name":
+        output = source
+    elif way == "dots":
+        output = tmp_path / "new" / ".." / "data" / "g.fa"
+    elif way == "symbolic":
+        output.symlink_to(source)
+    elif way == "hard":
+        os.link(source, output)
+    elif way == "index":
+        output = folder / "g.fa.fai"
+    else:
+        output.symlink_to(folder)
+        output = output / "g.fa"
+    with pytest.raises(InputError, match=r"--output .*: this is the input --source .*overwritten"):
+        check_paths(copy, {"source": source, "output": output})
+    check_paths(copy, {"source": source, "output": tmp_path / "free"})
+
+
+def test_nothing_is_written_into_an_input_model(tmp_path):
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).touch()
+    for name in ("model.safetensors", "new.tsv"):
+        with pytest.raises(InputError, match="is in the input model --source"):
+            check_paths(copy, {"source": tmp_path, "output": tmp_path / name})
+
+
+def test_files_of_an_input_folder_are_kept_and_new_ones_allowed(tmp_path):
+    (tmp_path / "a.txt").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "a.txt")
+    os.link(tmp_path / "a.txt", tmp_path.parent / "hard")
+    for output in (tmp_path / "a.txt", tmp_path / "link", tmp_path.parent / "hard"):
+        with pytest.raises(InputError, match=r"input folder|is the input"):
+            check_paths(copy, {"source": tmp_path, "output": output})
+    check_paths(copy, {"source": tmp_path, "output": tmp_path / "new.txt"})
+
+
+def test_a_folder_that_holds_an_input_is_not_replaced(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "set.h5").touch()
+    with pytest.raises(
+        InputError, match=r"the input --source .* is in this folder, which is replaced as a whole"
+    ):
+        check_paths(copy, {"source": tmp_path / "out" / "set.h5", "output": tmp_path / "out"})
+
+
+def test_two_outputs_are_two_files(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    for table in (tmp_path / "a", tmp_path / "link"):
+        with pytest.raises(InputError, match="are the same path; give each output its own name"):
+            check_paths(copy, {"output": tmp_path / "a", "table": table})
+    with pytest.raises(InputError, match="is inside --output"):
+        check_paths(copy, {"output": tmp_path / "a", "table": tmp_path / "a" / "b"})
+
+
+def test_inputs_that_a_sheet_lists_are_inputs(tmp_path):
+    peaks = tmp_path / "p.bed"
+    peaks.touch()
+    with pytest.raises(InputError, match=r"this is the input --input .*p\.bed"):
+        check_paths(copy, {"output": peaks}, also_read=[peaks])
+
+
+def test_roles_say_what_is_written():
+    assert Role.INPUT not in WRITTEN
+    assert roles_of(copy) == {"source": Role.INPUT, "output": Role.OUTPUT, "table": Role.OUTPUT}
+
+
+def test_a_results_folder_gets_its_report_again(tmp_path):
+    from dna_bigbird.cli.report import report
+
+    (tmp_path / "report.html").touch()
+    (tmp_path / "metrics.json").touch()
+    check_paths(report, {"results": tmp_path, "output": tmp_path / "report.html"})
+    with pytest.raises(InputError, match="is a file of the input folder --results"):
+        check_paths(report, {"results": tmp_path, "output": Path(tmp_path / "metrics.json")})
