@@ -15,7 +15,6 @@ from typing import BinaryIO, TextIO
 
 from dna_bigbird.errors import InputError, OutputError, shortened
 from dna_bigbird.formats import binary_format, text_format
-from dna_bigbird.locks import kernel_lock as kernel_lock  # TODO
 from dna_bigbird.scratch import claim, real_path, replace_folder, scratch_folder
 
 GZIP_MAGIC = b"\x1f\x8b"

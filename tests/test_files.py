@@ -10,11 +10,11 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.files import (
     atomic_directory,
     atomic_path,
-    kernel_lock,
     open_text,
     partial_path,
     refuse_other_folder,
 )
+from dna_bigbird.locks import kernel_lock
 
 
 def test_atomic_path_keeps_the_old_file_when_the_block_fails(tmp_path):

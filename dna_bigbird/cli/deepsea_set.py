@@ -15,7 +15,7 @@ def deepsea_set(
     output: OutputPath,
     assembly: str,
     window: int = 8000,
-    coordinates: Path | None = None,
+    coordinates: InputPath | None = None,
     check_every: int = 1,
     max_n_fraction: float = 1.0,
     test_chromosomes: list[str] = _TEST,

@@ -30,8 +30,9 @@ import numpy as np
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import kernel_lock, readable_write_error
+from dna_bigbird.files import readable_write_error
 from dna_bigbird.genome import Genome
+from dna_bigbird.locks import kernel_lock
 
 DOCUMENTS_PER_PART = 64
 """About 4 Mbp and 1 MB; part of no result, but of the key."""

@@ -19,7 +19,8 @@ from typing import Any
 import torch
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path, kernel_lock
+from dna_bigbird.files import atomic_path
+from dna_bigbird.locks import kernel_lock
 from dna_bigbird.scratch import remove_dead_scratch
 
 SETTINGS = "settings.json"

@@ -306,7 +306,10 @@ def test_a_folder_in_use_is_refused(tiny_run, tmp_path):
 
 
 def test_only_few_files_stay(tiny_run, tmp_path):
-    (tmp_path / ".step_000000001.ckpt.partial").write_bytes(b"left by a killed run")
+    dead = tmp_path / ".step_000000001.ckpt.0123456789ab.partial"  # of a killed run
+    dead.mkdir()
+    (dead / "lock").touch()
+    (dead / "half").write_bytes(b"0")
     run(tiny_run, tmp_path, max_steps=12, validate_every=1)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert [n for n in names if n.startswith("step")] == [

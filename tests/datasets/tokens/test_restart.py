@@ -10,7 +10,7 @@ from dna_bigbird.corpus.documents import write_documents
 from dna_bigbird.datasets import token_parts
 from dna_bigbird.datasets.token_store import write_token_store
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import kernel_lock
+from dna_bigbird.locks import kernel_lock
 
 
 @pytest.fixture
