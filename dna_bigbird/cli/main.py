@@ -20,6 +20,7 @@ from dna_bigbird.cli.failures import TRACEBACK, explain
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
 from dna_bigbird.cli.streams import forget_standard_output, open_closed_streams
 from dna_bigbird.cli.text.commands import TEXT_COMMANDS
+from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, checked_settings
 from dna_bigbird.files import claimed
 from dna_bigbird.paths import Role, as_streams, check_paths, paths_of
@@ -226,6 +227,7 @@ def _run(argv: list[str]) -> None:
     watchdog.start()
     keep_freed_memory()
     keep_few_products()
+    let_waiting_threads_sleep()
     function, arguments = read_arguments(command, rest)
     with command_line(), protected(function, arguments):
         function(**arguments)

@@ -1,0 +1,18 @@
+"""How threads of a command wait for each other; to be called before torch is imported."""
+
+import os
+
+CHOICES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+"""Variables by which a user chooses: the standard's, and those of GCC's and LLVM's libraries."""
+
+
+def let_waiting_threads_sleep() -> None:
+    """Let OpenMP threads sleep while they wait, unless the user chose how they wait.
+
+    PyTorch's threads and those of the native kernel meet many times per layer. By default each
+    waits in a loop that keeps its processor busy. Where another program wants that processor, the
+    thread that is waited for does not run meanwhile, and everything becomes many times slower
+    (docs/predicting.md has the figures). Processes started by this one inherit the choice.
+    """
+    if not any(name in os.environ for name in CHOICES):
+        os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
