@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import os
-import shutil
 import ssl
 import time
 import urllib.error
@@ -13,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path, partial_path, readable_write_error, sha256_of
+from dna_bigbird.files import check_can_write, partial_path, readable_write_error, sha256_of
+from dna_bigbird.inputs.connection import byte_count, content_range, open_address, version_of
+from dna_bigbird.inputs.local_copy import wrong_checksum, wrong_size
 from dna_bigbird.inputs.specs import RemoteFile
 
 CHUNK = 1 << 18
@@ -47,14 +48,15 @@ def download(
 ) -> str:
     """Download to `output` and return the SHA-256; bytes of an interrupted run are kept and used.
 
-    They wait in a hidden file beside the output, with what the server said about their version:
+    They wait in a hidden file next to the output, with what the server said about their version:
     if the file has changed since, it is read from the start. A server that ignores the
     request for the rest (status 200 instead of 206) likewise.
 
     Raises:
-        InputError: If the server refuses, every try failed, or the checksum is wrong; nothing is
-            left under the final name, and after a wrong checksum nothing at all.
+        InputError: If the server refuses, every try failed, or the size or the checksum is wrong;
+            nothing is left under the final name, and after a wrong size or checksum nothing at all.
     """
+    check_can_write(output)
     partial = partial_path(output)
     failures = 0
     try:
@@ -88,34 +90,12 @@ def download(
     return found
 
 
-def take_local(file: RemoteFile, local: Path, output: Path) -> str:
-    """Copy a local file, verify it like a downloaded one, and return its SHA-256.
-
-    Raises:
-        InputError: If it is missing or its checksum is not the one of the description.
-    """
-    if not local.is_file():
-        raise InputError(f"{local}: no such file; expected a local copy of {file.url}")
-    found = sha256_of(local)
-    if file.sha256 and found != file.sha256:
-        raise InputError(wrong_checksum(str(local), found, file.sha256, local.stat().st_size))
-    with atomic_path(output) as temporary:
-        shutil.copyfile(local, temporary)
-    return found
-
-
-def wrong_checksum(what: str, found: str, expected: str, size: int) -> str:
-    """Return the line for a file that is not the described one."""
-    return (
-        f"{what}: wrong checksum: sha256 {found} ({size:,} bytes), expected {expected}. The file is "
-        "damaged or another version; nothing was kept"
-    )
-
-
 def _continue(file: RemoteFile, partial: Path, stall_s: float, progress: Progress) -> None:
     """Fetch what is missing of the partial file; returns when it is complete."""
     request = urllib.request.Request(file.url, headers={"Accept-Encoding": "identity"})
     present, validator = _size(partial), _read_validator(partial)
+    if file.size_bytes is not None and present > file.size_bytes:
+        present = 0
     if present and not (validator or file.sha256):
         present = 0  # without a way to tell that it is the same file, the rest might not fit
     if present:
@@ -123,18 +103,22 @@ def _continue(file: RemoteFile, partial: Path, stall_s: float, progress: Progres
         if validator:
             request.add_header("If-Range", validator)
     try:
-        with urllib.request.urlopen(request, timeout=stall_s) as response:
+        with open_address(request, stall_s) as response:
             if response.status == 206:
-                start, total = _content_range(response.headers.get("Content-Range", ""))
+                start, total = content_range(response.headers.get("Content-Range", ""))
                 if start != present:
                     _discard(partial)
                     raise _ConnectionLostError(
                         f"the server sent the bytes from {start}, not {present}"
                     )
             else:
-                present, total = 0, _integer(response.headers.get("Content-Length"))
-                _write_validator(partial, response.headers)
-            _append(response, partial, present, total, progress)
+                present, total = 0, byte_count(response.headers.get("Content-Length"))
+            if None not in (total, file.size_bytes) and total != file.size_bytes:
+                _discard(partial)
+                raise InputError(wrong_size(file.url, total, file.size_bytes))
+            if response.status != 206:
+                _validator_path(partial).write_text(version_of(response.headers))
+            _append(response, file, partial, present, total, stall_s, progress)
     except urllib.error.HTTPError as error:
         with error:
             _refused(file, partial, error)
@@ -146,26 +130,39 @@ def _continue(file: RemoteFile, partial: Path, stall_s: float, progress: Progres
 
 def _append(
     response: http.client.HTTPResponse,
+    file: RemoteFile,
     partial: Path,
     present: int,
     total: int | None,
+    stall_s: float,
     progress: Progress,
 ) -> None:
+    total = total if total is not None else file.size_bytes
     with open(partial, "r+b" if present else "wb") as stream:
         stream.seek(present)
         progress(present, total)
-        while chunk := response.read1(CHUNK):
-            stream.write(chunk)
+        while chunk := _next_bytes(response, stall_s):
             present += len(chunk)
+            if file.size_bytes is not None and present > file.size_bytes:
+                _discard(partial)
+                raise InputError(wrong_size(file.url, present, file.size_bytes))
+            stream.write(chunk)
             progress(present, total)
     if total is not None and present < total:
         raise _ConnectionLostError(f"the connection ended at byte {present:,} of {total:,}")
 
 
+def _next_bytes(response: http.client.HTTPResponse, stall_s: float) -> bytes:
+    try:
+        return response.read1(CHUNK)
+    except OSError as error:  # of the network, not of the disk that is written to
+        raise _ConnectionLostError(_reason(error, stall_s)) from None
+
+
 def _refused(file: RemoteFile, partial: Path, error: urllib.error.HTTPError) -> None:
     """Decide on an error status: complete already, try again, or tell the user."""
     if error.code == 416:  # nothing behind the bytes we have
-        _, total = _content_range(error.headers.get("Content-Range", ""))
+        _, total = content_range(error.headers.get("Content-Range", ""))
         if total == _size(partial):
             return
         _discard(partial)
@@ -176,16 +173,6 @@ def _refused(file: RemoteFile, partial: Path, error: urllib.error.HTTPError) -> 
         f"{file.url}: HTTP status {error.code} {error.reason}; the file is not there (any more) or "
         "needs a login. Correct the address in data_specs/, or give a local copy: --local PATH"
     )
-
-
-def _content_range(header: str) -> tuple[int | None, int | None]:
-    """Read `bytes 5-9/10` or `bytes */10` as first byte and total size."""
-    span, _, total = header.removeprefix("bytes ").partition("/")
-    return _integer(span.partition("-")[0]), _integer(total)
-
-
-def _integer(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None
 
 
 def _reason(error: object, stall_s: float) -> str:
@@ -204,15 +191,8 @@ def _validator_path(partial: Path) -> Path:
 
 def _read_validator(partial: Path) -> str | None:
     with contextlib.suppress(FileNotFoundError):
-        return _validator_path(partial).read_text() or None
+        return _validator_path(partial).read_text("ascii", "replace") or None
     return None
-
-
-def _write_validator(partial: Path, headers) -> None:
-    """Keep the strong ETag, or else the date, that names this version of the file."""
-    tag = headers.get("ETag", "")
-    strong = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
-    _validator_path(partial).write_text(strong)
 
 
 def _discard(partial: Path) -> None:

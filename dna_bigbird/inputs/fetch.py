@@ -7,7 +7,8 @@ from pathlib import Path
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import atomic_path
-from dna_bigbird.inputs.download import Progress, download, take_local
+from dna_bigbird.inputs.download import Progress, download
+from dna_bigbird.inputs.local_copy import take_local
 from dna_bigbird.inputs.specs import SAMPLE_COLUMNS, DataSpec, RemoteFile
 
 Meter = Callable[[str], AbstractContextManager[Progress]]

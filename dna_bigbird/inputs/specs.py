@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 
 SHEET_COLUMNS = ("label", "group", "cell", "url", "sha256")
 SAMPLE_COLUMNS = ("label", "group", "cell", "path")
 REQUIRED = {"name", "title", "assembly", "format", "licence", "citation", "verified"}
 OPTIONAL = {"url", "files", "filename", "sha256", "size_bytes", "notes"}
+_HOST_LABEL = re.compile(r"[A-Za-z0-9_-]{1,63}")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class RemoteFile:
     filename: str
     sha256: str | None = None
     size_bytes: int | None = None
+    """Exact size, if known; more is never downloaded."""
     labels: tuple[str, str, str] | None = None
     """label, group and cell type of a peak file."""
 
@@ -70,12 +72,9 @@ def read_spec(path: Path) -> DataSpec:
         files = _read_sheet(path.parent / values["files"])
     else:
         url = _checked_url(str(path), values["url"])
-        filename = values.get("filename") or Path(urlsplit(url).path).name
-        files = (
-            RemoteFile(
-                url, filename, _checked_sha(str(path), values["sha256"]), values.get("size_bytes")
-            ),
-        )
+        filename = _checked_name(path, values.get("filename") or Path(urlsplit(url).path).name)
+        sha256 = _checked_sha(str(path), values["sha256"])
+        files = (RemoteFile(url, filename, sha256, _checked_size(path, values.get("size_bytes"))),)
     if values["verified"] and any(file.sha256 is None for file in files):
         raise InputError(
             f"{path}: verified is true, but there is no sha256; expected the checksum or "
@@ -123,10 +122,50 @@ def _check_keys(path: Path, values: dict) -> None:
 
 
 def _checked_url(where: str, url: object) -> str:
-    parts = urlsplit(str(url))
-    if parts.scheme not in ("http", "https") or not parts.netloc or not Path(parts.path).name:
-        raise InputError(f"{where}: url is {url!r}; expected http(s)://host/…/file")
+    try:
+        check_url(str(url))
+    except ValueError as error:
+        raise InputError(f"{where}: url is {shortened(ascii(url))}; {error}") from None
     return str(url)
+
+
+def check_url(url: str) -> None:
+    """Refuse an address that no request can be made of.
+
+    Raises:
+        ValueError: With the words that say what was expected.
+    """
+    if not re.fullmatch(r"[!-~]+", url):
+        raise ValueError("expected ASCII without spaces; write other letters as %C3%A9")
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port  # a port that is no number
+    except ValueError as error:
+        raise ValueError(f"not an address ({error})") from None
+    is_host = ":" in host or all(map(_HOST_LABEL.fullmatch, host.removesuffix(".").split(".")))
+    if parts.scheme not in ("http", "https") or Path(parts.path).name in ("", ".", ".."):
+        raise ValueError("expected http(s)://host/…/file")
+    if "@" in parts.netloc or not is_host:
+        raise ValueError("expected http(s)://host/…/file, without a user name")
+
+
+def _checked_name(path: Path, name: object) -> str:
+    if not isinstance(name, str) or Path(name).name != name or not name.isprintable():
+        raise InputError(
+            f"{path}: filename is {shortened(ascii(name))}; expected a name without folders"
+        )
+    return name
+
+
+def _checked_size(path: Path, size: object) -> int | None:
+    if size is None:
+        return None
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise InputError(
+            f"{path}: size_bytes is {shortened(ascii(size))}; expected a whole number of at least 1, "
+            "or null"
+        )
+    return size
 
 
 def _checked_sha(where: str, sha256: object) -> str | None:

@@ -23,6 +23,8 @@ class Server:
     """After how many bytes the next answers say nothing any more."""
     ranges: list[str | None] = field(default_factory=list)
     """The Range header of every request, in order."""
+    raw: list[bytes] = field(default_factory=list)
+    """Whole answers, header and body, that are sent next as they are."""
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -34,6 +36,10 @@ class Handler(BaseHTTPRequestHandler):
         server = self.server.settings
         wanted = self.headers.get("Range")
         server.ranges.append(wanted)
+        if server.raw:
+            self.close_connection = True
+            self.wfile.write(server.raw.pop(0))
+            return
         status = server.status.pop(0) if server.status else 200
         if status != 200:
             self.send_error(status)

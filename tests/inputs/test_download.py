@@ -6,7 +6,8 @@ import re
 import pytest
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.download import Patience, download, take_local
+from dna_bigbird.inputs.download import Patience, download
+from dna_bigbird.inputs.local_copy import take_local
 from dna_bigbird.inputs.specs import RemoteFile
 
 BODY = bytes(range(256)) * 500

@@ -1,6 +1,8 @@
 """`dna-bigbird fetch` from the outside: what a user sees."""
 
 import hashlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,7 +60,7 @@ def test_wrong_file_ends_with_status_2(server, tmp_path, capsys):
     error = capsys.readouterr().err
     assert "wrong checksum" in error
     assert error.count("\n") == 1
-    assert list((tmp_path / "o").iterdir()) == []
+    assert not list(tmp_path.glob("o/*"))
 
 
 def test_table_of_files_becomes_a_sample_sheet(server, tmp_path, capsys):
@@ -84,3 +86,51 @@ def test_table_of_files_from_a_folder(tmp_path):
     out = tmp_path / "out" / "samples.tsv"
     main(["fetch", "--spec", str(spec), "--output", str(out), "--local", str(tmp_path / "mine")])
     assert (out.parent / "a.bed").read_text() == "chr1\t5\t6\n"
+
+
+def test_more_bytes_than_described_end_with_status_2(server, tmp_path, capsys):
+    server.body = b"x" * 817
+    keys = (f"url: {server.address}/a.bed", "sha256: null", "verified: false", "size_bytes: 5")
+    output = tmp_path / "o" / "a.bed"
+    with pytest.raises(SystemExit, match="2"):
+        main(["fetch", "--spec", str(describe(tmp_path, *keys)), "--output", str(output)])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "a.bed: 817 bytes, but size_bytes of its description is 5" in line
+    assert not list(tmp_path.glob("o/*"))
+
+
+LIMITED = """
+import resource, sys
+from dna_bigbird.cli.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # writing fails as on a full disk
+main(sys.argv[1:])
+"""
+
+
+def test_a_local_copy_onto_a_full_disk(tmp_path):
+    copy = tmp_path / "copy"
+    copy.write_bytes(b"x" * 5000)
+    spec = describe(
+        tmp_path, "url: http://nowhere.invalid/a.bed", "sha256: null", "verified: false"
+    )
+    output = tmp_path / "out" / "a.bed"
+    argv = ["fetch", "--spec", spec, "--output", output, "--local", copy]
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, *map(str, argv)], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert f"{output}: cannot write it" in line
+    assert not output.exists()
+    assert copy.stat().st_size == 5000
+
+
+def test_a_local_copy_of_another_size(tmp_path, capsys):
+    copy = tmp_path / "copy"
+    copy.write_bytes(b"x" * 50)
+    keys = ("url: http://nowhere.invalid/a.bed", "sha256: null", "verified: false", "size_bytes: 5")
+    argv = ["fetch", "--spec", describe(tmp_path, *keys), "--output", tmp_path / "a.bed"]
+    with pytest.raises(SystemExit, match="2"):
+        main([*map(str, argv), "--local", str(copy)])
+    assert "copy: 50 bytes, but size_bytes of its description is 5" in capsys.readouterr().err
+    assert not (tmp_path / "a.bed").exists()
