@@ -16,7 +16,9 @@ def chromatin_set(
     split: SplitConfig,
     window: int = 8000,
     bin: int = 200,
-    require_group: str = "TF",
+    require_group: str | None = None,
+    background: int | None = None,
+    seed: int = 0,
     max_n_fraction: float = 0.1,
     min_positive: int = 0,
     allow_empty_labels: bool = False,
@@ -38,7 +40,12 @@ def chromatin_set(
         window: Bases the model reads, centred on the bin.
         bin: Bases of a bin; bins start at multiples of this, counted from 0.
         require_group: Keep bins with at least one label of this group; `none` - with any label;
-            `all` - every bin, also without a label.
+            `all` - every bin, also without a label. If not given it is TF, or none if there are fewer than
+            ten labels.
+        background: Also take so many bins without a peak of any file for each of those bins, from the
+            same chromosomes and splits. If not given it is 0, or 3 if there are fewer than ten labels and
+            no --require_group.
+        seed: Seed of the background.
         max_n_fraction: Windows with a larger share of N are left out.
         min_positive: Labels with fewer bins than this, over all splits, are left out.
         allow_empty_labels: Keep labels without a positive in the training split, with a warning.
@@ -47,30 +54,49 @@ def chromatin_set(
             one of a held-out split; looking for them reads every window.
         pieces: The FASTA holds only the first part of its chromosomes; leave out peaks beyond it.
     """
+    from dna_bigbird.datasets.background import background_notes
     from dna_bigbird.datasets.bins import read_blacklist
     from dna_bigbird.datasets.chromatin import ChromatinConfig, build_chromatin
     from dna_bigbird.datasets.labelled import write_labelled_set
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
-    from dna_bigbird.errors import checked_settings
+    from dna_bigbird.errors import checked_settings, note
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
 
     with checked_settings():
         config = ChromatinConfig(
-            window, bin, require_group, max_n_fraction, min_positive, allow_empty_labels
+            window,
+            bin,
+            require_group,
+            max_n_fraction,
+            min_positive,
+            allow_empty_labels,
+            background,
         )
     reference = Genome(genome)
     split.check_chromosomes(reference)
     sheet = read_sheet(peaks)
     banned = read_blacklist(blacklist, reference, pieces=pieces)
-    labels, counts = read_peaks(sheet, reference, bin, pieces=pieces)
-    data = build_chromatin(reference, labels, config, split, blacklist=banned, counts=counts)
+    with_peak: dict | None = {} if config.may_have_background else None
+    labels, counts = read_peaks(sheet, reference, bin, pieces=pieces, with_peak=with_peak)
+    config = config.for_labels(len(labels))
+    data = build_chromatin(
+        reference,
+        labels,
+        config,
+        split,
+        blacklist=banned,
+        with_peak=with_peak,
+        seed=seed,
+        counts=counts,
+    )
     if near_identical == "drop":
         data = without_leaks(data, reference)
     inputs = {f"peaks line {row.line_number}": sha256_of(row.path) for row in sheet}
     if blacklist:
         inputs["blacklist"] = sha256_of(blacklist)
+    drawn = f"--background {config.background} --seed {seed} " if config.background else ""
     write_labelled_set(
         output,
         data,
@@ -78,9 +104,9 @@ def chromatin_set(
         assembly=assembly,
         command=(
             f"chromatin-set --assembly {shlex.quote(assembly)} --window {window} --bin {bin} "
-            f"--require_group {require_group} --max_n_fraction {max_n_fraction} "
+            f"--require_group {config.require_group} --max_n_fraction {max_n_fraction} "
             f"--min_positive {min_positive} --allow_empty_labels {str(allow_empty_labels).lower()} "
-            f"--near_identical {near_identical} --pieces {str(pieces).lower()} {split.as_options()}"
+            f"{drawn}--near_identical {near_identical} --pieces {str(pieces).lower()} {split.as_options()}"
         ),
         inputs={"genome": sha256_of(genome), **inputs},
     )
@@ -89,3 +115,5 @@ def chromatin_set(
         + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
         file=sys.stderr,
     )
+    for text in background_notes(data, config.background or 0):
+        note(text)

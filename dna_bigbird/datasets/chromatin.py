@@ -1,49 +1,28 @@
 """Chromatin sets: 200-bp bins with one label per peak file, and the windows around them."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.background import draw_background, peak_free_bins
+from dna_bigbird.datasets.bin_windows import (
+    background_candidates,
+    in_one_split,
+    usable_bins,
+    windows_around,
+)
 from dna_bigbird.datasets.bins import Bins, bins_with_any, label_bins
+from dna_bigbird.datasets.chromatin_config import ChromatinConfig
 from dna_bigbird.datasets.labelled_data import LabelledData
 from dna_bigbird.datasets.peak_sheet import PeakLabel
-from dna_bigbird.datasets.splits import SPLITS, STRADDLING, SplitConfig
+from dna_bigbird.datasets.splits import SPLITS, SplitConfig
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.coverage import Spans, covered_bp, unknown_spans
-
-
-@dataclass(frozen=True)
-class ChromatinConfig:
-    """Which bins become rows, and what is read around them."""
-
-    window: int = 8000
-    """Bases the model reads, centred on the bin."""
-    bin: int = 200
-    """Bases of a bin; bins start at multiples of this, counted from 0."""
-    require_group: str = "TF"
-    """Keep bins with at least one label of this group; `none`: with any label; `all`: every bin."""
-    max_n_fraction: float = 0.1
-    """Windows with a larger share of N are left out."""
-    min_positive: int = 0
-    """Labels with fewer bins than this, over all splits, are left out."""
-    allow_empty_labels: bool = False
-    """Keep labels without a positive in the training split, with a warning, instead of stopping."""
-
-    def __post_init__(self) -> None:
-        if self.bin < 1 or self.window < self.bin:
-            raise ValueError(f"--window {self.window} is shorter than --bin {self.bin}")
-        if (self.window - self.bin) % 2:
-            raise ValueError(
-                f"--window {self.window} cannot be centred on --bin {self.bin}: "
-                "their difference is odd"
-            )
-        if not 0 <= self.max_n_fraction <= 1:
-            raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
+from dna_bigbird.genome.coverage import Spans, unknown_spans
 
 
 def build_chromatin(
@@ -53,6 +32,8 @@ def build_chromatin(
     split: SplitConfig,
     *,
     blacklist: Mapping[str, Spans] | None = None,
+    with_peak: Mapping[str, NDArray[np.bool_]] | None = None,
+    seed: int = 0,
     counts: dict[str, int] | None = None,
     warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
 ) -> LabelledData:
@@ -61,17 +42,24 @@ def build_chromatin(
     Labels with too few bins go first, then bins without a label of the required group and bins
     that share a base with the blacklist. A window that runs past its chromosome, holds too many
     N, or shares bases with two splits is left out and counted. One chromosome is held at a time,
-    besides the rows kept, which take L / 8 bytes each.
+    besides the rows kept, which take L / 8 bytes each. Background comes from the chromosomes and splits
+    of the bins with a label, in proportion to them.
 
     Args:
         labels: With their bins of `config.bin` bases.
         blacklist: Merged intervals by chromosome.
+        with_peak: Which bins share a base with a peak (`read_peaks`); needed for background.
+        seed: Seed of the background.
         counts: Counts of what was read, to which those of this function are added.
 
     Raises:
+        ValueError: If background is to be drawn without `with_peak`.
         InputError: If there is no label of the required group, a label has no positive in the
             training split (unless allowed), or nothing is left for training.
     """
+    config = config.for_labels(len(labels))
+    if config.background and with_peak is None:
+        raise ValueError("background needs with_peak, the bins with a peak of any file")
     positives = np.array([x.positives for x in labels])
     if not config.allow_empty_labels and not config.min_positive:
         reason = f"no {config.bin}-bp bin is covered by more than half"
@@ -90,17 +78,26 @@ def build_chromatin(
         counts["left_out_bin_without_required_label"] += len(there) - len(numbers)
         if config.require_group == "all":
             numbers = np.arange(length // config.bin)
+        banned = (blacklist or {}).get(chrom)
         if len(numbers):
-            banned = (blacklist or {}).get(chrom)
-            numbers = _usable(genome, chrom, numbers, banned, config, counts)
-        if not split.folds:
-            found = split.splits_of(chrom, *_windows(numbers, config))
-            counts["left_out_window_across_splits"] += int((found == STRADDLING).sum())
-            numbers, found = numbers[found != STRADDLING], found[found != STRADDLING]
-            splits.append(found)
+            unknown = unknown_spans(genome, chrom)
+            numbers = usable_bins(length, numbers, banned, unknown, config, counts)
+        numbers, found = in_one_split(chrom, numbers, config, split, counts)
+        if config.background and len(numbers):
+            free = peak_free_bins(with_peak or {}, chrom, config.bin, length)
+            free = background_candidates(length, free, banned, unknown, config)
+            free, free_splits = in_one_split(chrom, free, config, split, Counter())
+            drawn, missing = draw_background(
+                free, free_splits, found, config.background, chrom=chrom, seed=seed
+            )
+            counts["background_bins"] = counts.get("background_bins", 0) + len(drawn)
+            counts["background_missing"] = counts.get("background_missing", 0) + missing
+            numbers, order = np.unique(np.concatenate([numbers, free[drawn]]), return_index=True)
+            found = np.concatenate([found, free_splits[drawn]])[order]
+        splits.append(found)
         parts.append(label_bins(labels, rank, chrom, numbers))
     bins = Bins.joined(parts, len(labels))
-    starts = _windows(bins.number, config)[0]
+    starts = windows_around(bins.number, config)[0]
     windows = Windows(tuple(genome.lengths), bins.chrom.astype(np.uint32), starts, config.window)
     row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)
     _check_rows(labels, bins, row_splits, config, counts, warn)
@@ -139,39 +136,6 @@ def _required(labels: list[PeakLabel], group: str) -> list[PeakLabel]:
             "`none` keeps bins with any label, `all` every bin"
         )
     return required
-
-
-def _windows(
-    numbers: NDArray[np.int64], config: ChromatinConfig
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return starts and ends of the windows around bins."""
-    starts = numbers.astype(np.int64) * config.bin - (config.window - config.bin) // 2
-    return starts, starts + config.window
-
-
-def _usable(
-    genome: Genome,
-    chrom: str,
-    numbers: NDArray[np.int64],
-    blacklist: Spans | None,
-    config: ChromatinConfig,
-    counts: dict[str, int],
-) -> NDArray[np.int64]:
-    """Return the bins outside the blacklist whose window is whole and known; count the others."""
-
-    def keep(good: NDArray[np.bool_], reason: str) -> None:
-        nonlocal numbers
-        counts[f"left_out_{reason}"] += int((~good).sum())
-        numbers = numbers[good]
-
-    if blacklist is not None:
-        first = numbers * config.bin
-        keep(covered_bp(blacklist, first, first + config.bin) == 0, "blacklisted_bin")
-    starts, ends = _windows(numbers, config)
-    keep((starts >= 0) & (ends <= genome.lengths[chrom]), "window_past_the_end")
-    unknown = covered_bp(unknown_spans(genome, chrom), *_windows(numbers, config))
-    keep(unknown <= config.max_n_fraction * config.window, "window_with_n")
-    return numbers
 
 
 def _check_rows(

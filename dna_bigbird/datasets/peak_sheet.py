@@ -11,7 +11,7 @@ from dna_bigbird.files import open_text
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.bed import iter_bed, place
 from dna_bigbird.genome.bed_columns import BedColumns, read_columns
-from dna_bigbird.genome.coverage import bins_mostly_covered, merge_spans
+from dna_bigbird.genome.coverage import bins_mostly_covered, bins_touched, merge_spans
 
 COLUMNS = ("label", "group", "cell", "path")
 EVERY_NAME = "*"
@@ -107,12 +107,21 @@ def _parse(header: list[str], fields: list[str], number: int, sheet: Path) -> Sh
 
 
 def read_peaks(
-    sheet: list[SheetRow], genome: Genome, bin_bp: int = 200, *, pieces: bool = False
+    sheet: list[SheetRow],
+    genome: Genome,
+    bin_bp: int = 200,
+    *,
+    pieces: bool = False,
+    with_peak: dict[str, NDArray[np.bool_]] | None = None,
 ) -> tuple[list[PeakLabel], dict[str, int]]:
     """Read all peak files, merge the peaks of each label, and find the bins they mostly cover.
 
     Labels come in the order of the sheet; those of a `*` row sorted by name. Two rows may give
     labels of one name (replicates): they stay two labels.
+
+    Args:
+        with_peak: Filled with a flag per bin of every chromosome that has peaks: True where a peak of
+            any file shares a base with it.
 
     Returns:
         The labels, and counts of peaks read and left out (see `genome.bed.place`).
@@ -138,7 +147,7 @@ def read_peaks(
                 for i in np.unique(name).tolist()
             ]
         for label, some in sorted(wanted, key=lambda x: x[0]):
-            bins = _bins(peaks, kept[some], on_genome, genome, bin_bp)
+            bins = _bins(peaks, kept[some], on_genome, genome, bin_bp, with_peak)
             labels.append(PeakLabel(label, row.group, row.cell, row.path, bins))
     return labels, counts
 
@@ -174,8 +183,9 @@ def _bins(
     on_genome: list[str | None],
     genome: Genome,
     bin_bp: int,
+    with_peak: dict[str, NDArray[np.bool_]] | None,
 ) -> dict[str, NDArray[np.int32]]:
-    """Return, by chromosome, the bins that some peaks cover by more than half."""
+    """Return, by chromosome, the bins that some peaks cover by more than half; mark those touched."""
     found: dict[str, list[NDArray[np.int64]]] = {}
     for i in np.unique(peaks.chrom[rows]).tolist():
         found.setdefault(str(on_genome[i]), []).append(rows[peaks.chrom[rows] == i])
@@ -183,5 +193,9 @@ def _bins(
     for chrom, parts in found.items():  # `1` and `chr1` may stand in one file
         here = np.concatenate(parts)
         merged = merge_spans(peaks.start[here], peaks.end[here])
-        bins[chrom] = bins_mostly_covered(merged, bin_bp, genome.lengths[chrom]).astype(np.int32)
+        length = genome.lengths[chrom]
+        bins[chrom] = bins_mostly_covered(merged, bin_bp, length).astype(np.int32)
+        if with_peak is not None:
+            flags = with_peak.setdefault(chrom, np.zeros(-(-length // bin_bp), dtype=bool))
+            flags[bins_touched(merged, bin_bp)] = True
     return bins

@@ -62,13 +62,25 @@ def bins_mostly_covered(merged: Spans, bin_bp: int, length_bp: int) -> NDArray[n
         >>> bins_mostly_covered(merge_spans([100], [300]), 200, 1000).tolist()
         []
     """
+    bins = np.unique(bins_touched(merged, bin_bp))
+    bins = bins[(bins + 1) * bin_bp <= length_bp]
+    return bins[2 * covered_bp(merged, bins * bin_bp, (bins + 1) * bin_bp) > bin_bp]
+
+
+def bins_touched(merged: Spans, bin_bp: int) -> NDArray[np.int64]:
+    """Return the numbers of the bins that share a base with the merged intervals.
+
+    They come in no order, and a number may come more than once.
+
+    Example:
+        >>> sorted(set(bins_touched(merge_spans([99, 300], [200, 401]), 200).tolist()))
+        [0, 1, 2]
+    """
     starts, ends = merged
     if not len(starts):
         return np.empty(0, dtype=np.int64)
     first, last = starts // bin_bp, (ends - 1) // bin_bp
-    bins = np.unique(np.concatenate([first, last, _inner(first, last)]))
-    bins = bins[(bins + 1) * bin_bp <= length_bp]
-    return bins[2 * covered_bp(merged, bins * bin_bp, (bins + 1) * bin_bp) > bin_bp]
+    return np.concatenate([first, last, _inner(first, last)])
 
 
 def _inner(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -22,7 +22,8 @@ def write(tmp_path, name, text):
     return tmp_path / name
 
 
-def build(tmp_path, toy, sheet, output="set.h5", extra=()):
+def build(tmp_path, toy, sheet, output="set.h5", extra=(), group="TF"):
+    """Make and open a set; without `group` the command chooses what is kept."""
     path = write(tmp_path, "sheet.tsv", sheet)
     main(
         [
@@ -34,6 +35,7 @@ def build(tmp_path, toy, sheet, output="set.h5", extra=()):
             "--window=1000",
             "--split.validation=[chr1:10001-14000]",
             "--split.test=[chr2]",
+            *([f"--require_group={group}"] if group else []),
             *extra,
         ]
     )
@@ -169,6 +171,7 @@ def test_folds_keep_overlapping_windows_together(tmp_path, toy):
             "--window=1000",
             "--split.folds=3",
             "--split.fold=1",
+            "--require_group=TF",
         ]
     )
     made = LabelledSet(tmp_path / "set.h5", toy)

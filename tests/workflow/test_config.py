@@ -91,7 +91,7 @@ OF_OTHERS = NESTED | {"splits", "baselines", "ensemble", "dropout", "strand"}
         (
             ("$defs", "chromatin"),
             ["chromatin_set", "deepsea_set"],
-            {"genome", "peaks", "output", "assembly", "split", "pieces", "blacklist"}
+            {"genome", "peaks", "output", "assembly", "split", "seed", "pieces", "blacklist"}
             | {"bundle", "labels", "coordinates", "test_chromosomes"},
         ),
         (

@@ -42,14 +42,15 @@ rule chromatin_set:
     params:
         run=command,
         version=VERSION,
+        seed=head_seed,
         genome=assembly_options(),
         split=split_options,
         blacklist=option("blacklist", BLACKLIST) if BLACKLIST else "",
         options=set_options,
     shell:
         "{params.run} chromatin-set --genome {input.genome} --peaks {input.sheet:q}"
-        " --output {output} {params.genome} {params.split} {params.blacklist} {params.options}"
-        " > {log} 2>&1"
+        " --output {output} --seed {params.seed} {params.genome} {params.split} {params.blacklist}"
+        " {params.options} > {log} 2>&1"
 
 
 rule deepsea_set:

@@ -10,8 +10,8 @@ SET_KEYS = {
         "max_n_fraction",
         "near_identical",
     ],
-    "chromatin": ["window", "bin", "require_group", "max_n_fraction", "min_positive"]
-    + ["allow_empty_labels", "near_identical"],
+    "chromatin": ["window", "bin", "require_group", "background", "max_n_fraction"]
+    + ["min_positive", "allow_empty_labels", "near_identical"],
 }
 NETWORKS = ["cnnprom", "deepromoter", "deepsea"]
 

@@ -1,0 +1,62 @@
+"""Settings of a chromatin set."""
+
+from dataclasses import dataclass, replace
+
+FEW_LABELS = 10
+"""With fewer labels a set gets background unless the user says which bins are kept."""
+DEFAULT_BACKGROUND = 3
+"""Bins without a peak per bin with one, in such a set."""
+
+
+@dataclass(frozen=True)
+class ChromatinConfig:
+    """Which bins become rows, and what is read around them."""
+
+    window: int = 8000
+    """Bases the model reads, centred on the bin."""
+    bin: int = 200
+    """Bases of a bin; bins start at multiples of this, counted from 0."""
+    require_group: str | None = None
+    """Keep bins with at least one label of this group; `none`: with any label; `all`: every bin. If not given:
+    TF, or none with fewer than `FEW_LABELS` labels."""
+    max_n_fraction: float = 0.1
+    """Windows with a larger share of N are left out."""
+    min_positive: int = 0
+    """Labels with fewer bins than this, over all splits, are left out."""
+    allow_empty_labels: bool = False
+    """Keep labels without a positive in the training split, with a warning, instead of stopping."""
+    background: int | None = None
+    """Bins without a peak per bin that is kept; if not given 0, or `DEFAULT_BACKGROUND` with fewer than
+    `FEW_LABELS` labels and no `require_group`."""
+
+    def __post_init__(self) -> None:
+        if self.background is not None and self.background < 0:
+            raise ValueError(f"--background {self.background} must not be negative")
+        if self.background and self.require_group == "all":
+            raise ValueError(
+                f"--background {self.background} --require_group all: every bin is in the set already; "
+                "choose one of the two"
+            )
+        if self.bin < 1 or self.window < self.bin:
+            raise ValueError(f"--window {self.window} is shorter than --bin {self.bin}")
+        if (self.window - self.bin) % 2:
+            raise ValueError(
+                f"--window {self.window} cannot be centred on --bin {self.bin}: "
+                "their difference is odd"
+            )
+        if not 0 <= self.max_n_fraction <= 1:
+            raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
+
+    @property
+    def may_have_background(self) -> bool:
+        """Whether background is asked for, or depends on the number of labels."""
+        return bool(self.background) or (self.background is None and self.require_group is None)
+
+    def for_labels(self, count: int) -> "ChromatinConfig":
+        """Return the settings with what was not given, for a set of so many labels."""
+        are_few = self.require_group is None and count < FEW_LABELS
+        group = self.require_group or ("none" if are_few else "TF")
+        background = self.background
+        if background is None:
+            background = DEFAULT_BACKGROUND if are_few else 0
+        return replace(self, require_group=group, background=background)
