@@ -11,6 +11,12 @@ RANDOM_PLANS = {
     "huggingface": "as the Hugging Face library draws them in training (in evaluation it reads the "
     "first block instead)",
 }
+MOVED_PLANS = {
+    "original": "as the published code draws them, those of the last block from the whole sequence",
+    "huggingface": "as the Hugging Face library draws them in training, those of the last block from "
+    "the whole sequence (in evaluation only the last block has random blocks)",
+}
+"""The same with other global blocks than the published ones."""
 
 
 def size_in_words(encoder: dict) -> str:
@@ -29,7 +35,9 @@ def _attention(encoder: dict) -> str:
     window = f"window of {blocks} block{'s' if blocks > 1 else ''}" if blocks else "no window"
     places = GLOBAL_BLOCKS[encoder.get("global_blocks", "first_last")]
     number = encoder["num_random"]
-    drawn = RANDOM_PLANS[encoder.get("random_plan", "uniform")]
+    plan = encoder.get("random_plan", "uniform")
+    is_moved = plan in MOVED_PLANS and encoder.get("global_blocks") == "first_two"
+    drawn = (MOVED_PLANS if is_moved else RANDOM_PLANS)[plan]
     randoms = f"{number} random block{'s' if number > 1 else ''} {drawn}"
     return (
         f"block-sparse attention (blocks of {encoder['block_size']} tokens; {window}, {places}, "

@@ -109,10 +109,10 @@ class EncoderConfig:
         window, places = self.window_blocks, self.global_blocks
         if window < 0 or (window and window % 2 == 0):
             raise ValueError(f"--model.window_blocks {window} must be 0 or odd")
-        if self.random_plan != "uniform" and (window, places) != (3, "first_last"):
+        if self.random_plan != "uniform" and (window != 3 or places == "none"):
             raise ValueError(
                 f"--model.random_plan {self.random_plan} has --model.window_blocks 3 and "
-                f"--model.global_blocks first_last, got {window} and {places}"
+                f"--model.global_blocks first_last or first_two, got {window} and {places}"
             )
         if (window, places, self.num_random) == (0, "none", 0):
             raise ValueError(

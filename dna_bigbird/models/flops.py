@@ -3,8 +3,8 @@
 Counted are matrix products, a multiplication and an addition as two operations:
 
 * dense layers of the encoder: 2 * weights, for each token;
-* attention: 4 * hidden size, for each pair of a query and a key that its block reads (scores, and
-  the weighted sum), a ragged last block as a whole one;
+* attention: 4 * head dimension, for each head and pair of a query and a key that its block reads
+  (scores, and the weighted sum), a ragged last block as a whole one;
 * the head for masked tokens: 2 * (hidden size + vocabulary) * hidden size, for each predicted token;
 * the other heads: 2 * weights, for each sequence.
 
@@ -21,15 +21,15 @@ from dna_bigbird.models.encoder import Encoder
 
 
 def block_pairs(pattern: BlockPattern) -> int:
-    """Return how many (query block, key block) pairs one head computes.
+    """Return how many (query block, key block) pairs all heads together compute.
 
     Example:
         >>> from dna_bigbird.attention.patterns import full
         >>> block_pairs(full(num_blocks=3, block_size=16, num_heads=2))
-        9
+        18
     """
-    listed = int((pattern.key_blocks[0] >= 0).sum())  # the same number in every head
-    return listed + int(pattern.is_global.sum()) * pattern.num_blocks
+    listed = int((pattern.key_blocks >= 0).sum())
+    return listed + int(pattern.is_global.sum()) * pattern.num_blocks * pattern.num_heads
 
 
 def encoder_flops(encoder: Encoder, num_tokens: int) -> int:
@@ -37,7 +37,8 @@ def encoder_flops(encoder: Encoder, num_tokens: int) -> int:
     dense = sum(m.weight.numel() for m in encoder.layers.modules() if isinstance(m, nn.Linear))
     pairs = sum(block_pairs(layer.attention.pattern(num_tokens)) for layer in encoder.layers)
     pairs *= encoder.config.block_size**2
-    return 2 * dense * num_tokens + 4 * encoder.config.hidden_size * pairs
+    head_dim = encoder.config.hidden_size // encoder.config.num_heads
+    return 2 * dense * num_tokens + 4 * head_dim * pairs
 
 
 def forward_flops(model: nn.Module, lengths: Sequence[int], predicted: int = 0) -> int:

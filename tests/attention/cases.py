@@ -27,13 +27,17 @@ class Case:
 
 
 def random_table(rng: np.random.Generator, heads: int, blocks: int, size: int) -> BlockPattern:
-    """Any table at all: repeats, holes in the list, no structure, other widths in every row."""
+    """Any table at all: repeats, holes in the list, no structure, other widths in every row.
+
+    In half of them the heads of a row read different numbers of blocks too.
+    """
     most = int(rng.integers(1, 7))
     table = rng.integers(0, blocks, (heads, blocks, most))
     if rng.random() < 0.5:  # a diagonal, so that some rows have a band
         table[:, :, 0] = np.arange(blocks)
-    widths = rng.integers(1, most + 1, blocks)
-    table[:, np.arange(most) >= widths[:, None]] = -1
+    of_heads = heads if rng.random() < 0.5 else 1
+    widths = rng.integers(1, most + 1, (of_heads, blocks))
+    table[np.broadcast_to(np.arange(most) >= widths[..., None], table.shape)] = -1
     table = rng.permuted(table, axis=2) if rng.random() < 0.5 else table
     is_global = rng.random(blocks) < 0.2
     table[:, is_global] = -1
@@ -55,6 +59,7 @@ def random_pattern(rng: np.random.Generator, heads: int, size: int) -> tuple[Blo
         blocks = int(rng.integers(1, 20))
     else:
         options = {"training": bool(rng.random() < 0.5)} if kind == "huggingface" else {}
+        options["global_blocks"] = str(rng.choice(["first_last", "first_two"]))
         blocks = int(rng.integers(5 + 2 * random, 18))
     what = f"{kind} of {blocks}, {random} random, seed {seed}, {options}"
     return bigbird_itc(blocks, size, random, heads, kind, seed, **options), what
@@ -133,8 +138,9 @@ def without_one_block(case: Case, seed: int) -> Case | None:
     """Return the case with one visible key block of one query block lost, or None if none can go."""
     rng = np.random.default_rng(seed)
     pattern = case.pattern
-    kinds = [len(set(row[row >= 0])) for row in pattern.key_blocks[0]]
-    rows = np.flatnonzero(np.array(kinds) > 1)  # with one alone, any number of times is the same
+    distinct = [[len(set(row[row >= 0])) for row in head] for head in pattern.key_blocks]
+    # With one alone, any number of times is the same.
+    rows = np.flatnonzero(np.min(distinct, axis=0) > 1)
     if not len(rows):
         return None
     row = int(rng.choice(rows))

@@ -57,6 +57,7 @@ def patterns(size):
     yield bigbird_itc(9, size, 1, HEADS, global_blocks="first_two"), 7
     yield bigbird_itc(9, size, 2, HEADS, global_blocks="none", window_blocks=5), 0
     yield bigbird_itc(12, size, 2, HEADS, "original", 1), size // 2
+    yield bigbird_itc(12, size, 2, HEADS, "original", 1, global_blocks="first_two"), size // 2
     yield full(3, size, HEADS), 5
     yield full(1, size, HEADS), size // 3
     table = random_table(np.random.default_rng(3), HEADS, 7, size)

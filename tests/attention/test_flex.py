@@ -41,6 +41,7 @@ PATTERNS = {
     "first two": (bigbird_itc(20, SIZE, 1, HEADS, global_blocks="first_two"), 160),
     "wide window": (bigbird_itc(20, SIZE, 1, HEADS, window_blocks=7, global_blocks="none"), 158),
     "original plan B": (bigbird_itc(12, SIZE, 2, HEADS, "original", 1), 94),
+    "moved": (bigbird_itc(12, SIZE, 2, HEADS, "original", 1, global_blocks="first_two"), 94),
     "covered": (bigbird_itc(5, SIZE, 3, HEADS), 36),
     "full": (full(4, SIZE, HEADS), 32),
     "rows of several widths": (WIDTHS, 19),

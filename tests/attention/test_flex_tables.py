@@ -15,6 +15,7 @@ PATTERNS = {
     "nothing global": bigbird_itc(20, 4, 2, 2, global_blocks="none", window_blocks=5),
     "repeats": bigbird_itc(16, 64, 3, 2, "original"),
     "many repeats": bigbird_itc(12, 4, 3, 2, "huggingface"),
+    "moved": bigbird_itc(16, 64, 3, 2, "original", global_blocks="first_two"),
     "full": full(7, 4, 2),
     "one block": full(1, 4, 2),
     **{f"table {i}": random_table(np.random.default_rng(i), 2, 5 + i, 4) for i in range(6)},

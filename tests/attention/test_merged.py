@@ -26,7 +26,8 @@ def rebuilt(pattern):
     for group in of_pattern.groups:
         rows += group.rows.tolist()
         for head, j in np.ndindex(group.blocks.shape[:2]):
-            np.add.at(times[head, group.rows[j]], group.blocks[head, j].numpy(), 1)
+            used = 1 if group.unused is None else ~group.unused[head, j].numpy()
+            np.add.at(times[head, group.rows[j]], group.blocks[head, j].numpy(), used)
     assert sorted(rows) == list(range(pattern.num_blocks))
     return times
 

@@ -74,6 +74,15 @@ def test_scores_stand_with_count_seed_split_interval_and_baseline():
             "3 random blocks as the Hugging Face library draws them in training (in evaluation it "
             "reads the first block instead))",
         ),
+        (
+            {"random_plan": "original", "num_random": 3, "global_blocks": "first_two"},
+            "first two blocks global, 3 random blocks as the published code draws them, those of the "
+            "last block from the whole sequence)",
+        ),
+        (
+            {"random_plan": "huggingface", "num_random": 3, "global_blocks": "first_two"},
+            "from the whole sequence (in evaluation only the last block has random blocks))",
+        ),
         ({"attention": "full"}, "hidden size 16, full attention over at most 64 tokens"),
     ],
     ids=str,

@@ -73,6 +73,30 @@ def test_a_task_comes_back(tmp_path, task):
     assert f"# BigBird for text: {task}" in (tmp_path / "README.md").read_text()
 
 
+@pytest.mark.parametrize("plan", ["original", "huggingface"])
+def test_a_published_plan_with_the_first_two_blocks_global_comes_back(tmp_path, plan):
+    """It computes the same, and not what the published global blocks give."""
+    settings = asdict(ENCODER) | {"block_size": 4, "random_plan": plan}
+    write(tmp_path / "published", encoder=settings)
+    write(tmp_path / "moved", encoder=settings | {"global_blocks": "first_two"})
+    moved = load_bundle(tmp_path / "moved")
+    save_bundle(
+        tmp_path / "again",
+        model=moved.model,
+        config=moved.config,
+        tokenizer=moved.tokenizer,
+        metrics=moved.metrics,
+        card="# again\n",
+    )
+    ids_BT = torch.arange(120).view(2, 60) + 10
+    published, first, second = (
+        load_bundle(tmp_path / name).model.encoder(ids_BT, ids_BT < 0)
+        for name in ("published", "moved", "again")
+    )
+    assert torch.equal(first, second)
+    assert not torch.allclose(first, published)
+
+
 @pytest.mark.parametrize("task", TEXT_TASKS)
 def test_settings_survive_json(task):
     """A bundle keeps them as JSON; what they are is checked by type and by their own rules."""

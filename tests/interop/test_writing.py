@@ -144,6 +144,10 @@ DIFFERENT = [
     ({"random_plan": "original"}, "random_plan original"),
     ({"random_plan": "uniform", "window_blocks": 5}, r"window_blocks 5 \(its window is three"),
     ({"random_plan": "uniform", "global_blocks": "first_two"}, "global_blocks first_two"),
+    (
+        {"global_blocks": "first_two"},
+        r"global_blocks first_two \(its global blocks are the first and",
+    ),
     ({"attention_dropout": 0.1}, r"attention_dropout 0\.1"),
     ({"num_random": 0}, r"num_random 0 \(it fails without"),
     ({"max_tokens": 1000}, "max_tokens 1000 .it pads to blocks of 16"),

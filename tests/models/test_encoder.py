@@ -131,6 +131,8 @@ def test_full_attention_whatever_the_length():
         {"window_blocks": 1, "global_blocks": "none", "num_random": 2},
         {"random_plan": "original"},
         {"random_plan": "huggingface"},
+        {"random_plan": "original", "global_blocks": "first_two"},
+        {"random_plan": "huggingface", "global_blocks": "first_two"},
     ],
     ids=str,
 )

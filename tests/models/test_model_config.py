@@ -38,7 +38,7 @@ from dna_bigbird.models.config import CHOICES, EncoderConfig, HeadConfig
         ),
         (
             {"random_plan": "huggingface", "global_blocks": "none"},
-            "--model.random_plan huggingface has .* got 3 and none",
+            "--model.random_plan huggingface has .* first_last or first_two, got 3 and none",
         ),
         (
             {"window_blocks": 0, "global_blocks": "none", "num_random": 0},

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.lists import Group, Lists
+from dna_bigbird.attention.backends.lists import Lists
 from dna_bigbird.attention.backends.workspace import workspace
 
 
@@ -21,6 +21,8 @@ class Chunk(NamedTuple):
     rows: Tensor | slice
     blocks: Tensor | None
     """(C, R, M): what they read, numbered through the C heads; None if they read everything."""
+    unused: Tensor | None
+    """(C, R, M): True for blocks that are hidden (`lists.Group`); None if there are none."""
 
     def queries(self, x_GNSD: Tensor) -> Tensor:
         """Return what belongs to the rows: (X, Y, L, D)."""
@@ -69,7 +71,7 @@ def chunks(
         most_rows: Query blocks of a chunk, not counting those that read everything.
     """
     if len(of_pattern.global_rows):
-        yield Chunk(slice(0, num_heads), of_pattern.global_rows, None)
+        yield Chunk(slice(0, num_heads), of_pattern.global_rows, None, None)
     for group in of_pattern.groups:
         in_pattern = torch.arange(first_head, first_head + num_heads) % len(group.blocks)
         heads_a_chunk = max(1, most_rows // len(group.rows))
@@ -77,11 +79,19 @@ def chunks(
             heads = slice(first, min(first + heads_a_chunk, num_heads))
             blocks = group.blocks.index_select(0, in_pattern[heads])
             blocks += num_blocks * torch.arange(len(blocks))[:, None, None]
-            yield from _rows(group, blocks, heads, most_rows)
+            unused = None
+            if group.unused is not None:
+                unused = group.unused.index_select(0, in_pattern[heads])
+            yield from _rows(group.rows, blocks, unused, heads, most_rows)
 
 
-def _rows(group: Group, blocks: Tensor, heads: slice, most_rows: int) -> Iterator[Chunk]:
-    for rows, some in zip(group.rows.split(most_rows), blocks.split(most_rows, 1), strict=True):
+def _rows(
+    all_rows: Tensor, blocks: Tensor, unused: Tensor | None, heads: slice, most_rows: int
+) -> Iterator[Chunk]:
+    for start in range(0, len(all_rows), most_rows):
+        part = slice(start, start + most_rows)
+        rows = all_rows[part]
         first, last = int(rows[0]), int(rows[-1])
         consecutive = last - first + 1 == len(rows)
-        yield Chunk(heads, slice(first, last + 1) if consecutive else rows, some)
+        hidden = None if unused is None or not unused[:, part].any() else unused[:, part]
+        yield Chunk(heads, slice(first, last + 1) if consecutive else rows, blocks[:, part], hidden)

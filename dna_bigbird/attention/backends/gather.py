@@ -16,10 +16,11 @@ from dna_bigbird.attention.patterns import BlockPattern
 
 
 class _Rows(NamedTuple):
-    """Ordinary query blocks that read equally many key blocks, so no slot is ever empty."""
+    """Ordinary query blocks that read equally many key blocks in the head that reads most."""
 
     rows: Tensor  # (R)
     blocks: Tensor  # (H, R, M)
+    unused: Tensor | None  # (H, R, M): slots of heads that read fewer, or None
     sources: Tensor  # (H R M): the blocks to read, counted through all heads
     readers: Tensor  # (H R M): the slots, ordered by the block that they read
     first_reader: Tensor  # (H N): where the readers of each block start
@@ -41,13 +42,14 @@ def _plan(pattern: BlockPattern, device: torch.device) -> _Plan:
     piece_of_row = torch.zeros(N, 2, dtype=torch.long)
     global_rows = of_pattern.global_rows
     piece_of_row[global_rows, 1] = torch.arange(len(global_rows))
-    for rows, blocks in of_pattern.groups:
+    for rows, blocks, unused in of_pattern.groups:
         sources = (blocks + N * torch.arange(H)[:, None, None]).flatten()
         counts = torch.bincount(sources, minlength=H * N)
         results.append(
             _Rows(
                 rows.to(device),
                 blocks.to(device),
+                None if unused is None else unused.to(device),
                 sources.to(device),
                 sources.argsort(stable=True).to(device),
                 (counts.cumsum(0) - counts).to(device),
@@ -101,6 +103,20 @@ def _read(x_BHTD: Tensor, group: _Rows, S: int) -> Tensor:
     return read.view(B, H * R, M * S, D)
 
 
+def _hidden(hidden_BT: Tensor | None, group: _Rows, N: int, S: int) -> Tensor | None:
+    """Return which of the tokens that `_read` gives are hidden: (B or 1, H R, 1, M S), or None."""
+    H, R, M = group.blocks.shape
+    unused = group.unused
+    if hidden_BT is not None:
+        hidden = hidden_BT.view(-1, N, S)[:, group.blocks]
+        hidden = hidden if unused is None else hidden | unused[..., None]
+    elif unused is not None:
+        hidden = unused[None, ..., None].expand(1, H, R, M, S)
+    else:
+        return None
+    return hidden.reshape(-1, H * R, 1, M * S)
+
+
 def gather(
     q_BHTD: Tensor,
     k_BHTD: Tensor,
@@ -126,9 +142,7 @@ def gather(
         results = [of_global.reshape(B, H, -1, S, D)]
     for group in plan.ordinary:
         R = len(group.rows)
-        hidden = None
-        if hidden_BT is not None:
-            hidden = hidden_BT.view(B, N, S)[:, group.blocks].reshape(B, H * R, 1, -1)
+        hidden = _hidden(hidden_BT, group, N, S)
         group_q = q_BHNSD.index_select(2, group.rows).reshape(B, H * R, S, D)
         out = fused(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
         results.append(out.reshape(B, H, R, S, D))

@@ -18,11 +18,14 @@ class Group(NamedTuple):
     rows: Tensor
     """(R), ascending."""
     blocks: Tensor
-    """(H, R, M): what they read; a block that counts twice stands twice."""
+    """(H, R, M): what they read; a block that counts twice is listed twice."""
+    unused: Tensor | None
+    """(H, R, M), True where a head reads fewer blocks than another; None if all read M. Such a
+    place repeats a block that the head reads, and is hidden."""
 
 
 class Lists(NamedTuple):
-    """A pattern as lists of blocks, none with an empty place."""
+    """A pattern as lists of blocks."""
 
     global_rows: Tensor
     """Rows that read every block once."""
@@ -35,13 +38,22 @@ def lists(pattern: BlockPattern) -> Lists:
     """Return the lists of a pattern."""
     table = pattern.key_blocks
     is_global = pattern.is_global | _reads_each_once(table)
-    widths = np.where(is_global, 0, (table[0] >= 0).sum(axis=1))
+    read = (table >= 0).sum(axis=2)
+    widths = np.where(is_global, 0, read.max(axis=0))
     groups = []
     for width in np.unique(widths[widths > 0]):
         rows = np.flatnonzero(widths == width)
-        of_rows = table[:, rows]
-        blocks = of_rows[of_rows >= 0].reshape(len(table), len(rows), width)
-        groups.append(Group(torch.from_numpy(rows), torch.from_numpy(blocks)))
+        in_order = np.argsort(table[:, rows] < 0, axis=2, kind="stable")[..., :width]
+        blocks = np.take_along_axis(table[:, rows], in_order, axis=2)
+        unused = blocks < 0
+        blocks = np.where(unused, blocks[..., :1], blocks)
+        groups.append(
+            Group(
+                torch.from_numpy(rows),
+                torch.from_numpy(blocks),
+                torch.from_numpy(unused) if unused.any() else None,
+            )
+        )
     return Lists(torch.from_numpy(np.flatnonzero(is_global)), groups)
 
 

@@ -160,7 +160,12 @@ def _bias(hidden_BT: Tensor | None, q_BHTD: Tensor) -> Tensor | None:
 def _keys(chunk: Chunk, k: Tensor, v: Tensor, bias: Tensor | None):
     """Return keys, values and bias of a chunk's queries; no bias where nothing is hidden."""
     k, v = chunk.keys(k, "k"), chunk.keys(v, "v")
-    if bias is None:
-        return k, v, None
-    added = chunk.keys(bias, "bias").mT
-    return k, v, added if added.any() else None
+    added = None
+    if bias is not None:
+        added = chunk.keys(bias, "bias").mT
+        added = added if added.any() else None
+    if chunk.unused is not None:
+        S = k.shape[2] // chunk.unused.shape[2]
+        unused = (chunk.unused.to(k.dtype) * HIDDEN).repeat_interleave(S, 2)[:, :, None]
+        added = unused if added is None else added + unused
+    return k, v, added

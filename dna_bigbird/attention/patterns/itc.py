@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from dna_bigbird.attention.patterns.moved import moved_random_blocks
 from dna_bigbird.attention.patterns.original import (
     huggingface_random_blocks,
     original_random_blocks,
@@ -44,12 +45,14 @@ def bigbird_itc(
             blocks (specification §1.2, §1.4). 'huggingface' repeats what that library computes.
         seed: Any number from 0 (each layer gets its own); with the other plans the layer index.
         window_blocks: 0 or odd, the block itself included; with 0 not even that one is read.
-        global_blocks: 'first_last', 'first_two' or 'none'. The published plans know a window of 3
-            and 'first_last' alone.
+        global_blocks: 'first_last', 'first_two' or 'none'. The published plans have a window of 3
+            and 'first_last'. With 'first_two' their table stays, the last block draws as in
+            'uniform', and no block counts twice (`moved_random_blocks`). 'none' they do not know.
         table_tokens: Only for 'huggingface': its `max_position_embeddings`. The random blocks for
             1,024, 3,072 and 4,096 tokens come from a table of that length.
         training: Only for 'huggingface': True for the blocks it draws in training. In evaluation
-            it reads block 0 in their place, which so counts 1 + num_random times.
+            it reads block 0 in their place, which so counts 1 + num_random times (once with
+            'first_two', where no block counts twice).
 
     Raises:
         ValueError: If a number is out of range, a name is unknown or a block would read nothing.
@@ -88,10 +91,10 @@ def check_reach(plan: str, window_blocks: int, global_blocks: str, num_random: i
         )
     if window_blocks < 0 or (window_blocks and window_blocks % 2 == 0):
         raise ValueError(f"window_blocks must be 0 or odd, got {window_blocks}")
-    if plan != "uniform" and (window_blocks, global_blocks) != (3, "first_last"):
+    if plan != "uniform" and (window_blocks != 3 or global_blocks == "none"):
         raise ValueError(
-            f"plan {plan!r} has window_blocks 3 and global_blocks first_last; got {window_blocks} "
-            f"and {global_blocks}. Use plan 'uniform'"
+            f"plan {plan!r} has window_blocks 3 and global_blocks first_last or first_two; got "
+            f"{window_blocks} and {global_blocks}. Use plan 'uniform'"
         )
     if window_blocks == 0 and global_blocks == "none" and num_random == 0:
         raise ValueError(
@@ -145,6 +148,8 @@ def _build(
             num_blocks, block_size, num_random, num_heads, seed,
             table_tokens=table_tokens, training=training,
         )  # fmt: skip
+    if plan != "uniform" and global_blocks != "first_last":
+        drawn = moved_random_blocks(drawn, is_global, fixed, seed)
     table = np.full((num_heads, num_blocks, fixed.shape[1] + num_random), -1)
     fixed_of_heads = np.broadcast_to(fixed, (num_heads, *fixed.shape))
     table[:, ~is_global] = np.concatenate([fixed_of_heads, drawn], axis=2)
