@@ -29,13 +29,15 @@ def train_on_labels(
     Raises:
         InputError: If the set cannot be trained on, or the training failed (tasks.fit.fit).
     """
-    from dna_bigbird.cli.training import check_compiles, check_trainable
+    from dna_bigbird.cli.training import check_compiles, check_trainable, validation_rows
     from dna_bigbird.datasets.modules import labelled_data
     from dna_bigbird.files import sha256_of
     from dna_bigbird.tasks.fit import fit
-    from dna_bigbird.tasks.labelling import LabellingTask, start_at_base_rates
+    from dna_bigbird.tasks.labelling import LabellingTask, note_few_positives, start_at_base_rates
 
     check_trainable(labelled)
+    rows = validation_rows(labelled, training.validation_examples, seed)
+    note_few_positives(int(labelled.packed_labels.positives(rows).sum()), labelled.path)
     check_compiles(training)
     train, validation = tokenized_splits(
         labelled, tokenizer, training, max_tokens=max_tokens, seed=seed

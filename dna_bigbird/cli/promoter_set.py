@@ -43,10 +43,14 @@ def promoter_set(
         near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
         pieces: The FASTA holds only the first part of its chromosomes; leave out sites beyond it.
     """
+    import numpy as np
+
+    from dna_bigbird.datasets.few_positives import few_positives
     from dna_bigbird.datasets.labelled_data import write_labelled_set
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.promoters import PromoterConfig, build_promoters
-    from dna_bigbird.errors import checked_settings
+    from dna_bigbird.datasets.splits import VALIDATION
+    from dna_bigbird.errors import checked_settings, note
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.sites import read_sites
@@ -84,6 +88,9 @@ def promoter_set(
         ),
         inputs={name: sha256_of(path) for name, path in inputs.items()},
     )
+    validation = np.flatnonzero(data.split == VALIDATION)
+    if text := few_positives(int(data.labels.positives(validation).sum()), output):
+        note(text)
     print(
         f"{len(data) // (1 + len(config.kinds))} promoters of {data.counts['sites_read']} sites, "
         f"each with {len(config.kinds)} negative(s), {negatives}: "

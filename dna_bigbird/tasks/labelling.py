@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 import torch
+from lightning_fabric.utilities.rank_zero import rank_zero_only
 from torch import Tensor, nn
 
+from dna_bigbird.datasets.few_positives import few_positives
 from dna_bigbird.datasets.modules import LabelledBatch
+from dna_bigbird.errors import note
 from dna_bigbird.evaluation.binary import auroc
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import Objective, Sums, pair
@@ -96,3 +99,9 @@ def macro_auroc(labels_NL: np.ndarray, scores_NL: np.ndarray) -> float:
     areas = [auroc(labels_NL[:, i], scores_NL[:, i]) for i in range(labels_NL.shape[1])]
     defined = [area for area in areas if not math.isnan(area)]
     return sum(defined) / len(defined) if defined else math.nan
+
+
+def note_few_positives(count: int, name: object) -> None:
+    """Tell the user, once for all processes, of a validation split with too few positives."""
+    if rank_zero_only.rank in (None, 0) and (text := few_positives(count, name)):
+        note(text)

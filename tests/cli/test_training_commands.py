@@ -122,6 +122,25 @@ def test_finetuning_with_dropout_of_its_own(project, capsys):
     assert "--dropout 1.0: expected at least 0 and below 1" in message
 
 
+def test_few_validation_positives_are_noted(project, capsys, monkeypatch):
+    labelled = LabelledSet("set.h5")
+    count = int(labelled.labels_of(labelled.rows("validation")).sum())
+    line = f"{FINETUNE} --training.max_steps 4 --training.validate_every 4"
+    capsys.readouterr()
+    run(f"{line} --output few --checkpoints checkpoints/few")
+    note = f"note: set.h5: {count} positives for validation, expected at least 200: the choice of"
+    assert capsys.readouterr().err.count(note) == 1
+    monkeypatch.setattr("dna_bigbird.datasets.few_positives.ENOUGH", count)
+    run(f"{line} --output enough --checkpoints checkpoints/enough")
+    assert "positives for validation" not in capsys.readouterr().err
+    assert (project / "few/metrics.json").read_text() == (
+        project / "enough/metrics.json"
+    ).read_text()
+    drawn = "--training.validation_examples 8 --output drawn --checkpoints checkpoints/drawn"
+    run(f"{line} {drawn}")
+    assert "positives for validation" in capsys.readouterr().err, "of the rows that are looked at"
+
+
 def bytes_of(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 

@@ -2,15 +2,19 @@
 
 import gzip
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.negatives import make_negative, part_borders
 from dna_bigbird.datasets.promoters import PromoterConfig
+from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.genome import Genome, Interval, reverse_complement
+from dna_bigbird.genome.sites import read_sites
 
 UP, DOWN = 300, 130  # 430 bp: parts of 21, the last of 31
 
@@ -282,6 +286,35 @@ def test_refusals(tmp_path, toy, capsys):
         PromoterConfig(negatives="shuffled")
     with pytest.raises(ValueError, match="a window of 19 bp cannot be cut into 20 parts"):
         PromoterConfig(upstream=9, downstream=10)
+
+
+@pytest.mark.parametrize(("count", "is_noted"), [(199, True), (200, False)])
+def test_few_validation_positives_are_noted(tmp_path, toy, capsys, count, is_noted):
+    inside = [("chr1", 10_500 + i, "+", f"V{i}") for i in range(count)]
+    options = ["--near_identical=keep", "--upstream=20", "--downstream=20"]
+    build(tmp_path, toy, [*SITES[:3], *inside], extra=options)
+    error = capsys.readouterr().err
+    note = f"note: {tmp_path / 'set.h5'}: {count} positives for validation, expected at least 200:"
+    assert (note in error) == is_noted
+
+
+def test_the_papers_config_validates_on_enough_real_promoters(real_data, tmp_path):
+    """The list lacks chr1 and chr2; sites are counted before windows with N are left out."""
+    config = yaml.safe_load((Path(__file__).parents[2] / "config" / "grch37.yaml").read_text())
+    splits = config["promoter"]["splits"]
+    promoters = real_data / "promoters" / "epdnew_human_hg38_without_chr1_chr2.bed.gz"
+    chain = real_data / "chain" / "hg38ToHg19.over.chain.gz"
+    main(
+        f"lift-over --input {promoters} --chain {chain} --output {tmp_path / 'sites.bed'} "
+        f"--unlifted {tmp_path / 'unlifted.tsv'}".split()
+    )
+    sites = read_sites(tmp_path / "sites.bed", "auto")
+    windows = [site.interval for site in sites]
+    found = SplitConfig(**splits).split_of_rows(windows)
+    assert [np.sum(found == number) for number in range(3)] == [21_427, 1_130, 2_176]
+    run = SplitConfig(**config["splits"])
+    assert np.sum(run.split_of_rows(windows) == 1) == 40, "of DeepSEA's region"
+    assert splits["test"] == config["splits"]["test"], "pretraining has read no test promoter"
 
 
 def test_real_promoters_with_whole_windows(real_data, tmp_path, capsys):

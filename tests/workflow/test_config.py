@@ -141,7 +141,8 @@ def test_settings_of_our_configs_do_not_contradict_each_other(name):
     MaskingConfig(**config["masking"])
     TokenizerConfig(**config["tokenizer"])
     EncoderConfig(**config["model"])
-    SplitConfig(**config["splits"])
+    for section in (config, config["promoter"]):
+        SplitConfig(**section.get("splits", {}))
     for training in (
         config["pretraining"],
         *(config[t]["training"] for t in ("promoter", "chromatin")),
