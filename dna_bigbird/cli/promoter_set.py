@@ -27,6 +27,9 @@ def promoter_set(
 ) -> None:
     """Build promoters and negatives for each, with their splits.
 
+    Says how many start sites are a purine behind a pyrimidine, which tells whether sites and genome are of
+    one assembly.
+
     Args:
         genome: Plain FASTA of the reference.
         sites: Start sites as BED (1-bp rows, or EPD's 60-bp rows), GTF, GFF3, FPS or SGA.
@@ -54,6 +57,7 @@ def promoter_set(
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.sites import read_sites
+    from dna_bigbird.genome.start_signal import start_signal
 
     with checked_settings():
         config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
@@ -61,9 +65,10 @@ def promoter_set(
     avoided = [Path(file) for file in files] if "genomic" in config.kinds else []
     reference = Genome(genome)
     split.check_chromosomes(reference)
+    starts = read_sites(sites, format)
     data = build_promoters(
         reference,
-        read_sites(sites, format),
+        starts,
         config,
         split,
         seed=seed,
@@ -97,3 +102,7 @@ def promoter_set(
         + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
         file=sys.stderr,
     )
+    signal = start_signal(reference, (site.interval for site in starts))
+    print(signal, file=sys.stderr)
+    if text := signal.warning():
+        note(text)

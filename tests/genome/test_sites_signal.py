@@ -15,6 +15,7 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place
 from dna_bigbird.genome.liftover import lift_sites, read_chain
 from dna_bigbird.genome.sites import read_sites
+from dna_bigbird.genome.start_signal import start_signal
 
 AWAY_BP = [*range(-50, -4), *range(5, 51)]
 
@@ -52,6 +53,18 @@ def around(genome, site, first, last):
 def share_of_yr(genome, sites, shift=0):
     pairs = [around(genome, site, shift - 1, shift + 1) for site in sites]
     return sum(p[0] in "CT" and p[1] in "AG" for p in pairs) / len(pairs)
+
+
+def test_sites_of_another_assembly_are_told(real_data, pieces, lifted):
+    """The same sites with their hg38 positions, which chromosome lengths do not refuse."""
+    right = start_signal(pieces, lifted)
+    assert (right.n, right.hits, right.warning()) == (105, 65, None)
+    path = real_data / "promoters" / "epdnew_human_hg38_without_chr1_chr2.bed.gz"
+    hg38 = [s.interval for s in read_sites(path) if s.interval.chrom in ("chr17", "chr22")]
+    wrong = start_signal(pieces, hg38)
+    assert wrong.n == 110
+    assert 0.15 < wrong.hits / wrong.n < 0.27
+    assert "only 21% of 110 start sites" in wrong.warning()
 
 
 def test_initiator_stands_at_the_lifted_sites(pieces, lifted):
