@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import InputPath, OutputPath, check_paths
 
 
 def documents(
@@ -31,12 +31,16 @@ def documents(
     import json
 
     from dna_bigbird.cli.text.sets import left_out, read_examples
+    from dna_bigbird.datasets.text.summary_pairs import partner_of
     from dna_bigbird.errors import InputError
     from dna_bigbird.files import atomic_path
     from dna_bigbird.tasks.text.kinds import SETS, kind_of_set
 
     if set not in SETS:
         raise InputError(f"--set {set}: not one of {', '.join(SETS)}")
+    summaries = partner_of(data)  # train.target is read with train.source
+    if summaries:
+        check_paths(documents, {"data": data, "output": output}, also_read=[summaries])
     kind = kind_of_set(set)
     examples, counts = read_examples(kind, data, split, gold=False)
     seen: dict[bytes, None] = {}

@@ -25,7 +25,8 @@ def train_summarizer(
     config/text/summarization.
 
     Args:
-        train: Files of the set as distributed: a file of JSON lines, a folder or a tar archive.
+        train: Files of the set as distributed: a file of JSON lines, train.source with train.target
+            next to it (xsum), a folder or a tar archive.
         validation: Files to choose the step by; the same path where it holds all splits.
         pretrained: Bundle of `text pretrain`, `text warm-start` or `convert`, or of an earlier run of
             this command; it brings the vocabulary and the encoder's settings.

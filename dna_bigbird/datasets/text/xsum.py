@@ -11,7 +11,16 @@ from dna_bigbird.datasets.text.reading import (
     parse_json,
     read_json_lines,
 )
-from dna_bigbird.datasets.text.summary_pairs import Pair, holds_files, need_texts, texts_of
+from dna_bigbird.datasets.text.summary_pairs import (
+    OFFICIAL_SPLITS,
+    Pair,
+    holds_files,
+    line_pairs_of_files,
+    line_pairs_of_folder,
+    need_texts,
+    partner_of,
+    texts_of,
+)
 from dna_bigbird.errors import InputError
 
 SPLIT_FILE = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
@@ -35,18 +44,22 @@ FURNITURE = frozenset(
 
 
 def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
-    """Yield the articles of a file of JSON lines, or of the authors' own folder.
+    """Yield the articles of files of JSON lines, of pairs of lines, or of the authors' own folder.
 
     Args:
         path: JSON lines with `document`, `summary` and perhaps `id`, plain or gzip, or a folder with
-            train.jsonl, validation.jsonl and test.jsonl of them; or a folder or tar archive of
-            *.summary files (parts headed [SN]URL[SN], [SN]TITLE[SN], [SN]FIRST-SENTENCE[SN]
+            train.jsonl, validation.jsonl and test.jsonl of them; or train.source, a document per
+            line, with the summaries in train.target next to it, or a folder or tar archive with
+            train, val (or validation) and test of them; or a folder or tar archive of *.summary files (parts headed [SN]URL[SN], [SN]TITLE[SN], [SN]FIRST-SENTENCE[SN]
             and [SN]RESTBODY[SN]; the first sentence is the summary, the rest the document): all of them
             by name, or those of the split if the authors' `SPLIT_FILE` is there too.
 
     Raises:
         InputError: If there is no article, a listed one is missing, or a key or part is.
     """
+    if path.is_file() and partner_of(path):
+        yield from line_pairs_of_files(path, gold=gold)
+        return
     if (path / f"{split}.jsonl").is_file():
         path = path / f"{split}.jsonl"
     if not holds_files(path):
@@ -57,6 +70,10 @@ def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair
             yield Pair(where, str(item.get("id", number)), document, summary)
         return
     with open_folder(path) as folder:
+        pairs = line_pairs_of_folder(folder, split, gold=gold)
+        if pairs is not None:
+            yield from pairs
+            return
         for name, text in texts_of(folder, _names(folder, split)):
             where = f"{path}: {name}"
             parts = _parts(text, where)
@@ -70,7 +87,11 @@ def _stem(name: str) -> str:
 def _names(folder: Folder, split: str) -> list[str]:
     articles = {_stem(name): name for name in folder.names() if name.endswith(".summary")}
     if not articles:
-        raise InputError(f"{folder.path}: no file of the form <number>.summary in it")
+        raise InputError(
+            f"{folder.path}: no articles of the {split} split; expected {split}.jsonl (JSON lines), "
+            f"or {OFFICIAL_SPLITS[split]}.source and {OFFICIAL_SPLITS[split]}.target (a line per "
+            f"article), or the authors' files <number>.summary"
+        )
     lists = [name for name in folder.names() if name.rpartition("/")[2] == SPLIT_FILE]
     if not lists:
         return sorted(articles.values())

@@ -161,3 +161,19 @@ def test_the_papers_settings(name, source, target, penalty, size, rate, optimize
     assert training.batch_size * training.accumulate == 128
     assert found.head.coupled  # of large: as the pretrained summarizer, if nothing is said
     assert found.dropout == 0.1
+
+
+def test_xsum_as_source_and_target(here, capsys):
+    """The same articles as lines of two files train the same model; the summaries are an input."""
+    for name in ("document", "summary"):
+        lines = [" ".join(item[name].split()) + "\n" for item in ITEMS]
+        end = {"document": "source", "summary": "target"}[name]
+        (here / f"pair.{end}").write_text("".join(lines))
+    pair = TRAIN.replace("train.jsonl", "pair.source")
+    run(f"{pair} --output of-pair --checkpoints of-pair-runs")
+    metrics = json.loads((here / "of-pair/metrics.json").read_text())
+    assert metrics["n"] == len(ITEMS)
+    summaries = (here / "pair.target").read_bytes()
+    told = refused("text documents --set xsum --data pair.source --output pair.target", capsys)
+    assert "pair.target" in told
+    assert (here / "pair.target").read_bytes() == summaries

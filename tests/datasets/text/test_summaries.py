@@ -244,8 +244,69 @@ def test_a_folder_of_json_lines(tmp_path):
     json_lines(tmp_path / "test.jsonl", [{"id": 7, "document": "c", "summary": "d"}])
     assert read_summaries("xsum", tmp_path, "train")[0] == [SummaryExample("1", "a", "b")]
     assert read_summaries("xsum", tmp_path, "test")[0] == [SummaryExample("7", "c", "d")]
-    with pytest.raises(InputError, match=r"no file of the form <number>\.summary"):
+    forms = r"validation\.jsonl .* val\.source and val\.target .* <number>\.summary"
+    with pytest.raises(InputError, match=f"no articles of the validation split; expected {forms}"):
         read_summaries("xsum", tmp_path, "validation")
+
+
+SOURCE, TARGET = "first \u2028 article\r\nsecond\n", "one\ntwo"
+PAIRS = [SummaryExample("1", "first\narticle", "one"), SummaryExample("2", "second", "two")]
+
+
+def line_pairs(folder, split="train", source=SOURCE, target=TARGET):
+    folder.mkdir(exist_ok=True)
+    (folder / f"{split}.source").write_bytes(source.encode())
+    (folder / f"{split}.target").write_bytes(target.encode())
+    return folder
+
+
+def test_xsum_as_lines_of_two_files(tmp_path):
+    """U+2028 within a document ends no line, so it does not shift the summaries."""
+    folder = line_pairs(line_pairs(tmp_path / "xsum"), "val", "third\n", "three\n")
+    assert read_summaries("xsum", folder, "train")[0] == PAIRS
+    assert read_summaries("xsum", folder / "train.source", "train")[0] == PAIRS
+    third = [SummaryExample("1", "third", "three")]
+    assert read_summaries("xsum", folder, "validation")[0] == third
+    assert read_summaries("xsum", folder / "val.source", "validation")[0] == third
+    files = {f"xsum/{path.name}": path.read_bytes() for path in folder.iterdir()}
+    packed = archive(tmp_path / "xsum.tar.gz", files)
+    assert read_summaries("xsum", packed, "train")[0] == PAIRS
+    (folder / "val.source").rename(folder / "validation.source")
+    (folder / "val.target").rename(folder / "validation.target")
+    assert read_summaries("xsum", folder, "validation")[0] == third
+
+
+def test_documents_of_two_files_without_the_summaries(tmp_path):
+    folder = line_pairs(tmp_path)
+    (folder / "train.target").unlink()
+    for path in (folder, folder / "train.source"):
+        found, _ = read_summaries("xsum", path, "train", gold=False)
+        assert [(one.document, one.summary) for one in found] == [
+            ("first\narticle", None),
+            ("second", None),
+        ]
+    with pytest.raises(InputError, match=r"train\.target: no such file; expected the summaries of"):
+        read_summaries("xsum", folder / "train.source", "train")
+    with pytest.raises(InputError, match=r"no file 'train\.target' in it"):
+        read_summaries("xsum", folder, "train")
+
+
+def test_two_files_that_do_not_belong_together(tmp_path):
+    folder = line_pairs(tmp_path, target="one\n")
+    message = r"train\.target: 1 lines, .*train\.source has 2; expected one summary per document"
+    for path in (folder, folder / "train.source"):
+        with pytest.raises(InputError, match=message):
+            read_summaries("xsum", path, "train")
+    with pytest.raises(
+        InputError, match=r"these are summaries; expected the documents: give .*source"
+    ):
+        read_summaries("xsum", folder / "train.target", "train")
+    line_pairs(tmp_path, source=SOURCE.replace("second", " "))
+    with pytest.raises(InputError, match=r"train\.source:2: the document of '2' is empty"):
+        read_summaries("xsum", folder, "train")
+    line_pairs(tmp_path / "other")
+    with pytest.raises(InputError, match="expected one file of the train split"):
+        read_summaries("xsum", tmp_path, "train")
 
 
 BBC = (
