@@ -22,7 +22,8 @@ ALLOWED = {
     "report": {"evaluation"},
 }
 EVERYWHERE = {
-    "choices", "errors", "files", "formats", "locks", "paths", "scratch", "sentences", "__version__",
+    "child_processes", "child_start", "choices", "errors", "files", "formats", "limits", "locks", "paths",
+    "scratch", "sentences", "__version__",
 }  # fmt: skip
 LIBRARIES = {
     "pytorch_lightning": {"tasks", "datasets", "cli"},

@@ -58,10 +58,9 @@ def baseline(
 
     signals.listen()  # before the imports, which take seconds
 
-    import torch
+    from dna_bigbird.limits import use_threads
 
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     settings = {"cnnprom": cnnprom, "deepromoter": deepromoter, "deepsea": deepsea}[kind]
     if checkpoints is None:
         checkpoints = output.with_name(output.name + ".checkpoints")

@@ -41,7 +41,6 @@ def evaluate(
             of 1 Mb, 500, 200, 100, 50, 20 and 10 kb that gives at least 20 blocks.
         threads: CPU threads; 0 leaves the choice to torch.
     """
-    import torch
 
     from dna_bigbird.cli.held_out import MODEL, HeldOut, check_labels, model_scores
     from dna_bigbird.datasets.labelled import LabelledSet
@@ -52,12 +51,12 @@ def evaluate(
     from dna_bigbird.genome import Genome
     from dna_bigbird.inference.bundle import load_bundle
     from dna_bigbird.inference.card import model_card, write_scored_bundle
+    from dna_bigbird.limits import use_threads
 
     for name, value, least in (("replicates", replicates, 1), ("block_bp", block_bp, 0)):
         if value < least:
             raise InputError(f"--{name} {value}: expected at least {least}")
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     bundle = load_bundle(model)
     labelled = LabelledSet(data, Genome(genome))
     check_labels(bundle, labelled)

@@ -53,6 +53,7 @@ def evaluate_lm(
     from dna_bigbird.files import atomic_path
     from dna_bigbird.inference.bundle import to_json
     from dna_bigbird.inference.card import model_card, write_scored_bundle
+    from dna_bigbird.limits import use_threads
     from dna_bigbird.tasks.config import TrainConfig
     from dna_bigbird.tasks.language_baselines import DESCRIPTIONS
     from dna_bigbird.tasks.language_scores import score_examples
@@ -62,8 +63,7 @@ def evaluate_lm(
         raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")
     if kenlm and kenlm_missing():
         raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     bundle, masking = load_masked_model(model)
     stores = load_stores(train, test, bundle.tokenizer, model)
     strata = ways_to_divide(stores["test"], bundle.tokenizer, genome, repeats, pieces)

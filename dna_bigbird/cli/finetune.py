@@ -47,8 +47,6 @@ def finetune(
 
     from dataclasses import asdict, replace
 
-    import torch
-
     from dna_bigbird.cli.labelling import train_on_labels
     from dna_bigbird.cli.training import module_sha256, set_training_backend
     from dna_bigbird.datasets.labelled import LabelledSet
@@ -56,14 +54,14 @@ def finetune(
     from dna_bigbird.genome import Genome
     from dna_bigbird.inference.bundle import check_place, load_bundle
     from dna_bigbird.inference.card import is_semi_synthetic
+    from dna_bigbird.limits import use_threads
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig
 
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     check_place(output)
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     bundle = load_bundle(pretrained)
     bundle.check_reads_dna()
     bundle.check_single("fine-tuning")

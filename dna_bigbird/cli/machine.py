@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import importlib.util
-import math
 import os
 import platform
 import re
@@ -11,6 +10,8 @@ import subprocess
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+
+from dna_bigbird.limits import usable_processors
 
 PACKAGES = (
     "torch", "numpy", "scipy", "h5py", "safetensors", "sentencepiece", "tokenizers",
@@ -100,16 +101,6 @@ def physical_processors(cpuinfo: Path = PROC / "cpuinfo") -> int:
     sockets = re.findall(r"^physical id\s*: *(\d+)$", text, flags=re.MULTILINE)
     cores = re.findall(r"^core id\s*: *(\d+)$", text, flags=re.MULTILINE)
     return len(set(zip(sockets, cores, strict=False))) or os.cpu_count() or 1
-
-
-def usable_processors(cgroup: Path = SYS / "fs/cgroup") -> int:
-    """Count processors this process may use: a job or a container often gets some of them."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    quota, _, period = _text(cgroup / "cpu.max").strip().partition(" ")
-    if quota.isdigit() and period.isdigit():
-        count = min(count, max(1, math.ceil(int(quota) / int(period))))
-    return count
 
 
 def memory(meminfo: Path = PROC / "meminfo", cgroup: Path = SYS / "fs/cgroup") -> str:

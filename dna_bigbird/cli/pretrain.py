@@ -47,21 +47,19 @@ def pretrain(
 
     from dataclasses import asdict, replace
 
-    import torch
-
     from dna_bigbird.cli.training import check_compiles, check_tokenizer, set_training_backend
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.datasets.token_store import TokenStore
     from dna_bigbird.inference.bundle import check_place
+    from dna_bigbird.limits import use_threads
     from dna_bigbird.models.pretraining import PretrainingModel
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.pretraining import PretrainingTask
 
     check_place(output)
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     bpe = DnaTokenizer.from_file(tokenizer)
     stores = {"train": TokenStore(train), "validation": TokenStore(validation)}
     for store in stores.values():

@@ -21,7 +21,7 @@ def tokenize(
         documents: BED12 file of `dna-bigbird documents`.
         tokenizer: SentencePiece model of `dna-bigbird train-tokenizer`.
         output: HDF5 file to write.
-        workers: Processes that tokenize.
+        workers: Processes that tokenize, at most four per usable processor and what memory holds.
         assembly: Name of the genome to keep in the file, such as GRCh37.
     """
     from tqdm import tqdm

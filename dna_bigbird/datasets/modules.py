@@ -17,12 +17,16 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from dna_bigbird.child_processes import ending_worker
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows
 from dna_bigbird.errors import InputError
+from dna_bigbird.limits import allowed_workers
 
 # B batch, T tokens, P predicted positions of the whole batch, L labels
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
+WORKER_BYTES = 100_000_000
+"""Memory of a data worker: most of what it has it shares with the process that trains."""
 PAD_ID = 0
 """Written where there is no token; a model never reads it, so it suits every vocabulary."""
 
@@ -222,7 +226,7 @@ class StreamData(pl.LightningDataModule):
         self.validation_batches = validation_batches
         self.collate = collate
         self.accumulate = accumulate
-        self.workers = workers
+        self.workers = allowed_workers(workers, WORKER_BYTES)
 
     def train_dataloader(self) -> DataLoader:
         """Return the stream from the trainer's step on, this process's share of it."""
@@ -255,6 +259,7 @@ class StreamData(pl.LightningDataModule):
             batch_sampler=sampler,
             collate_fn=functools.partial(_collate_packed, self.collate),
             num_workers=workers,
+            worker_init_fn=ending_worker(),
         )
 
 

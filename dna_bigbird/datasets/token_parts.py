@@ -10,12 +10,9 @@ The number of documents in a part is fixed, so the parts do not depend on who ma
 import contextlib
 import functools
 import itertools
-import multiprocessing
-import multiprocessing.connection
 import os
 import shutil
 import sys
-import threading
 import uuid
 import zipfile
 from collections import deque
@@ -27,15 +24,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dna_bigbird.child_processes import EndingContext
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import readable_write_error
 from dna_bigbird.genome import Genome
+from dna_bigbird.limits import allowed_workers
 from dna_bigbird.locks import kernel_lock
 
 DOCUMENTS_PER_PART = 64
 """About 4 Mbp and 1 MB; part of no result, but of the key."""
+WORKER_BYTES = 150_000_000
+"""Memory of a process that tokenizes."""
 _TEXTS_PER_CALL = 512
 """Sentences encoded at a time: their ids pass through lists of Python, 36 bytes a token."""
 
@@ -155,7 +156,7 @@ def part_path(folder: Path, number: int) -> Path:
 def write_part(path: Path, part: Part, key: str) -> None:
     """Write a part under a name of this process alone, then rename it.
 
-    A worker whose parent was killed may live a moment longer, beside those of the next run.
+    A worker whose parent was killed may live a moment longer, next to those of the next run.
     """
     partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
     with open(partial, "wb") as stream:
@@ -198,7 +199,8 @@ def iter_parts(
         for number, batch in batches:
             yield _make(part_path(folder, number), key, batch, genome, tokenizer)
         return
-    with _pool(workers) as pool:
+    workers = allowed_workers(workers, WORKER_BYTES)
+    with ProcessPoolExecutor(workers, mp_context=EndingContext()) as pool:
 
         def start(number: int, batch: list[Document]) -> Callable[[], Part]:
             path = part_path(folder, number)
@@ -237,20 +239,6 @@ def _make(
         part = tokenize_documents(documents, genome, tokenizer)
         write_part(path, part, key)
     return part
-
-
-def _pool(workers: int) -> ProcessPoolExecutor:
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
-
-
-def _start_worker() -> None:
-    threading.Thread(target=_exit_with_parent, daemon=True).start()  # even after SIGKILL
-
-
-def _exit_with_parent() -> None:
-    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
-    os._exit(1)
 
 
 @functools.lru_cache(maxsize=1)

@@ -28,9 +28,10 @@ class Compute:
     backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto"
     """How attention is computed."""
     threads: int = 0
-    """CPU threads in all; 0 leaves the choice to torch."""
+    """CPU threads in all, at most one per usable processor; 0 leaves the choice to torch."""
     workers: int = 0
-    """Processes that score, which share the threads; 0 scores in this process."""
+    """Processes that score and share the threads, at most four per usable processor and what memory
+    holds; 0 scores in this process."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """'auto' takes a GPU if there is one."""
 

@@ -18,6 +18,7 @@ from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.runner import BundleRunner, Groups
+from dna_bigbird.limits import use_threads
 from dna_bigbird.models.precision import resolve_precision
 
 Pooling = Literal["mean", "cls", "max", "tokens"]
@@ -56,8 +57,7 @@ class Embedder:
                 f"--workers {compute.workers}: embed computes in one process; leave it out, or "
                 "give --threads"
             )
-        if compute.threads:
-            torch.set_num_threads(compute.threads)
+        use_threads(compute.threads)
         device = choose_device(compute.device)
         self._notes = []
         if compute.precision == "auto":

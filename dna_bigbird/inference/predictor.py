@@ -24,6 +24,7 @@ from dna_bigbird.inference.scorer import Scorer, Scores
 from dna_bigbird.inference.scorer_process import LoadScorer, fingerprint
 from dna_bigbird.inference.windows import Window
 from dna_bigbird.inference.workers import Workers
+from dna_bigbird.limits import allowed_workers, use_threads
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import resolve_precision
 
@@ -31,6 +32,8 @@ BP_PER_TOKEN = 4
 """About; sets how many windows are read at once."""
 SHORT_BP = 64
 """What a sequence counts at least, so that very short ones do not become too many."""
+WORKER_BYTES = 300_000_000
+"""Memory of a process that scores, without its models: torch and the batch it computes."""
 Item = TypeVar("Item")
 
 DEFAULTS = Compute()
@@ -81,22 +84,22 @@ class Predictor:
         device = choose_device(compute.device)
         self.precision = resolve_precision(compute.precision, device.type)
         resolved = replace(compute, precision=self.precision)
-        if compute.threads:
-            torch.set_num_threads(compute.threads)
+        use_threads(compute.threads)
         self._bundles = bundles
         self._slow = {set_backend(bundle, compute.backend, device) for bundle in bundles} - {None}
         self._num_split = np.zeros(len(bundles), dtype=int)
         budgets = [token_budget(EncoderConfig(**b.config["encoder"]), device) for b in bundles]
         self._chunk_bp = min(budgets) * CHUNK_BATCHES * BP_PER_TOKEN
         self._workers: Workers | None = None
-        if compute.workers:
+        self._num_workers = allowed_workers(compute.workers, _worker_bytes(bundles))
+        if self._num_workers:
             self._load = LoadScorer(
                 [bundle.folder for bundle in bundles],
                 [fingerprint(bundle.model) for bundle in bundles],
                 resolved,
                 device.type,
                 self._columns,
-                max(torch.get_num_threads() // compute.workers, 1),
+                max(torch.get_num_threads() // self._num_workers, 1),
             )
         else:
             self._scorer = Scorer(bundles, resolved, device, self._columns)
@@ -163,11 +166,17 @@ class Predictor:
             yield waiting.popleft(), scores.logits
 
     def _map(self, tasks: Iterable[Groups]) -> Iterator[Scores]:
-        if not self.compute.workers:
+        if not self._num_workers:
             return map(self._scorer, tasks)
         if self._workers is None or not self._workers.close.alive:
-            self._workers = Workers(self._load, self.compute.workers)
+            self._workers = Workers(self._load, self._num_workers)
         return self._workers.map(tasks)
+
+
+def _worker_bytes(bundles: Sequence[Bundle]) -> int:
+    """Return about how much memory a process of its own takes that scores with these models."""
+    weights = sum(p.nbytes for bundle in bundles for p in bundle.model.parameters())
+    return WORKER_BYTES + weights
 
 
 def _size(item_and_group: tuple[object, Sequence[str]]) -> int:

@@ -1,7 +1,7 @@
 """Processes that compute tasks side by side; what comes back keeps their order.
 
-A process ends when its pipe does: with the pool, and with the parent, however that ends. Ctrl-C is
-the parent's to handle.
+A process ends when its pipe does, with the pool; and with the parent, however that ends, also while it
+still starts. Ctrl-C is the parent's to handle.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
 from typing import Generic, TypeVar
 
+from dna_bigbird.child_processes import EndingContext
 from dna_bigbird.errors import InputError
 
 AHEAD = 2
@@ -38,7 +39,7 @@ class Workers(Generic[Task, Result]):
     """
 
     def __init__(self, make: Callable[[int], Callable[[Task], Result]], count: int) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would lack torch's threads
+        context = EndingContext()  # spawns: a fork would lack torch's threads
         self._pipes: list[Connection] = []
         self._processes: list[multiprocessing.Process] = []
         self.close = weakref.finalize(self, _end, self._processes, self._pipes)

@@ -50,8 +50,6 @@ def pretrain(
 
     from dataclasses import asdict
 
-    import torch
-
     from dna_bigbird.cli.training import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.corpus.piece_characters import characters_of
     from dna_bigbird.datasets.masked_batches import collate_masked
@@ -59,12 +57,12 @@ def pretrain(
     from dna_bigbird.datasets.text.masked import MaskedTextExamples
     from dna_bigbird.datasets.text.store import text_store
     from dna_bigbird.inference.bundle import check_place
+    from dna_bigbird.limits import use_threads
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.text.mlm import MaskedTextTask
 
     check_place(output)
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     bpe, network, origin = _start(tokenizer, initial, model, seed)
     encoder = network.encoder.config
     stores = {

@@ -21,6 +21,7 @@ from dna_bigbird.inference.bundle import Bundle, load_bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.spool import open_spool
+from dna_bigbird.limits import use_threads
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.tasks.text.kind import TextKind
@@ -97,8 +98,7 @@ def run_set(
         output, resume: As `outputs_of_rows`.
     """
     check_can_write(output, folder=True)
-    if compute.threads:
-        torch.set_num_threads(compute.threads)
+    use_threads(compute.threads)
     made = make_rows(
         kind,
         *read_examples(kind, data, split, gold=gold),

@@ -49,20 +49,18 @@ def train_text(
 
     signals.listen()  # before the imports, which take seconds
 
-    import torch
-
     from dna_bigbird.cli.text.sets import examples_sha256, rows_sha256, tell
     from dna_bigbird.cli.training import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.errors import InputError, checked_settings
     from dna_bigbird.inference.bundle import check_place, load_bundle
+    from dna_bigbird.limits import use_threads
     from dna_bigbird.models.text_models import build_text_model
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.text.task import TextTask
 
     check_place(output)
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     check_compiles(training)
     if training.strategy == "fsdp":  # processes with unequal numbers of validation batches hang
         raise InputError("--training.strategy fsdp does not train text tasks; use ddp")
