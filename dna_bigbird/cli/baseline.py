@@ -89,7 +89,7 @@ def train_network(
     from dna_bigbird.baselines.networks import build_network
     from dna_bigbird.cli.labelling import train_on_labels
     from dna_bigbird.datasets.bases import BaseTokenizer
-    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.datasets.scores import STRANDS
     from dna_bigbird.datasets.tokenized import RowsOnTheFly
     from dna_bigbird.errors import InputError
@@ -101,7 +101,7 @@ def train_network(
             "--training.head_learning_rate belongs to models with an encoder; a baseline network has "
             "one rate, --training.learning_rate"
         )
-    labelled = LabelledSet(data, Genome(genome))
+    labelled = open_labelled_set(data, Genome(genome))
     try:
         network = build_network(config, labelled.window_bp, len(labelled.label_names), seed=seed)
     except ValueError as error:
@@ -146,10 +146,10 @@ def fit_words(
     import numpy as np
     from threadpoolctl import threadpool_limits
 
-    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.genome import Genome
 
-    labelled = LabelledSet(data, Genome(genome))
+    labelled = open_labelled_set(data, Genome(genome))
     held_out = np.flatnonzero(labelled.split != 0)
     with threadpool_limits(1):  # sums depend on the number of threads in their last digits
         model, fitted = fitted_words(labelled, kmer, only_gc=only_gc, seed=seed)

@@ -12,7 +12,9 @@ def draw_documents(
     seed: int = 0,
     documents: DocumentConfig = DocumentConfig(),  # noqa: B008
 ) -> None:
-    """Draw documents from a genome as coordinates (BED12: one line a document, blocks = sentences).
+    """Draw documents from a genome as coordinates (BED12: one line per document, blocks = sentences).
+
+    Comment lines name the sequences that they were drawn from, so that another genome is refused later.
 
     Says how many were drawn beside how many the lengths of the stretches predict. For the whole of
     GRCh37 and the paper's recipe that is about 510,000 (550,455 if gaps were sequence); the paper
@@ -30,17 +32,21 @@ def draw_documents(
     from tqdm import tqdm
 
     from dna_bigbird.corpus import documents as corpus
+    from dna_bigbird.corpus.document_genome import genome_lines
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
 
-    stretches = corpus.find_stretches(Genome(genome), regions, exclude, documents)
+    reference = Genome(genome)
+    stretches = corpus.find_stretches(reference, regions, exclude, documents)
     lengths = [stretch.length for stretch in stretches]
     predicted = round(corpus.expected_documents(lengths, documents))
     if not predicted:
         raise InputError(corpus.no_documents_message(regions, documents))
     drawn = corpus.draw_documents(stretches, documents, seed)
     shown = tqdm(drawn, desc="documents", unit="doc", total=predicted, disable=None)
-    count = corpus.write_documents(output, shown)
+    long_enough = (x.chrom for x in stretches if x.length >= documents.min_sentence_bp)
+    lines = genome_lines(reference, dict.fromkeys(long_enough))
+    count = corpus.write_documents(output, shown, lines)
     print(
         f"{output}: {count:,} documents, {predicted:,} predicted, on {sum(lengths):,} bp in "
         f"{len(lengths):,} stretches between gaps and excluded regions"

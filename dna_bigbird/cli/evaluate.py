@@ -43,7 +43,7 @@ def evaluate(
     """
 
     from dna_bigbird.cli.held_out import MODEL, HeldOut, check_labels, model_scores
-    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.datasets.scores import STRANDS, read_scores, write_scores
     from dna_bigbird.errors import InputError, note
     from dna_bigbird.evaluation.binary import rounded
@@ -58,7 +58,7 @@ def evaluate(
             raise InputError(f"--{name} {value}: expected at least {least}")
     use_threads(threads)
     bundle = load_bundle(model)
-    labelled = LabelledSet(data, Genome(genome))
+    labelled = open_labelled_set(data, Genome(genome))
     check_labels(bundle, labelled)
     checksum = sha256_of(data)
     held_out = HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)

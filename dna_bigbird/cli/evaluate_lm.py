@@ -66,7 +66,7 @@ def evaluate_lm(
     use_threads(threads)
     bundle, masking = load_masked_model(model)
     stores = load_stores(train, test, bundle.tokenizer, model)
-    strata = ways_to_divide(stores["test"], bundle.tokenizer, genome, repeats, pieces)
+    strata = ways_to_divide(stores["test"], genome, repeats, pieces)
     max_tokens = bundle.config["encoder"]["max_tokens"]
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, max_tokens, masking, seed)
     task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)

@@ -49,7 +49,7 @@ def finetune(
 
     from dna_bigbird.cli.labelling import train_on_labels
     from dna_bigbird.cli.training import module_sha256, set_training_backend
-    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
     from dna_bigbird.inference.bundle import check_place, load_bundle
@@ -65,7 +65,7 @@ def finetune(
     bundle = load_bundle(pretrained)
     bundle.check_reads_dna()
     bundle.check_single("fine-tuning")
-    labelled = LabelledSet(data, Genome(genome))
+    labelled = open_labelled_set(data, Genome(genome))
     encoder = EncoderConfig(**bundle.config["encoder"])
     if dropout is not None:
         encoder = replace(encoder, dropout=dropout)

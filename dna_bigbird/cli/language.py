@@ -37,14 +37,13 @@ def load_stores(train: Path, test: Path, tokenizer, model: Path) -> dict:
     return stores
 
 
-def ways_to_divide(
-    store, tokenizer, genome: Path | None, repeats: Path | None, pieces: bool
-) -> dict:
+def ways_to_divide(store, genome: Path | None, repeats: Path | None, pieces: bool) -> dict:
     """Return by what the scores are told apart, by the name of its table in metrics.json.
 
     Raises:
         InputError: If there are repeats without a genome, or the genome is not the documents'.
     """
+    from dna_bigbird.datasets.same_genome import check_store_genome
     from dna_bigbird.genome import Genome
     from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass
 
@@ -54,7 +53,7 @@ def ways_to_divide(
             raise InputError("--repeats needs the genome too: give --genome")
         return strata
     reference = Genome(genome)
-    check_genome(store, tokenizer, reference)
+    check_store_genome(store, reference)
     classes = repeat_classes(reference, repeats, pieces)
     return strata | {"by_repeat_class": ByRepeatClass(classes, store.chromosomes)}
 
@@ -66,13 +65,3 @@ def repeat_classes(genome, repeats: Path | None, pieces: bool):
     if repeats is None:
         return RepeatClasses.from_soft_mask(genome)
     return RepeatClasses.from_bed(repeats, genome, pieces=pieces)
-
-
-def check_genome(store, tokenizer, genome) -> None:
-    """Refuse a genome that reads otherwise where a store's first document begins."""
-    place = store.sentence_interval(0, 0)
-    if genome.fetch(place) != tokenizer.decode(store.sentence(0, 0)):
-        raise InputError(
-            f"{genome.path}: {place.chrom}:{place.start + 1}-{place.end} is not what "
-            f"{store.path} has there. Is it another assembly than {store.assembly}?"
-        )

@@ -20,13 +20,13 @@ def leakage(
         output: Table of the leaks, tab-separated; a header alone if there are none.
         min_shared: Sequences that share this much of their 12-mers are nearly the same, 0.3 to 1.
     """
-    from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.datasets.leakage import find_leaks, rows_of_set, write_leaks
+    from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.datasets.splits import SPLITS
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
 
-    labelled = LabelledSet(data, Genome(genome))
+    labelled = open_labelled_set(data, Genome(genome))
     found = find_leaks(rows_of_set(labelled), min_shared)
     write_leaks(output, found.leaks, labelled)
     sizes = ", ".join(f"{len(labelled.rows(split)):,} {split}" for split in SPLITS)

@@ -125,10 +125,10 @@ def kmer_changes(
 
     from dna_bigbird.baselines.kmer import KmerConfig
     from dna_bigbird.cli.baseline import fitted_words
-    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.inference.variant_windows import allele_windows
 
-    labelled = LabelledSet(data, genome)
+    labelled = open_labelled_set(data, genome)
     missing = [label for label in labels if label not in labelled.label_names]
     if missing:
         raise InputError(f"{data}: no label {missing[0]!r}; is the model from another set?")

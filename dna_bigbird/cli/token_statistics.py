@@ -39,6 +39,7 @@ def token_statistics(
     from dna_bigbird.cli.language import repeat_classes
     from dna_bigbird.cli.training import check_tokenizer
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
+    from dna_bigbird.datasets.same_genome import check_store_genome
     from dna_bigbird.datasets.token_statistics import describe_tokens
     from dna_bigbird.datasets.token_store import TokenStore
     from dna_bigbird.errors import InputError
@@ -49,6 +50,7 @@ def token_statistics(
         raise InputError(f"--documents {documents}: expected at least 1")
     tokens, bpe, reference = TokenStore(store), DnaTokenizer.from_file(tokenizer), Genome(genome)
     check_tokenizer(tokens, bpe, tokenizer)
+    check_store_genome(tokens, reference)
     classes = repeat_classes(reference, repeats, pieces)
     found = describe_tokens(
         tokens,

@@ -17,7 +17,7 @@ def tokenize(
     finished parts lie in the hidden folder `.NAME.parts` beside the output.
 
     Args:
-        genome: Plain FASTA file.
+        genome: Plain FASTA file that the documents were drawn from.
         documents: BED12 file of `dna-bigbird documents`.
         tokenizer: SentencePiece model of `dna-bigbird train-tokenizer`.
         output: HDF5 file to write.
@@ -26,17 +26,23 @@ def tokenize(
     """
     from tqdm import tqdm
 
+    from dna_bigbird.corpus.document_genome import check_documents
     from dna_bigbird.corpus.documents import iter_document_file
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.token_store import write_token_store
     from dna_bigbird.errors import InputError
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
+    from dna_bigbird.genome.checksum import combined_sha256, sequence_sha256
 
     if workers < 0:
         raise InputError(f"--workers {workers} must not be negative")
     bpe = DnaTokenizer.from_file(tokenizer)
     reference = Genome(genome)
+    sequences = {
+        chrom: checksum or sequence_sha256(reference, chrom)
+        for chrom, checksum in check_documents(documents, reference).items()
+    }
     checksums = {"genome_sha256": sha256_of(genome), "documents_sha256": sha256_of(documents)}
     shown = tqdm(iter_document_file(documents), desc="tokenize", unit="doc", disable=None)
     write_token_store(
@@ -46,6 +52,10 @@ def tokenize(
         bpe,
         workers=workers,
         assembly=assembly,
-        attributes={**checksums, "command": "dna-bigbird tokenize"},
+        attributes={
+            **checksums,
+            "sequences_sha256": combined_sha256(sequences),
+            "command": "dna-bigbird tokenize",
+        },
         restart_key=" ".join(checksums.values()),
     )

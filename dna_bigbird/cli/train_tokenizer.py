@@ -15,7 +15,7 @@ def train_tokenizer(
     """Learn a DNA BPE vocabulary from documents.
 
     Args:
-        genome: Plain FASTA file.
+        genome: Plain FASTA file that the documents were drawn from.
         documents: Training documents, as `dna-bigbird documents` writes them.
         output: SentencePiece model to write.
         metrics: JSON file to write: base pairs per token and what else describes the vocabulary,
@@ -29,10 +29,12 @@ def train_tokenizer(
 
     from dna_bigbird.corpus import sample
     from dna_bigbird.corpus import tokenizer as bpe
+    from dna_bigbird.corpus.document_genome import check_documents
     from dna_bigbird.files import atomic_path
     from dna_bigbird.genome import Genome
 
     reference = Genome(genome)
+    check_documents(documents, reference)
     chosen = sample.sample_documents(documents, tokenizer.sample_bp, seed)
     shown = tqdm(chosen, desc="learn", unit="doc", disable=None)
     texts = sample.limited_texts(shown, reference, tokenizer.sample_bp)

@@ -225,10 +225,14 @@ def expected_documents(stretch_bp: Iterable[int], config: DocumentConfig) -> flo
     return total
 
 
-def write_documents(path: Path, documents: Iterable[Document]) -> int:
-    """Write BED12 (gzip, no time stamp), one line a document, its blocks the sentences.
+def write_documents(path: Path, documents: Iterable[Document], comments: Iterable[str] = ()) -> int:
+    """Write BED12 (gzip, no time stamp), one line per document, its blocks the sentences.
 
-    Blocks stand in genomic order on either strand, as BED wants. Returns the number of lines.
+    Blocks are in genomic order on either strand, as BED requires. Returns the number of documents.
+
+    Args:
+        comments: Lines above the documents, each with '#' in front and its line end
+            (`corpus.document_genome.genome_lines`).
     """
     number = 0
     with (
@@ -238,6 +242,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
         gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=1) as packed,
         io.TextIOWrapper(packed, encoding="ascii", newline="\n") as stream,
     ):
+        stream.writelines(comments)
         for number, document in enumerate(documents, start=1):
             stream.write(_bed12(document, number))
     return number

@@ -1,11 +1,13 @@
 """documents, train-tokenizer and tokenize, as the workflow calls them."""
 
+import gzip
 import json
 import re
 import shutil
 
 import h5py
 import numpy as np
+import pybedtools
 import pytest
 
 from dna_bigbird.cli.main import main
@@ -89,6 +91,117 @@ def test_token_statistics(folder, capsys):
         run(f"{command} --output a/u.json --repeats r.bed")
     assert "r.bed:2: end 70,000 is beyond the end of chr1" in capsys.readouterr().err
     assert not (folder / "a" / "u.json").exists()
+
+
+def refused(capsys, line: str) -> str:
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        run(line)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+def other_genomes(folder) -> list[str]:
+    """The toy genome with one other base, with the same bases in another order, and a longer one."""
+    text = (folder / "toy.fa").read_text()
+    header, chr1, rest = text.split("\n", 2)
+    changed = chr1[:40_000] + "acgt"["cgta".index(chr1[40_000].lower())] + chr1[40_001:]
+    (folder / "one.fa").write_text("\n".join([header, changed, rest]))
+    (folder / "turned.fa").write_text("\n".join([header, chr1[::-1], rest]))
+    (folder / "longer.fa").write_text("\n".join([header, chr1 + "A", rest]))
+    return ["one.fa", "turned.fa", "longer.fa"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tokenize --documents a/d.bed.gz --tokenizer a/dna_bpe.model --output o",
+        "train-tokenizer --documents a/d.bed.gz --output o --metrics o.json",
+    ],
+)
+def test_documents_of_another_genome_are_refused(folder, capsys, line):
+    make("a")
+    for name in other_genomes(folder):
+        error = refused(capsys, f"{line} --genome {name}")
+        assert (
+            "a/d.bed.gz:1: the documents were drawn from another genome: chr1 has other" in error
+            or (
+                f"a/d.bed.gz:1: the documents were drawn from another genome: chr1 had 60,000 bp, and has "
+                f"60,001 bp in {name}" in error
+            )
+        )
+        assert "draw them again: dna-bigbird documents" in error
+        assert not (folder / "o").exists()
+
+
+def test_a_store_of_another_genome_is_refused(folder, capsys):
+    make("a")
+    line = "token-statistics --store a/d.h5 --tokenizer a/dna_bpe.model --output o"
+    for name in other_genomes(folder):
+        error = refused(capsys, f"{line} --genome {name}")
+        assert (
+            f"a/d.h5: made from another genome (toy): {name} has other bases on chr1, chr2" in error
+        )
+        assert not (folder / "o").exists()
+    # Made by an earlier version: the checksum of the file is there, that of the sequences is not.
+    with h5py.File("a/d.h5", "r+") as file:
+        del file.attrs["sequences_sha256"]
+    error = refused(capsys, f"{line} --genome one.fa")
+    assert "a/d.h5: made from another genome (toy): one.fa is another file (its checksum" in error
+    run(f"{line} --genome toy.fa")
+
+
+def test_the_same_bases_written_otherwise_are_the_same_genome(folder, capsys):
+    make("a")
+    records = (folder / "toy.fa").read_text().upper().split(">")[1:]
+    lines = []
+    for record in reversed(records):
+        name, bases = record.split("\n")[:2]
+        lines += [f">{name.removeprefix('CHR')}", *re.findall(".{1,70}", bases)]
+    (folder / "same.fa").write_text("\n".join([*lines, ">more", "ACGT"]) + "\n")
+    at = "--genome same.fa --tokenizer a/dna_bpe.model"
+    run(f"tokenize {at} --documents a/d.bed.gz --output o.h5 --assembly toy")
+    with h5py.File("o.h5") as made, h5py.File("a/d.h5") as first:
+        assert made.attrs["checksum"] == first.attrs["checksum"]
+        assert made.attrs["sequences_sha256"] == first.attrs["sequences_sha256"]
+    run(f"token-statistics {at} --store a/d.h5 --output o.json")
+
+
+def test_documents_without_their_genome_are_read_with_a_note(folder, capsys):
+    make("a")
+    text = gzip.decompress((folder / "a" / "d.bed.gz").read_bytes()).decode()
+    lines = text.splitlines(keepends=True)
+    assert [line.split()[:4] for line in lines[:2]] == [
+        ["#genome", "sequence", "chr1", "length"],
+        ["#genome", "sequence", "chr2", "length"],
+    ]
+    old = folder / "old.bed.gz"
+    old.write_bytes(gzip.compress("".join(lines[2:]).encode()))
+    capsys.readouterr()
+    run("tokenize --genome toy.fa --documents old.bed.gz --tokenizer a/dna_bpe.model --output o.h5")
+    error = capsys.readouterr().err
+    assert (
+        error.count("note: old.bed.gz: does not say from which genome its documents on chr1") == 1
+    )
+    with h5py.File("o.h5") as made, h5py.File("a/d.h5") as first:
+        assert made.attrs["sequences_sha256"] == first.attrs["sequences_sha256"]
+    other_genomes(folder)
+    old.write_bytes(old.read_bytes() + (folder / "a" / "d.bed.gz").read_bytes())  # files joined
+    line = "tokenize --documents old.bed.gz --tokenizer a/dna_bpe.model --output o"
+    assert "drawn from another genome" in refused(capsys, f"{line} --genome one.fa")
+    old.write_bytes(gzip.compress("".join([lines[0].replace("length", "l"), *lines[1:]]).encode()))
+    error = refused(capsys, f"{line} --genome toy.fa")
+    assert "old.bed.gz:1: expected '#genome sequence NAME length BP sha256 CHECKSUM'" in error
+
+
+@pytest.mark.skipif(shutil.which("bedtools") is None, reason="bedtools is not installed")
+def test_other_programs_read_documents_with_their_genome(folder):
+    make("a")
+    documents = read_documents(folder / "a" / "d.bed.gz")
+    assert len(pybedtools.BedTool(str(folder / "a" / "d.bed.gz"))) == len(documents)
+    merged = pybedtools.BedTool(str(folder / "a" / "d.bed.gz")).sort().merge()
+    assert {x.chrom for x in merged} == {"chr1", "chr2"}
 
 
 def test_info_describes_and_verifies_a_token_store(folder, capsys):

@@ -270,7 +270,7 @@ def test_another_genome_is_refused(project, capsys):
         "--report never.json --examples 1"
     )
     error = refused(f"{line} --genome other.fa", capsys)
-    assert "is not what test.h5 has there. Is it another assembly than demo-toy?" in error
+    assert "test.h5: made from another genome (demo-toy): other.fa has other bases on chr1" in error
     assert "--repeats needs the genome too" in refused(f"{line} --repeats r.bed", capsys)
     assert not os.path.exists("never")
 

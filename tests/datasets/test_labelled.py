@@ -13,13 +13,15 @@ import torch
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.packed_labels import PackedLabels
+from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 
 
-def write(path, genome, assembly="toy"):
+def write(path, genome, assembly="toy", sha256="0"):
     stored = np.frombuffer(b"ACGTACGTAC" * 2, np.uint8).reshape(2, 10)
     data = LabelledData(
         task="promoter",
@@ -39,7 +41,8 @@ def write(path, genome, assembly="toy"):
         stored=np.array([-1, 1, -1, 0]),
         counts={"read": 4},
     )
-    write_labelled_set(path, data, genome, assembly=assembly, command="x", inputs={"genome": "0"})
+    inputs = {"genome": sha256}
+    write_labelled_set(path, data, genome, assembly=assembly, command="x", inputs=inputs)
     return path
 
 
@@ -92,6 +95,20 @@ def test_another_genome_is_refused(tmp_path, toy):
     changed.write_text(text[:start] + other + text[start + 1 :])
     with pytest.raises(InputError, match=r"changed\.fa has other bases in its windows"):
         LabelledSet(path, Genome(changed))
+
+
+def test_another_file_with_the_same_windows_is_told(tmp_path, toy, capsys):
+    """No window is on the last base of chr2, so only the checksum of the file tells."""
+    path = write(tmp_path / "s.h5", toy, sha256=sha256_of(toy.path))
+    open_labelled_set(path, toy)
+    assert capsys.readouterr().err == ""
+    text = toy.path.read_text()
+    end = text.index("\n>chrS") - 1
+    changed = tmp_path / "changed.fa"
+    changed.write_text(text[:end] + ("A" if text[end] != "A" else "C") + text[end + 1 :])
+    open_labelled_set(path, Genome(changed))
+    note = "s.h5: made from another FASTA file than changed.fa. The lengths of the chromosomes and"
+    assert capsys.readouterr().err.count(note) == 1
 
 
 def test_files_that_are_no_labelled_set(tmp_path, toy):

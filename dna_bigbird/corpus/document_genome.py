@@ -1,0 +1,98 @@
+"""The genome of a file of documents: comment lines that name the sequences it was drawn from.
+
+A document is coordinates alone, and another genome of the same lengths would give other text. So the
+file begins with a line for each chromosome that has documents, which BED readers pass over:
+
+    #genome sequence chr22 length 21000000 sha256 5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from dna_bigbird.errors import InputError, note, shortened
+from dna_bigbird.files import open_text
+from dna_bigbird.genome import Genome
+from dna_bigbird.genome.checksum import sequence_sha256
+
+_MARK = "#genome sequence "
+
+
+class Recorded(NamedTuple):
+    """A chromosome as a file of documents describes it."""
+
+    line_number: int
+    length: int
+    sha256: str
+
+
+def genome_lines(genome: Genome, chroms: Iterable[str]) -> Iterator[str]:
+    """Yield the comment line of each chromosome, with its line end."""
+    for chrom in chroms:
+        length = genome.lengths[genome.resolve(chrom)]
+        yield f"{_MARK}{chrom} length {length} sha256 {sequence_sha256(genome, chrom)}\n"
+
+
+def check_documents(path: Path, genome: Genome) -> dict[str, str | None]:
+    """Compare the genome that documents were drawn from with the one at hand.
+
+    A file without the comment lines (of an earlier version) is accepted with a note. Files that were
+    joined may have several such lines for a chromosome; all are compared.
+
+    Returns:
+        The chromosomes that have documents, in the order of the file, each with its `sequence_sha256` in
+        `genome`; None where the file says nothing to compare it with.
+
+    Raises:
+        InputError: If a chromosome is missing, or has another length or other bases.
+    """
+    recorded, chroms = _read(path)
+    found: dict[str, str | None] = dict.fromkeys(chroms)
+    for chrom, entry in recorded:
+        length = genome.lengths[genome.resolve(chrom)]
+        if entry.length != length:
+            problem = (
+                f"{chrom} had {entry.length:,} bp, and has {length:,} bp in {genome.path.name}"
+            )
+            raise _other_genome(path, entry, problem)
+        found[chrom] = found.get(chrom) or sequence_sha256(genome, chrom)
+        if entry.sha256 != found[chrom]:
+            problem = f"{chrom} has other bases in {genome.path.name}, though it is as long"
+            raise _other_genome(path, entry, problem)
+    unknown = [chrom for chrom in chroms if found[chrom] is None]
+    if unknown:
+        note(
+            f"{path}: does not say from which genome its documents on {shortened(unknown[0])} were drawn (an "
+            f"earlier version wrote it); whether that was {genome.path.name} is not checked"
+        )
+    return {chrom: found[chrom] for chrom in chroms}
+
+
+def _read(path: Path) -> tuple[list[tuple[str, Recorded]], list[str]]:
+    """Return the comment lines, and the chromosomes of the documents in the order of the file."""
+    recorded: list[tuple[str, Recorded]] = []
+    chroms: dict[str, None] = {}
+    with open_text(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if line.startswith(_MARK):
+                recorded.append(_parse(line, number, path))
+            elif line.strip() and not line.startswith(("#", "track", "browser")):
+                chroms[line.split(maxsplit=1)[0]] = None
+    return recorded, list(chroms)
+
+
+def _parse(line: str, number: int, path: Path) -> tuple[str, Recorded]:
+    words = line.split()
+    if len(words) != 7 or words[3::2] != ["length", "sha256"] or not words[4].isdecimal():
+        raise InputError(
+            f"{path}:{number}: expected '{_MARK}NAME length BP sha256 CHECKSUM'. Draw the documents "
+            "again: dna-bigbird documents"
+        )
+    return words[2], Recorded(number, int(words[4]), words[6])
+
+
+def _other_genome(path: Path, entry: Recorded, problem: str) -> InputError:
+    return InputError(
+        f"{path}:{entry.line_number}: the documents were drawn from another genome: {problem}. Use the "
+        "FASTA that they were drawn from, or draw them again: dna-bigbird documents"
+    )
