@@ -13,7 +13,14 @@ from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.settings import ACTIVATIONS
-from dna_bigbird.interop.tensor_names import BUFFERS, heads_in, plain_names, to_ours, untie
+from dna_bigbird.interop.tensor_names import (
+    BUFFERS,
+    heads_in,
+    layers_in,
+    plain_names,
+    to_ours,
+    untie,
+)
 from dna_bigbird.interop.weight_files import read_tensors
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining import PretrainingModel
@@ -82,8 +89,15 @@ def read_short_encoder(folder: Path, seed: int = 0) -> ShortEncoder:
             f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces, config.json has vocab_size "
             f"{encoder.vocab_size}; they belong to different models"
         )
-    with torch.device("meta"):  # a config of any size costs nothing until the weights agree
-        shapes = PretrainingModel(encoder, heads=("mlm",)).state_dict()
+    if (layers := layers_in(plain)) != encoder.num_layers:
+        raise InputError(
+            f"{path}: num_hidden_layers is {encoder.num_layers}, the weights have {layers}"
+        )
+    try:
+        with torch.device("meta"):  # a config of any size costs nothing until the weights agree
+            shapes = PretrainingModel(encoder, heads=("mlm",)).state_dict()
+    except RuntimeError as error:  # products of sizes beyond 64 bits
+        raise InputError(f"{path}: it describes no model: {error}") from error
     wanted = {n: t.shape for n, t in shapes.items() if has_mlm or not n.startswith("mlm.")}
     state = to_ours(plain, wanted, str(folder))
     model = PretrainingModel(encoder, seed=seed, heads=("mlm",))

@@ -12,6 +12,8 @@ SIZES = (
     "max_tokens",
     "block_size",
 )
+LARGEST_BLOCK = 1024
+"""Tokens in one block of a model that reads fewer tokens than that."""
 CHOICES = {
     "attention": ("bigbird", "full"),
     "random_plan": ("uniform", "original", "huggingface"),
@@ -39,7 +41,8 @@ class EncoderConfig:
     max_tokens: int = 4096
     """Longest sequence in tokens, special ones included."""
     block_size: int = 64
-    """Tokens in one attention block; the last one of a sequence may be ragged."""
+    """Tokens in one attention block; the last one of a sequence may be ragged. At most `max_tokens`, or
+    1024 if that is more."""
     num_segments: int = 2
     """Rows of the segment table: sentences that can be told apart. 0: no table."""
     attention: Literal["bigbird", "full"] = "bigbird"
@@ -84,6 +87,9 @@ class EncoderConfig:
         for name in SIZES:
             if getattr(self, name) < 1:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must be at least 1")
+        largest = max(LARGEST_BLOCK, self.max_tokens)
+        if self.block_size > largest:  # sequences are padded to whole blocks
+            raise ValueError(f"--model.block_size {self.block_size} must be at most {largest}")
         if self.hidden_size % self.num_heads:
             raise ValueError(
                 f"--model.hidden_size {self.hidden_size} is not a multiple of "

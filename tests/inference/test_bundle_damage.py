@@ -49,6 +49,8 @@ def without_sums(folder):
         ("encoder", {"hidden_size": 10**9}, "different bundles|Storage size calculation overflowed"),
         ("encoder", {"max_tokens": 10**12}, "encoder: max_tokens is 1000000000000, expected at most"),
         ("encoder", {"max_tokens": 10**9}, "different bundles"),
+        ("encoder", {"block_size": 2**31 - 1}, "block_size 2147483647 must be at most 1024"),
+        ("encoder", {"block_size": 1025}, "encoder: block_size 1025 must be at most 1024"),
         ("encoder", {"num_layers": 10**9}, "it holds 2 layers, config.json says 1000000000"),
         ("encoder", {"vocab_size": 2**31 - 1}, "different bundles"),
         ("encoder", {"hidden_size": "32"}, "encoder: hidden_size is '32', expected a whole number"),

@@ -203,6 +203,7 @@ def test_no_weights(folder):
         ),
         ({"hidden_size": 2 * 10**9}, "it describes no model: Storage size"),
         ({"max_position_embeddings": 10**12}, "max_tokens is 1000000000000, expected at most"),
+        ({"block_size": 2**31 - 1}, "block_size 2147483647 must be at most 4096"),
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, the weights have 2"),
         ({"attention_type": ["full"]}, r"attention_type \['full'\] is not block_sparse or"),
         ({"hidden_act": {}}, "hidden_act {} is not one of gelu_new"),

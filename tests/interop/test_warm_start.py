@@ -217,7 +217,9 @@ def change_config(folder, target, **changes):
     [
         ({"model_type": "t5"}, "model_type is 't5'; expected 'bert' or 'roberta'"),
         ({"hidden_act": "silu"}, "hidden_act 'silu' is not one of"),
-        ({"num_hidden_layers": 3}, "tensors are missing"),
+        ({"num_hidden_layers": 3}, "num_hidden_layers is 3, the weights have 2"),
+        ({"num_hidden_layers": 2**31 - 1}, "num_hidden_layers is 2147483647, the weights have 2"),
+        ({"hidden_size": 2**30}, "it describes no model|json asks for"),
         ({"max_position_embeddings": None}, "max_position_embeddings is None"),
         ({"vocab_size": 20}, "20"),
         ({"is_decoder": True}, "a decoder"),

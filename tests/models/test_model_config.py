@@ -88,6 +88,15 @@ def test_who_keeps_the_published_padding(change, published):
     assert EncoderConfig(**change).keeps_published_padding == published
 
 
+def test_a_block_is_no_longer_than_a_sequence_or_1024_tokens():
+    EncoderConfig(max_tokens=16, block_size=1024)
+    EncoderConfig(max_tokens=2048, block_size=2048)
+    with pytest.raises(ValueError, match=r"--model.block_size 1025 must be at most 1024"):
+        EncoderConfig(max_tokens=16, block_size=1025)
+    with pytest.raises(ValueError, match=r"--model.block_size 2049 must be at most 2048"):
+        EncoderConfig(max_tokens=2048, block_size=2049)
+
+
 def test_head_contradictions():
     with pytest.raises(ValueError, match=r"--head.pooling 'max' is not one of cls, mean"):
         HeadConfig(pooling="max")

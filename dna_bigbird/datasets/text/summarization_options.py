@@ -6,6 +6,8 @@ SETS = ("arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum")
 SOURCE_FORMS = ("auto", "cls_sep", "end", "plain")
 NEWLINES = ("auto", "<n>", "space", "keep")
 LENGTH_FORMULAS = ("paper", "library")
+LARGEST_BEAM = 128
+"""Each summary of the search has keys and values of its own in memory."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class SummarizationOptions:
     count_padding: bool = False
     """Add the loss at padding to the sum, as the published script does; it trains on nothing then."""
     beam_size: int = 5
-    """Summaries kept side by side in the search."""
+    """Summaries kept at the same time in the search; at most 128."""
     length_penalty: float = 0.8
     """Exponent of the length by which log-probabilities are divided: 0 favours short summaries. The
     paper has 0.7 for xsum."""
@@ -67,6 +69,8 @@ class SummarizationOptions:
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
+        if self.beam_size > LARGEST_BEAM:
+            raise ValueError(f"--options.beam_size {self.beam_size} must be at most {LARGEST_BEAM}")
         if not 0 <= self.min_target_tokens < self.max_target_tokens:
             raise ValueError(
                 f"--options.min_target_tokens {self.min_target_tokens} must be at least 0 and below "
