@@ -5,12 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
+from dna_bigbird.baselines.counted_documents import Store, covering_documents
 from dna_bigbird.baselines.ngram import (
     HOLD_OUT_EVERY,
     Score,
-    Store,
     best_factor,
-    covering_documents,
+    hold_out_every,
     smooth,
 )
 
@@ -26,6 +26,10 @@ class Decoder(Protocol):
 
 MOST_HELD_OUT = 40
 """Documents set aside at most to choose the smoothing; bounds the memory."""
+BATCH_BP = 4_000_000
+"""Bases counted at once; they take 0.3 GB."""
+SPARSE = 8
+"""A table with more entries than so many per n-gram is not passed over for them."""
 
 
 class BaseNgramCausal:
@@ -54,27 +58,49 @@ class BaseNgramCausal:
     ) -> "BaseNgramCausal":
         """Count the bases of a store's `covering_documents`."""
         chosen = covering_documents(store, max_documents)
-        return self.fit_sequences(decoder.decode(store.document(d)) for d in chosen)
+        return self.fit_sequences(
+            (decoder.decode(store.document(d)) for d in chosen),
+            every=hold_out_every(len(chosen), MOST_HELD_OUT),
+        )
 
-    def fit_sequences(self, sequences: Iterable[str]) -> "BaseNgramCausal":
-        """Count the n-grams of some normalised sequences, read once."""
+    def fit_sequences(
+        self, sequences: Iterable[str], every: int = HOLD_OUT_EVERY
+    ) -> "BaseNgramCausal":
+        """Count the n-grams of some normalised sequences, read once.
+
+        Args:
+            every: Sequence 1 (from 0) and every so many after it choose the factors.
+        """
         self._counts = [np.zeros(4**n, dtype=np.uint32) for n in range(1, self.order + 1)]
         held_out: list[str] = []
-        for i, sequence in enumerate(sequences):
-            if i % HOLD_OUT_EVERY == 1 and len(held_out) < MOST_HELD_OUT:
-                held_out.append(sequence)
-            else:
-                self._count(sequence)
+
+        def others() -> Iterator[str]:
+            for i, sequence in enumerate(sequences):
+                if i % every == 1 and len(held_out) < MOST_HELD_OUT:
+                    held_out.append(sequence)
+                else:
+                    yield sequence
+
+        for text in _batches(others()):
+            self._count(text)
         if self._fixed is None and held_out:
             self._choose(held_out)
-        for sequence in held_out:
-            self._count(sequence)
+        for text in _batches(held_out):
+            self._count(text)
         return self
 
-    def _count(self, sequence: str) -> None:
-        for counts, (_, grams) in zip(self._counts, _grams(sequence, self.order), strict=True):
-            found, times = np.unique(grams, return_counts=True)
-            counts[found] += times.astype(np.uint32)
+    @property
+    def counted_bp(self) -> int:
+        """Bases counted, N left out."""
+        return int(self._counts[0].sum())
+
+    def _count(self, text: str) -> None:
+        for counts, (_, grams) in zip(self._counts, _grams(text, self.order), strict=True):
+            if len(counts) <= SPARSE * len(grams):
+                counts += np.bincount(grams, minlength=len(counts)).astype(np.uint32)
+            else:
+                found, times = np.unique(grams, return_counts=True)
+                counts[found] += times.astype(np.uint32)
 
     def _choose(self, held_out: Sequence[str]) -> None:
         text = "N".join(held_out)  # context starts anew behind N
@@ -103,6 +129,20 @@ class BaseNgramCausal:
         nlls = (self.nll(decoder.decode(ids)) for ids in documents)
         counts = ((np.nansum(nll), int(np.isfinite(nll).sum())) for nll in nlls)
         return Score.of((nats, count, count) for nats, count in counts)
+
+
+def _batches(sequences: Iterable[str]) -> Iterator[str]:
+    """Join sequences, with N between them, to texts of about `BATCH_BP` or one sequence."""
+    batch: list[str] = []
+    size = 0
+    for sequence in sequences:
+        batch.append(sequence)
+        size += len(sequence)
+        if size >= BATCH_BP:
+            yield "N".join(batch)
+            batch, size = [], 0
+    if batch:
+        yield "N".join(batch)
 
 
 def _grams(sequence: str, order: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.baselines.ngram import Score, Store, covering_documents
+from dna_bigbird.baselines.counted_documents import Store, covering_documents
+from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.errors import InputError
 
 TOKEN_ORDER, BASE_ORDER = 3, 12
-MOST_BASES = 20_000_000
-"""Bases that the base n-gram counts at most: 12-grams of them take about 1.5 GB."""
+MOST_BASES = {"token": 200_000_000, "base": 20_000_000}
+"""Bases that are counted at most: 12-grams of 20 million take about 1.5 GB."""
 SORT_MEMORY = "1G"
 HOW = "see docs/experiments.md for how to install KenLM"
 
@@ -105,45 +106,57 @@ class KneserNey:
 
 
 def kneser_ney_scores(
-    train: Store, test: Store, tokenizer, max_documents: int | None = None
-) -> dict[str, Score]:
+    train: Store,
+    test: Store,
+    tokenizer,
+    counted: int | None = None,
+    scored: int | None = None,
+) -> dict[str, tuple[Score, dict[str, int]]]:
     """Score a token 3-gram and a base 12-gram on the `covering_documents` of a held-out store.
 
     N is neither counted nor predicted; context starts anew behind it.
 
     Args:
-        max_documents: Most documents counted and, apart, scored; of bases at most `MOST_BASES`.
+        counted, scored: Most documents counted and scored; of bases at most `MOST_BASES` are counted.
 
     Returns:
-        The scores by "token" and "base".
+        By "token" and "base" the score, and how many bases and documents were counted.
     """
+    chosen = {unit: _within(train, counted, most) for unit, most in MOST_BASES.items()}
+    facts = {
+        unit: {
+            "n_counted_bp": sum(
+                int(tokenizer.piece_bp[ids].sum()) for ids in _read(train, numbers)
+            ),
+            "n_counted_documents": len(numbers),
+        }
+        for unit, numbers in chosen.items()
+    }
     tokens = KneserNey(TOKEN_ORDER, tokenizer.vocab_size - tokenizer.first_piece_id)
-    tokens.fit([str(i) for i in ids] for ids in _documents(train, max_documents))
+    tokens.fit([str(i) for i in ids] for ids in _read(train, chosen["token"]))
     bases = KneserNey(BASE_ORDER, words=4).fit(
-        line
-        for ids in _documents(train, _within(train, max_documents))
-        for line in _letters(tokenizer.decode(ids))
+        line for ids in _read(train, chosen["base"]) for line in _letters(tokenizer.decode(ids))
     )
-    scored: dict[str, list[tuple[float, int, int]]] = {"token": [], "base": []}
-    for ids in _documents(test, max_documents):
+    rows: dict[str, list[tuple[float, int, int]]] = {"token": [], "base": []}
+    for ids in _read(test, covering_documents(test, scored)):
         nats = tokens.nll([str(i) for i in ids]).sum()
-        scored["token"].append((nats, tokenizer.piece_bp[ids].sum(), len(ids)))
+        rows["token"].append((nats, tokenizer.piece_bp[ids].sum(), len(ids)))
         lines = list(_letters(tokenizer.decode(ids)))
         count = sum(map(len, lines))
-        scored["base"].append((sum(bases.nll(line).sum() for line in lines), count, count))
-    return {name: Score.of(documents) for name, documents in scored.items()}
+        rows["base"].append((sum(bases.nll(line).sum() for line in lines), count, count))
+    return {name: (Score.of(documents), facts[name]) for name, documents in rows.items()}
 
 
-def _documents(store: Store, max_documents: int | None) -> Iterator[np.ndarray]:
-    return (store.document(d) for d in covering_documents(store, max_documents))
+def _read(store: Store, documents: list[int]) -> Iterator[np.ndarray]:
+    return (store.document(d) for d in documents)
 
 
 def _letters(sequence: str) -> Iterator[list[str]]:
     return (list(part) for part in sequence.split("N") if part)
 
 
-def _within(store: Store, max_documents: int | None) -> int:
-    """Return how many documents may be counted so that there are about `MOST_BASES` at most."""
+def _within(store: Store, max_documents: int | None, most_bases: int) -> list[int]:
+    """Return documents to count that are about `most_bases` at most, evenly spaced."""
     chosen = covering_documents(store, max_documents)
     bases = sum(store.document_interval(d).length for d in chosen)
-    return max(1, min(len(chosen), len(chosen) * MOST_BASES // bases))
+    return covering_documents(store, max(1, min(len(chosen), len(chosen) * most_bases // bases)))

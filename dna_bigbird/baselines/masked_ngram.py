@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from dna_bigbird.baselines.ngram import Store, TokenNgramCausal, TokenUnigram, covering_tokens
+from dna_bigbird.baselines.counted_documents import Store, covering_tokens
+from dna_bigbird.baselines.ngram import TokenNgramCausal, TokenUnigram
+from dna_bigbird.baselines.ngram_table import GramTable
 
 
 class TokenBigramMasked:
@@ -28,49 +30,51 @@ class TokenBigramMasked:
         """Count the pairs of some sequences of ordinary token ids."""
         self._unigram = TokenUnigram(first_piece_id=self.first_piece_id)
         p = self._unigram.fit_sequences(sequences, vocab_size).probability
-        left = np.concatenate([s[:-1] for s in sequences] or [np.zeros(0, np.int64)])
-        right = np.concatenate([s[1:] for s in sequences] or [np.zeros(0, np.int64)])
-        shape = (vocab_size, vocab_size)
-        pairs = sparse.coo_array((np.ones(len(left)), (left, right)), shape=shape).tocsr()
-        pairs.sum_duplicates()
-        total = np.asarray(pairs.sum(axis=1)).ravel()
         causal = TokenNgramCausal(2, self.first_piece_id).fit_sequences(sequences, vocab_size)
+        pairs = _as_matrix(causal.tables[1], vocab_size)
+        total = np.asarray(pairs.sum(axis=1)).ravel()
         types = causal.factors[1] * np.diff(pairs.indptr)
+        del causal
         scale = np.where(total > 0, total + types, 1.0)
         self.probability = p
         self._fallback = np.where(total > 0, types / scale, 1.0)  # weight of P(w) behind a token
         # The seen part of P(column | row); its transpose lists what stood before a token.
-        self._seen = (sparse.diags_array(1.0 / scale) @ pairs).tocsr()
-        self._before = self._seen.T.tocsr()
+        pairs.data *= np.repeat(1.0 / scale, np.diff(pairs.indptr))
+        self.seen = pairs
+        self.before = self.seen.T.tocsr()
         self._sum_unseen = float(p @ self._fallback)
-        self._sum_after = self._seen @ self._fallback
-        self._sum_before = self._before @ p
+        self._sum_after = self.seen @ self._fallback
+        self._sum_before = self.before @ p
         return self
 
     def probabilities(self, left: np.ndarray, right: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-        """Return the probability of each token between two neighbours, shape (M,).
+        """Return the probability of tokens between two neighbours, shape as `tokens`.
 
         Args:
-            left, right: Ids of the neighbours; -1 where one says nothing.
+            left, right: Ids of the neighbours, (M,); -1 where one says nothing.
+            tokens: (M,) or (N, M); the neighbours are looked up once for all of them.
         """
         p = self.probability
         has_left, has_right = left >= 0, right >= 0
         before, after = np.where(has_left, left, 0), np.where(has_right, right, 0)
         weight = np.where(has_left, self._fallback[before], 1.0)
-        rows = sparse.diags_array(has_left.astype(float)) @ self._seen[before]
-        columns = sparse.diags_array(has_right.astype(float)) @ self._before[after]
-        from_left = weight * p[tokens] + _entries(rows, tokens)
-        to_right = self._fallback[tokens] * p[after] + _entries(columns, tokens)
+        both = has_left & has_right
+        shared = np.zeros(len(left))
+        products = self.seen[before[both]].multiply(self.before[after[both]])
+        shared[both] = np.asarray(products.sum(axis=1)).ravel()
         # Σ over w of (weight P(w) + seen(left, w)) (fallback(w) P(right) + seen(w, right)).
         total = (
             weight * p[after] * self._sum_unseen
             + p[after] * np.where(has_left, self._sum_after[before], 0.0)
             + weight * self._sum_before[after]
-            + np.asarray(rows.multiply(columns).sum(axis=1)).ravel()
+            + shared
         )
-        return np.where(
-            has_right, from_left * to_right / np.where(has_right, total, 1.0), from_left
-        )
+        total = np.where(has_right, total, 1.0)
+        seen_left = np.where(has_left, _entries(self.seen, before, tokens), 0.0)
+        seen_right = _entries(self.seen, tokens, after)
+        from_left = weight * p[tokens] + seen_left
+        to_right = self._fallback[tokens] * p[after] + seen_right
+        return np.where(has_right, from_left * to_right / total, from_left)
 
     def neighbours(self, token_ids: np.ndarray, positions: np.ndarray, mask_id: int):
         """Return what an example shows left and right of its positions, -1 where it is nothing.
@@ -83,10 +87,17 @@ class TokenBigramMasked:
         return padded[positions], padded[positions + 2]
 
 
-def _entries(rows: sparse.csr_array, columns: np.ndarray) -> np.ndarray:
-    """Return one entry of each row of a sparse matrix."""
-    count = len(columns)
-    picked = sparse.csr_array(
-        (np.ones(count), columns, np.arange(count + 1)), shape=(count, rows.shape[1])
-    )
-    return np.asarray(rows.multiply(picked).sum(axis=1)).ravel()
+def _as_matrix(pairs: GramTable, vocab_size: int) -> sparse.csr_array:
+    """Return the counts of pairs as rows by the first token and columns by the second."""
+    rows = np.searchsorted(pairs.keys, np.arange(vocab_size + 1) * vocab_size)
+    columns = (pairs.keys % vocab_size).astype(np.int32)
+    counts = pairs.counts.astype(np.float64)
+    return sparse.csr_array((counts, columns, rows), shape=(vocab_size, vocab_size))
+
+
+def _entries(matrix: sparse.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return entries of a matrix whose columns are sorted in each row; the two are broadcast."""
+    rows, columns = np.broadcast_arrays(rows, columns)
+    found = matrix[rows.ravel(), columns.ravel()]
+    values = found.toarray() if sparse.issparse(found) else np.asarray(found)
+    return values.reshape(rows.shape)

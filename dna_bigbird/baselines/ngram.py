@@ -9,20 +9,12 @@ contexts look certain.
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-
-class Store(Protocol):
-    """What the baselines read of a `TokenStore`."""
-
-    vocab_size: int
-
-    @property
-    def num_documents(self) -> int: ...
-    def document_interval(self, document: int): ...
-    def document(self, document: int) -> np.ndarray: ...
+from dna_bigbird.baselines.counted_documents import Store, covering_documents, covering_tokens
+from dna_bigbird.baselines.ngram_table import GramTable, gram_keys
 
 
 class Score(NamedTuple):
@@ -45,34 +37,6 @@ class Score(NamedTuple):
     def bits_per_base(self) -> float:
         """The definition of `evaluation.language.bits_per_base`, over all documents."""
         return float(self.nll_nats.sum() / (math.log(2) * self.base_pairs.sum()))
-
-
-def covering_documents(store: Store, max_documents: int | None = None) -> list[int]:
-    """Choose documents that do not overlap, from each chromosome's start to its end.
-
-    The next document is the first one that starts where the last one ended or later; within one
-    pass documents follow each other without holes, so nearly every base is covered once.
-
-    Args:
-        max_documents: If there are more, that many of them, evenly spaced.
-    """
-    places = [store.document_interval(d) for d in range(store.num_documents)]
-    order = sorted(range(len(places)), key=lambda d: (places[d].chrom, places[d].start, d))
-    chosen: list[int] = []
-    for document in order:
-        place = places[document]
-        last = places[chosen[-1]] if chosen else None
-        if last is None or last.chrom != place.chrom or place.start >= last.end:
-            chosen.append(document)
-    if max_documents is not None and len(chosen) > max_documents:
-        spaced = np.linspace(0, len(chosen) - 1, max_documents).round().astype(int)
-        chosen = [chosen[i] for i in spaced]
-    return chosen
-
-
-def covering_tokens(store: Store, max_documents: int | None = None) -> list[np.ndarray]:
-    """Return the token ids of `covering_documents`, one array a document."""
-    return [store.document(d) for d in covering_documents(store, max_documents)]
 
 
 class TokenUnigram:
@@ -157,6 +121,18 @@ FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0)
 """Factors tried on the number of types in Witten-Bell smoothing."""
 HOLD_OUT_EVERY = 10
 """Documents 2, 12, 22 … choose the factors, before they are counted like the others."""
+MOST_HELD_OUT = 200
+"""Documents that choose the factors at most; of more, fewer than every tenth, evenly spaced."""
+
+
+def hold_out_every(documents: int, most: int) -> int:
+    """Return which documents choose the factors: number 1 (from 0) and every so many after it.
+
+    Example:
+        >>> hold_out_every(150, most=40), hold_out_every(400, most=40), hold_out_every(4000, most=40)
+        (10, 10, 100)
+    """
+    return max(HOLD_OUT_EVERY, -(-documents // most))
 
 
 def smooth(
@@ -190,7 +166,7 @@ class TokenNgramCausal:
 
     Below the single token lies a uniform guess among ordinary tokens. Context crosses sentences,
     not documents. The factor of each order is chosen, from the lowest up, on every tenth training
-    document (see `HOLD_OUT_EVERY`); with a single document it is 1.
+    document (see `HOLD_OUT_EVERY`, `MOST_HELD_OUT`); with a single document it is 1.
 
     Args:
         order: Tokens in the longest n-gram; 1 is a unigram, at most 4 (keys are 64 bits).
@@ -208,28 +184,24 @@ class TokenNgramCausal:
         self.factors = list(factors or [1.0] * order)
 
     def fit(self, store: Store, max_documents: int | None = None) -> "TokenNgramCausal":
-        """Count the tokens of a store; memory is about 50 bytes a token and order."""
+        """Count the tokens of a store; for the memory see `GramTable`."""
         return self.fit_sequences(covering_tokens(store, max_documents), store.vocab_size)
 
     def fit_sequences(self, sequences: Sequence[np.ndarray], vocab_size: int) -> "TokenNgramCausal":
         """Count the n-grams of some sequences of ordinary token ids."""
         self.vocab_size = vocab_size
-        held_out = sequences[1::HOLD_OUT_EVERY]
+        every = hold_out_every(len(sequences), MOST_HELD_OUT)
+        held_out = sequences[1::every]
         if self._fixed is None and held_out:
-            self._count([s for i, s in enumerate(sequences) if i % HOLD_OUT_EVERY != 1])
+            self._count([s for i, s in enumerate(sequences) if i % every != 1])
             self._choose(held_out)
         self._count(sequences)
         return self
 
     def _count(self, sequences: Sequence[np.ndarray]) -> None:
-        self._counts: list[_Table] = []
-        self._contexts: list[tuple[_Table, _Table]] = []
+        self.tables: list[GramTable] = []
         for order in range(1, self.order + 1):
-            keys = [_keys(sequence, order, self.vocab_size) for sequence in sequences]
-            table = _Table.count(np.concatenate(keys) if keys else np.zeros(0, np.int64))
-            heads = table.keys // self.vocab_size
-            self._counts.append(table)
-            self._contexts.append((_Table.count(heads, table.values), _Table.count(heads)))
+            self.tables.append(GramTable.count(sequences, order, self.vocab_size))
 
     def _choose(self, held_out: Sequence[np.ndarray]) -> None:
         shorter = [self._uniform(sequence) for sequence in held_out]
@@ -248,10 +220,8 @@ class TokenNgramCausal:
         self, sequence: np.ndarray, order: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return c(h w), c(h) and t(h) of every n-gram of a sequence."""
-        keys = _keys(sequence, order, self.vocab_size)
-        totals, types = self._contexts[order - 1]
-        heads = keys // self.vocab_size
-        return self._counts[order - 1].get(keys), totals.get(heads), types.get(heads)
+        keys = gram_keys(sequence, order, self.vocab_size)
+        return self.tables[order - 1].look_up(keys, self.vocab_size)
 
     def nll(self, sequence: np.ndarray) -> np.ndarray:
         """Return the nats of each token of one sequence given those before it, shape (T,)."""
@@ -264,30 +234,3 @@ class TokenNgramCausal:
         """Score every token of the `covering_documents` of a held-out store."""
         documents = map(store.document, covering_documents(store, max_documents))
         return Score.of((self.nll(ids).sum(), piece_bp[ids].sum(), len(ids)) for ids in documents)
-
-
-def _keys(sequence: np.ndarray, order: int, vocab_size: int) -> np.ndarray:
-    """Number every n-gram of a sequence; its context is the key // vocab_size."""
-    length = max(0, len(sequence) - order + 1)
-    keys = np.zeros(length, dtype=np.int64)
-    for i in range(order):
-        keys = keys * vocab_size + sequence[i : i + length]
-    return keys
-
-
-class _Table(NamedTuple):
-    """Counts by sorted key; a key that is not there counts 0."""
-
-    keys: np.ndarray
-    values: np.ndarray
-
-    @classmethod
-    def count(cls, keys: np.ndarray, weights: np.ndarray | None = None) -> "_Table":
-        unique, inverse = np.unique(keys, return_inverse=True)
-        return cls(unique, np.bincount(inverse, weights, minlength=len(unique)).astype(np.int64))
-
-    def get(self, keys: np.ndarray) -> np.ndarray:
-        if not len(self.keys):
-            return np.zeros(len(keys), dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, self.values[at], 0)

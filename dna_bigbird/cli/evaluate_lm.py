@@ -1,6 +1,6 @@
 """`dna-bigbird evaluate-lm`."""
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import InputPath, OutputPath
 
 
@@ -13,7 +13,8 @@ def evaluate_lm(
     seed: int = 0,
     examples: int = 1000,
     batch_size: int = 32,
-    baseline_documents: int = 2000,
+    baseline_counted_documents: int = 0,
+    baseline_scored_documents: int = 2000,
     threads: int = 0,
     genome: InputPath | None = None,
     repeats: InputPath | None = None,
@@ -35,8 +36,10 @@ def evaluate_lm(
         seed: Seed of the test examples, their masks and the bootstrap.
         examples: Number of test examples.
         batch_size: Examples computed at once.
-        baseline_documents: Most documents that a baseline counts and, apart, scores; evenly
-            spaced if there are more.
+        baseline_counted_documents: Most training documents that a baseline counts, evenly spaced
+            if there are more; 0: all that cover the training regions once (docs/metrics.md has
+            the memory).
+        baseline_scored_documents: Most held-out documents that a causal baseline scores, likewise.
         threads: CPU threads; 0 leaves the choice to torch.
         genome: FASTA file the documents come from; with it, scores also come by repeat class:
             lower case against upper case, or those of --repeats.
@@ -55,7 +58,11 @@ def evaluate_lm(
     from dna_bigbird.inference.card import model_card, write_scored_bundle
     from dna_bigbird.limits import use_threads
     from dna_bigbird.tasks.config import TrainConfig
-    from dna_bigbird.tasks.language_baselines import DESCRIPTIONS
+    from dna_bigbird.tasks.language_baselines import (
+        DESCRIPTIONS,
+        BaselineDocuments,
+        causal_baselines,
+    )
     from dna_bigbird.tasks.language_scores import score_examples
     from dna_bigbird.tasks.pretraining import PretrainingTask
 
@@ -63,6 +70,8 @@ def evaluate_lm(
         raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")
     if kenlm and kenlm_missing():
         raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
+    with checked_settings():
+        documents = BaselineDocuments(baseline_counted_documents, baseline_scored_documents)
     use_threads(threads)
     bundle, masking = load_masked_model(model)
     stores = load_stores(train, test, bundle.tokenizer, model)
@@ -80,8 +89,9 @@ def evaluate_lm(
     )
     metrics = {**scores.metrics(seed), "step": bundle.metrics.get("step")}
     metrics |= {"seed": seed, "split": "test"}
-    metrics |= beside_baselines(
-        scores, held_out, bundle.tokenizer, stores, strata, baseline_documents, kenlm
+    metrics |= masked_tables(scores, held_out, bundle.tokenizer, stores["train"], strata, documents)
+    metrics["baselines"] |= causal_baselines(
+        stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed, kenlm=kenlm
     )
     lines = dict(metrics)
     lines["baselines"] = {
@@ -93,22 +103,21 @@ def evaluate_lm(
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     print(f"{output}: bits per base {metrics['bits_per_base_masked']} (masked); baselines:")
     for name, table in metrics["baselines"].items():
-        print(f"  {name}: {next(iter(table.values()))}")
+        bits, counted = next(iter(table.values())), table["n_counted_bp"]
+        print(f"  {name}: {bits}, counted on {counted:,} bp")
 
 
-def beside_baselines(
-    scores, examples, tokenizer, stores: dict, strata: dict, documents: int, kenlm: bool
-) -> dict:
-    """Return the tables by chromosome and class of the model, and its baselines with theirs."""
+def masked_tables(scores, examples, tokenizer, train, strata: dict, documents) -> dict:
+    """Return the tables by chromosome and class of the model, and its masked baselines with theirs."""
     import numpy as np
     from tqdm import tqdm
 
     from dna_bigbird.evaluation.language import interval
-    from dna_bigbird.tasks.language_baselines import MaskedBaselines, causal_baselines
+    from dna_bigbird.tasks.language_baselines import MaskedBaselines
     from dna_bigbird.tasks.language_strata import spread_costs, strata_tables
 
     seed, piece_bp = examples.seed, tokenizer.piece_bp
-    masked = MaskedBaselines(stores["train"], tokenizer, examples.masking, documents)
+    masked = MaskedBaselines(train, tokenizer, examples.masking, documents.most_counted)
     whole, parts = spread_costs(
         examples,
         scores.token_nats,
@@ -119,10 +128,8 @@ def beside_baselines(
     )
     baselines = {
         name: interval("bits_per_base_masked", whole[:, k] / np.log(2), whole[:, -1], seed)
+        | masked.counted
         | strata_tables(strata, parts, k, seed)
         for k, name in enumerate(masked.names, start=1)
     }
-    causal = causal_baselines(
-        stores["train"], stores["test"], tokenizer, documents, seed=seed, kenlm=kenlm
-    )
-    return {**strata_tables(strata, parts, 0, seed), "baselines": baselines | causal}
+    return {**strata_tables(strata, parts, 0, seed), "baselines": baselines}

@@ -35,7 +35,7 @@ def token_statistics(
 
     from tqdm import tqdm
 
-    from dna_bigbird.baselines.ngram import covering_documents
+    from dna_bigbird.baselines.counted_documents import covering_documents
     from dna_bigbird.cli.language import repeat_classes
     from dna_bigbird.cli.training import check_tokenizer
     from dna_bigbird.corpus.tokenizer import DnaTokenizer

@@ -97,6 +97,7 @@ def _scores(results: Results) -> Html:
                 f"({term('mlm', 'MLM')}); next sentence right in {share(metrics, 'nsp_accuracy')} "
                 f"({term('nsp', 'NSP')})"
             ),
+            "–",
         )
     ]
     for name, entry in metrics.get("baselines", {}).items():
@@ -104,12 +105,16 @@ def _scores(results: Results) -> Html:
         found = described.get(name)
         text = found.get("description", "") if isinstance(found, dict) else ""
         title = baseline_title(name).removesuffix(f" ({kind})")
-        rows.append((title, kind, interval_of(bits_of(entry)), text))
+        counted = entry.get("n_counted_bp") if isinstance(entry, dict) else None
+        rows.append(
+            (title, kind, interval_of(bits_of(entry)), text, shown(counted) if counted else "–")
+        )
     return table(
-        ["what predicts", "seen", "bits per base [95\u00a0%]", "how"],
+        ["what predicts", "seen", "bits per base [95\u00a0%]", "how", "counted bp"],
         rows,
-        caption="Bits per base on the test split. Compare masked with masked, causal with causal",
-        numeric=[2],
+        caption="Bits per base on the test split. Compare masked with masked, causal with causal. "
+        "Counted bp: bases of the training documents that a baseline counted, each base once",
+        numeric=[2, 4],
     )
 
 

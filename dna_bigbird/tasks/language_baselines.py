@@ -1,8 +1,11 @@
 """Count-based baselines beside a masked model: on its very positions, and causal ones apart."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
+from dna_bigbird.baselines.counted_documents import covering_tokens
 from dna_bigbird.baselines.kneser_ney import kneser_ney_scores
 from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
 from dna_bigbird.baselines.ngram import TokenNgramCausal, TokenUnigram, posterior_nll
@@ -19,10 +22,37 @@ DESCRIPTIONS = {
     "documents from those before it",
     "base_ngram_causal": "base 12-gram, interpolated Witten-Bell; every base of the held-out "
     "documents from those before it",
-    "token_ngram_kenlm_causal": "token 3-gram, modified Kneser-Ney by KenLM, likewise",
+    "token_ngram_kenlm_causal": "token 3-gram, modified Kneser-Ney by KenLM, likewise; counted on "
+    "200 Mbp at most",
     "base_ngram_kenlm_causal": "base 12-gram, modified Kneser-Ney by KenLM, likewise; counted on "
     "20 Mbp at most",
 }
+
+
+@dataclass(frozen=True)
+class BaselineDocuments:
+    """How many documents the baselines read, evenly spaced if there are more.
+
+    Raises:
+        ValueError: If a number is too small.
+    """
+
+    counted: int = 0
+    """Most training documents counted; 0: all that cover the training regions once."""
+    scored: int = 2000
+    """Most held-out documents scored by the causal baselines."""
+
+    def __post_init__(self) -> None:
+        if self.counted < 0 or self.scored < 1:
+            raise ValueError(
+                f"--baseline_counted_documents {self.counted} --baseline_scored_documents "
+                f"{self.scored}: expected at least 0 (0: all) and at least 1"
+            )
+
+    @property
+    def most_counted(self) -> int | None:
+        """Most documents counted; None for all."""
+        return self.counted or None
 
 
 class MaskedBaselines:
@@ -30,14 +60,19 @@ class MaskedBaselines:
 
     Args:
         store: Token store they count, the one the model was trained on.
-        documents: Most documents that are counted.
+        documents: Most documents that are counted; None for all.
+
+    Attributes:
+        counted: Bases and documents counted, by name of the metric.
     """
 
     names = tuple(name for name in DESCRIPTIONS if name.endswith("_masked"))
 
-    def __init__(self, store, tokenizer, masking, documents: int) -> None:
-        self.unigram = TokenUnigram().fit(store, documents)
-        self.bigram = TokenBigramMasked().fit(store, documents)
+    def __init__(self, store, tokenizer, masking, documents: int | None) -> None:
+        tokens = covering_tokens(store, documents)
+        self.counted = counted(tokens, tokenizer.piece_bp)
+        self.unigram = TokenUnigram().fit_sequences(tokens, store.vocab_size)
+        self.bigram = TokenBigramMasked().fit_sequences(tokens, store.vocab_size)
         self.mask_id = tokenizer.mask_id
         self.known = {
             "mask_id": tokenizer.mask_id,
@@ -54,7 +89,7 @@ class MaskedBaselines:
         sides = self.bigram.neighbours(example["token_ids"], positions, self.mask_id)
         # [MASK] has no probability as a label; the value is not used there.
         shown = np.where(seen == self.mask_id, labels, seen)
-        between = [self.bigram.probabilities(*sides, tokens) for tokens in (labels, shown)]
+        between = self.bigram.probabilities(*sides, np.stack([labels, shown]))
         return np.column_stack(
             [
                 self.unigram.nll(labels),
@@ -64,8 +99,14 @@ class MaskedBaselines:
         )
 
 
+def counted(tokens: list[np.ndarray], piece_bp: np.ndarray) -> dict[str, int]:
+    """Return how many bases and documents some tokens are, by name of the metric."""
+    bases = sum(int(piece_bp[ids].sum()) for ids in tokens)
+    return {"n_counted_bp": bases, "n_counted_documents": len(tokens)}
+
+
 def causal_baselines(
-    train, test, tokenizer, documents: int, *, seed: int, kenlm: bool = False
+    train, test, tokenizer, documents: BaselineDocuments, *, seed: int, kenlm: bool = False
 ) -> dict[str, dict]:
     """Score the n-grams on every token or base of the held-out documents, left to right.
 
@@ -73,21 +114,29 @@ def causal_baselines(
 
     Args:
         train, test: Token stores.
-        documents: Most documents that are counted and, apart, scored.
+        documents: How many are counted and scored.
         seed: Of the bootstrap.
         kenlm: Those of KenLM too.
 
     Raises:
         InputError: If KenLM is asked for and not installed.
     """
-    tokens = TokenNgramCausal().fit(train, documents).score(test, tokenizer.piece_bp, documents)
-    bases = BaseNgramCausal().fit(train, tokenizer, documents).score(test, tokenizer, documents)
-    scores = {"token_ngram_causal": tokens, "base_ngram_causal": bases}
+    most, scored = documents.most_counted, documents.scored
+    ids = covering_tokens(train, most)
+    facts = counted(ids, tokenizer.piece_bp)
+    tokens = TokenNgramCausal().fit_sequences(ids, train.vocab_size)
+    del ids
+    scores = {"token_ngram_causal": (tokens.score(test, tokenizer.piece_bp, scored), facts)}
+    del tokens  # gigabytes, of a whole genome
+    bases = BaseNgramCausal().fit(train, tokenizer, most)
+    of_bases = facts | {"n_counted_bp": bases.counted_bp}
+    scores["base_ngram_causal"] = (bases.score(test, tokenizer, scored), of_bases)
     if kenlm:
-        found = kneser_ney_scores(train, test, tokenizer, documents)
-        scores |= {f"{unit}_ngram_kenlm_causal": score for unit, score in found.items()}
+        for unit, found in kneser_ney_scores(train, test, tokenizer, most, scored).items():
+            scores[f"{unit}_ngram_kenlm_causal"] = found
     return {
         name: interval("bits_per_base_causal", score.nll_nats / np.log(2), score.base_pairs, seed)
         | {"n_bp": int(score.base_pairs.sum()), "n_documents": len(score.base_pairs)}
-        for name, score in scores.items()
+        | counts
+        for name, (score, counts) in scores.items()
     }

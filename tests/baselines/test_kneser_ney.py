@@ -79,10 +79,12 @@ def test_n_is_no_base_of_the_base_ngram(monkeypatch):
     train = FakeStore([5, 6, 7] * 20, [5, 6, 7] * 20 + [8, 8])
     test = FakeStore([5, 6, 8, 7, 5])
     scores = kneser_ney_scores(train, test, Letters())
-    assert (scores["token"].base_pairs, scores["token"].predictions) == (5, 5)
-    assert (scores["base"].base_pairs, scores["base"].predictions) == (4, 4)
+    (token, counted), (base, _) = scores["token"], scores["base"]
+    assert (token.base_pairs, token.predictions) == (5, 5)
+    assert (base.base_pairs, base.predictions) == (4, 4)
+    assert counted == {"n_counted_bp": 122, "n_counted_documents": 2}
     ours = TokenNgramCausal(3).fit(train).score(test, Letters.piece_bp)
-    assert scores["token"].predictions.tolist() == ours.predictions.tolist()
+    assert token.predictions.tolist() == ours.predictions.tolist()
 
 
 @needs_kenlm
@@ -96,9 +98,8 @@ def test_what_is_missing_is_named(monkeypatch):
     assert missing().startswith("the program lmplz")
 
 
-def test_only_so_many_bases_are_counted(monkeypatch):
+def test_only_so_many_bases_are_counted():
     store = FakeStore(*[[5] * 40] * 10)
-    assert kneser_ney._within(store, None) == 10
-    monkeypatch.setattr(kneser_ney, "MOST_BASES", 130)
-    assert kneser_ney._within(store, None) == 3
-    assert kneser_ney._within(store, 2) == 2
+    assert len(kneser_ney._within(store, None, 10**6)) == 10
+    assert kneser_ney._within(store, None, 130) == [0, 4, 9]
+    assert kneser_ney._within(store, 2, 130) == [0, 9]

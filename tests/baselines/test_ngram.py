@@ -7,14 +7,15 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
+from dna_bigbird.baselines import base_ngram
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
+from dna_bigbird.baselines.counted_documents import covering_documents
 from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
 from dna_bigbird.baselines.ngram import (
     FACTORS,
     Score,
     TokenNgramCausal,
     TokenUnigram,
-    covering_documents,
     posterior_nll,
 )
 from dna_bigbird.evaluation.language import bits_per_base
@@ -231,6 +232,26 @@ def test_both_neighbours_against_brute_force():
             expected = np.array(weights) / sum(weights)
             found = model.probabilities(np.full(4, left), np.full(4, right), np.array(words))
             assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_several_tokens_between_the_same_neighbours():
+    model = TokenBigramMasked().fit_sequences([random_ids(80, 1), random_ids(50, 2)], VOCAB)
+    left, right = np.array([-1, 5, 6, -1, 7]), np.array([6, -1, 8, -1, 5])
+    tokens = np.array([[5, 6, 7, 8, 5], [6, 6, 5, 5, 8]])
+    found = model.probabilities(left, right, tokens)
+    assert found.tolist() == [model.probabilities(left, right, row).tolist() for row in tokens]
+
+
+def test_bases_are_counted_alike_in_batches_of_any_size(monkeypatch):
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("ACGTN"), n)) for n in (90, 1, 40, 3, 300, 0, 77)]
+    expected = BaseNgramCausal(5).fit_sequences(texts)
+    for batch in (1, 50, 10**6):
+        monkeypatch.setattr(base_ngram, "BATCH_BP", batch)
+        found = BaseNgramCausal(5).fit_sequences(iter(texts))
+        assert found.factors == expected.factors
+        assert [c.tolist() for c in found._counts] == [c.tolist() for c in expected._counts]
+    assert found.counted_bp == sum(len(text) - text.count("N") for text in texts)
 
 
 def test_neighbours_that_say_nothing():

@@ -8,6 +8,7 @@ import pytest
 
 from dna_bigbird.attention.native import operator
 from dna_bigbird.attention.native.build import SOURCE
+from dna_bigbird.baselines import ngram_table
 from dna_bigbird.datasets import token_parts
 from tests.attention.native.marks import needs_kernel
 
@@ -202,3 +203,12 @@ def test_memory_of_a_command_is_seen(script):
     assert 1e6 < script("memory_tree").peak("--help") < 1e10
     with pytest.raises(subprocess.CalledProcessError, match="exit status 2"):
         script("memory_tree").peak("nonsense")
+
+
+def test_ngrams_prints_memory_and_what_a_genome_takes(script, monkeypatch, capsys):
+    monkeypatch.setattr(ngram_table, "PART_GRAMS", ngram_table.PART_GRAMS)  # put back afterwards
+    script("ngrams").main(["--tokens", "30000"])
+    rows = table(capsys.readouterr().out)
+    assert [row["what"] for row in rows] == ["masked bigram", "token 3-gram", "base 12-gram"]
+    assert all(float(row["peak_bytes"]) >= float(row["tables_bytes"]) > 0 for row in rows)
+    assert float(rows[2]["genome_gb"]) < 1

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from dna_bigbird.baselines.counted_documents import covering_documents
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
+from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.inference import load_bundle
 
 MOTIF = "GCGCCGTATAAAAGGGGCGCAGCC"
@@ -241,6 +243,11 @@ def test_language_scores_stand_beside_their_baselines(project):
         low, value, high = (table[f"bits_per_base_causal{end}"] for end in ("_low", "", "_high"))
         assert low <= value <= high
         assert table["n_documents"] > 1
+    counted = {(t["n_counted_bp"], t["n_counted_documents"]) for t in metrics["baselines"].values()}
+    ((bases, documents),) = counted  # all of them, and each base once
+    train = TokenStore(project / "train.h5")
+    places = [train.document_interval(d) for d in covering_documents(train)]
+    assert (bases, documents) == (sum(place.length for place in places), len(places))
     report = json.loads((project / "report/lm.json").read_text())
     assert all(table["description"] for table in report["baselines"].values())
     card = (project / "final/pretrained/README.md").read_text()

@@ -41,8 +41,8 @@ def write_run(folder, name: str, value: float, *, accuracy=0.2, half=0.01, batch
     metrics = bits(value, half) | score("mlm_accuracy", accuracy, 0.01) | parts
     metrics |= {"n_masked_tokens": 100, "n_masked_bp": 900, "split": "test"}
     metrics["baselines"] = {
-        MASKED: bits(1.95) | parts,
-        CAUSAL: {"bits_per_base_causal": 1.91, "n_bp": 5000},
+        MASKED: bits(1.95) | parts | {"n_counted_bp": 2_500_000},
+        CAUSAL: {"bits_per_base_causal": 1.91, "n_bp": 5000},  # as files of older versions
     }
     config = {
         "encoder": settings | encoder,
@@ -91,12 +91,15 @@ def test_table5_has_baselines_models_and_the_papers_figures(tmp_path):
         ("bigbird_4096", "masked", "1.7", "1.12"),
     ]
     assert [r["n_bp"] for r in rows] == ["900", "5000", "900", "900"]
+    assert [r["counted_bp"] for r in rows] == ["2500000", "", "", ""]
     assert rows[3]["differs"] == "vocabulary 2,048 for 32,000"
     assert notes[0] == (
         "bigbird_4096 is ahead of full_512: bits per base 1.700 against 1.900, and their 95 % "
         "intervals do not overlap."
     )
-    assert "| full_512 | masked | 1.900 [1.890, 1.910] | 900 | 1.23 |" in text
+    assert "| full_512 | masked | 1.900 [1.890, 1.910] | 900 | – | 1.23 |" in text
+    assert "| token unigram | masked | 1.950 [1.940, 1.960] | 900 | 2,500,000 | – |" in text
+    assert notes[-1].startswith("counted bp: bases of the training documents")
     with open(tmp_path / "table5/parts.tsv", newline="") as stream:
         parts = list(csv.DictReader(stream, delimiter="\t"))
     assert {(p["way"], p["part"]) for p in parts} == {

@@ -36,7 +36,7 @@ TINY = {
         "validate_every": 20,
         "validation_examples": 32,
     },
-    "evaluation": {"examples": 32, "baseline_documents": 40},
+    "evaluation": {"examples": 32, "baseline_scored_documents": 40},
     "predictions": {
         "regions": ["demo22:880,001-884,000"],
         "stride": {"promoter": 200, "chromatin": 200},

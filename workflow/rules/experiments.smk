@@ -58,7 +58,7 @@ rule evaluate_lm_variant:
         "../../environment.yml"
     threads: 8
     resources:
-        mem_mb=16000,
+        mem_mb=24000,
         runtime=480,
     params:
         run=command,

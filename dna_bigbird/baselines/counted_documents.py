@@ -1,0 +1,47 @@
+"""Which documents of a token store the count-based language models read: every base once."""
+
+from typing import Protocol
+
+import numpy as np
+
+from dna_bigbird.baselines.ngram_table import TOKEN_TYPE
+
+
+class Store(Protocol):
+    """What the baselines read of a `TokenStore`."""
+
+    vocab_size: int
+
+    @property
+    def num_documents(self) -> int: ...
+    def document_interval(self, document: int): ...
+    def document(self, document: int) -> np.ndarray: ...
+
+
+def covering_documents(store: Store, max_documents: int | None = None) -> list[int]:
+    """Choose documents that do not overlap, from each chromosome's start to its end.
+
+    The next document is the first one that starts where the last one ended or later; within one
+    pass documents follow each other without holes, so nearly every base is covered once.
+
+    Args:
+        max_documents: If there are more, that many of them, evenly spaced.
+    """
+    places = [store.document_interval(d) for d in range(store.num_documents)]
+    order = sorted(range(len(places)), key=lambda d: (places[d].chrom, places[d].start, d))
+    chosen: list[int] = []
+    for document in order:
+        place = places[document]
+        last = places[chosen[-1]] if chosen else None
+        if last is None or last.chrom != place.chrom or place.start >= last.end:
+            chosen.append(document)
+    if max_documents is not None and len(chosen) > max_documents:
+        spaced = np.linspace(0, len(chosen) - 1, max_documents).round().astype(int)
+        chosen = [chosen[i] for i in spaced]
+    return chosen
+
+
+def covering_tokens(store: Store, max_documents: int | None = None) -> list[np.ndarray]:
+    """Return the token ids of `covering_documents`, one array per document, two bytes per token."""
+    chosen = covering_documents(store, max_documents)
+    return [store.document(d).astype(TOKEN_TYPE) for d in chosen]

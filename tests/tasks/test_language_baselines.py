@@ -1,0 +1,66 @@
+"""What the baselines of language models count and score."""
+
+import numpy as np
+import pytest
+
+from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.genome import Interval
+from dna_bigbird.tasks.language_baselines import (
+    BaselineDocuments,
+    MaskedBaselines,
+    causal_baselines,
+)
+
+DOCUMENT_BP = 12
+
+
+class Letters:
+    """Ids 5 to 8 are A, C, G and T, one base each."""
+
+    vocab_size, first_piece_id, mask_id = 9, 5, 4
+    piece_bp = np.array([0] * 5 + [1] * 4)
+
+    def decode(self, ids):
+        return "".join("ACGT"[i - 5] for i in ids)
+
+
+class Documents:
+    """Documents one after the other on a chromosome."""
+
+    vocab_size = 9
+
+    def __init__(self, count: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.ids = rng.integers(5, 9, (count, DOCUMENT_BP))
+        self.num_documents = count
+
+    def document_interval(self, d):
+        return Interval("chr1", DOCUMENT_BP * d, DOCUMENT_BP * (d + 1))
+
+    def document(self, d):
+        return self.ids[d]
+
+
+TRAIN, TEST = Documents(2500, seed=0), Documents(2100, seed=1)
+
+
+def test_a_whole_pass_is_counted_by_default_and_2000_documents_are_scored():
+    """More documents than the 2,000 that were counted until now."""
+    tables = causal_baselines(TRAIN, TEST, Letters(), BaselineDocuments(), seed=0)
+    for table in tables.values():
+        assert (table["n_counted_bp"], table["n_counted_documents"]) == (2500 * DOCUMENT_BP, 2500)
+        assert (table["n_bp"], table["n_documents"]) == (2000 * DOCUMENT_BP, 2000)
+    masked = MaskedBaselines(TRAIN, Letters(), MaskingConfig(), None)
+    assert masked.counted == {"n_counted_bp": 2500 * DOCUMENT_BP, "n_counted_documents": 2500}
+
+
+def test_fewer_if_asked():
+    tables = causal_baselines(TRAIN, TEST, Letters(), BaselineDocuments(30, 7), seed=0)
+    for table in tables.values():
+        assert (table["n_counted_bp"], table["n_documents"]) == (30 * DOCUMENT_BP, 7)
+
+
+@pytest.mark.parametrize("numbers", [(-1, 5), (0, 0)])
+def test_impossible_numbers(numbers):
+    with pytest.raises(ValueError, match=r"--baseline_counted_documents .* --baseline_scored_doc"):
+        BaselineDocuments(*numbers)
