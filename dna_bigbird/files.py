@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import gzip
 import hashlib
 import io
@@ -41,6 +42,19 @@ def read_text(path: Path) -> str:
         raise InputError(
             f"{path}: this is not text in UTF-8 (byte 0x{byte:02x} at {error.start}). Save it as UTF-8"
         ) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def check_readable(path: Path | str) -> None:
+    """Open a file that a library will read: its own message may call a forbidden file damaged.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+    """
+    try:
+        with open(path, "rb"):
+            pass
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -197,14 +211,26 @@ def atomic_directory(path: Path) -> Iterator[Path]:
 
 def readable_write_error(path: Path, error: OSError) -> Exception:
     """Turn a failed write into the line a user reads; other failures stay as they are."""
-    folders = (str(path.parent), str(real_path(path).parent))
-    if error.filename is not None and not str(error.filename).startswith(folders):
-        return error  # something else than the output failed, for example a missing input
+    if error.filename is not None and not _is_part_of_output(
+        Path(os.fsdecode(error.filename)), path
+    ):
+        return error  # something else failed, for example a missing input
     reason = error.strerror or str(error)  # h5py raises OSError with a text and no errno
     return OutputError(
         f"{path}: cannot write it: {reason}; nothing was left behind. "
         f"Is the disk full, or the folder read-only? See: df -h {path.parent}",
         reason,
+    )
+
+
+def _is_part_of_output(failed: Path, output: Path) -> bool:
+    """Return True for the output, the folders above it and the hidden files it is written in."""
+    target = real_path(output)
+    hidden = (f".{output.name}.", f".{target.name}.")
+    return (
+        failed in (output, target)
+        or real_path(failed) in target.parents
+        or any(part.startswith(hidden) for part in failed.parts)
     )
 
 
@@ -236,15 +262,19 @@ def open_binary_or_stdin(path: Path | str):
         InputError: If there is no such file, or it is a folder.
     """
     if str(path) == "-":
+        _check_standard_input()
         return sys.stdin.buffer
-    if Path(path).is_dir():
-        raise InputError(f"{path}: this is a folder; expected a file")
     try:
         return open(path, "rb")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except PermissionError:
-        raise InputError(f"{path}: no permission to read it") from None
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _check_standard_input() -> None:
+    """Raise InputError if the caller closed standard input (`<&-`)."""
+    with contextlib.suppress(AttributeError, io.UnsupportedOperation):  # tests replace the stream
+        if fcntl.fcntl(sys.stdin.fileno(), fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
+            raise InputError("standard input is closed; send the data to it, or name a file")
 
 
 @contextlib.contextmanager

@@ -18,7 +18,11 @@ from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.config_files import config_first
 from dna_bigbird.cli.failures import TRACEBACK, explain
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
-from dna_bigbird.cli.streams import forget_standard_output, open_closed_streams
+from dna_bigbird.cli.streams import (
+    forget_standard_output,
+    named_standard_output,
+    open_closed_streams,
+)
 from dna_bigbird.cli.text.commands import TEXT_COMMANDS
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, checked_settings
@@ -73,6 +77,10 @@ OPTIONAL = {"info"}
 
 class _Parser(jsonargparse.ArgumentParser):
     """Reports a wrong option in one line and exits with status 2."""
+
+    def print_help(self, file=None) -> None:
+        """Print the help; argparse would be silent if that fails."""
+        (file or sys.stdout).write(self.format_help())
 
     def error(self, message: str, ex: Exception | None = None):
         lines = [line.strip(" -") for line in str(message).splitlines() if line.strip(" -")]
@@ -177,12 +185,8 @@ def main(argv: list[str] | None = None) -> None:
     """
     open_closed_streams()
     try:
-        try:
+        with named_standard_output():
             _run(sys.argv[1:] if argv is None else argv)
-        except SystemExit as end:  # of --help
-            if end.code:
-                raise
-        sys.stdout.flush()
     except InputError as error:
         if os.environ.get(TRACEBACK):
             raise

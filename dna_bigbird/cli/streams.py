@@ -3,6 +3,10 @@
 import contextlib
 import os
 import sys
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from dna_bigbird.errors import OutputError
 
 CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_RDWR}
 """How a closed descriptor is opened again: reading standard input and writing standard output fail,
@@ -33,3 +37,55 @@ def forget_standard_output() -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)
+
+
+class _Output:
+    """Standard output whose errors say that it is standard output."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with _output_errors():
+            return self._stream.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        with _output_errors():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def named_standard_output() -> Iterator[None]:
+    """Let a failed write to standard output say so; it is written to the end when the block ends.
+
+    Raises:
+        OutputError: If standard output is closed, or its disk is full.
+    """
+    stream = sys.stdout
+    sys.stdout = _Output(stream)
+    try:
+        try:
+            yield
+        except SystemExit as end:  # --help ends so
+            if end.code:
+                raise
+        sys.stdout.flush()
+    finally:
+        sys.stdout = stream
+
+
+@contextlib.contextmanager
+def _output_errors() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"standard output: cannot write to it: {error.strerror}") from error

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import check_readable
 
 REAL = {"F32", "F16", "BF16"}
 _PART = re.compile(r"(?:members\.(\d+)\.)?encoder\.layers\.(\d+)\.")
@@ -32,6 +33,7 @@ def stored_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     Raises:
         InputError: If the file is damaged or a tensor is not of real numbers.
     """
+    check_readable(path)
     shapes = {}
     try:
         with safetensors.safe_open(path, "pt") as file:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import read_text
 
 SHEET_COLUMNS = ("label", "group", "cell", "url", "sha256")
 SAMPLE_COLUMNS = ("label", "group", "cell", "path")
@@ -92,12 +93,10 @@ def read_spec(path: Path) -> DataSpec:
 
 
 def _read_yaml(path: Path) -> dict:
+    if not path.exists():
+        raise InputError(f"{path}: no such file; data_specs/ has one description per input")
     try:
-        values = yaml.safe_load(path.read_text())
-    except FileNotFoundError:
-        raise InputError(
-            f"{path}: no such file; data_specs/ has one description an input"
-        ) from None
+        values = yaml.safe_load(read_text(path))
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
