@@ -95,13 +95,14 @@ def train_network(
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
     from dna_bigbird.tasks.label_scores import mean_over_strands
+    from dna_bigbird.tasks.peers import is_first_on_node
 
     if training.head_learning_rate:
         raise InputError(
             "--training.head_learning_rate belongs to models with an encoder; a baseline network has "
             "one rate, --training.learning_rate"
         )
-    labelled = open_labelled_set(data, Genome(genome))
+    labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
     try:
         network = build_network(config, labelled.window_bp, len(labelled.label_names), seed=seed)
     except ValueError as error:

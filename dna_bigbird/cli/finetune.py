@@ -57,6 +57,7 @@ def finetune(
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.tasks.peers import is_first_on_node
 
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
@@ -65,7 +66,7 @@ def finetune(
     bundle = load_bundle(pretrained)
     bundle.check_reads_dna()
     bundle.check_single("fine-tuning")
-    labelled = open_labelled_set(data, Genome(genome))
+    labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
     encoder = EncoderConfig(**bundle.config["encoder"])
     if dropout is not None:
         encoder = replace(encoder, dropout=dropout)

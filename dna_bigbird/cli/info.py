@@ -24,7 +24,8 @@ def info(
             with the package if not given.
         format: 'json' gives all settings and scores, for programs.
         labels: List the labels of a bundle that a name or shell pattern means, one a line; '*' for all.
-        verify: Read a token store from end to end and hold it against its checksum.
+        verify: Read a token store from end to end and compare it with its checksums; labelled sets
+            always are.
 
     Examples:
         dna-bigbird info
@@ -43,7 +44,7 @@ def info(
     if path.is_file():
         if labels is not None:
             raise InputError(f"{path}: --labels is for a model bundle, and this is a file")
-        is_set = not verify and is_labelled_set(path)
+        is_set = is_labelled_set(path)
         told = describe_labelled(path) if is_set else describe_store(path, verify)
         print(to_json(told) if format == "json" else rows(told) + "\n", end="")
     elif verify:

@@ -27,13 +27,14 @@ def load_masked_model(model: Path):
 
 
 def load_stores(train: Path, test: Path, tokenizer, model: Path) -> dict:
-    """Return both token stores, made with the model's tokenizer."""
-    from dna_bigbird.cli.training import check_tokenizer
+    """Return both token stores, made with the model's tokenizer; both are verified."""
+    from dna_bigbird.cli.training import check_tokenizer, verify_stores
     from dna_bigbird.datasets.token_store import TokenStore
 
     stores = {"train": TokenStore(train), "test": TokenStore(test)}
     for store in stores.values():
         check_tokenizer(store, tokenizer, model)
+    verify_stores(stores.values())
     return stores
 
 

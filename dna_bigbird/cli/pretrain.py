@@ -47,7 +47,12 @@ def pretrain(
 
     from dataclasses import asdict, replace
 
-    from dna_bigbird.cli.training import check_compiles, check_tokenizer, set_training_backend
+    from dna_bigbird.cli.training import (
+        check_compiles,
+        check_tokenizer,
+        set_training_backend,
+        verify_stores,
+    )
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.pretraining import PretrainExamples
@@ -56,6 +61,7 @@ def pretrain(
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.pretraining import PretrainingModel
     from dna_bigbird.tasks.fit import fit
+    from dna_bigbird.tasks.peers import is_first_on_node
     from dna_bigbird.tasks.pretraining import PretrainingTask
 
     check_place(output)
@@ -64,6 +70,8 @@ def pretrain(
     stores = {"train": TokenStore(train), "validation": TokenStore(validation)}
     for store in stores.values():
         check_tokenizer(store, bpe, tokenizer)
+    if is_first_on_node():
+        verify_stores(stores.values())
     if model.num_segments < 2:
         raise InputError(f"--model.num_segments {model.num_segments}: pairs of segments need 2")
     encoder = replace(model, vocab_size=bpe.vocab_size)

@@ -37,7 +37,7 @@ def token_statistics(
 
     from dna_bigbird.baselines.counted_documents import covering_documents
     from dna_bigbird.cli.language import repeat_classes
-    from dna_bigbird.cli.training import check_tokenizer
+    from dna_bigbird.cli.training import check_tokenizer, verify_stores
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.same_genome import check_store_genome
     from dna_bigbird.datasets.token_statistics import describe_tokens
@@ -51,6 +51,7 @@ def token_statistics(
     tokens, bpe, reference = TokenStore(store), DnaTokenizer.from_file(tokenizer), Genome(genome)
     check_tokenizer(tokens, bpe, tokenizer)
     check_store_genome(tokens, reference)
+    verify_stores([tokens])
     classes = repeat_classes(reference, repeats, pieces)
     found = describe_tokens(
         tokens,

@@ -21,6 +21,18 @@ def check_tokenizer(store, tokenizer, tokenizer_path: Path | str) -> None:
         )
 
 
+def verify_stores(stores) -> None:
+    """Compare token stores with their checksums, each file once; progress on a terminal.
+
+    Raises:
+        InputError: Naming the one that is damaged.
+    """
+    from tqdm import tqdm
+
+    for store in {store.path: store for store in stores}.values():
+        store.verify(lambda blocks: tqdm(blocks, desc="verify", unit="block", disable=None))
+
+
 def round_metrics(metrics: dict) -> dict:
     """Round to six digits; a score that is not defined is None (null in JSON)."""
     return {

@@ -13,6 +13,12 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.checked_hdf5 import (
+    check_datasets,
+    open_hdf5,
+    reading,
+    stored_checksums,
+)
 from dna_bigbird.datasets.labelled_data import (
     FORMAT,
     FORMAT_VERSION,
@@ -30,6 +36,8 @@ from dna_bigbird.genome import Genome, Interval
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
 
+_AGAIN = "build the set again"
+
 
 class LabelledSet:
     """Reads a labelled set; may be pickled and used after a fork.
@@ -37,40 +45,42 @@ class LabelledSet:
     Args:
         genome: Where the bases of the rows come from; without it only labels and coordinates
             (and stored sequences) can be read.
+        verify: Compare all data with their checksums (the attributes always are); about a second
+            per GB of unpacked data. Where processes train together, one per machine does it.
 
     Raises:
-        InputError: If the file is no labelled set, or the genome is not the one it was made on.
+        InputError: If the file is no labelled set or damaged, or the genome is not the one it was
+            made on.
     """
 
-    def __init__(self, path: Path | str, genome: Genome | None = None) -> None:
+    def __init__(
+        self, path: Path | str, genome: Genome | None = None, *, verify: bool = True
+    ) -> None:
         self.path = Path(path)
         self.genome = genome
         self._reader: tuple[int, h5py.File] | None = None
-        self._read_all()
+        self._read_all(verify)
         if genome is not None:
             self._check_genome(genome)
 
-    def _read_all(self) -> None:
+    def _read_all(self, verify: bool) -> None:
         if not self.path.is_file():
             raise InputError(f"{self.path}: no such labelled set")
-        try:
-            file = h5py.File(self.path, "r")
-        except OSError as error:
-            raise InputError(
-                f"{self.path}: not an HDF5 file, or one cut short; build it again"
-            ) from error
-        with file:
-            attributes = dict(file.attrs)
-            if attributes.get("format") != FORMAT:
+        with open_hdf5(self.path, _AGAIN) as file:
+            if file.attrs.get("format") != FORMAT:
                 raise InputError(
                     f"{self.path}: this HDF5 file is no labelled set; "
                     "make one with: dna-bigbird promoter-set or chromatin-set"
                 )
-            if attributes["format_version"] != FORMAT_VERSION:
+            if (version := file.attrs["format_version"]) != FORMAT_VERSION:
                 raise InputError(
-                    f"{self.path}: format version {attributes['format_version']}, this program "
-                    f"reads {FORMAT_VERSION}; build the set again"
+                    f"{self.path}: format version {version}, this program reads "
+                    f"{FORMAT_VERSION}; {_AGAIN}"
                 )
+            checksums = stored_checksums(file, self.path, _AGAIN)
+            if verify and checksums is not None:
+                check_datasets(file, self.path, checksums, _AGAIN)
+            attributes = dict(file.attrs)
             self.task = str(attributes["task"])
             self.assembly = str(attributes["assembly"])
             self.negatives = str(attributes["negatives"])
@@ -101,7 +111,7 @@ class LabelledSet:
     @cached_property
     def packed_labels(self) -> PackedLabels:
         """All labels, eight to a byte, read at first use."""
-        with h5py.File(self.path, "r") as file:
+        with open_hdf5(self.path, _AGAIN) as file:
             return PackedLabels(file["labels/bits"][:], len(self.label_names))
 
     @property
@@ -147,7 +157,8 @@ class LabelledSet:
         """
         stored = -1 if self._stored is None else int(self._stored[row])
         if stored >= 0:
-            return self._file()["sequences"][stored].tobytes().decode("ascii")
+            with reading(self.path, _AGAIN):
+                return self._file()["sequences"][stored].tobytes().decode("ascii")
         if self.genome is None:
             raise ValueError(f"{self.path}: the bases of row {row} need the genome")
         return self.genome.fetch(self.interval(row))

@@ -1,6 +1,7 @@
 """A labelled set in memory, and how it is written; docs/labelled-sets.md describes the file."""
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.checked_hdf5 import Digests, open_hdf5, write_checksums
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.datasets.windows import Windows
@@ -115,6 +117,8 @@ def write_labelled_set(
     chroms = [chrom for chrom in genome.lengths if chrom in used]
     rank = np.array([chroms.index(x) if x in used else 0 for x in rows.chromosomes], np.uint32)
     with new_hdf5(path) as file:
+        digests = Digests()
+        put = functools.partial(_put, file, digests)
         file.attrs.update(
             {
                 "format": FORMAT,
@@ -130,36 +134,44 @@ def write_labelled_set(
                 "bases_sha256": bases_digest(genome, [rows[i] for i in checked_rows(len(rows))]),
             }
         )
-        _put(file, "chromosomes/name", _text(chroms))
-        _put(file, "chromosomes/length_bp", np.array([genome.lengths[c] for c in chroms], np.int64))
-        _put(file, "labels/name", _text(data.label_names))
-        _put(file, "labels/group", _text(data.label_groups))
-        _put(file, "labels/cell", _text(data.label_cells or [""] * len(data.label_names)))
-        _put(file, "labels/target", _text(data.label_targets or [""] * len(data.label_names)))
-        _put(file, "labels/bits", data.labels.bits)
-        _put(file, "rows/chrom", rank[rows.chrom])
-        _put(file, "rows/start", rows.start.astype(np.int64))
-        _put(file, "rows/strand", rows.strand)
-        _put(file, "rows/name", _text(data.names) if data.names else np.zeros(len(rows), "S1"))
-        _put(file, "rows/split", data.split.astype(np.uint8))
+        put("chromosomes/name", _text(chroms))
+        put("chromosomes/length_bp", np.array([genome.lengths[c] for c in chroms], np.int64))
+        put("labels/name", _text(data.label_names))
+        put("labels/group", _text(data.label_groups))
+        put("labels/cell", _text(data.label_cells or [""] * len(data.label_names)))
+        put("labels/target", _text(data.label_targets or [""] * len(data.label_names)))
+        put("labels/bits", data.labels.bits)
+        put("rows/chrom", rank[rows.chrom])
+        put("rows/start", rows.start.astype(np.int64))
+        put("rows/strand", rows.strand)
+        put("rows/name", _text(data.names) if data.names else np.zeros(len(rows), "S1"))
+        put("rows/split", data.split.astype(np.uint8))
         if data.pair is not None:
-            _put(file, "rows/pair", data.pair.astype(np.int64))
+            put("rows/pair", data.pair.astype(np.int64))
         if data.bin_starts is not None:
-            _put(file, "rows/bin_start", data.bin_starts.astype(np.int64))
+            put("rows/bin_start", data.bin_starts.astype(np.int64))
         if data.sequences is not None and data.stored is not None:
-            _put(file, "rows/stored", data.stored.astype(np.int64))
-            _put(file, "sequences", data.sequences.astype(np.uint8), rows_per_chunk=1)
+            put("rows/stored", data.stored.astype(np.int64))
+            put("sequences", data.sequences.astype(np.uint8), rows_per_chunk=1)
+        write_checksums(file, digests)
 
 
 def is_labelled_set(path: Path) -> bool:
-    """Tell whether a file says that it is a labelled set, of whatever version."""
+    """Return True if a file says that it is a labelled set, of whatever version.
+
+    Raises:
+        InputError: If it is an HDF5 file that cannot be read.
+    """
     if not h5py.is_hdf5(path):
         return False
-    with h5py.File(path, "r") as file:
+    with open_hdf5(path, "make it again") as file:
         return file.attrs.get("format") == FORMAT
 
 
-def _put(file: h5py.File, name: str, values: NDArray, rows_per_chunk: int = 4096) -> None:
+def _put(
+    file: h5py.File, digests: Digests, name: str, values: NDArray, rows_per_chunk: int = 4096
+) -> None:
+    digests.update(name, values)
     chunks = (min(rows_per_chunk, len(values)), *values.shape[1:]) if values.size else None
     packing = {"chunks": chunks, "compression": "gzip"} if chunks else {}
     file.create_dataset(name, data=values, **packing)

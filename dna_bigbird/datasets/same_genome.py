@@ -33,18 +33,22 @@ def check_store_genome(store: TokenStore, genome: Genome) -> None:
     )
 
 
-def open_labelled_set(data: Path, genome: Genome) -> LabelledSet:
+def open_labelled_set(data: Path, genome: Genome, *, verify: bool = True) -> LabelledSet:
     """Open a labelled set with its genome.
 
     Its chromosome lengths and the bases of some windows are compared. If these agree but the file is
     not the very one that the set was made from, a note says so.
 
+    Args:
+        verify: Read both files whole and compare their checksums. Where processes train together,
+            one per machine does it.
+
     Raises:
         InputError: As `LabelledSet`.
     """
-    labelled = LabelledSet(data, genome)
+    labelled = LabelledSet(data, genome, verify=verify)
     recorded = labelled.inputs.get("genome")
-    if recorded is not None and sha256_of(genome.path) != recorded:
+    if verify and recorded is not None and sha256_of(genome.path) != recorded:
         note(
             f"{data}: made from another FASTA file than {genome.path.name}. The lengths of the "
             "chromosomes and the bases of up to 16 windows agree; the other windows are not checked"

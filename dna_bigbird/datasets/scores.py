@@ -3,10 +3,16 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.checked_hdf5 import (
+    Digests,
+    check_datasets,
+    open_hdf5,
+    stored_checksums,
+    write_checksums,
+)
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
 
@@ -14,6 +20,7 @@ FORMAT = "dna-bigbird scores"
 FORMAT_VERSION = 1
 STRANDS = {"both": "mean of both strands", "forward": "forward strand only"}
 """Which strands of a row a network reads; the forward strand is the row's own, as the set orients it."""
+_AGAIN = "make it again: dna-bigbird baseline or evaluate"
 
 
 @dataclass(frozen=True)
@@ -84,29 +91,36 @@ def write_scores(path: Path, scores: Scores) -> None:
         if scores.strand:
             file.attrs["strand"] = scores.strand
         width = max(map(len, names), default=0) or 1
-        file.create_dataset("label_names", data=np.array(names, dtype=f"S{width}"))
-        file.create_dataset("rows", data=scores.rows.astype(np.int64))
-        file.create_dataset("scores", data=scores.values.astype(np.float32))
+        datasets = {
+            "label_names": np.array(names, dtype=f"S{width}"),
+            "rows": scores.rows.astype(np.int64),
+            "scores": scores.values.astype(np.float32),
+        }
+        digests = Digests()
+        for name, values in datasets.items():
+            file.create_dataset(name, data=values)
+            digests.update(name, values)
+        write_checksums(file, digests)
 
 
 def read_scores(path: Path) -> Scores:
-    """Read scores.
+    """Read scores and compare them with their checksums.
 
     Raises:
-        InputError: If the file is missing or holds something else.
+        InputError: If the file is missing, damaged or holds something else.
     """
-    if not Path(path).is_file():
+    path = Path(path)
+    if not path.is_file():
         raise InputError(f"{path}: no such file of scores")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise InputError(f"{path}: not an HDF5 file, or one cut short; make it again") from error
-    with file:
-        if file.attrs.get("format") != FORMAT or file.attrs["format_version"] != FORMAT_VERSION:
+    with open_hdf5(path, _AGAIN) as file:
+        identity = (file.attrs.get("format"), file.attrs.get("format_version"))
+        if identity != (FORMAT, FORMAT_VERSION):
             raise InputError(
                 f"{path}: not a file of scores that this program reads; "
                 "make one with: dna-bigbird baseline"
             )
+        if (checksums := stored_checksums(file, path, _AGAIN)) is not None:
+            check_datasets(file, path, checksums, _AGAIN)
         return Scores(
             name=str(file.attrs["name"]),
             description=str(file.attrs["description"]),

@@ -6,14 +6,15 @@ Layout (S sentences, D documents, T tokens; docs/corpus.md has the table):
     sentence_bounds          (S, 2) int64, 0-based half-open on the chromosome, also on '-'
     document_sentence_offsets (D+1,) int64 into the sentences
     document_bounds          (D, 2) int64; document_chrom (D,) uint32; document_strand (D,) int8
-Equal inputs give equal bytes, whatever the number of workers.
+Equal inputs give equal bytes, whatever the number of workers. Checksums: datasets.checked_hdf5;
+the attribute `checksum` is the sha256 of `datasets_sha256`, and older stores have only that.
 """
 
 import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import h5py
@@ -21,12 +22,22 @@ import numpy as np
 
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.datasets.checked_hdf5 import (
+    Digests,
+    check_datasets,
+    dataset_digests,
+    open_hdf5,
+    reading,
+    stored_checksums,
+    write_checksums,
+)
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.token_parts import Part, iter_parts, parts_folder
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 
 FORMAT_VERSION = 1
+_AGAIN = "make it again: dna-bigbird tokenize"
 _DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
     "token_ids": (np.uint16, 0, 65536),
     "sentence_token_offsets": (np.int64, 0, 8192),
@@ -37,13 +48,16 @@ _DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
     "document_strand": (np.int8, 0, 1024),
 }
 
+_TABLES = ("document_sentence_offsets", "document_bounds", "document_chrom", "document_strand")
+"""Small: read, and compared with their checksums, whenever a store is opened."""
+
 
 class _Appender:
     """Appends rows to the datasets of a new file and keeps the checksum of what it wrote."""
 
     def __init__(self, file: h5py.File) -> None:
         self._file = file
-        self._digests = {name: hashlib.sha256() for name in _DATASETS}
+        self.digests = Digests()
         for name, (dtype, columns, rows) in _DATASETS.items():
             tail = (columns,) if columns else ()
             file.create_dataset(
@@ -74,14 +88,11 @@ class _Appender:
         values = np.ascontiguousarray(values, dtype=dataset.dtype)
         dataset.resize(len(dataset) + len(values), axis=0)
         dataset[len(dataset) - len(values) :] = values
-        self._digests[name].update(values)
-
-    def checksum(self) -> str:
-        return _combine({name: digest.hexdigest() for name, digest in self._digests.items()})
+        self.digests.update(name, values)
 
 
-def _combine(digests: dict[str, str]) -> str:
-    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+def _checksum(digests: str) -> str:
+    return hashlib.sha256(digests.encode()).hexdigest()
 
 
 def write_token_store(
@@ -136,14 +147,17 @@ def write_token_store(
                 "chromosomes": json.dumps(list(out.chroms)),
                 "vocab_size": tokenizer.vocab_size,
                 "tokenizer_sha256": tokenizer_sha256,
-                "checksum": out.checksum(),
+                "checksum": _checksum(out.digests.as_json()),
                 **(attributes or {}),
             }
         )
+        write_checksums(file, out.digests)
 
 
 class TokenStore:
     """Reads a token store. May be pickled and used after a fork: each process opens the file anew.
+
+    Opening it checks attributes and tables of documents; `verify` checks the tokens too.
 
     Attributes:
         document_sentence_offsets: Shape (D+1,), int64; the sentences of document d are numbers
@@ -151,7 +165,7 @@ class TokenStore:
         vocab_size, assembly, chromosomes, tokenizer_sha256: What the file says of itself.
 
     Raises:
-        InputError: If the file is missing, cut off or no token store of this version.
+        InputError: If the file is missing, damaged or no token store of this version.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -160,37 +174,38 @@ class TokenStore:
         self._pid = -1
         if not self.path.is_file():
             raise InputError(f"{path}: no such token store; make it with: dna-bigbird tokenize")
-        try:
-            with h5py.File(self.path, "r") as file:
-                self.attributes = dict(file.attrs)
-                if self.attributes.get("kind") != "dna-bigbird token store":
-                    raise InputError(f"{path}: this HDF5 file is no token store")
-                if self.attributes["format_version"] != FORMAT_VERSION:
-                    raise InputError(
-                        f"{path}: format version {self.attributes['format_version']}, this "
-                        f"dna-bigbird reads {FORMAT_VERSION}; make it again: dna-bigbird tokenize"
-                    )
-                self.document_sentence_offsets = file["document_sentence_offsets"][:]
-                self._bounds = file["document_bounds"][:]
-                self._chrom = file["document_chrom"][:]
-                self._strand = file["document_strand"][:]
-                self.num_tokens = len(file["token_ids"])
-        except (OSError, KeyError) as error:
-            raise InputError(f"{path}: cannot read it as a token store: {error}") from error
-        self.chromosomes: list[str] = json.loads(self.attributes["chromosomes"])
-        self.vocab_size = int(self.attributes["vocab_size"])
-        self.assembly = str(self.attributes["assembly"])
-        self.tokenizer_sha256 = str(self.attributes["tokenizer_sha256"])
+        with open_hdf5(self.path, _AGAIN) as file:
+            if file.attrs.get("kind") != "dna-bigbird token store":
+                raise InputError(f"{path}: this HDF5 file is no token store")
+            if (version := file.attrs["format_version"]) != FORMAT_VERSION:
+                raise InputError(
+                    f"{path}: format version {version}, this dna-bigbird reads "
+                    f"{FORMAT_VERSION}; {_AGAIN}"
+                )
+            self._checksums = stored_checksums(file, self.path, _AGAIN)
+            if self._checksums is not None:
+                check_datasets(file, self.path, self._checksums, _AGAIN, names=_TABLES)
+            self.attributes = dict(file.attrs)
+            self.document_sentence_offsets = file["document_sentence_offsets"][:]
+            self._bounds = file["document_bounds"][:]
+            self._chrom = file["document_chrom"][:]
+            self._strand = file["document_strand"][:]
+            self.num_tokens = len(file["token_ids"])
+            self.chromosomes: list[str] = json.loads(self.attributes["chromosomes"])
+            self.vocab_size = int(self.attributes["vocab_size"])
+            self.assembly = str(self.attributes["assembly"])
+            self.tokenizer_sha256 = str(self.attributes["tokenizer_sha256"])
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_open_datasets": {}, "_pid": -1}
 
-    def _dataset(self, name: str) -> h5py.Dataset:
-        if self._pid != os.getpid():
-            file = h5py.File(self.path, "r")
-            self._open_datasets = {key: file[key] for key in _DATASETS}
-            self._pid = os.getpid()
-        return self._open_datasets[name]
+    def _read(self, name: str, start: int, end: int) -> np.ndarray:
+        with reading(self.path, _AGAIN):
+            if self._pid != os.getpid():
+                file = h5py.File(self.path, "r")
+                self._open_datasets = {key: file[key] for key in _DATASETS}
+                self._pid = os.getpid()
+            return self._open_datasets[name][start:end]
 
     @property
     def num_documents(self) -> int:
@@ -220,11 +235,11 @@ class TokenStore:
     def token_offsets(self, document: int) -> np.ndarray:
         """Offsets into the tokens of all documents, shape (sentences + 1,), int64."""
         first, last = self.document_sentence_offsets[document : document + 2].tolist()
-        return self._dataset("sentence_token_offsets")[first : last + 1]
+        return self._read("sentence_token_offsets", first, last + 1)
 
     def tokens(self, start: int, end: int) -> np.ndarray:
         """Token ids between two offsets (see `token_offsets`), int64."""
-        return self._dataset("token_ids")[start:end].astype(np.int64)
+        return self._read("token_ids", start, end).astype(np.int64)
 
     def document(self, document: int) -> np.ndarray:
         """Token ids of a whole document in reading order, int64."""
@@ -263,7 +278,7 @@ class TokenStore:
         self._check(document, first)
         self._check(document, last - 1)
         base = int(self.document_sentence_offsets[document])
-        bounds = self._dataset("sentence_bounds")[base + first : base + last]
+        bounds = self._read("sentence_bounds", base + first, base + last)
         place = self.document_interval(document)
         return Interval(place.chrom, int(bounds.min()), int(bounds.max()), place.strand)
 
@@ -273,23 +288,26 @@ class TokenStore:
                 f"document {document} has {self.num_sentences(document)} sentences, not {sentence}"
             )
 
-    def verify(self) -> None:
-        """Read everything and compare with the checksum in the file.
+    def verify(self, progress: Callable[[list], Iterable] = iter) -> None:
+        """Read everything and compare it with the checksums in the file, with little memory.
+
+        Args:
+            progress: Called with the list of blocks to read; for a progress bar.
 
         Raises:
             InputError: If the data are not what was written.
         """
-        digests = {}
-        try:
-            for name in _DATASETS:
-                dataset, digest = self._dataset(name), hashlib.sha256()
-                for start in range(0, len(dataset), 1 << 20):
-                    digest.update(np.ascontiguousarray(dataset[start : start + (1 << 20)]))
-                digests[name] = digest.hexdigest()
-        except OSError as error:
-            raise InputError(f"{self.path}: damaged: {error}") from error
-        if _combine(digests) != self.attributes["checksum"]:
+        with open_hdf5(self.path, _AGAIN) as file:
+            if self._checksums is not None:
+                names = [name for name in _DATASETS if name not in _TABLES]
+                check_datasets(
+                    file, self.path, self._checksums, _AGAIN, names=names, progress=progress
+                )
+                return
+            digests = dataset_digests(file, _DATASETS, progress)  # an older store
+        checksum = _checksum(json.dumps(digests, sort_keys=True))
+        if checksum != (expected := str(self.attributes["checksum"])):
             raise InputError(
-                f"{self.path}: the data do not match their checksum; the file is damaged. "
-                "Make it again: dna-bigbird tokenize"
+                f"{self.path}: damaged: its checksum is {checksum[:12]}…, the file says "
+                f"{expected[:12]}…; {_AGAIN}"
             )

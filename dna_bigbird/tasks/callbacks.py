@@ -13,7 +13,7 @@ import torch
 from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 from tqdm import tqdm
 
-from dna_bigbird.files import atomic_path
+from dna_bigbird.tasks.checkpoint_files import explained, save_checkpoint
 from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.objective import Objective, Sums, add_sums, ratios
 from dna_bigbird.tasks.run_folder import best_path, note, prune, step_path
@@ -36,14 +36,16 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None
     ) -> None:
         """Write the whole checkpoint or none."""
-        with atomic_path(Path(path)) as partial:
-            torch.save(checkpoint, partial)
+        save_checkpoint(checkpoint, Path(path))
 
     def load_checkpoint(
         self, path: Any, map_location: Any = None, weights_only: bool | None = None
     ) -> dict[str, Any]:
-        """Read tensors and plain values only, whatever is asked."""
-        return torch.load(path, map_location=map_location, weights_only=True)
+        """Read tensors and plain values only, whatever is asked; `open_run` has verified the file."""
+        try:
+            return torch.load(path, map_location=map_location, weights_only=True)
+        except Exception as error:
+            raise explained(Path(path), error) from error
 
 
 def is_step_end(trainer: pl.Trainer, batch_idx: int) -> bool:
@@ -227,6 +229,7 @@ class Checkpoints(pl.Callback):
         self.patience = patience
         self.clock = clock
         self.saved_at = clock()
+        self.has_begun = False
         self.best_step: int | None = None
         self.best_metrics: dict[str, float] = {}
         self.validations_since_best = 0
@@ -258,6 +261,7 @@ class Checkpoints(pl.Callback):
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Say where training continues; a run that had lost its patience does not go on."""
         self.saved_at = self.clock()
+        self.has_begun = True
         if trainer.global_step and trainer.is_global_zero:
             note(f"{self.folder}: continuing after step {trainer.global_step}")
         self._stop_if_out_of_patience(trainer)

@@ -24,14 +24,9 @@ from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.objective import Objective
 from dna_bigbird.tasks.peers import end_with_the_first, readable_loss
 from dna_bigbird.tasks.preemption import Preemption
-from dna_bigbird.tasks.run_folder import (
-    best_path,
-    locked,
-    note,
-    open_run,
-    read_checkpoint,
-    read_settings,
-)
+from dna_bigbird.tasks.restoring import load_best, whole_restore
+from dna_bigbird.tasks.run_folder import best_path, locked, note, open_run
+from dna_bigbird.tasks.run_settings import read_settings
 from dna_bigbird.tasks.same_start import SameStart
 from dna_bigbird.tasks.sharding import Sharded
 from dna_bigbird.tasks.speed import HEADER, DataClock, Speed
@@ -112,8 +107,9 @@ def fit(
         callbacks: More Lightning callbacks, called first.
 
     Raises:
-        InputError: If the loss stops being a number, another process trains in the folder, or the
-            processes end with different weights, or another process of the run has ended.
+        InputError: If the loss stops being a number, another process trains in the folder, the
+            processes end with different weights, another process of the run has ended, a checkpoint
+            cannot be read now, or the best weights are damaged.
     """
     is_writer = rank_zero_only.rank in (None, 0)
     end_with_the_first(is_writer)
@@ -145,14 +141,16 @@ def fit(
             # In place, so that weights keep their names. Sizes are variables from the first batch
             # on: else what is compiled would depend on which lengths came before, or a restart.
             task.model.compile(dynamic=True)
-        with float32_matmul(config.float32_matmul), readable_loss(config.processes):
+        with (
+            float32_matmul(config.float32_matmul),
+            whole_restore(resume_from, keeper),
+            readable_loss(config.processes),
+        ):
             trainer.fit(task, datamodule=data, ckpt_path=resume_from)
         check_agreement(trainer, task)
         trainer.strategy.barrier()
-        best = read_checkpoint(best_path(checkpoints, keeper.best_step))
-    assert best is not None
-    task.model = whole_model
-    task.cpu().load_state_dict(best["state_dict"])
+        task.model = whole_model
+        load_best(task, best_path(checkpoints, keeper.best_step))
     return FitResult(
         best_step=keeper.best_step,
         best_metrics=keeper.best_metrics,

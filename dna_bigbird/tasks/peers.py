@@ -40,6 +40,16 @@ def end_with_the_first(is_first: bool) -> None:
         raise InputError("the first process of this run has ended; start the same command again")
 
 
+def is_first_on_node() -> bool:
+    """Return True on one process of each machine, which verifies large inputs for all of them.
+
+    Processes that Lightning starts begin after the first one has verified; those of srun or torchrun
+    wait for it when they connect, and a process that fails ends all.
+    """
+    rank = os.environ.get("LOCAL_RANK") or os.environ.get("SLURM_LOCALID") or "0"
+    return rank == "0"
+
+
 @contextlib.contextmanager
 def readable_loss(processes: int) -> Iterator[None]:
     """Turn the error of a lost connection into the line a user reads.

@@ -4,28 +4,35 @@
     step_000200.ckpt         whole training state after 200 steps; the newest two are kept
     best_000100.ckpt         weights of the best validation so far; the newest two are kept
     .lock                    held by the running process (kernel lock: a killed one frees it)
+    superseded-0001/         states that other settings began or that are damaged: never deleted
 
-A run continues only what the very same settings began. Checkpoints are read with
-`weights_only=True`: tensors and plain values, never code.
+A run continues only what the very same settings began. What cannot be read now (permissions, a
+failing disk, too little memory) stops the run; only what is proven to be damaged is passed over.
 """
 
 import contextlib
 import json
-import sys
-import time
+import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import note
 from dna_bigbird.files import atomic_path
 from dna_bigbird.locks import kernel_lock
 from dna_bigbird.scratch import remove_dead_scratch
+from dna_bigbird.tasks.checkpoint_files import WHOLE_STATE, DamagedError, read_checkpoint
+from dna_bigbird.tasks.run_settings import (
+    SETTINGS,
+    describe_change,
+    read_settings,
+    usable,
+    wait_for_settings,
+)
 
-SETTINGS = "settings.json"
+TABLES = ("history.tsv", "speed.tsv")
 KEPT = 2
-WAIT_S = 600
 
 
 def step_path(folder: Path, step: int) -> Path:
@@ -38,79 +45,127 @@ def best_path(folder: Path, step: int) -> Path:
     return folder / f"best_{step:09d}.ckpt"
 
 
-def read_checkpoint(path: Path) -> dict[str, Any] | None:
-    """Read a checkpoint into memory; None if it is missing or damaged."""
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # a damaged zip or pickle raises nearly anything
-        return None
-
-
-def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
     """Hold the folder for this process.
 
     Raises:
-        InputError: If another living process trains there.
+        InputError: If another living process trains there, or the folder cannot be written to.
     """
-    return kernel_lock(
-        folder / ".lock",
+    busy = (
         f"{folder}: another process trains in this folder now; wait for it or stop it, or give "
-        "--checkpoints another folder",
+        "--checkpoints another folder"
     )
+    with contextlib.ExitStack() as stack:
+        with usable(folder):
+            stack.enter_context(kernel_lock(folder / ".lock", busy))
+        yield
 
 
 def open_run(folder: Path, settings: dict, is_writer: bool = True) -> Path | None:
     """Return the checkpoint to continue from, or None to begin.
 
-    What other settings or inputs began is deleted, with a note that names the difference.
+    What other settings or inputs began, and what is damaged, is moved to a new folder
+    `superseded-…` with a note that says why.
 
     Args:
         settings: Nested dict of plain values.
         is_writer: True on the process of rank zero; others wait until it has looked after the
             folder.
+
+    Raises:
+        InputError: If something in the folder cannot be read or written now; nothing is changed.
     """
     settings = json.loads(json.dumps(settings))
-    if not is_writer:
-        wait_for_settings(folder, settings)
-        return newest_usable(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_dead_scratch(folder)
-    found = read_settings(folder)
-    if found != settings:
-        checkpoints = list_checkpoints(folder, "step") + list_checkpoints(folder, "best")
-        if checkpoints:
-            note(f"{folder}: {describe_change(found, settings)}; training starts over")
-        for path in checkpoints:
-            path.unlink()
-        with atomic_path(folder / SETTINGS) as path:
-            path.write_text(json.dumps(settings, indent=2) + "\n")
-    return newest_usable(folder)
+    with usable(folder):
+        if not is_writer:
+            wait_for_settings(folder, settings)
+            return newest_usable(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        begun = read_settings(folder)
+        if begun != settings:
+            states = list_checkpoints(folder, "step") + list_checkpoints(folder, "best")
+            if states:
+                change = describe_change(begun, settings)
+                # The settings first: a kill in between leaves nothing that could be continued.
+                others = [folder / name for name in (SETTINGS, *TABLES)]
+                moved = set_aside(folder, [others[0], *states, *others[1:]])
+                note(f"{folder}: {change}; training starts over; the earlier states are in {moved}")
+            with atomic_path(folder / SETTINGS) as path:
+                path.write_text(json.dumps(settings, indent=2) + "\n")
+        remove_dead_scratch(folder)
+        newest = newest_usable(folder)
+        set_newer_aside(folder, newest)
+    return newest
 
 
 def newest_usable(folder: Path) -> Path | None:
-    """Return the newest training state that can be read whole, together with its best weights."""
+    """Return the newest whole training state whose best weights are whole too.
+
+    Raises:
+        InputError: If one cannot be read now, which proves nothing about it.
+    """
     for path in reversed(list_checkpoints(folder, "step")):
-        state = read_checkpoint(path)
-        best_step = best_step_of(state) if state is not None else None
-        if state is not None and (
-            best_step is None or read_checkpoint(best_path(folder, best_step)) is not None
-        ):
+        try:
+            best_step = best_step_of(path, read_checkpoint(path, WHOLE_STATE))
+            if best_step is not None:
+                read_checkpoint(best_path(folder, best_step))
+        except DamagedError as error:
+            note(f"{error}; looking for a training state older than {path.name}")
+        else:
             return path
-        note(f"{path}: damaged or without its best weights; looking for an older one")
     return None
 
 
-def best_step_of(state: dict[str, Any]) -> int | None:
-    """Return the step of the best validation that a training state remembers."""
-    for name, callback in state.get("callbacks", {}).items():
-        if name.startswith("Checkpoints"):
+def best_step_of(path: Path, state: dict[str, Any]) -> int | None:
+    """Return the step of the best validation that a training state remembers; None before any.
+
+    Raises:
+        DamagedError: If it lacks that entry.
+    """
+    for name, callback in state["callbacks"].items():
+        if name.startswith("Checkpoints") and "best_step" in callback:
             return callback["best_step"]
-    return None
+    raise DamagedError(f"{path}: damaged: it lacks the step of the best validation")
+
+
+def set_newer_aside(folder: Path, newest: Path | None) -> None:
+    """Move what is newer than the state to continue from: `prune` would keep it and delete others."""
+
+    def newer(kind: str) -> list[Path]:
+        start = 0 if newest is None else step_of(newest) + 1
+        return [path for path in list_checkpoints(folder, kind) if step_of(path) >= start]
+
+    if damaged := newer("step"):
+        moved = set_aside(folder, damaged + newer("best"))
+        note(f"{folder}: what was passed over is in {moved}")
+
+
+def set_aside(folder: Path, paths: list[Path]) -> Path:
+    """Move files to a new folder `superseded-…`, which is returned; missing ones are left out."""
+    number = 1
+    while (target := folder / f"superseded-{number:04d}").exists():
+        number += 1
+    target.mkdir()
+    for path in paths:
+        if path.exists():
+            os.rename(path, target / path.name)
+    return target
 
 
 def list_checkpoints(folder: Path, kind: str) -> list[Path]:
-    """Return the 'step' or 'best' checkpoints, oldest first."""
-    return sorted(folder.glob(f"{kind}_*.ckpt"))
+    """Return the 'step' or 'best' checkpoints, oldest first.
+
+    Raises:
+        OSError: If the folder cannot be listed; `Path.glob` would return nothing.
+    """
+    names = os.listdir(folder)
+    return sorted(folder / name for name in names if re.fullmatch(rf"{kind}_\d+\.ckpt", name))
+
+
+def step_of(path: Path) -> int:
+    """Return the step in the name of a checkpoint."""
+    return int(path.stem.rpartition("_")[2])
 
 
 def prune(folder: Path) -> None:
@@ -121,62 +176,3 @@ def prune(folder: Path) -> None:
     for kind in ("step", "best"):
         for path in list_checkpoints(folder, kind)[:-KEPT]:
             path.unlink(missing_ok=True)
-
-
-def read_settings(folder: Path) -> dict | None:
-    """Return the settings that the folder's checkpoints were made with; None if unknown."""
-    try:
-        return json.loads((folder / SETTINGS).read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def wait_for_settings(folder: Path, settings: dict) -> None:
-    """Wait until the writing process has put these settings down."""
-    deadline = time.monotonic() + WAIT_S
-    while read_settings(folder) != settings:
-        if time.monotonic() > deadline:
-            raise InputError(
-                f"{folder}: the first process did not open this folder with the same settings "
-                f"within {WAIT_S} s; is it on a disk that all nodes share? Where nodes differ in "
-                "processors, name the --training.precision"
-            )
-        time.sleep(0.5)
-
-
-def describe_change(old: dict | None, new: dict) -> str:
-    """Say which settings differ, at most three.
-
-    Example:
-        >>> describe_change({"seed": 0, "training": {"max_steps": 5}}, {"seed": 0, "training": {"max_steps": 9}})
-        'settings changed (training.max_steps: 5 -> 9)'
-    """
-    if old is None:
-        return "checkpoints without readable settings.json"
-    before, after = flatten(old), flatten(new)
-    names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
-    shown = [f"{n}: {before.get(n)} -> {after.get(n)}" for n in names[:3]]
-    if len(names) > 3:
-        shown.append(f"{len(names) - 3} more")
-    return f"settings changed ({'; '.join(shown)})"
-
-
-def flatten(settings: dict, prefix: str = "") -> dict[str, Any]:
-    """Give nested settings dotted names.
-
-    Example:
-        >>> flatten({"a": {"b": 1}, "c": 2})
-        {'a.b': 1, 'c': 2}
-    """
-    flat = {}
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            flat |= flatten(value, f"{prefix}{name}.")
-        else:
-            flat[prefix + name] = value
-    return flat
-
-
-def note(text: str) -> None:
-    """Tell the user something on standard error."""
-    print(f"dna-bigbird: note: {text}", file=sys.stderr)

@@ -16,7 +16,8 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.cli.watchdog import descendants, start_time_of
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.tasks.callbacks import WINDOWS
-from dna_bigbird.tasks.run_folder import list_checkpoints, read_checkpoint
+from dna_bigbird.tasks.checkpoint_files import read_checkpoint
+from dna_bigbird.tasks.run_folder import list_checkpoints
 
 pytestmark = pytest.mark.slow
 STEPS = 400

@@ -19,7 +19,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from dna_bigbird.cli import watchdog
-from dna_bigbird.tasks.run_folder import flatten
+from dna_bigbird.tasks.run_settings import flatten
 from tests.cluster.conftest import CONFIG
 from tests.workflow.conftest import ROOT, copy_of_the_workflow
 from tests.workflow.test_dag import DEMO_JOBS

@@ -59,6 +59,7 @@ def pretrain(
     from dna_bigbird.inference.bundle import check_place
     from dna_bigbird.limits import use_threads
     from dna_bigbird.tasks.fit import fit
+    from dna_bigbird.tasks.peers import is_first_on_node
     from dna_bigbird.tasks.text.mlm import MaskedTextTask
 
     check_place(output)
@@ -66,7 +67,7 @@ def pretrain(
     bpe, network, origin = _start(tokenizer, initial, model, seed)
     encoder = network.encoder.config
     stores = {
-        name: text_store(path, bpe, checkpoints / f"tokens-{name}.h5")
+        name: text_store(path, bpe, checkpoints / f"tokens-{name}.h5", verify=is_first_on_node())
         for name, path in (("train", train), ("validation", validation))
     }
     for name, store in stores.items():

@@ -4,7 +4,7 @@ Layout (D documents, T tokens):
     token_ids         (T,) uint16, documents in the order of the corpus, no special tokens
     document_offsets  (D+1,) int64 into token_ids
     counts            (vocab_size,) int64, how often each entry occurs
-Equal inputs give equal bytes.
+Equal inputs give equal bytes. Checksums: datasets.checked_hdf5.
 """
 
 import hashlib
@@ -16,14 +16,23 @@ import h5py
 import numpy as np
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.datasets.checked_hdf5 import (
+    Digests,
+    check_datasets,
+    open_hdf5,
+    reading,
+    stored_checksums,
+    write_checksums,
+)
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.text.documents import read_documents
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.files import sha256_of
 
 FORMAT_VERSION = 1
 KIND = "dna-bigbird text store"
 _BUFFER_TOKENS = 1 << 20
+_AGAIN = "dna-bigbird text pretrain makes it again"
 
 
 def write_text_store(
@@ -44,7 +53,7 @@ def write_text_store(
             f"the vocabulary has {tokenizer.vocab_size} entries; a text store holds 65536"
         )
     counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
-    digest = hashlib.sha256()
+    digest, digests = hashlib.sha256(), Digests()
     offsets, waiting, waiting_tokens, num_empty = [0], [], 0, 0
     with new_hdf5(path) as file:
         tokens = file.create_dataset(
@@ -57,6 +66,7 @@ def write_text_store(
             tokens[len(tokens) - len(values) :] = values
             counts[:] += np.bincount(values, minlength=len(counts))
             digest.update(values)
+            digests.update("token_ids", values)
             waiting.clear()
 
         for text in documents:
@@ -74,9 +84,10 @@ def write_text_store(
             raise InputError(f"{path}: not written, the corpus has no token")
         if waiting:
             flush()
-        file["document_offsets"] = np.array(offsets, dtype=np.int64)
-        file["counts"] = counts
-        digest.update(file["document_offsets"][:])
+        for name, values in (("document_offsets", np.array(offsets, np.int64)), ("counts", counts)):
+            file[name] = values
+            digests.update(name, values)
+        digest.update(np.array(offsets, np.int64))
         file.attrs.update(
             {
                 "kind": KIND,
@@ -88,6 +99,7 @@ def write_text_store(
                 "checksum": digest.hexdigest(),
             }
         )
+        write_checksums(file, digests)
 
 
 class TextStore:
@@ -98,27 +110,32 @@ class TextStore:
         counts: (vocab_size,), int64, how often each entry occurs.
         tokenizer_sha256, source_sha256, checksum, num_empty_documents: What the file says of itself.
 
+    Args:
+        verify: Compare all data with their checksums.
+
     Raises:
-        InputError: If the file is missing, cut off or no text store of this version.
+        InputError: If the file is missing, damaged or no text store of this version.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, verify: bool = True) -> None:
         self.path = Path(path)
         self._tokens: h5py.Dataset | None = None
         self._pid = -1
-        try:
-            with h5py.File(self.path, "r") as file:
-                found = (file.attrs.get("kind"), file.attrs.get("format_version"))
-                if found != (KIND, FORMAT_VERSION):
-                    raise InputError(f"{path}: no text store of version {FORMAT_VERSION}")
-                self.document_offsets = file["document_offsets"][:]
-                self.counts = file["counts"][:]
-                self.tokenizer_sha256 = str(file.attrs["tokenizer_sha256"])
-                self.source_sha256 = str(file.attrs["source_sha256"])
-                self.checksum = str(file.attrs["checksum"])
-                self.num_empty_documents = int(file.attrs["num_empty_documents"])
-        except (OSError, KeyError) as error:
-            raise InputError(f"{path}: cannot read it as a text store: {error}") from error
+        if not self.path.is_file():
+            raise InputError(f"{path}: no such text store")
+        with open_hdf5(self.path, _AGAIN) as file:
+            identity = (file.attrs.get("kind"), file.attrs.get("format_version"))
+            if identity != (KIND, FORMAT_VERSION):
+                raise InputError(f"{path}: no text store of version {FORMAT_VERSION}")
+            checksums = stored_checksums(file, self.path, _AGAIN)
+            if verify and checksums is not None:
+                check_datasets(file, self.path, checksums, _AGAIN)
+            self.document_offsets = file["document_offsets"][:]
+            self.counts = file["counts"][:]
+            self.tokenizer_sha256 = str(file.attrs["tokenizer_sha256"])
+            self.source_sha256 = str(file.attrs["source_sha256"])
+            self.checksum = str(file.attrs["checksum"])
+            self.num_empty_documents = int(file.attrs["num_empty_documents"])
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_tokens": None, "_pid": -1}
@@ -135,20 +152,25 @@ class TextStore:
 
     def tokens(self, start: int, end: int) -> np.ndarray:
         """Return the token ids between two offsets, int64."""
-        if self._pid != os.getpid():
-            self._tokens = h5py.File(self.path, "r")["token_ids"]
-            self._pid = os.getpid()
-        return self._tokens[start:end].astype(np.int64)
+        with reading(self.path, _AGAIN):
+            if self._pid != os.getpid():
+                self._tokens = h5py.File(self.path, "r")["token_ids"]
+                self._pid = os.getpid()
+            return self._tokens[start:end].astype(np.int64)
 
 
-def text_store(text: Path, tokenizer: TextTokenizer, path: Path) -> TextStore:
+def text_store(
+    text: Path, tokenizer: TextTokenizer, path: Path, *, verify: bool = True
+) -> TextStore:
     """Return the store of a text file, made now unless `path` already holds it.
 
-    So a run that goes on after a kill does not tokenize again.
+    So a run that goes on after a kill does not tokenize again. A damaged store is made again, with
+    a note.
 
     Args:
         text: Corpus; see `datasets.text.documents`.
         path: Store to write or to find.
+        verify: Compare a store that is there with its checksums.
 
     Raises:
         InputError: As `read_documents` and `write_text_store`.
@@ -158,11 +180,11 @@ def text_store(text: Path, tokenizer: TextTokenizer, path: Path) -> TextStore:
     wanted = (sha256_of(text), hashlib.sha256(tokenizer.model_bytes).hexdigest())
     if path.is_file():
         try:
-            store = TextStore(path)
+            store = TextStore(path, verify=verify)
             if (store.source_sha256, store.tokenizer_sha256) == wanted:
                 return store
-        except InputError:
-            pass  # of an older version: made anew
+        except InputError as error:  # damaged, or of an older version
+            note(str(error))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text_store(path, read_documents(text), tokenizer, wanted[0])
-    return TextStore(path)
+    return TextStore(path, verify=False)

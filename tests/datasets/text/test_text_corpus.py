@@ -126,7 +126,7 @@ def test_a_corpus_without_tokens_and_a_missing_one_are_refused(tokenizer, tmp_pa
     with pytest.raises(InputError, match="no such file; expected a corpus of text"):
         text_store(tmp_path / "b.jsonl", tokenizer, tmp_path / "b.h5")
     (tmp_path / "c.h5").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="cannot read it as a text store"):
+    with pytest.raises(InputError, match="not an HDF5 file, or one cut short"):
         TextStore(tmp_path / "c.h5")
 
 

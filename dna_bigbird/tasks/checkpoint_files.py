@@ -1,0 +1,120 @@
+"""Checkpoint files: written whole, verified before they are used, read without running code.
+
+A checkpoint is a zip file, whose checksums torch does not look at. `layout_sha256` inside it covers
+the names, types and shapes of everything in it, so that no missing part goes unnoticed.
+"""
+
+import errno
+import hashlib
+import pickle
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import atomic_path
+
+LAYOUT = "layout_sha256"
+WEIGHTS = ("state_dict",)
+"""What a checkpoint of an earlier version, without `LAYOUT`, must have to be of use."""
+WHOLE_STATE = (
+    *WEIGHTS, "callbacks", "epoch", "global_step", "history_windows", "loops", "lr_schedulers",
+    "optimizer_states",
+)  # fmt: skip
+"""The same of a whole training state."""
+
+
+class DamagedError(InputError):
+    """A checkpoint that is missing, or proven not to be what was written."""
+
+
+def save_checkpoint(checkpoint: dict[str, Any], path: Path) -> None:
+    """Write the whole checkpoint or none.
+
+    Raises:
+        OutputError: If the disk is full or the folder cannot be written to.
+    """
+    with atomic_path(path) as partial:
+        torch.save({**checkpoint, LAYOUT: layout_sha256(checkpoint)}, partial)
+
+
+def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS) -> dict[str, Any]:
+    """Verify a checkpoint and read it into memory: tensors and plain values, never code.
+
+    Args:
+        required: Keys that it must have.
+
+    Raises:
+        DamagedError: If it is missing, fails its checksums, cannot be unpickled or lacks a key.
+        InputError: If it cannot be read now: permissions, a failing disk, too little memory. That
+            proves nothing about the file.
+    """
+    try:
+        with open(path, "rb") as stream:
+            if damaged := zipfile.ZipFile(stream).testzip():
+                raise DamagedError(f"{path}: damaged: wrong checksum of {damaged}")
+            stream.seek(0)
+            checkpoint = torch.load(stream, map_location="cpu", weights_only=True)
+    except InputError:
+        raise
+    except FileNotFoundError as error:
+        raise DamagedError(f"{path}: missing") from error
+    except Exception as error:  # a damaged zip or pickle raises nearly anything
+        raise explained(path, error) from error
+    _check_layout(path, checkpoint, required)
+    return checkpoint
+
+
+def explained(path: Path, error: Exception) -> InputError:
+    """Return the line for a checkpoint that could not be read: damaged, or not to be read now."""
+    # A damaged table of contents makes zipfile seek to before the start of the file.
+    is_seek = isinstance(error, OSError) and error.errno == errno.EINVAL
+    if isinstance(error, OSError) and not is_seek:
+        reason = error.strerror or " ".join(str(error).split())
+    elif isinstance(error, MemoryError) or "allocate memory" in str(error):  # torch's RuntimeError
+        reason = "not enough memory"
+    elif isinstance(error, pickle.UnpicklingError):
+        return DamagedError(f"{path}: damaged: it has something else than tensors and plain values")
+    else:
+        text = " ".join(str(error).split())[:120] or type(error).__name__
+        return DamagedError(f"{path}: damaged: {text}")
+    return InputError(
+        f"{path}: cannot read it now: {reason}; nothing was changed. Once it can be read the same "
+        "command goes on; to start over give --checkpoints another folder"
+    )
+
+
+def _check_layout(path: Path, checkpoint: Any, required: Iterable[str]) -> None:
+    if not isinstance(checkpoint, dict):
+        raise DamagedError(f"{path}: damaged: no checkpoint of a training")
+    if missing := [key for key in required if key not in checkpoint]:
+        raise DamagedError(f"{path}: damaged: it lacks {', '.join(missing)}")
+    expected = checkpoint.pop(LAYOUT, None)
+    if expected is not None and expected != layout_sha256(checkpoint):
+        raise DamagedError(f"{path}: damaged: it lacks a part, or has one more than was written")
+
+
+def layout_sha256(checkpoint: dict[str, Any]) -> str:
+    """Return a checksum of the names, types and shapes of all that a checkpoint has, at any depth."""
+    digest = hashlib.sha256()
+    _add_layout(digest, checkpoint)
+    return digest.hexdigest()
+
+
+def _add_layout(digest: Any, value: Any) -> None:
+    if isinstance(value, dict):
+        digest.update(f"dict {len(value)}".encode())
+        for key in sorted(value, key=repr):
+            digest.update(f"{key!r}:".encode())
+            _add_layout(digest, value[key])
+    elif isinstance(value, list | tuple):
+        digest.update(f"list {len(value)}".encode())
+        for item in value:
+            _add_layout(digest, item)
+    elif isinstance(value, torch.Tensor):
+        digest.update(f"{value.dtype} {tuple(value.shape)}".encode())
+    else:
+        digest.update(type(value).__name__.encode())
