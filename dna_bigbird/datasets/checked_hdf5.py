@@ -1,7 +1,8 @@
 """Checksums inside our HDF5 files: what is read is what was written, or one line of error.
 
-HDF5 has checksums of its structure, but none of uncompressed data and of text attributes. Two
-attributes of the root group have them:
+HDF5 has checksums of its structure, but none of uncompressed data. Text of variable length (what
+h5py makes of a str) lies outside the structure too, and the library may loop for ever where that is
+damaged, so attributes have text of fixed length. Two of them are the checksums:
     datasets_sha256   JSON: sha256 of the bytes of every dataset, by name
     header_sha256     of all other attributes, and of name, type and shape of every dataset
 Both depend on the content only, so equal contents still give equal bytes.
@@ -13,7 +14,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,33 @@ class Digests:
         return json.dumps(digests, sort_keys=True)
 
 
+def write_attributes(file: h5py.File, attributes: Mapping[str, str | int]) -> None:
+    """Write attributes; text as UTF-8 of fixed length."""
+    for name, value in attributes.items():
+        if isinstance(value, str):
+            text = value.encode()
+            dtype = h5py.string_dtype("utf-8", max(1, len(text)))
+            file.attrs.create(name, np.array(text, f"S{max(1, len(text))}"), dtype=dtype)
+        else:
+            file.attrs[name] = value
+
+
+def read_attributes(file: h5py.File) -> dict[str, Any]:
+    """Return all attributes: text, of fixed length or not, as str, and numbers of Python."""
+    values = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in file.attrs.items()
+    }
+    return {n: v.decode() if isinstance(v, bytes) else v for n, v in values.items()}
+
+
 def write_checksums(file: h5py.File, digests: Digests) -> None:
     """Add the checksums to a new file; all else must have been written."""
-    file.attrs[DATASETS] = digests.as_json()
-    file.attrs[HEADER] = _header_sha256(file)
+    write_attributes(file, {DATASETS: digests.as_json()})
+    write_attributes(file, {HEADER: _header_sha256(file, read_attributes(file))})
 
 
-def _header_sha256(file: h5py.File) -> str:
+def _header_sha256(file: h5py.File, attributes: Mapping[str, Any]) -> str:
     layout: dict[str, list] = {}
 
     def visit(name: str, node: h5py.Group | h5py.Dataset) -> None:
@@ -59,12 +80,8 @@ def _header_sha256(file: h5py.File) -> str:
             layout[name] = [node.dtype.str, *node.shape]
 
     file.visititems(visit)
-    attributes = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in file.attrs.items()
-        if name != HEADER
-    }
-    text = json.dumps([attributes, layout], sort_keys=True)
+    others = {name: value for name, value in attributes.items() if name != HEADER}
+    text = json.dumps([others, layout], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -122,30 +139,36 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).strip("'\"").split())[:200] or type(error).__name__
 
 
-def stored_checksums(file: h5py.File, path: Path, advice: str) -> dict[str, str] | None:
+def stored_checksums(
+    file: h5py.File, path: Path, advice: str, *, lacking: str = "it has no checksums"
+) -> dict[str, str] | None:
     """Check attributes, names, types and shapes; return the sha256 of every dataset.
 
+    Args:
+        lacking: What a file of an earlier version lacks, for the note.
+
     Returns:
-        None for a file of an earlier version, which has no checksums; a note says so.
+        None for a file of an earlier version, with a note.
 
     Raises:
         InputError: If they are not what was written.
     """
-    if HEADER not in file.attrs:
-        _note_without_checksums(path)
+    attributes = read_attributes(file)
+    if HEADER not in attributes:
+        _note_earlier_version(path, lacking)
         return None
-    actual, expected = _header_sha256(file), file.attrs[HEADER]
+    actual, expected = _header_sha256(file, attributes), attributes[HEADER]
     if actual != expected:
         raise InputError(
             f"{path}: damaged: the sha256 of its attributes is {actual[:12]}…, the file says "
             f"{str(expected)[:12]}…; {advice}"
         )
-    return json.loads(file.attrs[DATASETS])
+    return json.loads(attributes[DATASETS])
 
 
 @functools.cache
-def _note_without_checksums(path: Path) -> None:
-    note(f"{path}: made by an earlier version without checksums; damage would not be noticed")
+def _note_earlier_version(path: Path, lacking: str) -> None:
+    note(f"{path}: made by an earlier version: {lacking}, so damage may go unnoticed")
 
 
 def check_datasets(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dna_bigbird.datasets.checked_hdf5 import (
     check_datasets,
     open_hdf5,
+    read_attributes,
     reading,
     stored_checksums,
 )
@@ -67,12 +68,13 @@ class LabelledSet:
         if not self.path.is_file():
             raise InputError(f"{self.path}: no such labelled set")
         with open_hdf5(self.path, _AGAIN) as file:
-            if file.attrs.get("format") != FORMAT:
+            attributes = read_attributes(file)
+            if attributes.get("format") != FORMAT:
                 raise InputError(
                     f"{self.path}: this HDF5 file is no labelled set; "
                     "make one with: dna-bigbird promoter-set or chromatin-set"
                 )
-            if (version := file.attrs["format_version"]) != FORMAT_VERSION:
+            if (version := attributes["format_version"]) != FORMAT_VERSION:
                 raise InputError(
                     f"{self.path}: format version {version}, this program reads "
                     f"{FORMAT_VERSION}; {_AGAIN}"
@@ -80,7 +82,6 @@ class LabelledSet:
             checksums = stored_checksums(file, self.path, _AGAIN)
             if verify and checksums is not None:
                 check_datasets(file, self.path, checksums, _AGAIN)
-            attributes = dict(file.attrs)
             self.task = str(attributes["task"])
             self.assembly = str(attributes["assembly"])
             self.negatives = str(attributes["negatives"])

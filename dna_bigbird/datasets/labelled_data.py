@@ -12,7 +12,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.datasets.checked_hdf5 import Digests, open_hdf5, write_checksums
+from dna_bigbird.datasets.checked_hdf5 import (
+    Digests,
+    open_hdf5,
+    read_attributes,
+    write_attributes,
+    write_checksums,
+)
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.datasets.windows import Windows
@@ -119,7 +125,8 @@ def write_labelled_set(
     with new_hdf5(path) as file:
         digests = Digests()
         put = functools.partial(_put, file, digests)
-        file.attrs.update(
+        write_attributes(
+            file,
             {
                 "format": FORMAT,
                 "format_version": FORMAT_VERSION,
@@ -132,7 +139,7 @@ def write_labelled_set(
                 "inputs": json.dumps(inputs, sort_keys=True),
                 "counts": json.dumps(data.counts),
                 "bases_sha256": bases_digest(genome, [rows[i] for i in checked_rows(len(rows))]),
-            }
+            },
         )
         put("chromosomes/name", _text(chroms))
         put("chromosomes/length_bp", np.array([genome.lengths[c] for c in chroms], np.int64))
@@ -165,7 +172,7 @@ def is_labelled_set(path: Path) -> bool:
     if not h5py.is_hdf5(path):
         return False
     with open_hdf5(path, "make it again") as file:
-        return file.attrs.get("format") == FORMAT
+        return read_attributes(file).get("format") == FORMAT
 
 
 def _put(

@@ -10,7 +10,9 @@ from dna_bigbird.datasets.checked_hdf5 import (
     Digests,
     check_datasets,
     open_hdf5,
+    read_attributes,
     stored_checksums,
+    write_attributes,
     write_checksums,
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
@@ -79,17 +81,17 @@ def write_scores(path: Path, scores: Scores) -> None:
     """
     names = [name.encode() for name in scores.label_names]
     with new_hdf5(path) as file:
-        file.attrs.update(
+        write_attributes(
+            file,
             {
                 "format": FORMAT,
                 "format_version": FORMAT_VERSION,
                 "name": scores.name,
                 "description": scores.description,
                 "set_sha256": scores.set_sha256,
-            }
+                **({"strand": scores.strand} if scores.strand else {}),
+            },
         )
-        if scores.strand:
-            file.attrs["strand"] = scores.strand
         width = max(map(len, names), default=0) or 1
         datasets = {
             "label_names": np.array(names, dtype=f"S{width}"),
@@ -113,7 +115,8 @@ def read_scores(path: Path) -> Scores:
     if not path.is_file():
         raise InputError(f"{path}: no such file of scores")
     with open_hdf5(path, _AGAIN) as file:
-        identity = (file.attrs.get("format"), file.attrs.get("format_version"))
+        attributes = read_attributes(file)
+        identity = (attributes.get("format"), attributes.get("format_version"))
         if identity != (FORMAT, FORMAT_VERSION):
             raise InputError(
                 f"{path}: not a file of scores that this program reads; "
@@ -122,11 +125,11 @@ def read_scores(path: Path) -> Scores:
         if (checksums := stored_checksums(file, path, _AGAIN)) is not None:
             check_datasets(file, path, checksums, _AGAIN)
         return Scores(
-            name=str(file.attrs["name"]),
-            description=str(file.attrs["description"]),
+            name=str(attributes["name"]),
+            description=str(attributes["description"]),
             label_names=[value.decode() for value in file["label_names"][:].tolist()],
             rows=file["rows"][:],
             values=file["scores"][:],
-            set_sha256=str(file.attrs["set_sha256"]),
-            strand=str(file.attrs.get("strand", "")),
+            set_sha256=str(attributes["set_sha256"]),
+            strand=str(attributes.get("strand", "")),
         )

@@ -27,8 +27,10 @@ from dna_bigbird.datasets.checked_hdf5 import (
     check_datasets,
     dataset_digests,
     open_hdf5,
+    read_attributes,
     reading,
     stored_checksums,
+    write_attributes,
     write_checksums,
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
@@ -139,7 +141,8 @@ def write_token_store(
             out.append_part(part)
         if not out.sentences_done:
             raise InputError(f"{path}: not written, there is no document to tokenize")
-        file.attrs.update(
+        write_attributes(
+            file,
             {
                 "kind": "dna-bigbird token store",
                 "format_version": FORMAT_VERSION,
@@ -149,7 +152,7 @@ def write_token_store(
                 "tokenizer_sha256": tokenizer_sha256,
                 "checksum": _checksum(out.digests.as_json()),
                 **(attributes or {}),
-            }
+            },
         )
         write_checksums(file, out.digests)
 
@@ -175,17 +178,19 @@ class TokenStore:
         if not self.path.is_file():
             raise InputError(f"{path}: no such token store; make it with: dna-bigbird tokenize")
         with open_hdf5(self.path, _AGAIN) as file:
-            if file.attrs.get("kind") != "dna-bigbird token store":
+            self.attributes = read_attributes(file)
+            if self.attributes.get("kind") != "dna-bigbird token store":
                 raise InputError(f"{path}: this HDF5 file is no token store")
-            if (version := file.attrs["format_version"]) != FORMAT_VERSION:
+            if (version := self.attributes["format_version"]) != FORMAT_VERSION:
                 raise InputError(
                     f"{path}: format version {version}, this dna-bigbird reads "
                     f"{FORMAT_VERSION}; {_AGAIN}"
                 )
-            self._checksums = stored_checksums(file, self.path, _AGAIN)
+            self._checksums = stored_checksums(
+                file, self.path, _AGAIN, lacking="its attributes have no checksum"
+            )
             if self._checksums is not None:
                 check_datasets(file, self.path, self._checksums, _AGAIN, names=_TABLES)
-            self.attributes = dict(file.attrs)
             self.document_sentence_offsets = file["document_sentence_offsets"][:]
             self._bounds = file["document_bounds"][:]
             self._chrom = file["document_chrom"][:]

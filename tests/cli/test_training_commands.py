@@ -2,7 +2,9 @@
 
 import json
 import os
+from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -12,6 +14,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.errors import InputError
 from dna_bigbird.inference import load_bundle
 
 MOTIF = "GCGCCGTATAAAAGGGGCGCAGCC"
@@ -389,3 +392,80 @@ def test_bundles_and_sets_that_do_not_belong_together_are_refused(project, capsy
         capsys,
     )
     assert "small_kmer.h5: scores of another labelled set than set.h5" in message
+
+
+def damaged_copy(name: str, dataset: str) -> str:
+    """Copy an HDF5 file and flip one bit of a dataset's last stored byte; return the copy's name."""
+    with h5py.File(name) as file:
+        data = file[dataset]
+        if data.chunks:
+            chunk = data.id.get_chunk_info(data.id.get_num_chunks() - 1)
+            position = chunk.byte_offset + (len(data) * data.dtype.itemsize - 1) % chunk.size
+        else:
+            position = data.id.get_offset() + data.id.get_storage_size() - 1
+    content = bytearray(Path(name).read_bytes())
+    content[position] ^= 1
+    Path(f"damaged_{name}").write_bytes(content)
+    return f"damaged_{name}"
+
+
+TOKENS = "token_ids"
+LM = "evaluate-lm --model pretrained --output x --report y --examples 2 --seed 1"
+STATISTICS = "token-statistics --genome toy.fa --tokenizer bpe.model --output x"
+LABELLED = "--genome toy.fa --seed 1"
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "name", "dataset"),
+    [
+        (PRETRAIN, "--train", "train.h5", TOKENS),
+        (PRETRAIN, "--validation", "validation.h5", TOKENS),
+        (f"{LM} --test test.h5", "--train", "train.h5", TOKENS),
+        (f"{LM} --train train.h5", "--test", "test.h5", "sentence_token_offsets"),
+        (STATISTICS, "--store", "train.h5", TOKENS),
+        ("info --verify true", "", "train.h5", TOKENS),
+        (FINETUNE, "--data", "set.h5", "labels/bits"),
+        (f"baseline {LABELLED}", "--data", "set.h5", "rows/start"),
+        (f"baseline {LABELLED} --kind cnnprom", "--data", "set.h5", "labels/bits"),
+        ("leakage --genome toy.fa", "--data", "set.h5", "rows/split"),
+        ("info", "", "set.h5", "labels/name"),
+        (f"evaluate {LABELLED} --model promoter --report y", "--data", "set.h5", "labels/bits"),
+    ],
+)
+def test_a_flipped_bit_of_the_data_ends_every_command(project, capsys, line, option, name, dataset):
+    """Before a step is trained and before anything is written."""
+    path = damaged_copy(name, dataset)
+    if " x" not in line and option:
+        line += " --output x"
+    if line.startswith((PRETRAIN, FINETUNE)):
+        line += " --checkpoints ck/x"
+    message = refused(f"{line} {option} {path}", capsys)
+    assert message.startswith(f"dna-bigbird: error: {path}: damaged: "), message
+    assert message.count("\n") == 1
+    assert not any((project / created).exists() for created in ("x", "y", "ck/x"))
+
+
+def test_flipped_bits_of_scores_end_evaluate(project, capsys):
+    path = damaged_copy("kmer.h5", "scores")
+    line = 'evaluate --genome toy.fa --model promoter --data set.h5 --baselines {"kmer":"%s"} '
+    message = refused(f"{line % path} --output x --report y", capsys)
+    assert f"{path}: damaged: the sha256 of scores is" in message
+    assert not (project / "x").exists()
+
+
+def test_one_process_of_a_machine_verifies_the_stores(project, monkeypatch, capsys):
+    """The second process of a machine relies on the first, which ends the run if there is damage."""
+    calls = []
+
+    def stop(*_, **__):
+        raise InputError("before the first step")
+
+    monkeypatch.setattr(TokenStore, "verify", lambda self, progress: calls.append(self.path.name))
+    monkeypatch.setattr("dna_bigbird.tasks.fit.fit", stop)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    line = f"{PRETRAIN} --output never --checkpoints ck/never"
+    assert "before the first step" in refused(line, capsys)
+    assert calls == []
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    assert "before the first step" in refused(line, capsys)
+    assert calls == ["train.h5", "validation.h5"]

@@ -37,6 +37,28 @@ def test_the_first_process_leaves_its_number(monkeypatch):
     assert os.environ[peers.STARTER] == str(os.getpid())
 
 
+@pytest.mark.parametrize(
+    ("variables", "first"),
+    [
+        ({}, True),
+        ({"LOCAL_RANK": "0"}, True),
+        ({"LOCAL_RANK": "3"}, False),
+        ({"SLURM_LOCALID": "0"}, True),
+        ({"SLURM_LOCALID": "2"}, False),
+        (
+            {"SLURM_LOCALID": "0", "LOCAL_RANK": "1"},
+            False,
+        ),  # Lightning's child in a job of one task
+    ],
+)
+def test_the_first_process_of_a_machine(monkeypatch, variables, first):
+    for name in ("LOCAL_RANK", "SLURM_LOCALID"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert peers.is_first_on_node() is first
+
+
 def test_a_forked_child_does_not_keep_the_lock(tmp_path):
     """A data worker may outlive a killed run by seconds."""
     begun_reads, begun_writes = os.pipe()

@@ -20,8 +20,10 @@ from dna_bigbird.datasets.checked_hdf5 import (
     Digests,
     check_datasets,
     open_hdf5,
+    read_attributes,
     reading,
     stored_checksums,
+    write_attributes,
     write_checksums,
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
@@ -88,7 +90,8 @@ def write_text_store(
             file[name] = values
             digests.update(name, values)
         digest.update(np.array(offsets, np.int64))
-        file.attrs.update(
+        write_attributes(
+            file,
             {
                 "kind": KIND,
                 "format_version": FORMAT_VERSION,
@@ -97,7 +100,7 @@ def write_text_store(
                 "source_sha256": source_sha256,
                 "num_empty_documents": num_empty,
                 "checksum": digest.hexdigest(),
-            }
+            },
         )
         write_checksums(file, digests)
 
@@ -124,7 +127,8 @@ class TextStore:
         if not self.path.is_file():
             raise InputError(f"{path}: no such text store")
         with open_hdf5(self.path, _AGAIN) as file:
-            identity = (file.attrs.get("kind"), file.attrs.get("format_version"))
+            attributes = read_attributes(file)
+            identity = (attributes.get("kind"), attributes.get("format_version"))
             if identity != (KIND, FORMAT_VERSION):
                 raise InputError(f"{path}: no text store of version {FORMAT_VERSION}")
             checksums = stored_checksums(file, self.path, _AGAIN)
@@ -132,10 +136,10 @@ class TextStore:
                 check_datasets(file, self.path, checksums, _AGAIN)
             self.document_offsets = file["document_offsets"][:]
             self.counts = file["counts"][:]
-            self.tokenizer_sha256 = str(file.attrs["tokenizer_sha256"])
-            self.source_sha256 = str(file.attrs["source_sha256"])
-            self.checksum = str(file.attrs["checksum"])
-            self.num_empty_documents = int(file.attrs["num_empty_documents"])
+            self.tokenizer_sha256 = str(attributes["tokenizer_sha256"])
+            self.source_sha256 = str(attributes["source_sha256"])
+            self.checksum = str(attributes["checksum"])
+            self.num_empty_documents = int(attributes["num_empty_documents"])
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_tokens": None, "_pid": -1}

@@ -228,3 +228,62 @@ def test_real_chr22(real_data, tmp_path):
         assert tokenizer.decode(ids) == genome.fetch(store.document_interval(d))
     covered = sum(document.interval.length for document in documents)
     assert 4.5 < covered / store.num_tokens < 6.5
+
+
+def changed_copy(toy_corpus, path, change):
+    """Copy the toy store and let `change` edit the open file."""
+    path.write_bytes(toy_corpus.path.read_bytes())
+    with h5py.File(path, "r+") as file:
+        change(file)
+    return path
+
+
+def test_tables_and_attributes_are_checked_when_a_store_is_opened(toy_corpus, tmp_path):
+    def shift(file):
+        file["document_bounds"][0, 0] += 1
+
+    def rename(file):
+        file.attrs["chromosomes"] = file.attrs["chromosomes"].replace(b"chr1", b"chr3")
+
+    for change, what in ((shift, "document_bounds"), (rename, "its attributes")):
+        path = changed_copy(toy_corpus, tmp_path / "s.h5", change)
+        with pytest.raises(
+            InputError, match=rf"s\.h5: damaged: the sha256 of {what} is .*tokenize"
+        ):
+            TokenStore(path)
+
+
+@pytest.mark.parametrize("name", ["token_ids", "sentence_token_offsets", "sentence_bounds"])
+def test_verify_reads_what_opening_does_not(toy_corpus, tmp_path, name):
+    def change(file):
+        file[name][-1] = 0
+
+    store = TokenStore(changed_copy(toy_corpus, tmp_path / "s.h5", change))
+    with pytest.raises(InputError, match=rf"s\.h5: damaged: the sha256 of {name} is"):
+        store.verify()
+
+
+def test_a_store_of_an_earlier_version_has_its_one_checksum(toy_corpus, tmp_path, capsys):
+    def strip(file):
+        del file.attrs["header_sha256"], file.attrs["datasets_sha256"]
+
+    def strip_and_change(file):
+        strip(file)
+        file["token_ids"][-1] = 0
+
+    TokenStore(changed_copy(toy_corpus, tmp_path / "old.h5", strip)).verify()
+    assert (
+        "old.h5: made by an earlier version: its attributes have no checksum"
+        in capsys.readouterr().err
+    )
+    damaged = TokenStore(changed_copy(toy_corpus, tmp_path / "damaged.h5", strip_and_change))
+    with pytest.raises(InputError, match=r"damaged\.h5: damaged: its checksum is .*make it again"):
+        damaged.verify()
+
+
+def test_a_read_that_fails_later_is_one_line(toy_corpus, tmp_path):
+    path = changed_copy(toy_corpus, tmp_path / "s.h5", lambda file: None)
+    store = TokenStore(path)
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises(InputError, match=r"s\.h5: damaged: .*make it again: dna-bigbird tokenize"):
+        store.document(0)
