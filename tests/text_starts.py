@@ -9,7 +9,8 @@ from tests.interop.pegasus_models import library_pegasus, save
 from tests.text_vocabulary import WORDS, tiny_text_tokenizer
 
 ROOT = Path(__file__).parents[1]
-STARTS = ("base", "large", "workflow", "library", "warm", "full", "pegasus")
+RECIPES = ROOT / "config/text"
+STARTS = ("base", "large", "workflow", "library", "warm", "full", "chain", "pegasus")
 ROBERTA_SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 SMALL = {
     "hidden_size": 16, "num_layers": 1, "num_heads": 2, "ffn_size": 16, "max_tokens": 256,
@@ -27,24 +28,19 @@ def write_starts(folder: Path) -> None:
     """Write a bundle of every kind into `folder`, which holds `made`, made text.
 
     base, large: `text pretrain` with the recipes of config/text. workflow: with the model of
-    config/text.yaml. library: a converted BigBird of the Hugging Face library. warm,
-    full: `text warm-start` from a RoBERTa, block-sparse or with full attention. pegasus: a converted BigBird-Pegasus.
+    config/text.yaml. library: a converted BigBird of the Hugging Face library. warm, full: `text
+    warm-start` from a RoBERTa, block-sparse or with full attention. chain: the paper's own, warm
+    pretrained with the recipe. pegasus: a converted BigBird-Pegasus.
     """
     vocabulary = folder / "spiece.model"
     vocabulary.write_bytes(tiny_text_tokenizer().model_bytes)
     model = yaml.safe_load((ROOT / "config/text.yaml").read_text())["text"]["model"]
     of_workflow = " ".join(f"--model.{name} {value}" for name, value in model.items())
-    for name, options in (
-        ("base", f"--config {ROOT}/config/text/pretrain-base.yaml"),
-        ("large", f"--config {ROOT}/config/text/pretrain-large.yaml"),
-        ("workflow", of_workflow),
-    ):
-        sizes = " ".join(f"--model.{field} {value}" for field, value in SMALL.items())
-        main(
-            f"text pretrain {options} {sizes} --train made/corpus/train.jsonl --validation "
-            f"made/corpus/validation.jsonl --tokenizer {vocabulary} --output {name} "
-            f"--checkpoints runs/{name} {TRAINING}".split()
-        )
+    sizes = " ".join(f"--model.{field} {value}" for field, value in SMALL.items())
+    fresh = f"{sizes} --tokenizer {vocabulary}"
+    _pretrain("base", f"--config {RECIPES}/pretrain-base.yaml {fresh}")
+    _pretrain("large", f"--config {RECIPES}/pretrain-large.yaml {fresh}")
+    _pretrain("workflow", f"{of_workflow} {fresh}")
     _write_library_models(folder)
     main(["convert", "--from-huggingface", "hf-bigbird", "--to", "library"])
     main(["convert", "--from-huggingface", "hf-pegasus", "--to", "pegasus"])
@@ -53,6 +49,14 @@ def write_starts(folder: Path) -> None:
             f"text warm-start --from hf-roberta --vocabulary {vocabulary} --max_tokens 256 "
             f"--block_size 8 --attention {attention} --output {name}".split()
         )
+    _pretrain("chain", f"--config {RECIPES}/pretrain-base.yaml --initial warm")
+
+
+def _pretrain(name: str, options: str) -> None:
+    main(
+        f"text pretrain {options} --train made/corpus/train.jsonl --validation "
+        f"made/corpus/validation.jsonl --output {name} --checkpoints runs/{name} {TRAINING}".split()
+    )
 
 
 def _write_library_models(folder: Path) -> None:

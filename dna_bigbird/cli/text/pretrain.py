@@ -1,9 +1,7 @@
 """`dna-bigbird text pretrain`."""
 
-from pathlib import Path
-
 from dna_bigbird.corpus.whole_words import TextMaskingConfig
-from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.errors import checked_settings
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.tasks.config import TrainConfig
@@ -37,7 +35,8 @@ def pretrain(
             result.
         tokenizer: Vocabulary: SentencePiece model or tokenizer.json, the published one for example.
         initial: Bundle to go on from, for example of `text warm-start`; it brings its vocabulary and
-            its --model settings.
+            its --model settings. Given too, --model changes its attention pattern, dropout and
+            gradient checkpointing; other settings must be those of the bundle.
         seed: Seed of initial weights, order, masks and dropout.
         model: The encoder; its vocabulary size is taken from the vocabulary.
         masking: Which words are predicted.
@@ -50,6 +49,7 @@ def pretrain(
 
     from dataclasses import asdict
 
+    from dna_bigbird.cli.text.initial import start
     from dna_bigbird.cli.training import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.corpus.piece_characters import characters_of
     from dna_bigbird.datasets.masked_batches import collate_masked
@@ -64,7 +64,7 @@ def pretrain(
 
     check_place(output)
     use_threads(threads)
-    bpe, network, origin = _start(tokenizer, initial, model, seed)
+    bpe, network, origin = start(tokenizer, initial, model, seed)
     encoder = network.encoder.config
     stores = {
         name: text_store(path, bpe, checkpoints / f"tokens-{name}.h5", verify=is_first_on_node())
@@ -117,34 +117,6 @@ def pretrain(
             result,
             {"masking": asdict(masking), "seed": seed, "initial_weights": origin},
         )
-
-
-def _start(tokenizer: Path | None, initial: Path | None, model: EncoderConfig, seed: int):
-    """Return the vocabulary, the model and where its weights come from."""
-    from dataclasses import replace
-
-    from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
-    from dna_bigbird.inference.bundle import load_bundle
-    from dna_bigbird.models.pretraining import PretrainingModel
-
-    if (tokenizer is None) == (initial is None):
-        raise InputError("text pretrain: give either --tokenizer or --initial")
-    if tokenizer is not None:
-        bpe = read_text_tokenizer(tokenizer)
-        encoder = replace(model, vocab_size=bpe.vocab_size)
-        return bpe, PretrainingModel(encoder, seed=seed, heads=("mlm",)), "random"
-    if model != EncoderConfig():
-        raise InputError("text pretrain: --initial brings its own model; leave out --model")
-    bundle = load_bundle(initial)
-    bundle.check_reads_text()
-    if "mlm" not in getattr(bundle.model, "heads", ()):
-        raise InputError(
-            f"{initial}: it has no head for masked tokens; expected a pretrained model"
-        )
-    network = PretrainingModel(bundle.model.encoder.config, heads=("mlm",))
-    network.encoder.load_state_dict(bundle.model.encoder.state_dict())
-    network.mlm.load_state_dict(bundle.model.mlm.state_dict())
-    return bundle.tokenizer, network, str(bundle.config.get("initial_weights", "")) or "a bundle"
 
 
 def _save(output, task, examples, count, train_store, training, result, described: dict) -> None:

@@ -162,8 +162,24 @@ def test_a_bundle_is_pretrained_further(pretrained, capsys):
     before, after = load_bundle(pretrained), load_bundle("further")
     assert after.config["encoder"] == before.config["encoder"]
     assert after.metrics["bits_per_token"] < before.metrics["bits_per_token"]
-    said = refused(capsys, f"{command} {TINY}")
-    assert "--initial brings its own model; leave out --model" in said
+
+
+def test_a_recipe_changes_what_no_weight_depends_on(pretrained, capsys):
+    """As the recipes of config/text do with a model of `text warm-start`."""
+    command = f"{PRETRAIN} --initial bundle --output changed --checkpoints changed-run"
+    before = load_bundle(pretrained).config["encoder"]
+    new = {"random_plan": "original", "dropout": 0.2, "gradient_checkpointing": True}
+    options = " ".join(f"--model.{name} {value}" for name, value in new.items()).lower()
+    main(f"{command} {TINY} {options}".split())
+    assert load_bundle("changed").config["encoder"] == before | new
+    other = "--output never --checkpoints never-run"
+    for option, message in (
+        ("--model.hidden_size 48", "hidden_size 48: the model of --initial bundle has 16"),
+        ("--model.norm_first true", "norm_first True: the model of --initial bundle has False"),
+        ("--model.random_plan original --model.window_blocks 5", "random_plan original has"),
+    ):
+        assert message in refused(capsys, f"{PRETRAIN} --initial bundle {option} {other}")
+    assert not Path("never").exists()
 
 
 def test_wrong_inputs_are_one_line(capsys):
