@@ -115,6 +115,17 @@ def test_members_of_an_ensemble_have_their_own_seeds(planned):
     assert '["results/exp/trained/heads/two-0", "results/exp/trained/heads/two-1"]' in joined
 
 
+def test_background_and_its_seed_reach_the_command(workflow):
+    heads = {"few": {"chromatin": {"background": 2, "training": STEPS}, "seed": 3}}
+    output = plan(workflow, "experiments", heads={"heads": heads, "table7": ["chromatin", "few"]})
+    found = commands(workflow, output)
+    own = the_one(found, "chromatin-set", "--output results/exp/chromatin/set.h5")
+    few = the_one(found, "chromatin-set", "--output results/exp/heads/few/set.h5")
+    assert "--background" not in own
+    assert "--background 2" in few
+    assert "--seed 3 " in few
+
+
 def test_sites_and_seed_of_a_variant(planned):
     made = the_one(planned[1], "--output results/exp/heads/own_sites/set.h5")
     assert "--sites ./mine.bed" in made
