@@ -50,7 +50,7 @@ class EncoderConfig:
     window_blocks: int = 3
     """Neighbouring blocks that a block reads, itself included: odd, or 0 for none."""
     global_blocks: Literal["first_last", "first_two", "none"] = "first_last"
-    """Blocks that read every block and are read by every block."""
+    """Blocks that read every block and are read by every block; 'none' needs the uniform plan."""
     num_random: int = 3
     """Random key blocks of an ordinary query block."""
     random_plan: Literal["uniform", "original", "huggingface"] = "uniform"

@@ -79,6 +79,13 @@ def test_a_short_sequence_is_covered_and_full_attention_is_global(capsys):
     assert rows == ["ggggggg"] * 7
 
 
+def test_a_published_plan_with_the_first_two_blocks_global(capsys):
+    """Layer 2: rows 3 and 4 drew block 1, which is global; row 7, the last, draws block 5."""
+    options = "--num_blocks 8 --num_random 1 --num_heads 1 --layer 2 --random_plan original"
+    rows = plot(f"{options} --global_blocks first_two", capsys).splitlines()[3:]
+    assert rows[2:] == ["ggww.r..", "ggwww...", "gg.www..", "gg.rwww.", "ggr..www", "gg...rww"]
+
+
 def test_several_plans_layers_and_heads_are_those_of_the_model(capsys):
     text = plot(
         "--tokens 1000 --random_plan [uniform,original] --layer [1,2] --head [0,3] --num_heads 4 "
