@@ -67,6 +67,19 @@ def test_sites_of_another_assembly_are_told(real_data, pieces, lifted):
     assert "only 21% of 110 start sites" in wrong.warning()
 
 
+def test_gene_starts_of_an_annotation_are_less_exact(real_data, pieces):
+    with gzip.open(real_data / "promoters" / "genes_hg19_chr17_chr22.bed.gz", "rt") as text:
+        rows = [line.rstrip("\n").split("\t") for line in text]
+    starts = [
+        Interval(r[0], start, start + 1, r[5])
+        for r in rows
+        for start in [int(r[1]) if r[5] == "+" else int(r[2]) - 1]
+    ]
+    found = start_signal(pieces, starts)
+    assert (found.n, found.hits) == (138, 44)
+    assert "Starts of genes in annotations are less exact" in found.warning()
+
+
 def test_initiator_stands_at_the_lifted_sites(pieces, lifted):
     assert share_of_yr(pieces, lifted) > 0.55
     away = [share_of_yr(pieces, lifted, shift) for shift in AWAY_BP]
