@@ -78,7 +78,8 @@ def chromatin_set(
     split.check_chromosomes(reference)
     sheet = read_sheet(peaks)
     banned = read_blacklist(blacklist, reference, pieces=pieces)
-    with_peak: dict | None = {} if config.may_have_background else None
+    # A row of the sheet is one label or more.
+    with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None
     labels, counts = read_peaks(sheet, reference, bin, pieces=pieces, with_peak=with_peak)
     config = config.for_labels(len(labels))
     data = build_chromatin(

@@ -47,11 +47,6 @@ class ChromatinConfig:
         if not 0 <= self.max_n_fraction <= 1:
             raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
 
-    @property
-    def may_have_background(self) -> bool:
-        """Whether background is asked for, or depends on the number of labels."""
-        return bool(self.background) or (self.background is None and self.require_group is None)
-
     def for_labels(self, count: int) -> "ChromatinConfig":
         """Return the settings with what was not given, for a set of so many labels."""
         are_few = self.require_group is None and count < FEW_LABELS

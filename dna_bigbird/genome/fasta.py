@@ -19,7 +19,7 @@ from dna_bigbird.genome.interval import Interval
 
 
 class Genome:
-    """A FASTA file on disk, plain or bgzip, with its index (`.fai`, `.gzi`; made if missing).
+    """A FASTA file on disk, plain or bgzip, with its index (`.fai`, `.gzi`; made if missing or wrong).
 
     Sequences come normalised (upper case, only A C G T N). `chr1` and `1` name the same
     chromosome. The object may be pickled; each process opens the file for itself.
