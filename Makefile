@@ -1,5 +1,5 @@
 # Everything stays in this folder: the environment in .venv/, caches in .cache/, results in results/.
-# The one exception: without bedtools on a Debian where you are root, it is installed with apt-get.
+# The one exception: without bedtools on a Debian where you are root, apt-get installs it, if it can.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -84,15 +84,19 @@ native: $(STAMP)
 	    | sed 's/^dna-bigbird: error: /make: going on without the native kernel: /' >&2 \
 	    || [ $$? = 2 ]
 
+# Everything works without bedtools; with it some results are computed a second time and compared.
 bedtools:
-	@command -v bedtools > /dev/null || $(call debian_package,bedtools)
+	@command -v bedtools > /dev/null || $(call apt_install,bedtools) || echo "make: going on without bedtools: no second \
+	opinion on leakage and labels. Debian, Ubuntu: sudo apt-get install bedtools; conda: see environment.yml" >&2
 
 # $(call debian_package,NAME): install it where that is allowed, else say what to type.
 define debian_package
-{ if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(1); \
-	  else \
+{ $(call apt_install,$(1)) || { \
 	    echo "make: $(1) is missing. Debian, Ubuntu: sudo apt-get install $(1); conda: see environment.yml" >&2; \
-	    exit 1; \
-	  fi; }
+	    exit 1; }; }
+endef
+
+define apt_install
+{ [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -q \
+	  && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(1); }
 endef

@@ -29,6 +29,7 @@ LIBRARIES = {
     "pytorch_lightning": {"tasks", "datasets", "cli"},
     "transformers": {"interop"},
     "pybedtools": {"genome"},
+    "pyfaidx": {"genome"},
     "pysam": {"genome", "inference"},
     "tokenizers": {"corpus"},
     "h5py": {"datasets", "inference"},

@@ -3,6 +3,7 @@
 import os
 
 from dna_bigbird.cli.machine import ABSENT, Machine
+from dna_bigbird.genome.bedtools import HOW_TO_INSTALL
 
 BUILD = "dna-bigbird doctor --build-native"
 
@@ -44,10 +45,13 @@ def advice(machine: Machine, is_built: bool) -> list[str]:
 
 
 def missing(versions: dict[str, str]) -> list[str]:
-    """Return one line for every program that the workflow needs and that is not there."""
+    """Return one line for every optional program that is not there."""
     if versions["bedtools"] != ABSENT:
         return []
-    return ["bedtools is missing: apt-get install bedtools, or conda install -c bioconda bedtools"]
+    return [
+        "bedtools is missing, so leakage and chromatin-set --check_every have no second opinion: "
+        f"{HOW_TO_INSTALL}"
+    ]
 
 
 def _native(machine: Machine, is_built: bool) -> str:

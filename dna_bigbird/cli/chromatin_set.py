@@ -25,6 +25,7 @@ def chromatin_set(
     blacklist: InputPath | None = None,
     near_identical: Literal["drop", "keep"] = "keep",
     pieces: bool = False,
+    check_every: int = 0,
 ) -> None:
     """Build bins with one label per peak file, with their windows and splits.
 
@@ -53,6 +54,8 @@ def chromatin_set(
         near_identical: What to do with training and validation rows that are nearly identical to
             one of a held-out split; looking for them reads every window.
         pieces: The FASTA holds only the first part of its chromosomes; leave out peaks beyond it.
+        check_every: Compare the labels of every n-th bin with those that bedtools makes from the peak
+            files; 0 compares none. The set is the same.
     """
     from dna_bigbird.datasets.background import background_notes
     from dna_bigbird.datasets.bins import read_blacklist
@@ -60,9 +63,11 @@ def chromatin_set(
     from dna_bigbird.datasets.labelled import write_labelled_set
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
-    from dna_bigbird.errors import checked_settings, note
+    from dna_bigbird.datasets.second_opinions import check_labels
+    from dna_bigbird.errors import InputError, checked_settings, note
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
+    from dna_bigbird.genome.bedtools import check_has_bedtools
 
     with checked_settings():
         config = ChromatinConfig(
@@ -74,6 +79,10 @@ def chromatin_set(
             allow_empty_labels,
             background,
         )
+    if check_every < 0:
+        raise InputError(f"--check_every {check_every} must not be negative")
+    if check_every:
+        check_has_bedtools(f"--check_every {check_every}")
     reference = Genome(genome)
     split.check_chromosomes(reference)
     sheet = read_sheet(peaks)
@@ -94,6 +103,10 @@ def chromatin_set(
     )
     if near_identical == "drop":
         data = without_leaks(data, reference)
+    if check_every:
+        kept = [label for label in labels if label.positives >= min_positive]
+        count = check_labels(data, sheet, kept, reference, check_every)
+        note(f"the labels of {count:,} of {len(data):,} bins are those of bedtools")
     inputs = {f"peaks line {row.line_number}": sha256_of(row.path) for row in sheet}
     if blacklist:
         inputs["blacklist"] = sha256_of(blacklist)

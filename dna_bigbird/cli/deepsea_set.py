@@ -22,7 +22,8 @@ def deepsea_set(
 ) -> None:
     """Build a labelled set from the published DeepSEA bundle, with windows of any length.
 
-    Coordinates come from the published BED file; the bases of the rows are compared with the genome.
+    Coordinates come from the published BED file; the bases of the rows are compared with the genome,
+    which pyfaidx reads for that.
 
     Args:
         bundle: Folder with train.mat, valid.mat and test.mat.
@@ -34,7 +35,7 @@ def deepsea_set(
         window: Bases the model reads, centred on the 200-bp bin.
         coordinates: allTFs.pos.bed, plain, gzip or the published allTFs.pos.bed.tar.gz; looked for in
             the folder of the bundle and next to it if not given.
-        check_every: Hold every n-th row's 1000 bp against the genome; 1 checks all.
+        check_every: Compare every n-th row's 1000 bp with the genome; 1 checks all.
         max_n_fraction: Windows with a larger share of N are left out; bases past a chromosome's
             end count as N. 1 keeps every published row.
         test_chromosomes: Chromosomes of the rows in test.mat.

@@ -25,6 +25,7 @@ from dna_bigbird.genome import Genome
 from dna_bigbird.genome.bed import iter_bed
 from dna_bigbird.genome.bed_columns import BedColumns, read_columns
 from dna_bigbird.genome.coverage import covered_bp, merge_spans, unknown_spans
+from dna_bigbird.genome.second_reader import second_reader
 
 BIN_BP = 200
 FILES = {"train": "train", "validation": "valid", "test": "test"}
@@ -89,10 +90,11 @@ def build_deepsea(
     order = np.concatenate([lines[name] for name in SPLITS])
     windows = _windows(bed, columns, order, genome, config.window)
     centres = Windows(windows.chromosomes, windows.chrom, columns.start[order] - 400, 1000)
+    reader = second_reader(genome)
     parts, first = [], 0
     for name in SPLITS:
         here = centres[first : first + len(lines[name])]
-        parts.append(_read_checked(files[name], here, genome, config))
+        parts.append(_read_checked(files[name], here, reader, config))
         first += len(lines[name])
     data = LabelledData(
         task="chromatin",
@@ -176,7 +178,7 @@ def _windows(
 def _read_checked(
     file: MatFile, centres: Windows, genome: Genome, config: DeepseaConfig
 ) -> PackedLabels:
-    """Return a split's labels; every `check_every`-th row is held against the genome.
+    """Return a split's labels; every `check_every`-th row is compared with the genome.
 
     Args:
         centres: The 1000-bp windows of the bundle.

@@ -1,4 +1,4 @@
-"""Holding rows of the DeepSEA bundle against the genome: a row that differs is named, with a reason."""
+"""Comparing rows of the DeepSEA bundle with the genome: a row that differs is named, with a reason."""
 
 from itertools import permutations
 from pathlib import Path

@@ -40,6 +40,8 @@ class PeakLabel:
     path: Path
     bins: dict[str, NDArray[np.int32]]
     """Numbers of the bins that the peaks cover by more than half, rising, by chromosome."""
+    line_number: int = 0
+    """Line of the sheet that names the file."""
 
     @property
     def positives(self) -> int:
@@ -148,7 +150,7 @@ def read_peaks(
             ]
         for label, some in sorted(wanted, key=lambda x: x[0]):
             bins = _bins(peaks, kept[some], on_genome, genome, bin_bp, with_peak)
-            labels.append(PeakLabel(label, row.group, row.cell, row.path, bins))
+            labels.append(PeakLabel(label, row.group, row.cell, row.path, bins, row.line_number))
     return labels, counts
 
 

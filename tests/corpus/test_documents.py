@@ -20,6 +20,7 @@ from dna_bigbird.corpus.regions import contiguous_stretches
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inputs.assemblies import expected_lengths
+from tests.bedtools_program import needs_bedtools
 
 SMALL = DocumentConfig(
     passes=3,
@@ -156,9 +157,11 @@ def test_bed12_round_trip_and_equal_bytes(toy_genome, tmp_path):
     assert starts[-1] + sizes[-1] == int(first[2]) - int(first[1]), "BED wants the last block there"
 
 
+@needs_bedtools
 def test_bedtools_reads_every_sentence(toy_genome, tmp_path):
     """An independent reader of BED12 finds the same blocks."""
-    pybedtools = pytest.importorskip("pybedtools")
+    import pybedtools
+
     documents = build_documents(toy_genome, ["chr1:1-9000"], [], SMALL, seed=0)
     write_documents(tmp_path / "d.bed.gz", documents)
     blocks = pybedtools.BedTool(str(tmp_path / "d.bed.gz")).bed6()

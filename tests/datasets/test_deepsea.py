@@ -13,6 +13,7 @@ from dna_bigbird.datasets import mat_files
 from dna_bigbird.datasets.deepsea_labels import read_labels
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.genome import Genome, Interval, reverse_complement
+from dna_bigbird.genome.second_reader import PyfaidxGenome
 
 PEAKS = Path(__file__).parents[2] / "data_specs" / "deepsea_919_peaks.tsv"
 NAMES = [line.split("\t")[0] for line in PEAKS.read_text().splitlines()[1:]]
@@ -275,6 +276,14 @@ def test_every_nth_row_is_checked_and_no_other(small, capsys):
     small.write(not_one_hot)  # row 1
     assert "row 1" in refused(capsys, small)
     small.read("--window=1000", "--check_every=2")
+
+
+def test_rows_are_compared_with_what_pyfaidx_reads(small, capsys, monkeypatch):
+    read = PyfaidxGenome._read
+    monkeypatch.setattr(
+        PyfaidxGenome, "_read", lambda *arguments: read(*arguments).replace(b"A", b"C")
+    )
+    assert "bases are not those of toy.fa" in refused(capsys, small.write())
 
 
 def test_other_files_that_do_not_fit(small, capsys):

@@ -3,7 +3,6 @@
 import gzip
 import itertools
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from dna_bigbird.datasets.genomic_negatives import GC_TOLERANCE, REPEAT_TOLERANC
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.repeats import RepeatClasses
+from tests.bedtools_program import needs_bedtools
 
 REGIONS = ("--split.validation=[chrA:200001-280000]", "--split.test=[chrB]")
 
@@ -118,7 +118,7 @@ def sum_left_out(made):
     return sum(value for key, value in made.counts.items() if key.startswith("left_out"))
 
 
-@pytest.mark.skipif(shutil.which("bedtools") is None, reason="bedtools is not on the path")
+@needs_bedtools
 @pytest.mark.parametrize(("up", "down", "count"), [(250, 50, 1), (900, 100, 2)])
 def test_no_start_site_is_near_as_bedtools_says(tmp_path, genome, up, down, count):
     import pybedtools

@@ -1,7 +1,5 @@
 """Interval arithmetic against counting bases one by one, and against bedtools where it is."""
 
-import shutil
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from dna_bigbird.genome.coverage import (
     merge_spans,
     unknown_spans,
 )
+from tests.bedtools_program import needs_bedtools
 
 
 def random_spans(rng, n=30, size=3000):
@@ -73,7 +72,7 @@ def test_runs_of_n_whatever_is_read_at_once(tmp_path, at_once_bp):
     assert len(unknown_spans(genome, "b", at_once_bp=at_once_bp)[0]) == 0
 
 
-@pytest.mark.skipif(shutil.which("bedtools") is None, reason="bedtools is not on the path")
+@needs_bedtools
 def test_against_bedtools(tmp_path):
     import pybedtools
 

@@ -8,8 +8,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval, record_names
 from dna_bigbird.genome.fasta_stream import dna_of, read_fasta
 from dna_bigbird.genome.record_names import SeenNames, is_place, place_of
-
-pybedtools = pytest.importorskip("pybedtools")
+from tests.bedtools_program import needs_bedtools
 
 
 @pytest.fixture
@@ -26,8 +25,11 @@ INTERVALS = [
 ]  # fmt: skip
 
 
+@needs_bedtools
 @pytest.mark.parametrize("options", [{"s": True}, {"s": True, "nameOnly": False, "name": True}])
 def test_what_bedtools_cut_maps_back(genome, options):
+    import pybedtools
+
     rows = "".join(f"{x.chrom}\t{x.start}\t{x.end}\tpeak::1\t0\t{x.strand}\n" for x in INTERVALS)
     cut = pybedtools.BedTool(rows, from_string=True).sequence(fi=str(genome.path), **options)
     records = list(read_fasta(cut.seqfn))

@@ -1,6 +1,5 @@
 """One value a base: the mean of the windows over it, held against a plain count base by base."""
 
-import shutil
 import subprocess
 
 import numpy as np
@@ -12,6 +11,7 @@ from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.inference.track import place_windows, segments_of
 from dna_bigbird.inference.windows import Window
 from dna_bigbird.inference.writers import About, Target, frame_of, write
+from tests.bedtools_program import needs_bedtools
 
 LENGTHS = {"chr2": 900, "chr10": 500, "chr1": 700, "long_name_without_windows": 50}
 LABELS = ["CTCF", "K562|H3K27ac|None"]
@@ -175,7 +175,7 @@ def test_bed_rows_are_sorted_and_hold_the_mean_of_each_base(spooled, tmp_path):
     assert covered == sum(np.isfinite(track).sum() for track in expected.values())
 
 
-@pytest.mark.skipif(shutil.which("bedtools") is None, reason="bedtools is not installed")
+@needs_bedtools
 def test_bedtools_takes_the_bed_rows_as_sorted(spooled, tmp_path):
     windows, values = random_windows(4)
     path = tmp_path / "scores.bed"
