@@ -10,6 +10,7 @@ def documents(
     data: InputPath,
     output: OutputPath,
     split: Literal["train", "validation", "test"] = "train",
+    max_unpacked_gib: float = 0,
 ) -> None:
     """Turn a set into plain documents, one JSON object {"text": …} a line, for pretraining.
 
@@ -22,6 +23,8 @@ def documents(
         data: The set in its native format.
         output: File to write, compressed if its name ends in .gz.
         split: Part of the set, where the data holds several.
+        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
+            least 0.25.
 
     Examples:
         dna-bigbird text documents --set hotpotqa --data hotpot_train_v1.1.json --output documents.jsonl
@@ -42,7 +45,9 @@ def documents(
     if summaries:
         check_paths(documents, {"data": data, "output": output}, also_read=[summaries])
     kind = kind_of_set(set)
-    examples, counts = read_examples(kind, data, split, gold=False)
+    examples, counts = read_examples(
+        kind, data, split, gold=False, max_unpacked_gib=max_unpacked_gib
+    )
     seen: dict[bytes, None] = {}
     repeated = empty = characters = 0
     with atomic_path(output) as partial, open(partial, "wb") as raw:

@@ -16,6 +16,7 @@ def evaluate(
     seed: int = 0,
     replicates: int = 1000,
     resume: bool = False,
+    max_unpacked_gib: float = 0,
     batch_size: int = 0,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true",
     backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto",
@@ -39,6 +40,8 @@ def evaluate(
         seed: Seed of the bootstrap.
         replicates: Bootstrap draws of the examples behind each interval.
         resume: Continue an interrupted run with the same settings and inputs, if there is one.
+        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
+            least 0.25.
         batch_size: Rows computed at once; 0 goes by their length and what suits the device.
         precision: Arithmetic: float32, so that scores do not depend on the processor, or bfloat16.
         backend: How attention is computed.
@@ -64,9 +67,21 @@ def evaluate(
     if replicates < 1:
         raise InputError(f"--replicates {replicates}: expected at least 1")
     bundle, kind = open_model(model, change)
-    learnt_from = None if train is None else read_examples(kind, train, "train")[0]
+    learnt_from = (
+        None
+        if train is None
+        else read_examples(kind, train, "train", max_unpacked_gib=max_unpacked_gib)[0]
+    )
     made, outputs = run_set(
-        kind, bundle, data, compute, split=split, gold=True, output=output, resume=resume
+        kind,
+        bundle,
+        data,
+        compute,
+        split=split,
+        gold=True,
+        output=output,
+        resume=resume,
+        max_unpacked_gib=max_unpacked_gib,
     )
     predictions = kind.decode(made, outputs)
     metrics = evaluation(

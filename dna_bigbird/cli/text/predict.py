@@ -13,6 +13,7 @@ def predict(
     split: Literal["train", "validation", "test"] = "test",
     change: str = "",
     resume: bool = False,
+    max_unpacked_gib: float = 0,
     batch_size: int = 0,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto",
     backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto",
@@ -31,6 +32,8 @@ def predict(
         change: Options of the task other than those of the training: name=value, several with
             commas between.
         resume: Continue an interrupted run with the same settings and inputs, if there is one.
+        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
+            least 0.25.
         batch_size: Rows computed at once; 0 goes by their length and what suits the device.
         precision: Arithmetic: float32 or bfloat16; 'auto' as the device is made for.
         backend: How attention is computed.
@@ -51,7 +54,15 @@ def predict(
 
     bundle, kind = open_model(model, change)
     made, outputs = run_set(
-        kind, bundle, data, compute, split=split, gold=False, output=output, resume=resume
+        kind,
+        bundle,
+        data,
+        compute,
+        split=split,
+        gold=False,
+        output=output,
+        resume=resume,
+        max_unpacked_gib=max_unpacked_gib,
     )
     files = kind.submission(made.examples, kind.decode(made, outputs))
     write_files(output, files)

@@ -18,6 +18,7 @@ def pretrain(
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: TextMaskingConfig = TextMaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
+    max_unpacked_gib: float = 0,
     threads: int = 0,
 ) -> None:
     """Pretrain BigBird on text with masked words.
@@ -41,6 +42,8 @@ def pretrain(
         model: The encoder; its vocabulary size is taken from the vocabulary.
         masking: Which words are predicted.
         training: How it is trained.
+        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
+            least 0.25.
         threads: CPU threads of one process; 0 leaves the choice to torch.
     """
     from dna_bigbird.tasks import signals
@@ -56,6 +59,7 @@ def pretrain(
     from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.text.masked import MaskedTextExamples
     from dna_bigbird.datasets.text.store import text_store
+    from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.inference.bundle import check_place
     from dna_bigbird.limits import use_threads
     from dna_bigbird.tasks.fit import fit
@@ -66,10 +70,12 @@ def pretrain(
     use_threads(threads)
     bpe, network, origin = start(tokenizer, initial, model, seed)
     encoder = network.encoder.config
-    stores = {
-        name: text_store(path, bpe, checkpoints / f"tokens-{name}.h5", verify=is_first_on_node())
-        for name, path in (("train", train), ("validation", validation))
-    }
+    first = is_first_on_node()
+    with unpacked_limit(max_unpacked_gib):
+        stores = {
+            name: text_store(path, bpe, checkpoints / f"tokens-{name}.h5", verify=first)
+            for name, path in (("train", train), ("validation", validation))
+        }
     for name, store in stores.items():
         print(
             f"{name}: {store.num_documents} documents, {store.num_tokens} tokens, "

@@ -90,18 +90,20 @@ def run_set(
     gold: bool,
     output: Path,
     resume: bool,
+    max_unpacked_gib: float = 0,
 ) -> tuple[TextSet, list]:
     """Read a set and return its rows with what `kind.decode` needs of each.
 
     Args:
         gold: Whether labels must be there.
         output, resume: As `outputs_of_rows`.
+        max_unpacked_gib: As `read_examples`.
     """
     check_can_write(output, folder=True)
     use_threads(compute.threads)
     made = make_rows(
         kind,
-        *read_examples(kind, data, split, gold=gold),
+        *read_examples(kind, data, split, gold=gold, max_unpacked_gib=max_unpacked_gib),
         bundle.tokenizer,
         data,
         training=False,

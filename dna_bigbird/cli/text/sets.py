@@ -21,13 +21,19 @@ def check_length(kind, max_tokens: int, bundle: Path | str) -> None:
             )
 
 
-def read_examples(kind, path: Path, split: str, *, gold: bool = True):
+def read_examples(kind, path: Path, split: str, *, gold: bool = True, max_unpacked_gib: float = 0):
     """Return examples and counts of a set.
+
+    Args:
+        max_unpacked_gib: What each compressed file may become; see `datasets.text.unpacking`.
 
     Raises:
         InputError: As the kind's reader; if there is no example.
     """
-    examples, counts = kind.read(path, split, gold=gold)
+    from dna_bigbird.datasets.text.unpacking import unpacked_limit
+
+    with unpacked_limit(max_unpacked_gib):
+        examples, counts = kind.read(path, split, gold=gold)
     if not examples:
         raise InputError(f"{path}: no example of the {split} split{left_out(counts)}")
     return examples, counts

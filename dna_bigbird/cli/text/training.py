@@ -20,6 +20,7 @@ def train_text(
     dropout: float | None = None,
     global_blocks: Literal["first_last", "first_two", "none"] | None = None,
     training: TrainConfig = TrainConfig(),  # noqa: B008 - jsonargparse shows the default
+    max_unpacked_gib: float = 0,
     threads: int = 0,
 ) -> None:
     """Fine-tune, and write the bundle of the best validation; called again after a kill it goes on.
@@ -40,6 +41,8 @@ def train_text(
         global_blocks: Blocks that every block reads; those of `pretrained` if not given. The paper's
             question answering has the first 128 tokens: first_two.
         training: How it is trained.
+        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
+            least 0.25.
         threads: CPU threads of one process; 0 leaves the choice to torch.
 
     Raises:
@@ -67,7 +70,9 @@ def train_text(
     bundle = load_bundle(pretrained)
     bundle.check_reads_text()
     encoder = encoder_settings(bundle, dropout, global_blocks)
-    sets = read_sets(kind, bundle, train, validation, training.validation_examples, seed)
+    sets = read_sets(
+        kind, bundle, train, validation, training.validation_examples, seed, max_unpacked_gib
+    )
     for name, made in sets.items():
         tell(name, made)
     with checked_settings():
@@ -145,11 +150,20 @@ def encoder_settings(bundle, dropout: float | None, global_blocks: str | None):
         return replace(given, **changes)
 
 
-def read_sets(kind, bundle, train: Path, validation: Path, limit: int, seed: int) -> dict:
+def read_sets(
+    kind,
+    bundle,
+    train: Path,
+    validation: Path,
+    limit: int,
+    seed: int,
+    max_unpacked_gib: float = 0,
+) -> dict:
     """Return the training rows and the rows of (a sample of) the validation examples.
 
     Args:
         limit: Validation examples, drawn at random once; 0: all.
+        max_unpacked_gib: As `read_examples`.
     """
     import numpy as np
 
@@ -158,8 +172,8 @@ def read_sets(kind, bundle, train: Path, validation: Path, limit: int, seed: int
     longest = bundle.config["encoder"]["max_tokens"]
     check_length(kind, longest, bundle.folder)
     found = {
-        "train": read_examples(kind, train, "train"),
-        "validation": read_examples(kind, validation, "validation"),
+        split: read_examples(kind, path, split, max_unpacked_gib=max_unpacked_gib)
+        for split, path in (("train", train), ("validation", validation))
     }
     kind.labels = kind.label_names(found["train"][0])
     examples, counts = found["validation"]

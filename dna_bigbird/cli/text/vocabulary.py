@@ -8,6 +8,7 @@ def vocabulary(
     output: OutputPath,
     size: int = 50358,
     max_characters: int = 50_000_000,
+    max_unpacked_gib: float = 0,
 ) -> None:
     """Learn a SentencePiece vocabulary from text, laid out as BigBird's.
 
@@ -21,16 +22,20 @@ def vocabulary(
         output: SentencePiece model to write, spiece.model for example.
         size: Entries, the 101 special and reserved ones included.
         max_characters: Learn from the first so many characters; bounds the memory.
+        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
+            least 0.25.
     """
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
     from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
     from dna_bigbird.datasets.text.documents import read_documents
+    from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.errors import checked_settings
     from dna_bigbird.files import atomic_path
 
     with checked_settings():
         config = VocabularyConfig(size=size, max_characters=max_characters)
-    model = learn_vocabulary(read_documents(input), config)
+    with unpacked_limit(max_unpacked_gib):
+        model = learn_vocabulary(read_documents(input), config)
     learnt = TextTokenizer(model, "spiece.model", name=str(output))
     with atomic_path(output) as path:
         path.write_bytes(model)

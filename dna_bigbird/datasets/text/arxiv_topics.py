@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.datasets.text.labelled_text import (
     HashedSplits,
     LabelledText,
     class_folders,
 )
 from dna_bigbird.datasets.text.one_file_sets import read_one_file
-from dna_bigbird.datasets.text.reading import open_folder
 from dna_bigbird.errors import InputError
 
 

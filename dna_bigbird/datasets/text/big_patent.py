@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dna_bigbird.datasets.text.reading import need, open_folder, parse_json_lines, read_json_lines
+from dna_bigbird.datasets.text.folders import open_folder
+from dna_bigbird.datasets.text.reading import need, parse_json_lines, read_json_lines
 from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair, holds_files
 from dna_bigbird.errors import InputError
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from dna_bigbird.datasets.text.reading import Folder, open_folder
+from dna_bigbird.datasets.text.folders import Folder, open_folder
 from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair, texts_of
 from dna_bigbird.errors import InputError
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.datasets.text.folders import Folder, open_folder
 from dna_bigbird.datasets.text.glue_tasks import HIGHEST_SCORE, TASKS, TaskFormat
-from dna_bigbird.datasets.text.reading import Folder, open_folder
 from dna_bigbird.errors import InputError, shortened
 
 FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.datasets.text.reading import Folder, need, read_json_lines
+from dna_bigbird.datasets.text.folders import Folder
+from dna_bigbird.datasets.text.reading import need, read_json_lines
 
 SPLITS = ("train", "validation", "test")
 FILE_NAMES = {

@@ -1,25 +1,16 @@
-"""Reading JSON and folders of text files with messages that name the place."""
+"""Reading JSON with messages that name the place."""
 
-import gzip
 import json
 import re
-import struct
-import tarfile
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from dna_bigbird.datasets.text.unpacking import Allowance, limited_lines, read_limited
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import GZIP_MAGIC, numbered_lines, open_text
+from dna_bigbird.files import open_text
 
-ZIP_MAGIC = b"PK\x03\x04"
-_DAMAGED = (
-    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
-    *(NotImplementedError, RuntimeError),  # of a zip file: odd compression, a password
-)
 _MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _WORDS = {
     dict: "an object",
@@ -35,10 +26,10 @@ def read_json_value(path: Path | str) -> Any:
     """Read a whole JSON file, plain or gzip.
 
     Raises:
-        InputError: If it is missing, no text or not JSON.
+        InputError: If it is missing, no text, not JSON, or far larger than text of its size.
     """
     with open_text(path) as stream:
-        return parse_json(stream.read(), path)
+        return parse_json(read_limited(stream, Allowance(path)), path)
 
 
 def parse_json(text: str, place: Path | str) -> Any:
@@ -98,9 +89,10 @@ def read_json_lines(path: Path | str) -> Iterator[tuple[int, dict]]:
     Empty lines are passed over.
 
     Raises:
-        InputError: If the file is missing or no text, or a line is no JSON object.
+        InputError: If the file is missing, no text or far larger than text of its size, or a line is no
+            JSON object.
     """
-    yield from parse_json_lines(numbered_lines(path), str(path))
+    yield from parse_json_lines(limited_lines(path), str(path))
 
 
 def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[tuple[int, dict]]:
@@ -170,96 +162,3 @@ def found_kind(value: object) -> str:
     if value is None:
         return "null"
     return next(words for kind, words in _WORDS.items() if _is(value, kind))
-
-
-class Folder:
-    """Text files of a folder, or of a tar (plain or compressed) or zip archive, by name.
-
-    Members are read in memory; nothing is unpacked to disk. Close it, or use it with `with`.
-
-    Args:
-        path: The folder or the archive.
-
-    Raises:
-        InputError: If it is neither.
-    """
-
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        self._archive: tarfile.TarFile | zipfile.ZipFile | None = None
-        if self.path.is_dir():
-            files = (file for file in self.path.rglob("*") if file.is_file())
-            self._names = sorted(file.relative_to(self.path).as_posix() for file in files)
-            return
-        if not self.path.is_file():
-            raise InputError(f"{self.path}: no such folder or archive")
-        try:
-            self._open()
-        except _DAMAGED as error:
-            self.close()
-            reason = str(error).partition("\n")[0].rstrip(":")  # each compression has a line below
-            raise InputError(
-                f"{self.path}: cannot read it as a tar or zip archive: {reason}. Copy it again"
-            ) from error
-        self._names = list(self._members)
-
-    def _open(self) -> None:
-        with open(self.path, "rb") as stream:
-            is_zip = stream.read(4) == ZIP_MAGIC
-        if is_zip:
-            self._archive = zipfile.ZipFile(self.path)
-            found = self._archive.infolist()
-            self._members = {item.filename: item for item in found if not item.is_dir()}
-        else:
-            self._archive = tarfile.open(self.path)  # noqa: SIM115 - closed by `close`
-            files = (member for member in self._archive if member.isreg())
-            self._members = {member.name.removeprefix("./"): member for member in files}
-
-    def __enter__(self) -> "Folder":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the archive."""
-        if self._archive is not None:
-            self._archive.close()
-
-    def names(self) -> list[str]:
-        """Return the files' names with '/' between folders: sorted, or in the archive's order.
-
-        A compressed archive is read fast in that order and slowly in any other.
-        """
-        return self._names
-
-    def text(self, name: str) -> str:
-        """Return a file's text, unpacked if it is gzip; line ends are as stored.
-
-        Raises:
-            InputError: If there is no such file, or it is damaged or not UTF-8.
-        """
-        try:
-            content = self._bytes(name)
-            if content.startswith(GZIP_MAGIC):
-                content = gzip.decompress(content)
-        except (KeyError, FileNotFoundError) as error:
-            raise InputError(f"{self.path}: no file {name!r} in it") from error
-        except _DAMAGED as error:
-            raise InputError(f"{self.path}: {name}: damaged: {error}. Copy it again") from error
-        try:
-            return content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self.path}: {name}: not text in UTF-8: {error.reason}") from error
-
-    def _bytes(self, name: str) -> bytes:
-        if self._archive is None:
-            return (self.path / name).read_bytes()
-        if isinstance(self._archive, zipfile.ZipFile):
-            return self._archive.read(self._members[name])
-        return self._archive.extractfile(self._members[name]).read()
-
-
-def open_folder(path: Path | str) -> Folder:
-    """Open a folder, or a tar or zip archive, as a `Folder`."""
-    return Folder(path)

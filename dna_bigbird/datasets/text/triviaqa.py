@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.datasets.text.folders import Folder, open_folder
 from dna_bigbird.datasets.text.reading import (
-    Folder,
     check_ids,
     check_items,
     found_kind,
     need,
-    open_folder,
     parse_json,
     read_json_value,
 )

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.datasets.text.reading import (
     check_ids,
     check_items,
     need,
-    open_folder,
     parse_json,
     read_json_list,
 )

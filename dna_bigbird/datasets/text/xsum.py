@@ -3,14 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from dna_bigbird.datasets.text.reading import (
-    Folder,
-    check_items,
-    need,
-    open_folder,
-    parse_json,
-    read_json_lines,
-)
+from dna_bigbird.datasets.text.folders import Folder, open_folder
+from dna_bigbird.datasets.text.reading import check_items, need, parse_json, read_json_lines
 from dna_bigbird.datasets.text.summary_pairs import (
     OFFICIAL_SPLITS,
     Pair,

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
+from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.datasets.text.labelled_text import (
     HashedSplits,
     LabelledText,
@@ -12,7 +13,7 @@ from dna_bigbird.datasets.text.labelled_text import (
     one_split,
 )
 from dna_bigbird.datasets.text.one_file_sets import read_one_file
-from dna_bigbird.datasets.text.reading import open_folder
+from dna_bigbird.datasets.text.unpacking import Allowance, read_limited
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text
 
@@ -41,7 +42,8 @@ def read_yelp(
     if documents is not None:
         return documents
     if path.is_file() and ".csv" in path.suffixes:
-        with open_text(path) as stream:
+        with open_text(path) as unlimited:
+            stream = io.StringIO(read_limited(unlimited, Allowance(path)))
             return [each for _, each in _rows(stream, str(path), named_split(path) or split)]
     part = "test" if split == "test" else "train"
     drawn = splits.within_train() if splits and part == "train" else None

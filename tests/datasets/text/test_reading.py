@@ -8,12 +8,8 @@ import zipfile
 
 import pytest
 
-from dna_bigbird.datasets.text.reading import (
-    need,
-    open_folder,
-    read_json_lines,
-    read_json_list,
-)
+from dna_bigbird.datasets.text.folders import open_folder
+from dna_bigbird.datasets.text.reading import need, read_json_lines, read_json_list
 from dna_bigbird.errors import InputError
 
 ITEMS = [{"id": 1, "text": "naïve 😀"}, {"id": 2, "text": "a\u2028b"}]
