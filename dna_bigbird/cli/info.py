@@ -36,12 +36,14 @@ def info(
     from dna_bigbird.cli.plain_text import rows
     from dna_bigbird.datasets.labelled import is_labelled_set
     from dna_bigbird.errors import InputError
+    from dna_bigbird.files import check_readable
     from dna_bigbird.inference.bundle import load_bundle, to_json
     from dna_bigbird.inference.labels import choose_labels
     from dna_bigbird.inference.shipped import shipped_bundle
 
     path = shipped_bundle() if path is None else path
     if path.is_file():
+        check_readable(path)
         if labels is not None:
             raise InputError(f"{path}: --labels is for a model bundle, and this is a file")
         is_set = is_labelled_set(path)

@@ -22,6 +22,7 @@ import h5py
 import numpy as np
 
 from dna_bigbird.errors import InputError, note
+from dna_bigbird.files import check_readable
 
 DATASETS = "datasets_sha256"
 HEADER = "header_sha256"
@@ -114,6 +115,7 @@ def open_hdf5(path: Path, advice: str) -> Iterator[h5py.File]:
     Raises:
         InputError: As `reading`, or if it is not an HDF5 file.
     """
+    check_readable(path)
     with reading(path, advice):
         try:
             file = h5py.File(path, "r")
