@@ -1,0 +1,140 @@
+"""Peak memory of a pretraining step: measured on the CPU against the estimate of models/memory.py.
+
+    python benchmarks/step_memory.py              ratios at small sizes, then the paper's model on a GPU
+    python benchmarks/step_memory.py --estimate   the estimate alone
+
+Measured is what forward and backward pass of one micro-batch add to the resident memory of a process
+that has weights and gradients; the same part of the estimate stands next to it. The figures for a
+GPU are the estimate alone: no GPU was at hand.
+"""
+
+import argparse
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import memory
+import torch
+from timing import header
+from torch import nn
+
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.memory import BFLOAT16, pretraining_memory, pretraining_parameters
+from dna_bigbird.models.pretraining import PretrainingModel
+
+SMALL = EncoderConfig(
+    vocab_size=4000, hidden_size=256, num_layers=4, num_heads=4, ffn_size=1024, max_tokens=1024
+)
+WIDE = EncoderConfig(num_layers=2, max_tokens=2048)
+PAPER = EncoderConfig()
+MASKED = 0.15
+PROCESSES = 8
+
+
+@dataclass(frozen=True)
+class Step:
+    """One micro-batch of full sequences."""
+
+    config: EncoderConfig
+    batch_size: int
+    precision: str = "bf16-mixed"
+    backend: str = "merged"
+
+    @property
+    def predicted(self) -> int:
+        """Masked tokens of the micro-batch."""
+        return self.batch_size * int(MASKED * self.config.max_tokens)
+
+    def estimate(self, device: str, processes: int = 1):
+        """Return the estimated memory of this step."""
+        return pretraining_memory(
+            self.config,
+            batch_size=self.batch_size,
+            predicted=self.predicted,
+            precision=self.precision,
+            device=device,
+            backend=self.backend,
+            processes=processes,
+        )
+
+
+STEPS = {
+    "small": Step(SMALL, 8),
+    "small, float32": Step(SMALL, 8, "32-true"),
+    "small, no dropout": Step(replace(SMALL, dropout=0.0), 8),
+    "small, gradient checkpointing": Step(replace(SMALL, gradient_checkpointing=True), 8),
+    "small, gather": Step(SMALL, 8, backend="gather"),
+    "base width, 2 layers": Step(WIDE, 2),
+    "base width, 2 layers, gather": Step(WIDE, 2, backend="gather"),
+}
+
+
+def make(step: Step) -> Callable[[], None]:
+    """Return a call that computes the loss and its gradients."""
+    config = step.config
+    model = PretrainingModel(config).train()
+    model.encoder.set_backend(step.backend)
+    drawn = torch.Generator().manual_seed(0)
+    shape = (step.batch_size, config.max_tokens)
+    ids_BT = torch.randint(6, config.vocab_size, shape, generator=drawn)
+    is_padding_BT = torch.zeros(shape, dtype=torch.bool)
+    positions_P = torch.randperm(ids_BT.numel(), generator=drawn)[: step.predicted].sort().values
+    labels_P = ids_BT.flatten()[positions_P]
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+
+    def call() -> None:
+        with torch.autocast("cpu", torch.bfloat16, enabled=step.precision == "bf16-mixed"):
+            mlm_PV, nsp_B2 = model(ids_BT, is_padding_BT, None, positions_P)
+            loss = nn.functional.cross_entropy(mlm_PV.float(), labels_P)
+            loss = loss + nn.functional.cross_entropy(nsp_B2.float(), ids_BT[:, 0] % 2)
+        del mlm_PV, nsp_B2
+        loss.backward()
+
+    return call
+
+
+def compare(names: list[str]) -> None:
+    """Print measured and estimated memory of steps on the CPU, and their ratio."""
+    found = memory.peaks(make, [STEPS[name] for name in names], "cpu")
+    print(f"{'step on the CPU':32} {'measured':>9} {'estimate':>9} {'measured / estimate':>20}")
+    for name in names:
+        step = STEPS[name]
+        part = step.estimate("cpu")
+        copies = BFLOAT16 * pretraining_parameters(step.config) * (step.precision == "bf16-mixed")
+        expected, measured = part.total - part.states + copies, found[step]
+        if isinstance(measured, str):
+            print(f"{name:32} {measured}")
+        else:
+            ratio = measured / expected
+            print(f"{name:32} {measured / 1e9:6.2f} GB {expected / 1e9:6.2f} GB {ratio:20.2f}")
+
+
+def paper() -> None:
+    """Print the estimate for the paper's model on one GPU of several."""
+    print(f"\nestimate for the paper's model on one GPU of {PROCESSES}, bf16-mixed, in GB")
+    print("backend  batch_size  checkpointing  states  activations  logits  layer again  total")
+    for backend, checkpointing in itertools.product(("gather", "flex"), (False, True)):
+        config = replace(PAPER, gradient_checkpointing=checkpointing)
+        for batch_size in (32, 16, 8):
+            part = Step(config, batch_size, backend=backend).estimate("cuda", PROCESSES)
+            values = (part.states, part.activations, part.logits, part.recomputed, part.total)
+            widths = (6, 11, 6, 11, 5)
+            texts = (f"{x / 1e9:{w}.1f}" for x, w in zip(values, widths, strict=True))
+            print(f"{backend:7}  {batch_size:10}  {checkpointing!s:>13}  {'  '.join(texts)}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--estimate", action="store_true", help="print the estimate alone")
+    parser.add_argument("--steps", nargs="*", choices=list(STEPS), default=list(STEPS))
+    options = parser.parse_args(arguments)
+    if not options.estimate:
+        print("\n".join(header("cpu")))
+        compare(options.steps)
+    paper()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""How much memory a pretraining step takes on one device: an estimate from the settings alone.
+
+Counted is what stands in memory when the backward pass begins, which is its peak:
+
+* states, for each parameter: weight, gradient and Adam's two moments in float32, a bfloat16 copy of
+  the weight under autocast, and a second gradient for the exchange where there are several processes;
+* activations, which autograd keeps from the forward pass. Of a layer, for each token: the inputs of
+  its four dense layers, queries, keys, values and output of attention, the input of GELU, the sums
+  before its two LayerNorms in float32, and the masks of dropout; with gradient checkpointing only the
+  layer's input;
+* logits of the predicted tokens: log-probabilities and two gradients of that size, in float32; or,
+  with gradient checkpointing, one layer as it is computed again with the gradients on both sides of
+  its GELU, if that is more.
+
+The backend `gather`, which `auto` takes on a GPU, also keeps the keys and values that each query block
+reads, some 8 times as many as there are; flex, native and merged do not. Not counted: the runtime of
+CUDA and NCCL, workspaces of kernels, and what fragmentation wastes.
+"""
+
+from dataclasses import dataclass
+
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.encoder import attention_core
+
+FLOAT32, BFLOAT16 = 4, 2
+"""Bytes."""
+
+
+@dataclass(frozen=True)
+class StepMemory:
+    """Bytes on one device."""
+
+    states: int
+    activations: int
+    logits: int
+    recomputed: int = 0
+    """One layer computed again with gradient checkpointing, when the logits are gone."""
+
+    @property
+    def total(self) -> int:
+        """Return the estimated peak in bytes."""
+        return self.states + self.activations + max(self.logits, self.recomputed)
+
+
+def pretraining_parameters(config: EncoderConfig) -> int:
+    """Return the parameters of a `PretrainingModel` with all its heads."""
+    h, f = config.hidden_size, config.ffn_size
+    attention = 4 * h * h + 3 * h * config.qkv_bias + h * config.output_bias
+    layer = attention + 2 * h * f + f + h + 4 * h
+    embeddings = (config.vocab_size + config.max_tokens + config.num_segments) * h + 2 * h
+    mlm, pooler, nsp = h * h + 3 * h + config.vocab_size, h * h + h, 2 * h + 2
+    return config.num_layers * layer + embeddings + mlm + pooler + nsp
+
+
+def gathered(config: EncoderConfig, num_tokens: int) -> float:
+    """Return how many copies of a token's key the backend `gather` makes, on average."""
+    pattern = attention_core(config, 0).pattern(num_tokens)
+    if pattern.covers_everything:
+        return 0.0
+    return int((pattern.key_blocks[0] >= 0).sum()) / pattern.num_blocks
+
+
+def bytes_of(precision: str) -> int:
+    """Return the bytes of a number that a matrix product reads or gives."""
+    return BFLOAT16 if precision == "bf16-mixed" else FLOAT32
+
+
+def layer_bytes(
+    config: EncoderConfig, num_tokens: int, *, precision: str, device: str, backend: str
+) -> float:
+    """Return what autograd keeps of one encoder layer, in bytes per token."""
+    h, f = config.hidden_size, config.ffn_size
+    value = bytes_of(precision)
+    # A CPU keeps the factors of dropout as numbers, CUDA one byte each.
+    mask = (1 if device == "cuda" else value) if config.dropout else 0
+    inputs = 2 * h + f  # of the projections to q, k and v, of the two dense layers behind attention
+    attention = 4 * h  # q, k, v and the output, which is the input of the last projection
+    if backend == "gather" and (copies := gathered(config, num_tokens)):
+        attention += 2 * h + 2 * h * copies  # queries and output again; keys and values
+    norms = 2 * (FLOAT32 * h + 2 * FLOAT32)  # the sum, its mean and its deviation
+    sums = FLOAT32 * config.num_heads  # logarithm of each row's denominator
+    return value * (inputs + attention + f) + 2 * mask * h + norms + sums
+
+
+def pretraining_memory(
+    config: EncoderConfig,
+    *,
+    batch_size: int,
+    predicted: int,
+    num_tokens: int = 0,
+    precision: str = "bf16-mixed",
+    device: str = "cuda",
+    backend: str = "gather",
+    processes: int = 1,
+) -> StepMemory:
+    """Return the estimated peak memory of one pretraining step with AdamW on one device.
+
+    Args:
+        batch_size: Sequences of one micro-batch (`--training.batch_size`); accumulation adds nothing.
+        predicted: Masked tokens of the whole micro-batch.
+        num_tokens: Tokens of each sequence; by default `max_tokens`.
+        precision: 'bf16-mixed' or '32-true'.
+        device: 'cuda' or 'cpu'.
+        backend: 'gather', which is 'auto' on a GPU, or 'flex', 'native', 'merged'.
+        processes: Of the whole run; above 1 each has a copy of the gradients to exchange.
+
+    Example:
+        >>> base = EncoderConfig()
+        >>> for backend in ("gather", "flex"):
+        ...     step = pretraining_memory(base, batch_size=32, predicted=32 * 614, backend=backend)
+        ...     print(f"{step.total / 1e9:.1f} GB")
+        98.2 GB
+        56.1 GB
+    """
+    num_tokens = num_tokens or config.max_tokens
+    tokens = batch_size * num_tokens
+    value = bytes_of(precision)
+    each = 4 * FLOAT32 + value * (value == BFLOAT16) + FLOAT32 * (processes > 1)
+    layer = layer_bytes(config, num_tokens, precision=precision, device=device, backend=backend)
+    is_recomputed = config.gradient_checkpointing
+    kept = config.num_layers * (FLOAT32 * config.hidden_size if is_recomputed else layer)
+    # The sum of the embeddings and its dropout.
+    mask = (1 if device == "cuda" else FLOAT32) if config.dropout else 0
+    embedded = (FLOAT32 + mask) * config.hidden_size
+    return StepMemory(
+        states=each * pretraining_parameters(config),
+        activations=int(tokens * (kept + embedded)),
+        logits=3 * FLOAT32 * predicted * config.vocab_size,
+        recomputed=int(tokens * (layer + 2 * value * config.ffn_size) * is_recomputed),
+    )

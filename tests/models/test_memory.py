@@ -1,0 +1,116 @@
+"""The estimate of memory against what autograd really keeps."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.memory import pretraining_memory, pretraining_parameters
+from dna_bigbird.models.pretraining import PretrainingModel
+
+ROOT = Path(__file__).parents[2]
+SMALL = {
+    "vocab_size": 500,
+    "hidden_size": 192,
+    "num_layers": 3,
+    "num_heads": 3,
+    "ffn_size": 768,
+    "max_tokens": 512,
+    "block_size": 16,
+    "num_random": 1,
+}
+
+
+def kept_bytes(
+    config: EncoderConfig, precision: str, backend: str, batch_size: int, predicted: int
+):
+    """Return the bytes that the backward pass waits for, without weights and their copies."""
+    model = PretrainingModel(config).train()
+    model.encoder.set_backend(backend)
+    skipped = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    shapes = {tuple(p.shape) for p in model.parameters()} | {
+        tuple(p.T.shape) for p in model.parameters() if p.ndim == 2
+    }
+    kept: dict[int, torch.Tensor] = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in skipped and tuple(tensor.shape) not in shapes:
+            kept[storage.data_ptr()] = tensor
+        return tensor
+
+    ids_BT = torch.randint(6, config.vocab_size, (batch_size, config.max_tokens))
+    with (
+        torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
+        torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16-mixed"),
+    ):
+        logits_PV, nsp_B2 = model(ids_BT, ids_BT < 0, None, torch.arange(predicted))
+        loss = nn.functional.cross_entropy(logits_PV.float(), ids_BT.flatten()[:predicted])
+        loss = loss + nn.functional.cross_entropy(nsp_B2.float(), ids_BT[:, 0] % 2)
+    assert loss.requires_grad
+    return sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
+
+
+@pytest.mark.parametrize("precision", ["bf16-mixed", "32-true"])
+@pytest.mark.parametrize("backend", ["merged", "gather"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"dropout": 0.0},
+        {"num_layers": 6, "ffn_size": 500},
+        {"hidden_size": 256, "num_heads": 8, "block_size": 32, "num_random": 3},
+        {"gradient_checkpointing": True},
+    ],
+    ids=str,
+)
+def test_activations_are_what_autograd_keeps(changes, backend, precision):
+    config, batch_size, predicted = EncoderConfig(**SMALL | changes), 2, 40
+    found = kept_bytes(config, precision, backend, batch_size, predicted)
+    step = pretraining_memory(
+        config,
+        batch_size=batch_size,
+        predicted=predicted,
+        precision=precision,
+        device="cpu",
+        backend=backend,
+    )
+    # Of the logits, one of the three is kept; the two gradients come in the backward pass.
+    assert found == pytest.approx(step.activations + step.logits / 3, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"qkv_bias": False}, {"output_bias": False}, {"num_segments": 0}, {"max_tokens": 128}],
+    ids=str,
+)
+def test_parameters(changes):
+    config = EncoderConfig(**SMALL | changes)
+    model = PretrainingModel(config)
+    assert pretraining_parameters(config) == sum(p.numel() for p in model.parameters())
+
+
+def test_a_step_grows_with_the_micro_batch_alone():
+    config = EncoderConfig()
+    one, two = (
+        pretraining_memory(config, batch_size=size, predicted=size * 614) for size in (8, 16)
+    )
+    assert two.states == one.states == 18 * pretraining_parameters(config)
+    assert (two.activations, two.logits) == (2 * one.activations, 2 * one.logits)
+    exchanged = pretraining_memory(config, batch_size=8, predicted=8 * 614, processes=8)
+    assert exchanged.states == 22 * pretraining_parameters(config)
+
+
+def test_the_documentation_has_the_estimate():
+    text = (ROOT / "docs" / "slurm.md").read_text()
+    for size in (32, 16, 8):
+        cells = [str(size)]
+        for backend, checkpointing in (("gather", False), ("flex", False), ("gather", True)):
+            config = EncoderConfig(gradient_checkpointing=checkpointing)
+            step = pretraining_memory(
+                config, batch_size=size, predicted=size * 614, backend=backend, processes=8
+            )
+            cells.append(f"{step.total / 1e9:.0f} GB")
+        assert f"| {' | '.join(cells)} |" in text
