@@ -46,8 +46,8 @@ class LabelledSet:
     Args:
         genome: Where the bases of the rows come from; without it only labels and coordinates
             (and stored sequences) can be read.
-        verify: Compare all data with their checksums (the attributes always are); about a second
-            per GB of unpacked data. Where processes train together, one per machine does it.
+        verify: Compare all data with their checksums (the attributes always are); about 5 s per GB
+            of unpacked labels. Where processes train together, one per machine does it.
 
     Raises:
         InputError: If the file is no labelled set or damaged, or the genome is not the one it was

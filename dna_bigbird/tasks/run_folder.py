@@ -159,7 +159,10 @@ def list_checkpoints(folder: Path, kind: str) -> list[Path]:
     Raises:
         OSError: If the folder cannot be listed; `Path.glob` would return nothing.
     """
-    names = os.listdir(folder)
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
     return sorted(folder / name for name in names if re.fullmatch(rf"{kind}_\d+\.ckpt", name))
 
 

@@ -212,3 +212,13 @@ def test_ngrams_prints_memory_and_what_a_genome_takes(script, monkeypatch, capsy
     assert [row["what"] for row in rows] == ["masked bigram", "token 3-gram", "base 12-gram"]
     assert all(float(row["peak_bytes"]) >= float(row["tables_bytes"]) > 0 for row in rows)
     assert float(rows[2]["genome_gb"]) < 1
+
+
+def test_verifying_prints_every_row(script, monkeypatch, capsys):
+    monkeypatch.setattr(script("timing"), "MIN_ROUNDS", 1)
+    script("verifying").main(["--gb", "0.004", "--rounds", "1"])
+    rows = capsys.readouterr().out.split("reached\n")[1].splitlines()
+    names = [row.split("\t")[0] for row in rows]
+    assert len(names) == 10
+    assert names[3] == "token store of 7.4 GB, verified: seconds, estimated"
+    assert all(float(row.split("\t")[1].split()[0]) > 0 for row in rows)
