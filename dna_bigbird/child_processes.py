@@ -5,13 +5,12 @@ its parent is killed meanwhile it must not go on: a hundred of them would.
 """
 
 import functools
-import multiprocessing.spawn
 import os
 import threading
 from collections.abc import Callable
+from multiprocessing import spawn
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
-from unittest import mock
 
 from dna_bigbird import child_start
 
@@ -24,10 +23,13 @@ class EndingProcess(SpawnProcess):
 
     @staticmethod
     def _Popen(process_obj):  # noqa: N802 - the name that multiprocessing calls
-        command_line = multiprocessing.spawn.get_command_line
-        ours = functools.partial(_with_first_instructions, command_line)
-        with _STARTING, mock.patch.object(multiprocessing.spawn, "get_command_line", ours):
-            return SpawnProcess._Popen(process_obj)
+        with _STARTING:
+            usual = spawn.get_command_line
+            spawn.get_command_line = functools.partial(_with_first_instructions, usual)
+            try:
+                return SpawnProcess._Popen(process_obj)
+            finally:
+                spawn.get_command_line = usual
 
 
 class EndingContext(SpawnContext):

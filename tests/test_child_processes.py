@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from multiprocessing import spawn
 
 import pytest
 
@@ -125,6 +126,16 @@ def test_processes_outlive_the_thread_that_started_them():
     assert process.is_alive()
     process.kill()
     process.join()
+
+
+def test_processes_of_others_start_as_usual():
+    usual = spawn.get_command_line
+    process = EndingContext().Process(target=echo, args=(None,))
+    with pytest.raises(TypeError, match="cannot pickle"):
+        EndingContext().Process(target=echo, args=(threading.Lock(),)).start()
+    process.start()
+    process.join()
+    assert spawn.get_command_line is usual
 
 
 def echo(pipe) -> None:

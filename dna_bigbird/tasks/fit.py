@@ -52,6 +52,7 @@ DDP = "ddp_find_unused_parameters_true"
 
 SILENCED = (
     ".*does not have many workers.*",
+    ".*DataLoader will create .* worker processes.*",  # `limits` has said what is too many
     ".*dataloader is not resumable.*",  # the stream starts at the trainer's step
     ".*Checkpoint directory .* exists and is not empty.*",
     ".*treespec, LeafSpec.*",

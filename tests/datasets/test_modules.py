@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import limits
 from dna_bigbird.datasets.modules import (
     LabelledOrder,
     collate_labelled,
@@ -118,6 +119,16 @@ def test_stream_continues_where_it_stood(make, workers, step):
     continued = attach(make(accumulate=2, workers=workers), step=step).train_dataloader()
     rest = take(continued, 20 - 2 * step)
     assert all(map(equal, undisturbed[2 * step :], rest))
+
+
+@pytest.mark.filterwarnings("ignore:.*DataLoader will create:UserWarning")
+def test_data_workers_are_at_most_four_per_processor(monkeypatch, capsys):
+    monkeypatch.setattr(limits, "usable_processors", lambda: 1)
+    made = attach(pretraining(workers=100)).train_dataloader()
+    assert made.num_workers == 4
+    assert "note: 100 workers: at most 4 for each of 1 usable processor, so 4 processes start" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("number", [3, 2**31 - 1, 2**31, -(2**31), 2**62])

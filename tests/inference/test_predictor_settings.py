@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import limits
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference import load_bundle
+from dna_bigbird.inference import load_bundle, predictor
 from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
@@ -148,3 +149,23 @@ def test_in_bfloat16_logits_are_not_rounded(bundle, sequences):
     (logits,) = Predictor(bundle, compute=Compute(precision="bf16-mixed")).logits([sequences])
     rounded = torch.from_numpy(logits).bfloat16().double().numpy()
     assert (logits != rounded).mean() > 0.9
+
+
+def test_a_hundred_workers_become_what_the_machine_takes(bundle, monkeypatch, capsys):
+    """On one processor four; where memory holds only two copies of the model, two."""
+    monkeypatch.setattr(limits, "usable_processors", lambda: 1)
+    monkeypatch.setattr(limits, "free_bytes", lambda: 10**12)
+    started = []
+    monkeypatch.setattr(predictor, "Workers", lambda load, count: started.append((load, count)))
+    for free, expected in ((10**12, 4), (2 * 305_000_000, 2)):
+        monkeypatch.setattr(limits, "free_bytes", lambda free=free: free)
+        made = Predictor(bundle, compute=Compute(precision="32-true", workers=100, threads=40_000))
+        with pytest.raises(AttributeError, match="NoneType"):  # these workers compute nothing
+            made.probabilities(["ACGT" * 20])
+        load, count = started.pop()
+        assert (count, load.threads) == (expected, 1)
+        notes = capsys.readouterr().err.splitlines()
+        assert [line.partition("note: ")[2].split(":")[0] for line in notes] == [
+            "40000 threads",
+            "100 workers",
+        ]
