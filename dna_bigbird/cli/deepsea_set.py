@@ -3,7 +3,7 @@
 import shlex
 import sys
 
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import InputPath, OutputPath, check_paths
 
 _TEST = ["chr8", "chr9"]
 
@@ -55,6 +55,7 @@ def deepsea_set(
     with checked_settings():
         config = DeepseaConfig(window, check_every, max_n_fraction, test_chromosomes)
     coordinates = coordinates or find_coordinates(bundle)
+    check_paths(deepsea_set, {"coordinates": coordinates, "output": output})
     reference = Genome(genome)
     with unpacked_coordinates(coordinates) as bed:
         data = build_deepsea(reference, bundle, bed, read_labels(labels), config)

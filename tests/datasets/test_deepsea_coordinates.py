@@ -71,6 +71,16 @@ def test_missing_coordinates_are_reported_before_anything_is_read(small, capsys)
     assert "--coordinates" in error
 
 
+def test_coordinates_that_were_looked_up_are_not_overwritten(small, capsys):  # noqa: F811
+    small.write()
+    content = in_a_folder_of_its_own(small)
+    bed = small.folder / BED
+    bed.write_bytes(content)
+    error = refused(capsys, small, f"--bundle={small.folder}/mat", output=BED)
+    assert f"--output {bed}: this is the input --coordinates {bed}" in error
+    assert bed.read_bytes() == content
+
+
 def test_messages_name_the_archive(small, capsys):  # noqa: F811
     small.write()
     content = in_a_folder_of_its_own(small)
