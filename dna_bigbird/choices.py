@@ -5,15 +5,14 @@ import difflib
 import functools
 import inspect
 import operator
-import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.messages import for_reader, on_command_line
 from dna_bigbird.paths import check_paths
 
 OTHER_WORDS = {
@@ -24,21 +23,9 @@ OTHER_WORDS = {
 
 Function = TypeVar("Function", bound=Callable)
 
-_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
-
 
 class ChoiceError(InputError, ValueError):
     """An argument that is none of the values its type hint lists, or has another type."""
-
-
-@contextmanager
-def command_line() -> Iterator[None]:
-    """While a command runs, messages name options (`--stride`), otherwise arguments (`stride`)."""
-    token = _on_command_line.set(True)
-    try:
-        yield
-    finally:
-        _on_command_line.reset(token)
 
 
 def choices_of(hint: object) -> tuple:
@@ -118,7 +105,7 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
                 bound = signature.bind_partial(*args, **kwargs)
             except TypeError:
                 return function(*args, **kwargs)  # Python's own words
-            with _argument_names(keywords):
+            with _argument_names():
                 for name, value in bound.arguments.items():
                     if name in hints:
                         bound.arguments[name] = check_argument(name, value, hints[name])
@@ -193,13 +180,11 @@ def _check_keywords(function: str, kwargs: Mapping[str, object], known: tuple[st
 
 
 @contextmanager
-def _argument_names(names: tuple[str, ...]) -> Iterator[None]:
-    """Let messages say `stride` in place of `--stride`, up to a command that they show."""
+def _argument_names() -> Iterator[None]:
+    """Let messages say `stride` in place of `--stride`, unless a command runs."""
     try:
         yield
     except InputError as error:
-        if not _on_command_line.get() and error.args:
-            before, command, after = str(error.args[0]).partition("dna-bigbird ")
-            before = re.sub(rf"--({'|'.join(names)})(?![\w-])", r"\1", before)
-            error.args = (before + command + after, *error.args[1:])
+        if not on_command_line():
+            error.args = (for_reader(str(error)), *error.args[1:])
         raise

@@ -4,13 +4,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dna_bigbird.messages import for_reader, printable
+
 
 class InputError(Exception):
     """Input the user can correct.
 
     The message is one line that names the file and line, what was found, what was
-    expected and the likely fix. The command line prints it and exits with status 2.
+    expected and the likely fix. The command line prints it and exits with status 2. Control
+    characters, such as those of a name in a file, are escaped in it.
     """
+
+    def __init__(self, message: str = "", *rest: object) -> None:
+        super().__init__(printable(str(message)), *rest)
 
 
 class OutputError(InputError):
@@ -39,7 +45,7 @@ class Interrupted(KeyboardInterrupt):
 
 def note(text: str) -> None:
     """Tell the user something that is no error, as one line on standard error."""
-    print(f"dna-bigbird: note: {text}", file=sys.stderr)
+    print(f"dna-bigbird: note: {for_reader(text)}", file=sys.stderr)
 
 
 @contextmanager

@@ -22,8 +22,8 @@ ALLOWED = {
     "report": {"evaluation"},
 }
 EVERYWHERE = {
-    "child_processes", "child_start", "choices", "errors", "files", "formats", "limits", "locks", "paths",
-    "scratch", "sentences", "__version__",
+    "child_processes", "child_start", "choices", "errors", "files", "formats", "limits", "locks", "messages",
+    "paths", "scratch", "sentences", "__version__",
 }  # fmt: skip
 LIBRARIES = {
     "pytorch_lightning": {"tasks", "datasets", "cli"},

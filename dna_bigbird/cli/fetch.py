@@ -15,10 +15,10 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
             files the folder that holds them.
     """
     import contextlib
-    import sys
 
     from tqdm import tqdm
 
+    from dna_bigbird.errors import note
     from dna_bigbird.inputs.fetch import fetch_spec
     from dna_bigbird.inputs.specs import read_spec
 
@@ -32,5 +32,5 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
 
             yield show
 
-    for note in fetch_spec(read_spec(spec), output, local, meter):
-        print(f"dna-bigbird: note: {note}", file=sys.stderr)
+    for line in fetch_spec(read_spec(spec), output, local, meter):
+        note(line)

@@ -1,6 +1,5 @@
 """The held-out rows of a labelled set, and the sources of scores judged on them, one after another."""
 
-import sys
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +9,7 @@ from tqdm import tqdm
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import STRANDS, Scores
-from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.calibration import Calibration, calibrate
 from dna_bigbird.evaluation.curves import CHANCE, CurvePoint, curve_rows, write_curves
@@ -37,7 +36,7 @@ class HeldOut:
         self.validation, self.test = labelled.rows("validation"), labelled.rows("test")
         if not len(self.test):
             raise InputError(
-                f"{labelled.path}: no row in the test split; give the set other --split regions"
+                f"{labelled.path}: no row in the test split; build the set with other regions for its splits"
             )
         self.seed = seed
         self.names, self.groups = labelled.label_names, labelled.label_groups
@@ -157,12 +156,12 @@ def model_scores(
             if len(empty):
                 raise InputError(
                     f"{labelled.path}: row {chunk[empty[0]]} holds no A, C, G or T, so it has no "
-                    "score; build the set with a smaller --max_n_fraction"
+                    "score; build the set with a smaller max_n_fraction"
                 )
             values[first : first + len(chunk)] = found
             progress.update(len(chunk))
-    for note in predictor.notes():
-        print(f"dna-bigbird: note: {note}", file=sys.stderr)
+    for line in predictor.notes():
+        note(line)
     return Scores(
         name=MODEL,
         description=f"probabilities of the model, {STRANDS[strand]}",

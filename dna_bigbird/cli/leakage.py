@@ -48,6 +48,6 @@ def leakage(
         raise InputError(
             f"{data}: {len({x.row for x in found.leaks}):,} rows know something of another split "
             f"({told}), of {looked_at}. {output} lists them. For near-identical sequences build "
-            "the set with --near_identical drop"
+            "the set with: dna-bigbird promoter-set --near_identical drop"
         )
     print(f"nothing leaks: {looked_at}", file=sys.stderr)

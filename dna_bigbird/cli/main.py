@@ -12,7 +12,6 @@ from typing import NoReturn
 import jsonargparse
 
 from dna_bigbird import __version__
-from dna_bigbird.choices import command_line
 from dna_bigbird.cli import watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.config_files import config_first
@@ -22,11 +21,13 @@ from dna_bigbird.cli.streams import (
     forget_standard_output,
     named_standard_output,
     open_closed_streams,
+    protect_terminal,
 )
 from dna_bigbird.cli.text.commands import TEXT_COMMANDS
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, checked_settings
 from dna_bigbird.files import claimed
+from dna_bigbird.messages import command_line, printable, with_arguments
 from dna_bigbird.paths import Role, as_streams, check_paths, paths_of
 
 COMMANDS = {
@@ -88,7 +89,7 @@ class _Parser(jsonargparse.ArgumentParser):
 
 
 def _fail(message: str, status: int = 2) -> NoReturn:
-    one_line = " ".join(str(message).split())
+    one_line = printable(" ".join(str(message).split()))
     print(f"dna-bigbird: error: {one_line}", file=sys.stderr)
     raise SystemExit(status)
 
@@ -184,6 +185,7 @@ def main(argv: list[str] | None = None) -> None:
     can change; with 1 and one line for a fault of this program.
     """
     open_closed_streams()
+    protect_terminal()
     try:
         with named_standard_output():
             _run(sys.argv[1:] if argv is None else argv)
@@ -198,7 +200,7 @@ def main(argv: list[str] | None = None) -> None:
         raise SystemExit(141) from None
     except Interrupted as stop:
         after = "\n" if sys.stderr.isatty() else ""  # of the ^C that a terminal shows
-        print(f"{after}dna-bigbird: {stop}", file=sys.stderr)
+        print(f"{after}dna-bigbird: {printable(str(stop))}", file=sys.stderr)
         raise SystemExit(stop.status) from None
     except KeyboardInterrupt:
         print("dna-bigbird: interrupted", file=sys.stderr)
@@ -206,7 +208,8 @@ def main(argv: list[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
-        _fail(*explain(error))
+        message, status = explain(error)
+        _fail(with_arguments(message), status)  # it does not know the command's options
 
 
 def _run(argv: list[str]) -> None:
@@ -232,24 +235,32 @@ def _run(argv: list[str]) -> None:
     keep_freed_memory()
     keep_few_products()
     let_waiting_threads_sleep()
-    function, arguments = read_arguments(command, rest)
-    with command_line(), protected(function, arguments):
-        function(**arguments)
+    parser, function = build_parser(command)
+    with command_line(options_of(parser)):
+        arguments = read_arguments(parser, function, rest)
+        with protected(function, arguments):
+            function(**arguments)
 
 
-def read_arguments(command: str, argv: list[str]) -> tuple[Callable, dict[str, object]]:
-    """Return the function of a command and what to call it with.
+def options_of(parser: jsonargparse.ArgumentParser) -> set[str]:
+    """Return the names of all options of a command, without dashes."""
+    return {name.lstrip("-") for action in parser._actions for name in action.option_strings}
+
+
+def read_arguments(
+    parser: jsonargparse.ArgumentParser, function: Callable, argv: list[str]
+) -> dict[str, object]:
+    """Return what to call the function of a command with.
 
     Raises:
         InputError: If a file of --config cannot be read, or settings contradict each other.
     """
-    parser, function = build_parser(command)
     argv = config_first([_underscored(argument) for argument in argv])
     options = parser.parse_args(argv)
     with checked_settings():
         settings = parser.instantiate(options)
     arguments = {_parameter(k): value for k, value in settings.items() if k != "config"}
-    return function, as_streams(function, arguments)
+    return as_streams(function, arguments)
 
 
 @contextlib.contextmanager

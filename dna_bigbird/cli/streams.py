@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from dna_bigbird.errors import OutputError
+from dna_bigbird.messages import printable
 
 CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_RDWR}
 """How a closed descriptor is opened again: reading standard input and writing standard output fail,
@@ -29,6 +30,39 @@ def open_closed_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+class PrintableStream:
+    """A text stream to a terminal: control characters of names are written as escapes.
+
+    Args:
+        stream: Standard output or standard error.
+        kept: Control characters that stay beside line ends and tabs.
+    """
+
+    def __init__(self, stream: TextIO, kept: str = "") -> None:
+        self._stream, self._kept = stream, kept
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text, and return how many characters it has."""
+        self._stream.write(printable(text, self._kept))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts one after the other."""
+        for line in lines:
+            self.write(line)
+
+
+def protect_terminal() -> None:
+    """Let no name in an input act on the terminal; files and pipes get every name as it is."""
+    for name, kept in (("stdout", ""), ("stderr", "\r")):  # progress bars begin with \r
+        stream = getattr(sys, name)
+        if stream.isatty() and not isinstance(stream, PrintableStream):
+            setattr(sys, name, PrintableStream(stream, kept))
 
 
 def forget_standard_output() -> None:

@@ -53,13 +53,13 @@ def check_trainable(data) -> None:
         rows = data.rows(split)
         if not len(rows):
             raise InputError(
-                f"{data.path}: no row in the {split} split; give the set other --split regions"
+                f"{data.path}: no row in the {split} split; build the set with other regions for its splits"
             )
         positives = data.packed_labels.positives(rows)
         if not ((positives > 0) & (positives < len(rows))).any():
             raise InputError(
                 f"{data.path}: no label has both positives and negatives among the {len(rows)} "
-                f"{split} rows; give the set other --split regions"
+                f"{split} rows; build the set with other regions for its splits"
             )
 
 

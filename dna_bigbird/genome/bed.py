@@ -16,6 +16,7 @@ from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite
 
+PIECES = "If the FASTA holds only the first part of the chromosome, say so: --pieces true"
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 EPD_SPAN_BP = 60
 """EPD draws a promoter as -49..+10 around its start site; columns 7 and 8 span the site and what follows."""
@@ -158,15 +159,16 @@ def check_inside(rows: Iterable[BedRow], genome: Genome, path: Path | str) -> No
         except InputError as error:
             raise InputError(f"{path}:{row.line_number}: {error}") from None
         if row.interval.end > genome.lengths[name]:
-            raise beyond_error(row, genome, name, path)
+            raise beyond_error(row, genome, name, path, advice="Leave out such rows, or cut them")
 
 
-def beyond_error(row: Row, genome: Genome, name: str, path: Path | str) -> InputError:
-    """Say that a row ends beyond the chromosome that the genome calls `name`."""
+def beyond_error(
+    row: Row, genome: Genome, name: str, path: Path | str, *, advice: str = PIECES
+) -> InputError:
+    """Return the error for a row that ends beyond the chromosome that the genome calls `name`."""
     return InputError(
         f"{path}:{row.line_number}: end {row.interval.end:,} is beyond the end of {name} "
-        f"({genome.lengths[name]:,} bp in {genome.path.name}). Is it on another assembly? "
-        "If the FASTA holds only the first part of the chromosome, say so: --pieces true"
+        f"({genome.lengths[name]:,} bp in {genome.path.name}). Is it on another assembly? {advice}"
     )
 
 

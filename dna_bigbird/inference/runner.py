@@ -126,7 +126,7 @@ class BundleRunner:
             if len(encoded) == 1:
                 raise InputError(
                     f"a sequence of {len(encoded[0])} tokens does not fit into the memory of "
-                    f"{self._device}; use a shorter --window, or --device cpu"
+                    f"{self._device}; use shorter windows, or compute on the CPU"
                 ) from None
         torch.cuda.empty_cache()
         half = len(encoded) // 2

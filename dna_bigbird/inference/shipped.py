@@ -15,7 +15,7 @@ def shipped_bundle() -> Path:
     """
     if not (SHIPPED / "config.json").is_file():
         raise InputError(
-            "no --model given, and this version ships none. Make one with `make demo`, then: "
-            "--model results/models/promoter"
+            "no model given, and this version ships none. Make one with: make demo. "
+            "Then name it: results/models/promoter"
         )
     return SHIPPED

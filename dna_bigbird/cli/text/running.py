@@ -2,7 +2,6 @@
 
 # B batch, T tokens
 
-import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from tqdm import tqdm
 
 from dna_bigbird.cli.text.sets import check_length, make_rows, read_examples, rows_sha256, tell
 from dna_bigbird.datasets.text.rows import TextSet
-from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.errors import InputError, checked_settings, note
 from dna_bigbird.files import atomic_path, check_can_write
 from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.bundle import Bundle, load_bundle
@@ -128,7 +127,7 @@ def outputs_of_rows(
     """
     device = choose_device(compute.device)
     if slow := set_backend(bundle, compute.backend, device):
-        print(f"dna-bigbird: note: {slow}", file=sys.stderr)
+        note(slow)
     precision = resolve_precision(compute.precision, device.type)
     model = bundle.model.to(device).eval()
     config = EncoderConfig(**bundle.config["encoder"])

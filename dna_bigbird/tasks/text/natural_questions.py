@@ -66,8 +66,7 @@ class NaturalQuestionsKind(TextKind):
         if examples and most < needed:
             raise InputError(
                 f"{where}pages with {most} annotation at most, and the metric takes an answer for one "
-                f"if {needed} have marked it; for training files give --options.min_annotators 1 "
-                "(text evaluate: --change min_annotators=1)"
+                f"if {needed} have marked it; for training files give --options.min_annotators 1"
             )
 
     def texts(self, examples: Sequence[NqExample]) -> Iterator[str]:

@@ -1,0 +1,125 @@
+"""What a user reads: the options of the command that runs, and no control characters."""
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+PROGRAMS = (
+    "dna-bigbird", "snakemake", "sbatch", "srun", "git", "pip", "conda", "make", "lmplz", "samtools",
+    "bgzip", "bcftools",
+)  # fmt: skip
+"""Programs whose options a message may show behind their name."""
+EVERY_COMMAND = frozenset({"help", "config", "version"})
+LAYOUT = "\n\t"
+"""Control characters that lay out a text."""
+
+_ENDS = ("; ", ". ", ": ", " (")
+_VALUE = r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[\w{}.+-]*[\w}]))?"
+_OPTION = re.compile(rf"(?<![\w./=-])--(?P<name>[A-Za-z][\w-]*(?:\.\w+)*)(?P<rest>{_VALUE})")
+
+_running: ContextVar[frozenset[str] | None] = ContextVar("running", default=None)
+"""Options of the command that runs; None in Python."""
+
+
+@contextmanager
+def command_line(options: Collection[str]) -> Iterator[None]:
+    """Run a command: an InputError that passes names the command's own options, see `with_options`.
+
+    Args:
+        options: Of the command, without dashes before them.
+    """
+    from dna_bigbird.errors import InputError
+
+    token = _running.set(frozenset(options))
+    try:
+        yield
+    except InputError as error:
+        error.args = (for_reader(str(error)), *error.args[1:])
+        raise
+    finally:
+        _running.reset(token)
+
+
+def on_command_line() -> bool:
+    """Return True while a command runs; otherwise messages name arguments of Python functions."""
+    return _running.get() is not None
+
+
+def for_reader(text: str) -> str:
+    """Return a message as a user reads it: settings named as the caller can give them, printable."""
+    options = _running.get()
+    return printable(with_arguments(text) if options is None else with_options(text, options))
+
+
+def with_options(text: str, options: Collection[str]) -> str:
+    """Name settings in a message by the options of a command.
+
+    Code that several commands share names an option as one of them has it. Where another command
+    has it in a group, the group is added; an option of a text task becomes `--change`, if the command
+    has that; a setting that is no option of the command is named without dashes. Options behind the
+    name of a program stay.
+
+    Example:
+        >>> with_options("--schedule linear; see: dna-bigbird genome --help", {"training.schedule"})
+        '--training.schedule linear; see: dna-bigbird genome --help'
+        >>> with_options("give --options.domain web, or --pieces true", {"change"})
+        'give --change domain=web, or pieces true'
+    """
+
+    def named(match: re.Match) -> str:
+        if _belongs_to_a_program(text[: match.start()]):
+            return match[0]
+        name = match["name"].replace("-", "_")
+        if name in options or name in EVERY_COMMAND:
+            return match[0]
+        last = name.rpartition(".")[2]
+        if name.startswith("options.") and "change" in options:
+            value = f"={match['value']}" if match["value"] else "=..."
+            return f"--change {last}{value}"
+        grouped = [option for option in options if option.endswith(f".{name}")]
+        shown = f"--{grouped[0]}" if len(grouped) == 1 else last
+        return shown + match["rest"]
+
+    return _OPTION.sub(named, text)
+
+
+def with_arguments(text: str) -> str:
+    """Name settings in a message as arguments: without dashes, but behind the name of a program.
+
+    Example:
+        >>> with_arguments("--stride 0: expected at least 1; see: dna-bigbird predict --help")
+        'stride 0: expected at least 1; see: dna-bigbird predict --help'
+    """
+
+    def named(match: re.Match) -> str:
+        kept = _belongs_to_a_program(text[: match.start()])
+        return match[0] if kept else match[0].removeprefix("--")
+
+    return _OPTION.sub(named, text)
+
+
+def _belongs_to_a_program(before: str) -> bool:
+    sentence = before[max(before.rfind(end) for end in _ENDS) + 1 :]
+    return any(re.search(rf"(?<![\w-]){program} ", sentence) for program in PROGRAMS)
+
+
+def printable(text: str, kept: str = "") -> str:
+    """Return a text without control characters: escapes of Python in their place, as `\\x1b`.
+
+    A name in an input may contain the escape sequences of a terminal, which would hide or change what
+    stands on it. Line ends and tabs stay.
+
+    Args:
+        kept: More control characters that stay.
+
+    Example:
+        >>> printable("chr1\\x1b[2J")
+        'chr1\\\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in LAYOUT + kept else ascii(letter)[1:-1]
+        for letter in text
+    )
