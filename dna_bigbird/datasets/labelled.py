@@ -46,7 +46,7 @@ class LabelledSet:
     Args:
         genome: Where the bases of the rows come from; without it only labels and coordinates
             (and stored sequences) can be read.
-        verify: Compare all data with their checksums (the attributes always are); about 5 s per GB
+        verify: Compare all data with their checksums (the attributes always are); about 6 s per GB
             of unpacked labels. Where processes train together, one per machine does it.
 
     Raises:

@@ -5,7 +5,7 @@ last. `valid.mat` and `test.mat` are of the older format, which only scipy reads
 Either format is taken for every file.
 """
 
-import zlib
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,11 +19,6 @@ WINDOW_BP = 1000
 CHANNELS = "AGCT"
 """Order of the one-hot channels; N is a column of zeros."""
 _SLAB_BYTES = 1 << 26
-_UNREADABLE = (
-    *(OSError, EOFError, ValueError, TypeError, NotImplementedError),
-    *(zlib.error, scipy.io.matlab.MatReadError),
-)
-"""What scipy and h5py raise for a file that is no MATLAB file, or cut short."""
 
 
 class MatFile:
@@ -59,31 +54,36 @@ class MatFile:
         self.labels: int = labels[1]
 
     def _open(self, *names: str) -> tuple:
-        try:
-            found = h5py.File(self.path, "r") if self._hdf5 else self._load(names)
-        except _UNREADABLE as error:
-            raise self._unreadable(error) from error
-        missing = [name for name in names if name not in found]
-        if missing:
-            all_names = found if self._hdf5 else [x[0] for x in scipy.io.whosmat(self.path)]
-            there = ", ".join(all_names) or "nothing"
-            raise InputError(f"{self.path}: no {missing[0]} in it (there is {there})")
-        arrays = tuple(found[name] for name in names)
-        if [array.ndim for array in arrays] != [3, 2]:
-            raise InputError(f"{self.path}: {' and '.join(names)} must have 3 and 2 axes")
-        return arrays
+        with self._readable():
+            contents = h5py.File(self.path, "r") if self._hdf5 else self._load(names)
+            missing = [name for name in names if name not in contents]
+            if missing:
+                all_names = contents if self._hdf5 else [x[0] for x in scipy.io.whosmat(self.path)]
+                there = ", ".join(all_names) or "nothing"
+                raise InputError(f"{self.path}: no {missing[0]} in it (there is {there})")
+            arrays = tuple(contents[name] for name in names)
+            if [array.ndim for array in arrays] != [3, 2]:
+                raise InputError(f"{self.path}: {' and '.join(names)} must have 3 and 2 axes")
+            return arrays
 
     def _load(self, names: tuple[str, ...]) -> dict:
-        found = {}
+        contents = {}
         for name in names:
-            found |= scipy.io.loadmat(self.path, variable_names=[name])
-        return found
+            contents |= scipy.io.loadmat(self.path, variable_names=[name])
+        return contents
 
-    def _unreadable(self, error: Exception) -> InputError:
-        return InputError(
-            f"{self.path}: cannot read it as a MATLAB file, it may be cut short "
-            f"({' '.join(str(error).split())[:200]}). Unpack the bundle again"
-        )
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Turn what scipy and h5py raise for a file that is damaged or no MATLAB file into one line."""
+        try:
+            yield
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:  # nearly anything
+            raise InputError(
+                f"{self.path}: cannot read it as a MATLAB file, it may be cut short or damaged "
+                f"({' '.join(str(error).split())[:200]}). Unpack the bundle again"
+            ) from error
 
     def slabs(self) -> Iterator[tuple[int, int]]:
         """Yield slices [start, end) of the forward rows, along the file's own chunks."""
@@ -102,9 +102,7 @@ class MatFile:
         Raises:
             InputError: If the file is damaged there.
         """
-        try:
+        with self._readable():
             if self._hdf5:
                 return self._arrays[0][..., start:end].T, self._arrays[1][:, start:end].T
             return self._arrays[0][start:end], self._arrays[1][start:end]
-        except OSError as error:
-            raise self._unreadable(error) from error

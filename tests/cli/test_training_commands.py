@@ -215,8 +215,7 @@ def test_backends_compute_the_same(project, monkeypatch):
 def test_backend_that_cannot_train_is_refused(options, on_gpu, message, monkeypatch, capsys):
     monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
     error = refused(
-        f"{PRETRAIN} --output never --checkpoints never2 "
-        f"--training.attention_backend {options}",
+        f"{PRETRAIN} --output never --checkpoints never2 --training.attention_backend {options}",
         capsys,
     )
     assert message in error

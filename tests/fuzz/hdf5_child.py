@@ -12,12 +12,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 
 from dna_bigbird.cli.main import main as command_line
 from dna_bigbird.corpus.documents import DocumentConfig, build_documents
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.datasets.mat_files import MatFile
 from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
 from dna_bigbird.datasets.text.store import TextStore, write_text_store
 from dna_bigbird.datasets.token_store import TokenStore, write_token_store
@@ -114,11 +116,27 @@ def read_all_scores(path: Path, folder: Path) -> object:
     return plain, scores.rows.tolist(), scores.values.tolist()
 
 
+def make_mat(folder: Path, path: Path) -> None:
+    with h5py.File(path, "w", userblock_size=512) as file:
+        windows = np.zeros((1000, 4, 8), np.uint8)
+        labels = np.random.default_rng(3).integers(0, 2, (919, 8), np.uint8)
+        file.create_dataset("trainxdata", data=windows, chunks=(1000, 4, 2), compression="gzip")
+        file.create_dataset("traindata", data=labels, chunks=(919, 4), compression="gzip")
+
+
+def read_mat(path: Path, folder: Path) -> None:
+    """The published file has no checksums, so another content is not noticed here."""
+    file = MatFile(path, "train")
+    for start, end in file.slabs():
+        file.read(start, end)
+
+
 FORMATS = {
     "store": (make_store, read_store),
     "text": (make_text, read_text),
     "set": (make_set, read_set),
     "scores": (make_scores, read_all_scores),
+    "mat": (make_mat, read_mat),
 }
 COMMANDS = {
     "store": [
