@@ -166,9 +166,9 @@ def to_ours(
             )
         if not all(part.is_floating_point() for part in parts):
             raise InputError(f"{source}: {names_of(ours)[0]} is {parts[0].dtype}, not real numbers")
-        if not all(part.isfinite().all() for part in parts):
+        state[ours] = (torch.cat(parts) if len(parts) > 1 else parts[0]).float()
+        if not state[ours].isfinite().all():  # float64 may hold more than float32
             raise InputError(f"{source}: {names_of(ours)[0]} holds values that are not finite")
-        state[ours] = torch.cat(parts).float() if len(parts) > 1 else parts[0].float()
     if unused:
         first = next(iter(unused))
         task = next((f" (a {t[:-1]} head)" for t in TASK_HEADS if t in f".{first}"), "")

@@ -7,11 +7,12 @@ import safetensors
 import safetensors.torch
 import torch
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.interop.pytorch_file import read_pytorch_file
 
 SINGLE = ("model.safetensors", "pytorch_model.bin")
 """In the order of preference; each may also come in parts, named by an index."""
+REAL = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 OF_OTHERS = ("tf_model.h5", "flax_model.msgpack", "model.ckpt.index")
 
 
@@ -23,15 +24,25 @@ def read_tensors(folder: Path) -> dict[str, torch.Tensor]:
     """
     for name in SINGLE:
         if (folder / name).is_file():
-            return _read_file(folder / name)
+            return _checked_types(_read_file(folder / name), folder)
         index = folder / f"{name}.index.json"
         if index.is_file():
-            return _read_parts(folder, index)
+            return _checked_types(_read_parts(folder, index), folder)
     others = [name for name in OF_OTHERS if (folder / name).is_file()]
     raise InputError(
         f"{folder}: no weights; expected {' or '.join(SINGLE)}"
         + (f", found only {others[0]}, which needs another framework" if others else "")
     )
+
+
+def _checked_types(tensors: dict[str, torch.Tensor], folder: Path) -> dict[str, torch.Tensor]:
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and tensor.dtype not in REAL:  # of 8 bits and fewer
+            raise InputError(
+                f"{folder}: {shortened(ascii(name))} is {tensor.dtype}; expected float32, float16, "
+                "bfloat16 or float64"
+            )
+    return tensors
 
 
 def _read_parts(folder: Path, index: Path) -> dict[str, torch.Tensor]:

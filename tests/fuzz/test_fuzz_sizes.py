@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 
+from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.demo.text.writing import write_made_text
-from dna_bigbird.inference.bundle import build_model, save_bundle
+from dna_bigbird.inference.bundle import build_model, load_bundle, save_bundle
 from dna_bigbird.interop.short_encoders import FIELDS
 from dna_bigbird.interop.tensor_names import to_library
 from dna_bigbird.interop.writing import write_huggingface
@@ -80,6 +81,20 @@ def test_bundles_of_dna(bundle, tmp_path, changes):
     )
     assert numbers["refused"] >= 16
     assert numbers["accepted"] >= 1
+
+
+def test_a_vocabulary(bundle, tmp_path):
+    """Ids of pieces in tokenizer.json; checksums would refuse a change before it is read."""
+    (bundle / "tokenizer.json").write_bytes(tokenizer_json(load_bundle(bundle).tokenizer))
+    (bundle / "tokenizer.model").unlink()
+    path = bundle / "config.json"
+    config = json.loads(path.read_text())
+    del config["sha256"]
+    path.write_text(json.dumps(config))
+    fasta, output = tmp_path / "x.fa", tmp_path / "out.tsv"
+    fasta.write_text(f">a\n{draw_dna(100, 1)}\n")
+    command = ["predict", "--fasta", fasta, "--model", bundle, "--output", output]
+    assert counts(bundle / "tokenizer.json", output, *command)["refused"] >= 20
 
 
 @pytest.fixture(scope="module")

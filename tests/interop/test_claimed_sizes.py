@@ -7,7 +7,7 @@ import struct
 import zipfile
 
 import pytest
-import safetensors
+import safetensors.torch
 import torch
 
 from dna_bigbird.errors import InputError
@@ -125,6 +125,16 @@ def test_whole_tensors_are_read(tmp_path, save):
     loaded = read_tensors(tmp_path)
     assert loaded.keys() == tensors.keys()
     assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
+def test_numbers_of_eight_bits_are_one_line(tmp_path, name, dtype):
+    tensors = {"x": torch.ones(3).to(dtype)}
+    content = saved(tensors) if name.endswith(".bin") else safetensors.torch.save(tensors)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=r"'x' is torch\.float8_e.*; expected float32, float16"):
+        read_tensors(tmp_path)
 
 
 @pytest.mark.parametrize("end", [4, 2**36])

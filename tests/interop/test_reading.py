@@ -272,6 +272,10 @@ def test_tensors_that_do_not_fit(folder):
     write_tensors(folder, tensors | {"bert.pooler.weight": tensors["bert.pooler.weight"].int()})
     with pytest.raises(InputError, match=r"pooler.weight is torch.int32, not real numbers"):
         read_huggingface(folder)
+    large = tensors["bert.pooler.weight"].double() * 1e300
+    write_tensors(folder, tensors | {"bert.pooler.weight": large})
+    with pytest.raises(InputError, match=r"pooler.weight holds values that are not finite"):
+        read_huggingface(folder)
     del tensors["cls.seq_relationship.bias"]
     write_tensors(folder, tensors)
     with pytest.raises(InputError, match=r"1 tensors are missing .* cls.seq_relationship.bias"):
