@@ -5,7 +5,7 @@ import sys
 from typing import Literal
 
 from dna_bigbird.datasets.splits import SplitConfig
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import InputPath, OutputPath, check_paths
 
 
 def chromatin_set(
@@ -86,6 +86,7 @@ def chromatin_set(
     reference = Genome(genome)
     split.check_chromosomes(reference)
     sheet = read_sheet(peaks)
+    check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
     banned = read_blacklist(blacklist, reference, pieces=pieces)
     # A row of the sheet is one label or more.
     with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None

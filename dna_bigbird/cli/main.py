@@ -28,7 +28,7 @@ from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, checked_settings
 from dna_bigbird.files import claimed
 from dna_bigbird.messages import command_line, printable, with_arguments
-from dna_bigbird.paths import Role, as_streams, check_paths, paths_of
+from dna_bigbird.paths import Role, as_streams, check_paths, paths_of, roles_of
 
 COMMANDS = {
     "demo-data": "write the semi-synthetic demo: real hg19 background, planted truth",
@@ -271,13 +271,12 @@ def protected(function: Callable, arguments: dict[str, object]) -> Iterator[None
         InputError: Naming the paths.
     """
     check_paths(function, arguments)
-    named = paths_of(function, arguments)
     with contextlib.ExitStack() as claims:
         # Of a training several processes write one output: their checkpoints folder has a lock.
-        if not any(path.name == "checkpoints" for path in named):
-            for path in named:
-                if path.role in (Role.OUTPUT, Role.STREAM):
-                    claims.enter_context(claimed(path.path))
+        if "checkpoints" not in roles_of(function):
+            for each in paths_of(function, arguments):
+                if each.role in (Role.OUTPUT, Role.STREAM):
+                    claims.enter_context(claimed(each.path))
         yield
 
 

@@ -108,8 +108,9 @@ def named_standard_output() -> Iterator[None]:
         try:
             yield
         except SystemExit as end:  # --help ends so
-            if end.code:
-                raise
+            if not end.code:
+                sys.stdout.flush()
+            raise
         sys.stdout.flush()
     finally:
         sys.stdout = stream

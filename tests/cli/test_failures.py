@@ -139,6 +139,13 @@ def test_dev_stdout_is_standard_output(tiny_fasta, tmp_path):
     assert os.readlink("/dev/stdout") == before
 
 
+def test_an_output_that_is_a_link_stays_one(tiny_fasta, tmp_path):
+    (tmp_path / "link.tsv").symlink_to("real.tsv")
+    main(["predict", "--fasta", str(tiny_fasta), "--output", str(tmp_path / "link.tsv")])
+    assert (tmp_path / "link.tsv").is_symlink()
+    assert (tmp_path / "real.tsv").read_text().startswith("sequence\t")
+
+
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
 def test_what_must_be_a_file_is_not_sent_to_standard_output(tiny_fasta, name, capsys):
     with pytest.raises(SystemExit, match="2"):
