@@ -70,7 +70,7 @@ def score_variants(
     with checked_settings():
         settings = exact(Compute(**compute))
     targets = choose_targets(output, format, tsv)
-    check_targets(targets, inputs=[vcf, fasta])
+    check_targets(targets)
     bundles = load_models(model)
     check_together(bundles)
     genome = open_genome(fasta, vcf)

@@ -1,8 +1,6 @@
 """Where the scores of variants go: files and their formats."""
 
 import contextlib
-import itertools
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,19 +75,11 @@ def _check_table_name(option: str, path: Path | None) -> None:
         raise InputError(f"{option} {path}: a table is plain text; end its name in .tsv")
 
 
-def check_targets(targets: Sequence[Target], *, inputs: Sequence[Path | str]) -> None:
-    """Refuse early what cannot be written, or would overwrite what is read.
-
-    Raises:
-        InputError: Naming the file.
-    """
+def check_targets(targets: Sequence[Target]) -> None:
+    """Raise OutputError early for a file that cannot be written."""
     for target in targets:
         if target.path:
             check_can_write(target.path)
-    existing = [target.path for target in targets if target.path and target.path.exists()]
-    for output, path in itertools.product(existing, inputs):
-        if os.path.exists(path) and output.samefile(path):
-            raise InputError(f"{output}: is an input; give the output another name")
 
 
 @contextlib.contextmanager

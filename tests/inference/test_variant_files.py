@@ -313,12 +313,12 @@ def test_wrong_input_leaves_nothing(inputs, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"output": "x.tsv", "format": "vcf"}, r"--output x.tsv: the name of a VCF file ends in"),
-        ({"output": "x.vcf", "format": "tsv"}, r"--output x.vcf: a table is plain text; end its"),
-        ({"output": "x.tsv.gz"}, r"--output x.tsv.gz: a table is plain text"),
-        ({"output": "x.tsv", "tsv": "y.tsv"}, r"--tsv is a table beside an annotated VCF"),
-        ({"output": "x.vcf", "tsv": "y.vcf"}, r"--tsv y.vcf: a table is plain text"),
-        ({"output": None, "tsv": "y.tsv"}, r"--tsv names a second file"),
+        ({"output": "x.tsv", "format": "vcf"}, r"output x.tsv: the name of a VCF file ends in"),
+        ({"output": "x.vcf", "format": "tsv"}, r"output x.vcf: a table is plain text; end its"),
+        ({"output": "x.tsv.gz"}, r"output x.tsv.gz: a table is plain text"),
+        ({"output": "x.tsv", "tsv": "y.tsv"}, r"tsv is a table beside an annotated VCF"),
+        ({"output": "x.vcf", "tsv": "y.vcf"}, r"tsv y.vcf: a table is plain text"),
+        ({"output": None, "tsv": "y.tsv"}, r"tsv names a second file"),
     ],
 )
 def test_names_and_formats_must_agree(settings, message):
@@ -327,12 +327,12 @@ def test_names_and_formats_must_agree(settings, message):
 
 
 def test_inputs_are_not_written_over(inputs):
-    with pytest.raises(InputError, match=r"variants.vcf: is an input; give the output another"):
+    with pytest.raises(InputError, match=r"variants.vcf: this is the input vcf"):
         score_variants(**inputs, output=inputs["vcf"])
 
 
 def test_resume_needs_files(inputs):
-    with pytest.raises(InputError, match=r"--resume goes on with a file"):
+    with pytest.raises(InputError, match=r"resume goes on with a file"):
         score_variants(**inputs, output="-", resume=True)
 
 
