@@ -18,6 +18,7 @@ from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.runner import BundleRunner, Groups
+from dna_bigbird.inference.windows import ShortWindows
 from dna_bigbird.limits import use_threads
 from dna_bigbird.models.precision import resolve_precision
 
@@ -70,6 +71,7 @@ class Embedder:
         self.pooling, self.both_strands = pooling, both_strands
         self._runner = BundleRunner(bundle, compute, device)
         self._num_split = 0
+        self._short = ShortWindows(bundle.config.get("window_bp"))
 
     def notes(self) -> list[str]:
         """Return what a user should know of how the vectors were computed, a line each."""
@@ -79,10 +81,11 @@ class Embedder:
                 f"{self._num_split} windows had more tokens than the model's context of "
                 f"{self._runner.max_pieces} and were read in equal parts"
             )
-        return lines
+        return lines + self._short.notes()
 
     def pooled(self, sequences: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector a sequence (S, E); NaN for one without any A, C, G or T."""
+        self._short.count(map(len, sequences))
         strands = 2 if self.both_strands else 1
         groups = [(text, reverse_complement(text))[:strands] for text in sequences]
         parts, tokens = self._plan(groups)
@@ -109,6 +112,7 @@ class Embedder:
         Bases are 0-based, half-open, from the start of the sequence. A part that holds no A, C, G
         or T has no tokens.
         """
+        self._short.count(map(len, sequences))
         parts, tokens = self._plan([(text,) for text in sequences])
         texts = list(tokens)
         states = {}

@@ -33,6 +33,7 @@ from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.variant_effects import Scorer, exact, site_effects
 from dna_bigbird.inference.variant_scores import choose_window
 from dna_bigbird.inference.variant_sites import Site
+from dna_bigbird.inference.windows import short_window_notes
 from dna_bigbird.paths import InputFile, OutputFile
 
 # P positions, L labels; 4 bases in the order of LETTERS
@@ -85,16 +86,18 @@ def mutagenesis(
         compute=settings,
         labels=choose_labels(bundles[0].config["label_names"], labels),
     )
+    window_bp = choose_window(window, predictor.window_bp, genome)
     with progress_bar(progress, where.length, unit="bases") as done:
         found = substitute(
             predictor,
             genome,
             where,
-            window_bp=choose_window(window, predictor.window_bp, genome),
+            window_bp=window_bp,
             strand=strand,
             done=done,
         )
-    found = replace(found, notes=predictor.notes())
+    short = short_window_notes(window_bp, predictor.window_bp)
+    found = replace(found, notes=predictor.notes() + short)
     if output is not None:
         write_mutagenesis(found, Path(output), effect)
     return found

@@ -22,7 +22,7 @@ from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.runner import Groups
 from dna_bigbird.inference.scorer import Scorer, Scores
 from dna_bigbird.inference.scorer_process import LoadScorer, fingerprint
-from dna_bigbird.inference.windows import Window
+from dna_bigbird.inference.windows import ShortWindows, Window
 from dna_bigbird.inference.workers import Workers
 from dna_bigbird.limits import allowed_workers, use_threads
 from dna_bigbird.models.config import EncoderConfig
@@ -80,6 +80,7 @@ class Predictor:
         self.label_names = [names[i] for i in (range(len(names)) if labels is None else labels)]
         self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
         self.window_bp: int = bundles[0].config["window_bp"]
+        self._short = ShortWindows(self.window_bp)
         self.strand, self.compute = strand, compute
         device = choose_device(compute.device)
         self.precision = resolve_precision(compute.precision, device.type)
@@ -115,13 +116,14 @@ class Predictor:
                     f"{number} windows had more tokens than the model's context of {fits} and were "
                     "scored in equal parts, then averaged"
                 )
-        return lines
+        return lines + self._short.notes()
 
     def score_windows(
         self, windows: Iterable[Window]
     ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:
         """Yield chunks of windows, in the order given, with their probabilities (S, L)."""
         for chunk, values_SL in self._probabilities(windows, lambda window: window.bases):
+            self._short.count(len(window.bases) for window in chunk)
             yield chunk, values_SL.astype(np.float32)
 
     def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from dna_bigbird.inference.variant_effects import EFFECTS, FRAME_ALLELES, Effect
 from dna_bigbird.inference.variant_sites import Site, VariantSites
 from dna_bigbird.inference.variant_targets import Target, open_writers
 from dna_bigbird.inference.variant_writers import Origin, rows_of_fitting
+from dna_bigbird.inference.windows import short_window_notes
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ class VariantRun:
     def facts(self) -> dict:
         """Return the fields of a summary."""
         sites, notes = self.sites, self.predictor.notes()
+        notes += short_window_notes(self.window_bp, self.predictor.window_bp)
         if sites.streamed and (question := sites.assembly_note()):  # of a file it is asked before
             notes.append(question)
         if sites.skipped:

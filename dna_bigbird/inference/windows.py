@@ -14,6 +14,49 @@ class Window:
     bases: str
 
 
+class ShortWindows:
+    """Counts the windows that are shorter than those a model was made for.
+
+    Args:
+        model_bp: Bases of the model's windows; None for a model that was not made for one length.
+
+    Example:
+        >>> short = ShortWindows(300)
+        >>> short.count([300, 10, 1])
+        >>> short.notes()
+        ["2 of 3 windows are shorter than the model's window of 300 bp; the model was not tested on such"]
+    """
+
+    def __init__(self, model_bp: int | None) -> None:
+        self.model_bp = model_bp
+        self._short = self._all = 0
+
+    def count(self, lengths_bp: Iterable[int]) -> None:
+        """Add windows of these lengths."""
+        for length in lengths_bp:
+            self._all += 1
+            self._short += self.model_bp is not None and length < self.model_bp
+
+    def notes(self) -> list[str]:
+        """Return one line if there were short ones."""
+        if not self._short:
+            return []
+        return [
+            f"{self._short:,} of {self._all:,} windows are shorter than the model's window of "
+            f"{self.model_bp} bp; the model was not tested on such"
+        ]
+
+
+def short_window_notes(window_bp: int, model_bp: int) -> list[str]:
+    """Return one line if all windows of a run are shorter than those of the model."""
+    if window_bp >= model_bp:
+        return []
+    return [
+        f"windows of {window_bp} bp are shorter than the model's window of {model_bp} bp; the model "
+        "was not tested on such"
+    ]
+
+
 def num_windows(length_bp: int, window_bp: int, stride_bp: int) -> int:
     """Return into how many windows a sequence is cut, see `window_starts`."""
     return 1 + max(0, -(-(length_bp - window_bp) // stride_bp))

@@ -1,10 +1,13 @@
 """Windows cover every base, none is short, none lies outside."""
 
 import itertools
+import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dna_bigbird.inference import embed, mutagenesis, predict, score_variants
 from dna_bigbird.inference.windows import num_windows, tile, window_starts, windows_of
 
 
@@ -37,3 +40,38 @@ def test_tiles_of_pieces_are_the_windows_of_the_whole(bases, window, stride, cut
     assert num_windows(len(bases), window, stride) == len(starts)
     expected = [(start, bases[start : start + window]) for start in starts]
     assert list(tile(pieces, window, stride, first)) == expected[first:]
+
+
+NOTE = r"2 of 3 windows are shorter than the model's window of 200 bp"
+LENGTHS = {"whole": 200, "short": 199, "base": 1}
+
+
+@pytest.mark.parametrize(("function", "options"), [
+    (predict, {}), (embed, {}), (embed, {"pooling": "tokens"}),
+])  # fmt: skip
+def test_short_windows_are_counted_in_one_note(bundle_folder, random_dna, function, options):
+    dna = {name: random_dna(length, seed=length) for name, length in LENGTHS.items()}
+    notes = function(sequences=dna, model=bundle_folder, **options).notes
+    assert sum(bool(re.match(NOTE, line)) for line in notes) == 1
+    whole = function(sequences={"whole": dna["whole"]}, model=bundle_folder, **options).notes
+    assert "shorter" not in " ".join(whole)
+
+
+def test_a_short_window_that_is_asked_for_is_noted(bundle_folder, random_dna, tmp_path):
+    fasta, vcf = tmp_path / "g.fa", tmp_path / "v.vcf"
+    bases = random_dna(400, seed=1)
+    fasta.write_text(f">chr1\n{bases}\n")
+    alt = "C" if bases[199] == "A" else "A"
+    columns = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+    row = f"chr1\t200\t.\t{bases[199]}\t{alt}\t.\t.\t."
+    vcf.write_text(f"##fileformat=VCFv4.2\n{columns}\n{row}\n")
+    for window in (10, None):
+        runs = [
+            score_variants(vcf, fasta, bundle_folder, window=window),
+            mutagenesis(fasta, "chr1:200-201", bundle_folder, window=window),
+        ]
+        for run in runs:
+            noted = "windows of 10 bp are shorter than the model's window of 200 bp" in " ".join(
+                run.notes
+            )
+            assert noted == (window == 10)
