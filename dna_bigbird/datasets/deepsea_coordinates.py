@@ -4,6 +4,7 @@ The file is taken from inside the bundle's folder or from next to it, plain, gzi
 """
 
 import gzip
+import lzma
 import shutil
 import tarfile
 import tempfile
@@ -22,7 +23,11 @@ ADDRESS = f"http://deepsea.princeton.edu/media/code/{ARCHIVE}"
 """As data_specs/deepsea_train_coordinates.yaml has it."""
 _MAX_BYTES = 1 << 30
 """The published file has some 2.6 million lines, below 100 MB."""
-_DAMAGED = (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error)
+_DAMAGED = (
+    *(tarfile.TarError, EOFError, ValueError),
+    *(gzip.BadGzipFile, zlib.error, lzma.LZMAError),
+)
+"""What a damaged archive raises; ValueError for a header that is no number or no text."""
 
 
 def find_coordinates(bundle: Path) -> Path:
@@ -65,10 +70,11 @@ def unpacked_coordinates(path: Path) -> Iterator[Path]:
 
 def _is_archive(path: Path) -> bool:
     """Return True for a tar archive, and for a damaged file that has the name of one."""
+    is_named_so = path.name.endswith((".tar.gz", ".tgz"))
     try:
-        return tarfile.is_tarfile(path) or (
-            path.name.endswith((".tar.gz", ".tgz")) and is_gzip(path)
-        )
+        return tarfile.is_tarfile(path) or (is_named_so and is_gzip(path))
+    except _DAMAGED:
+        return is_named_so
     except OSError:
         return False  # whoever reads the file says why it cannot be read
 

@@ -97,10 +97,11 @@ def test_messages_name_the_archive(small, capsys):  # noqa: F811
     [
         (lambda content: content[:-20], "cannot read it as a tar archive"),
         (lambda content: content[:200] + bytes(40) + content[240:], "cannot read it as a tar"),
+        (lambda content: content[:40], "cannot read it as a tar archive"),
         (lambda content: gzip.compress(b""), "tar archive|no allTFs.pos.bed in this archive"),
         (lambda content: packed(b"x", "a.tar.gz", member="all.bed"), f"no {BED} in this archive"),
     ],
-    ids=["cut short", "damaged", "empty", "something else"],
+    ids=["cut short", "damaged", "cut in the first header", "empty", "something else"],
 )
 def test_an_archive_without_readable_coordinates(tmp_path, change, message):
     path = tmp_path / f"{BED}.tar.gz"
