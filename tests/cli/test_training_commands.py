@@ -575,3 +575,26 @@ def test_a_file_that_may_not_be_read(project, more_inputs, line, path, capsys):
     assert "no permission" in last
     assert "please report" not in last
     assert {p.name for p in project.iterdir()} <= before | {"toy.fa.fai", "never2"}
+
+
+def test_checkpoints_that_may_not_be_read_are_not_overwritten(project, capsys):
+    """The command would have begun again at step 0, over the good states, with exit status 0."""
+    shutil.copytree("checkpoints/pretrained", "ck/mine")
+    states = sorted(Path("ck/mine").glob("*.ckpt"))
+    contents = [path.read_bytes() for path in states]
+    for path in states:
+        path.chmod(0)
+    try:
+        with permissions_count():
+            error = refused(f"{PRETRAIN} --output never --checkpoints ck/mine", capsys)
+    finally:
+        for path in states:
+            path.chmod(0o666)
+    assert f"{states[-1]}: cannot read it now: Permission denied; nothing was changed" in error
+    assert "training starts over" not in error
+    assert [path.read_bytes() for path in sorted(Path("ck/mine").glob("*.ckpt"))] == contents
+    run(f"{PRETRAIN} --output again --checkpoints ck/mine")
+    assert (
+        Path("again/model.safetensors").read_bytes()
+        == Path("pretrained/model.safetensors").read_bytes()
+    )

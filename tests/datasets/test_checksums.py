@@ -8,6 +8,7 @@ import pytest
 
 from dna_bigbird.datasets import checked_hdf5
 from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER
+from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
 from dna_bigbird.errors import InputError
@@ -92,6 +93,22 @@ def test_every_attribute_is_covered(readable):
             InputError, match=rf"{path.name}: damaged: the sha256 of its attributes"
         ):
             read(path)
+
+
+def test_no_text_is_where_the_library_has_no_checksum(readable):
+    """Damage in such a heap made HDF5 loop for ever (tests/fuzz/test_fuzz_hdf5.py)."""
+    path, _ = readable
+    assert b"GCOL" not in path.read_bytes()
+
+
+def test_attributes_come_back_whatever_their_length(tmp_path):
+    """More than 64 KB do not fit into the header of a group."""
+    attributes = {"a": "", "b": "ä" * 50_000, "c": "x\n y", "d": -3}
+    with new_hdf5(tmp_path / "a.h5") as file:
+        checked_hdf5.write_attributes(file, attributes)
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert checked_hdf5.read_attributes(file) == attributes
+    assert b"GCOL" not in (tmp_path / "a.h5").read_bytes()
 
 
 def test_a_dataset_cannot_disappear(labelled):
