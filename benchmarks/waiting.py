@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import torch
 from encoder_models import Batch, loss_of, own_logits
@@ -41,6 +42,7 @@ POLICIES = {
 VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 WORK = ("train", "score")
 BATCH = {"train": 16, "score": 4}
+STAT = Path("/proc/stat")
 ALONE, CROWDED = "alone", "next to one busy process per processor"
 
 
@@ -104,10 +106,21 @@ def busy(count: int) -> Iterator[None]:
             loop.wait()
 
 
+def busy_s() -> float:
+    """Return for how long all processors together were busy with anything; 0 if none tells."""
+    if not STAT.exists():
+        return 0.0
+    user, nice, system, _, _, *rest = map(int, STAT.read_text().split("\n")[0].split()[1:])
+    return (user + nice + system + sum(rest[:3])) / os.sysconf("SC_CLK_TCK")
+
+
 def measure(
     work: str, options: argparse.Namespace, neighbours: int
 ) -> dict[str, list[list[float]]]:
-    """Return the clock and processor times of every policy, round by round."""
+    """Return the clock and processor times of every policy, round by round.
+
+    Prints how many processors were busy with other programs: 0.0 on a quiet machine.
+    """
     with contextlib.ExitStack() as stack:
         asks = {
             policy: stack.enter_context(server(policy, work, options.threads))
@@ -117,10 +130,13 @@ def measure(
             ask(3)
         stack.enter_context(busy(neighbours))
         times: dict[str, list[list[float]]] = {policy: [] for policy in asks}
-        order = list(asks)
+        order, clock, machine, own = list(asks), time.perf_counter(), busy_s(), 0.0
         for _, turn in zip(range(options.rounds), itertools.cycle((order, order[::-1]))):
             for policy in turn:
                 times[policy].append(asks[policy](options.repeats))
+                own += options.repeats * times[policy][-1][1]
+        others = (busy_s() - machine - own) / (time.perf_counter() - clock)
+        print(f"# {work}, {neighbours} neighbours: {others:.1f} processors busy with other work")
     return times
 
 
@@ -145,6 +161,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=20, help="calls in one turn of a round")
     parser.add_argument("--work", type=names(WORK), default=WORK)
     parser.add_argument("--policies", type=names(tuple(POLICIES)), default=("spin", "passive"))
+    parser.add_argument("--only_alone", action="store_true", help="without busy neighbours")
     parser.add_argument("--neighbours", type=int, default=os.cpu_count(), help="busy processes")
     parser.add_argument("--serve", choices=WORK, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
@@ -156,7 +173,8 @@ def main(argv: list[str] | None = None) -> None:
     print("\n".join(header("cpu")))
     print(f"# {options.rounds} rounds of {options.repeats} calls; {options.neighbours} neighbours")
     print("situation\twork\tpolicy\tclock_ms\tclock: spin / this\tcpu_ms\tcpu: spin / this")
-    for situation, neighbours in ((ALONE, 0), (CROWDED, options.neighbours)):
+    situations = [(ALONE, 0), (CROWDED, options.neighbours)][: 1 if options.only_alone else 2]
+    for situation, neighbours in situations:
         for work in options.work:
             show(situation, work, measure(work, options, neighbours))
 

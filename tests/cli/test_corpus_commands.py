@@ -7,12 +7,12 @@ import shutil
 
 import h5py
 import numpy as np
-import pybedtools
 import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.corpus.documents import read_documents
 from dna_bigbird.datasets.token_store import TokenStore
+from tests.bedtools_program import needs_bedtools
 
 
 @pytest.fixture
@@ -198,10 +198,12 @@ def test_documents_without_their_genome_are_read_with_a_note(folder, capsys):
     assert "old.bed.gz:1: expected '#genome sequence NAME length BP sha256 CHECKSUM'" in error
 
 
-@pytest.mark.skipif(shutil.which("bedtools") is None, reason="bedtools is not installed")
+@needs_bedtools
 def test_other_programs_read_documents_with_their_genome(folder):
     make("a")
     documents = read_documents(folder / "a" / "d.bed.gz")
+    import pybedtools
+
     assert len(pybedtools.BedTool(str(folder / "a" / "d.bed.gz"))) == len(documents)
     merged = pybedtools.BedTool(str(folder / "a" / "d.bed.gz")).sort().merge()
     assert {x.chrom for x in merged} == {"chr1", "chr2"}
