@@ -17,6 +17,8 @@ export XDG_CACHE_HOME := $(CURDIR)/.cache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Commands let waiting threads sleep (docs/predicting.md); so do tests, which load PyTorch without them.
+export OMP_WAIT_POLICY ?= PASSIVE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 # A second call has nothing to do unless the requirements, or the place of the checkout, changed.

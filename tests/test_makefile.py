@@ -1,5 +1,6 @@
 """`make setup` builds the native kernel and installs bedtools where it can, and goes on where it cannot."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -96,3 +97,14 @@ def test_root_on_debian_gets_bedtools(tmp_path):
     done = make_bedtools(tmp_path, 0, 'echo "$@"')
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "install -q -y --no-install-recommends bedtools"
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_waiting_threads_of_tests_sleep_unless_the_user_chose(chosen, expected):
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
+    environment |= {"OMP_WAIT_POLICY": chosen} if chosen else {}
+    command = ["make", "--eval", "show: ; @echo $$OMP_WAIT_POLICY", "show"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout == f"{expected}\n"
