@@ -26,8 +26,9 @@ def pretrain(
     """Pretrain BigBird with masked tokens and next-sentence prediction.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
-    with the same weights. With other settings or inputs it starts over and says so. The bundle
-    written holds the weights of the step with the fewest bits per base on validation.
+    with the same weights. With other settings or inputs it starts over, says so and moves the earlier
+    states to a subfolder of `checkpoints`. The bundle written holds the weights of the step with the
+    fewest bits per base on validation.
 
     Args:
         train: Token store of the training documents.
