@@ -107,7 +107,7 @@ def read_short_encoder(folder: Path, seed: int = 0) -> ShortEncoder:
 
 def _settings(config: Mapping[str, Any], source: str) -> tuple[EncoderConfig, str]:
     kind = config.get("model_type")
-    if kind not in RESERVED_POSITIONS:
+    if not isinstance(kind, str) or kind not in RESERVED_POSITIONS:
         raise InputError(
             f"{source}: model_type is {shortened(repr(kind))}; expected 'bert' or 'roberta'"
         )

@@ -48,7 +48,7 @@ def _checked_types(tensors: dict[str, torch.Tensor], folder: Path) -> dict[str, 
 def _read_parts(folder: Path, index: Path) -> dict[str, torch.Tensor]:
     try:
         file_of = dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{index}: not an index of weights: {error!r}") from error
     tensors: dict[str, torch.Tensor] = {}
     for name in sorted(set(map(str, file_of.values()))):

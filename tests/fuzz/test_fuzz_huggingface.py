@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.inference.bundle import build_model
 from dna_bigbird.interop.writing import write_huggingface
+from tests.fuzz.foreign import bert_folder, pegasus_folder
 from tests.fuzz.harness import bounded, many, run
 from tests.fuzz.inputs import changed_files, edited
 
@@ -64,6 +65,51 @@ def check(foreign, folders):
         shutil.rmtree(bundle, ignore_errors=True)
 
     return check_folder
+
+
+OTHERS = {
+    "pegasus": (pegasus_folder, ["convert", "--from-huggingface"], "--to"),
+    "bert": (bert_folder, ["text", "warm-start", "--max_tokens", "128", "--from"], "--output"),
+}
+"""What writes the folder, and the command that reads it."""
+
+
+@pytest.fixture(scope="module", params=OTHERS)
+def other(request, tmp_path_factory, folders):
+    """A folder, its check and strategy."""
+    write, command, option = OTHERS[request.param]
+    valid = write(tmp_path_factory.mktemp(request.param) / "folder")
+    read, written = folders
+
+    def check_folder(change: tuple[str, bytes]):
+        name, content = change
+        folder, bundle = read / request.param, written / request.param
+        for old in (folder, bundle):
+            shutil.rmtree(old, ignore_errors=True)
+        shutil.copytree(valid, folder)
+        (folder / name).write_bytes(content)
+        outcome = run(*command, folder, option, bundle, reports=True)
+        if outcome.status == 0:
+            load_bundle(bundle)
+        else:
+            assert str(folder) in outcome.error
+            assert not bundle.exists()
+        assert not list(written.glob(".*"))
+
+    return check_folder, changed_files(valid)
+
+
+@bounded(60)
+@given(data=st.data())
+def test_any_change_of_a_file_of_other_models(other, data):
+    check_folder, changed = other
+    check_folder(data.draw(changed))
+
+
+@pytest.mark.slow
+def test_thousands_of_changes_of_other_models(other, start):
+    check_folder, changed = other
+    many(check_folder, changed, examples=2000, start=start)
 
 
 @bounded(120)

@@ -8,24 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-import safetensors.torch
 
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.demo.text.writing import write_made_text
 from dna_bigbird.inference.bundle import build_model, load_bundle, save_bundle
-from dna_bigbird.interop.short_encoders import FIELDS
-from dna_bigbird.interop.tensor_names import to_library
-from dna_bigbird.interop.writing import write_huggingface
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
 from dna_bigbird.models.text_models import head_type
+from tests.fuzz.foreign import SMALL, bert_folder, bigbird_folder, pegasus_folder
 from tests.text_vocabulary import tiny_text_tokenizer
 from tests.tiny_bundle import draw_dna
 
-SMALL = {
-    "vocab_size": 430, "hidden_size": 8, "num_layers": 1, "num_heads": 2, "ffn_size": 8,
-    "max_tokens": 64, "block_size": 8, "num_random": 1,
-}  # fmt: skip
 DATA = {
     "text-classification": ("imdb/aclImdb", {"set": "imdb", "max_tokens": 64}),
     "glue": ("glue/RTE", {"set": "rte", "max_tokens": 64}),
@@ -133,42 +125,14 @@ def test_bundles_of_text(made, tmp_path, task):
     assert numbers["accepted"] >= 1
 
 
-@pytest.mark.parametrize("task", ["pretraining", pytest.param("summarization", marks=SLOW)])
-def test_hugging_face_folders(tiny_model, tmp_path, task):
-    encoder = asdict(EncoderConfig(**(SMALL | {"random_plan": "huggingface"})))
-    config, tokenizer = {"task": "pretraining", "encoder": encoder}, tiny_text_tokenizer()
-    if task == "summarization":
-        encoder |= {
-            "norm_first": True,
-            "norm_eps": 1e-5,
-            "num_segments": 0,
-            "scale_embeddings": True,
-        }
-        config = {"task": task, "encoder": encoder, "label_names": []}
-        config["head"] = asdict(head_type(task)(coupled=False, share_positions=False))
-    folder, written = tmp_path / "folder", tmp_path / "bundle"
-    model = build_model(config)
-    write_huggingface(
-        folder, model=model, config=config, tokenizer=tokenizer, card="", source="tiny"
-    )
+@pytest.mark.parametrize("write", [bigbird_folder, pytest.param(pegasus_folder, marks=SLOW)])
+def test_hugging_face_folders(tmp_path, write):
+    folder, written = write(tmp_path / "folder"), tmp_path / "bundle"
     command = ["convert", "--from-huggingface", folder, "--to", written]
     assert counts(folder / "config.json", written, *command)["refused"] >= 10
 
 
 def test_a_short_encoder(tmp_path):
-    """Its weights are those of BERT under their usual names."""
-    settings = SMALL | {"vocab_size": 30, "attention": "full", "block_size": 64}
-    encoder = EncoderConfig(**settings)
-    folder, written = tmp_path / "bert", tmp_path / "bundle"
-    folder.mkdir()
-    state = PretrainingModel(encoder, heads=("mlm",)).state_dict()
-    safetensors.torch.save_file(
-        to_library(state, "BigBirdForMaskedLM"), folder / "model.safetensors"
-    )
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxy"]
-    (folder / "vocab.txt").write_text("\n".join(pieces))
-    config = {theirs: getattr(encoder, ours) for ours, theirs in FIELDS.items()}
-    config |= {"model_type": "bert", "max_position_embeddings": encoder.max_tokens}
-    (folder / "config.json").write_text(json.dumps(config))
+    folder, written = bert_folder(tmp_path / "bert"), tmp_path / "bundle"
     command = ["text", "warm-start", "--from", folder, "--output", written, "--max_tokens", 128]
     assert counts(folder / "config.json", written, *command)["refused"] >= 14

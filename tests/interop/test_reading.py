@@ -140,9 +140,16 @@ def test_parts_that_are_not_there(folder):
         write.write_text(json.dumps({"weight_map": {"x": file}}))
         with pytest.raises(InputError, match=message):
             read_huggingface(folder)
-    write.write_text("[]")
-    with pytest.raises(InputError, match="not an index of weights"):
-        read_huggingface(folder)
+    for text in (
+        "[]",
+        "[" * 100_000,
+        "{}",
+        '{"weight_map": 3}',
+        '{"weight_map": {"x": "\\u0000"}}',
+    ):
+        write.write_text(text)
+        with pytest.raises(InputError, match=r"not an index of weights|is not in the folder"):
+            read_huggingface(folder)
 
 
 class _Surprise:
