@@ -56,7 +56,7 @@ def with_options(text: str, options: Collection[str]) -> str:
     """Name settings in a message by the options of a command.
 
     Code that several commands share names an option as one of them has it. Where another command
-    has it in a group, the group is added; an option of a text task becomes `--change`, if the command
+    has it in a group, the group is added or left out; an option of a text task becomes `--change`, if the command
     has that; a setting that is no option of the command is named without dashes. Options behind the
     name of a program stay.
 
@@ -77,7 +77,8 @@ def with_options(text: str, options: Collection[str]) -> str:
         if name.startswith("options.") and "change" in options:
             value = f"={match['value']}" if match["value"] else "=..."
             return f"--change {last}{value}"
-        grouped = [option for option in options if option.endswith(f".{name}")]
+        grouped = [last] if last in options else []
+        grouped = grouped or [option for option in options if option.endswith(f".{name}")]
         shown = f"--{grouped[0]}" if len(grouped) == 1 else last
         return shown + match["rest"]
 

@@ -26,6 +26,7 @@ OF_OTHER_PROGRAMS = {"as-needed", "discount_fallback", "fai-idx", "gzi-idx", "ve
         ("--window 0: expected at least 1", "--window 0: expected at least 1"),
         ("--warmup_steps 9 is not below --max_steps 5", None),
         ("say so: --pieces true", "say so: pieces true"),
+        ("--tiles.window 0 and --tiles.size 1", "--window 0 and size 1"),
         ("pretrain with --model.max_tokens 512 or more", "pretrain with max_tokens 512 or more"),
         ("See: dna-bigbird genome --pieces --help", "See: dna-bigbird genome --pieces --help"),
         ("gone: snakemake --unlock", "gone: snakemake --unlock"),

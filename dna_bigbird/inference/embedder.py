@@ -75,13 +75,13 @@ class Embedder:
 
     def notes(self) -> list[str]:
         """Return what a user should know of how the vectors were computed, a line each."""
-        lines = [*self._notes, *([self._slow] if self._slow else [])]
+        lines = [*self._notes, *([self._slow] if self._slow else []), *self._short.notes()]
         if self._num_split:
             lines.append(
                 f"{self._num_split} windows had more tokens than the model's context of "
                 f"{self._runner.max_pieces} and were read in equal parts"
             )
-        return lines + self._short.notes()
+        return lines
 
     def pooled(self, sequences: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector a sequence (S, E); NaN for one without any A, C, G or T."""

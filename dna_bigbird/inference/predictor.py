@@ -108,7 +108,7 @@ class Predictor:
     def notes(self) -> list[str]:
         """Return what a user should know of how the scores were computed, a line each."""
         lines = [f"computed in {self.precision}"] if self.compute.precision == "auto" else []
-        lines += sorted(self._slow)
+        lines += [*sorted(self._slow), *self._short.notes()]
         for bundle, number in zip(self._bundles, self._num_split, strict=True):
             if number:
                 fits = bundle.config["encoder"]["max_tokens"] - 2
@@ -116,7 +116,7 @@ class Predictor:
                     f"{number} windows had more tokens than the model's context of {fits} and were "
                     "scored in equal parts, then averaged"
                 )
-        return lines + self._short.notes()
+        return lines
 
     def score_windows(
         self, windows: Iterable[Window]

@@ -69,7 +69,7 @@ def line_of(capsys) -> str:
         (PermissionError(errno.EACCES, "x", "a.fa"), 2, "a.fa: no permission; see: ls -ld a.fa"),
         (OSError(errno.ENOSPC, "x", "out"), 2, "out: no space left; see: df -h out"),
         (OSError(errno.ENOTNAM, "strange", "out"), 2, "out: strange"),
-        (MemoryError(), 2, "not enough memory; use a smaller --batch_size"),
+        (MemoryError(), 2, "not enough memory; use a smaller batch_size"),
         (OSError(errno.ENOMEM, "x"), 2, "not enough memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 2, "not enough memory"),
         (KeyError("encoder"), 1, "unexpected KeyError (test_failures.py:"),

@@ -58,7 +58,7 @@ def test_card_tells_the_scores_of_every_kind_beside_both_kmer_baselines():
 
 def test_an_installation_without_it_says_how_to_make_one(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
-    with pytest.raises(InputError, match=r"this version ships none\. Make one with `make demo`"):
+    with pytest.raises(InputError, match=r"this version ships none\. Make one with: make demo"):
         shipped_bundle()
 
 

@@ -39,7 +39,7 @@ def test_what_cannot_be_written_is_refused_before_scoring(tmp_path):
     (tmp_path / "folder.tsv").mkdir()
     (tmp_path / "file").write_text("")
     for output, wanted, message in (
-        ("a.bed", "tsv", r"a.bed is called like bed, and --format says tsv"),
+        ("a.bed", "tsv", r"a.bed is called like bed, and format says tsv"),
         ("a.tsv.gz", None, "files are written plain; leave out .gz"),
         ("folder.tsv", None, "folder.tsv: this is a folder; expected the name of a file"),
         ("file", "bigwig", "file: this is not a regular file|file: this is not a folder"),

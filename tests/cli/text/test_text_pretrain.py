@@ -270,5 +270,5 @@ def test_wrong_folders_to_start_from_are_one_line(capsys, bert, pretrained):
     said = refused(capsys, "text warm-start --from bundle --output x")
     assert "bundle/config.json: model_type is None; expected 'bert' or 'roberta'" in said
     said = refused(capsys, "text warm-start --from bert --output x --max-tokens 0")
-    assert "--model.max_tokens 0 must be at least 1" in said
+    assert "--max_tokens 0 must be at least 1" in said
     assert not Path("x").exists()
