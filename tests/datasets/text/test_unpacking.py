@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import tarfile
+import tracemalloc
 import zipfile
 
 import pytest
@@ -217,3 +218,30 @@ def test_the_option_of_the_command(tmp_path, capsys):
     assert not output.exists()
     main([*command, "1"])
     assert output.exists()
+
+
+@pytest.mark.parametrize("unit", ["[]", "{}", "[[]]", "[{}]", '{"":{}}', '{"":0}', "[0]", '"ab"'])
+def test_json_takes_a_limited_multiple_of_its_text(unit):
+    text = f"[{','.join([unit] * 50_000)}]"
+    tracemalloc.start()
+    value = json.loads(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(value) == 50_000
+    assert peak < 40 * len(text)
+
+
+def test_entities_of_xml_do_not_grow(tmp_path):
+    """Each of ten entities names the one before ten times."""
+    entities = [f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10)]
+    head = f'<!DOCTYPE x [<!ENTITY a0 "{"a" * 100}">{"".join(entities)}]>'
+    article = '<article id="1" title="t"><p>&a9;</p></article>'
+    folder, output = tmp_path / "set", tmp_path / "documents.jsonl"
+    folder.mkdir()
+    (folder / "articles-x.xml").write_text(f"{head}<articles>{article}</articles>")
+    truth = '<articles><article id="1" hyperpartisan="true"/></articles>'
+    (folder / "ground-truth-x.xml").write_text(truth)
+    command = ["text", "documents", "--set", "hyperpartisan", "--data", folder]
+    line = error_line(run_limited(*command, "--output", output))
+    assert "articles-x.xml" in line
+    assert not output.exists()
