@@ -1,11 +1,13 @@
 """Checksums inside our HDF5 files: what is read is what was written, or one line of error.
 
 HDF5 has checksums of its structure, but none of uncompressed data. Text of variable length (what
-h5py makes of a str) lies outside the structure too, and the library may loop for ever where that is
-damaged, so attributes have text of fixed length. Two of them are the checksums:
+h5py makes of a str) is outside the structure too, and the library may loop for ever where that is
+damaged. So text attributes are there twice: under their names, for others to read, and together in
+an attribute of fixed length, which is what is read here. Three attributes are for the check:
+    text_attributes   JSON: all text attributes by name
     datasets_sha256   JSON: sha256 of the bytes of every dataset, by name
     header_sha256     of all other attributes, and of name, type and shape of every dataset
-Both depend on the content only, so equal contents still give equal bytes.
+They depend on the content only, so equal contents still give equal bytes.
 """
 
 import contextlib
@@ -24,6 +26,7 @@ import numpy as np
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.files import check_readable
 
+TEXTS = "text_attributes"
 DATASETS = "datasets_sha256"
 HEADER = "header_sha256"
 BLOCK_BYTES = 1 << 24
@@ -47,30 +50,34 @@ class Digests:
         return json.dumps(digests, sort_keys=True)
 
 
-def write_attributes(file: h5py.File, attributes: Mapping[str, str | int]) -> None:
-    """Write attributes; text as UTF-8 of fixed length."""
-    for name, value in attributes.items():
-        if isinstance(value, str):
-            text = value.encode()
-            dtype = h5py.string_dtype("utf-8", max(1, len(text)))
-            file.attrs.create(name, np.array(text, f"S{max(1, len(text))}"), dtype=dtype)
-        else:
-            file.attrs[name] = value
-
-
 def read_attributes(file: h5py.File) -> dict[str, Any]:
-    """Return all attributes: text, of fixed length or not, as str, and numbers of Python."""
-    values = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in file.attrs.items()
+    """Return all attributes: text as str, numbers as those of Python.
+
+    Text of variable length is read from files of earlier versions only.
+    """
+    names = set(file.attrs)
+    texts = json.loads(file.attrs[TEXTS]) if TEXTS in names else {}
+    values = {name: file.attrs[name] for name in sorted(names - texts.keys() - {TEXTS})}
+    return texts | {
+        name: value.decode()
+        if isinstance(value, bytes)
+        else getattr(value, "item", lambda v=value: v)()
+        for name, value in values.items()
     }
-    return {n: v.decode() if isinstance(v, bytes) else v for n, v in values.items()}
 
 
 def write_checksums(file: h5py.File, digests: Digests) -> None:
     """Add the checksums to a new file; all else must have been written."""
-    write_attributes(file, {DATASETS: digests.as_json()})
-    write_attributes(file, {HEADER: _header_sha256(file, read_attributes(file))})
+    texts = {name: value for name, value in file.attrs.items() if isinstance(value, str)}
+    _write_text(file, TEXTS, json.dumps(texts, sort_keys=True))
+    _write_text(file, DATASETS, digests.as_json())
+    _write_text(file, HEADER, _header_sha256(file, read_attributes(file)))
+
+
+def _write_text(file: h5py.File, name: str, text: str) -> None:
+    """Write an attribute of fixed length; h5py gives it back as bytes."""
+    raw = text.encode()
+    file.attrs.create(name, np.bytes_(raw), dtype=h5py.string_dtype("utf-8", len(raw)))
 
 
 def _header_sha256(file: h5py.File, attributes: Mapping[str, Any]) -> str:

@@ -16,7 +16,6 @@ from dna_bigbird.datasets.checked_hdf5 import (
     Digests,
     open_hdf5,
     read_attributes,
-    write_attributes,
     write_checksums,
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
@@ -125,8 +124,7 @@ def write_labelled_set(
     with new_hdf5(path) as file:
         digests = Digests()
         put = functools.partial(_put, file, digests)
-        write_attributes(
-            file,
+        file.attrs.update(
             {
                 "format": FORMAT,
                 "format_version": FORMAT_VERSION,

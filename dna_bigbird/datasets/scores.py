@@ -12,7 +12,6 @@ from dna_bigbird.datasets.checked_hdf5 import (
     open_hdf5,
     read_attributes,
     stored_checksums,
-    write_attributes,
     write_checksums,
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
@@ -81,8 +80,7 @@ def write_scores(path: Path, scores: Scores) -> None:
     """
     names = [name.encode() for name in scores.label_names]
     with new_hdf5(path) as file:
-        write_attributes(
-            file,
+        file.attrs.update(
             {
                 "format": FORMAT,
                 "format_version": FORMAT_VERSION,

@@ -30,7 +30,6 @@ from dna_bigbird.datasets.checked_hdf5 import (
     read_attributes,
     reading,
     stored_checksums,
-    write_attributes,
     write_checksums,
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
@@ -141,8 +140,7 @@ def write_token_store(
             out.append_part(part)
         if not out.sentences_done:
             raise InputError(f"{path}: not written, there is no document to tokenize")
-        write_attributes(
-            file,
+        file.attrs.update(
             {
                 "kind": "dna-bigbird token store",
                 "format_version": FORMAT_VERSION,

@@ -146,7 +146,7 @@ def test_a_store_of_another_genome_is_refused(folder, capsys):
         assert not (folder / "o").exists()
     # Made by an earlier version: the checksum of the file is there, that of the sequences is not.
     with h5py.File("a/d.h5", "r+") as file:
-        for name in ("sequences_sha256", "header_sha256", "datasets_sha256"):
+        for name in ("sequences_sha256", "header_sha256", "datasets_sha256", "text_attributes"):
             del file.attrs[name]
     with pytest.raises(SystemExit, match="2"):
         run(f"{line} --genome one.fa")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.datasets import checked_hdf5
-from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER
+from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER, TEXTS
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
@@ -83,32 +83,43 @@ def test_every_attribute_is_covered(readable):
     path, read = readable
     intact = path.read_bytes()
     with h5py.File(path) as file:
-        names = set(file.attrs) - {HEADER, "format", "format_version"}
-    for name in names:
+        texts = json.loads(file.attrs[TEXTS])
+        assert texts == {n: v for n, v in file.attrs.items() if isinstance(v, str)}
+        numbers = set(file.attrs) - {TEXTS, DATASETS, HEADER, "format_version", *texts}
+    for name in [*(texts.keys() - {"format"}), *numbers, DATASETS]:
         path.write_bytes(intact)
         with h5py.File(path, "r+") as file:
-            value = file.attrs[name]
-            file.attrs[name] = value + (b"x" if isinstance(value, bytes) else 1)
+            if name in texts:
+                other = texts | {name: texts[name] + "x"}
+                file.attrs[TEXTS] = np.bytes_(json.dumps(other, sort_keys=True))
+            else:
+                value = file.attrs[name]
+                file.attrs[name] = value + (b"x" if isinstance(value, bytes) else 1)
         with pytest.raises(
             InputError, match=rf"{path.name}: damaged: the sha256 of its attributes"
         ):
             read(path)
 
 
-def test_no_text_is_where_the_library_has_no_checksum(readable):
-    """Damage in such a heap made HDF5 loop for ever (tests/fuzz/test_fuzz_hdf5.py)."""
-    path, _ = readable
-    assert b"GCOL" not in path.read_bytes()
+def test_text_without_checksum_is_not_read(readable):
+    """Damage there made HDF5 loop for ever (tests/fuzz/test_fuzz_hdf5.py); others read it as str."""
+    path, read = readable
+    raw = path.read_bytes()
+    heap = raw.index(b"GCOL")
+    path.write_bytes(raw[:heap] + bytes(4096)[: len(raw) - heap] + raw[heap + 4096 :])
+    read(path)
 
 
 def test_attributes_come_back_whatever_their_length(tmp_path):
     """More than 64 KB do not fit into the header of a group."""
     attributes = {"a": "", "b": "ä" * 50_000, "c": "x\n y", "d": -3}
     with new_hdf5(tmp_path / "a.h5") as file:
-        checked_hdf5.write_attributes(file, attributes)
+        file.attrs.update(attributes)
+        checked_hdf5.write_checksums(file, checked_hdf5.Digests())
     with h5py.File(tmp_path / "a.h5") as file:
-        assert checked_hdf5.read_attributes(file) == attributes
-    assert b"GCOL" not in (tmp_path / "a.h5").read_bytes()
+        assert {name: file.attrs[name] for name in attributes} == attributes
+        read = checked_hdf5.read_attributes(file)
+        assert {name: read[name] for name in attributes} == attributes
 
 
 def test_a_dataset_cannot_disappear(labelled):
@@ -129,10 +140,7 @@ def test_another_process_may_have_verified_the_data(labelled):
 def test_files_of_earlier_versions_are_read_with_a_note(readable, capsys):
     path, read = readable
     with h5py.File(path, "r+") as file:
-        del file.attrs[HEADER], file.attrs[DATASETS]
-        for name, value in dict(file.attrs).items():
-            if isinstance(value, bytes):
-                file.attrs[name] = value.decode()  # they had text of variable length
+        del file.attrs[HEADER], file.attrs[DATASETS], file.attrs[TEXTS]
     for _ in range(2):
         read(path)
     note = f"dna-bigbird: note: {path}: made by an earlier version: it has no checksums, "

@@ -23,7 +23,6 @@ from dna_bigbird.datasets.checked_hdf5 import (
     read_attributes,
     reading,
     stored_checksums,
-    write_attributes,
     write_checksums,
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
@@ -90,8 +89,7 @@ def write_text_store(
             file[name] = values
             digests.update(name, values)
         digest.update(np.array(offsets, np.int64))
-        write_attributes(
-            file,
+        file.attrs.update(
             {
                 "kind": KIND,
                 "format_version": FORMAT_VERSION,
