@@ -12,11 +12,11 @@ FORBIDDEN = {
 }  # fmt: skip
 """Nothing here unpacks an archive; the first one to do so takes `filter="data"` and says so here."""
 READ_IN_MEMORY = {
-    "datasets/deepsea_coordinates.py": {"tarfile.open"},
     "datasets/text/folders.py": {"zipfile.ZipFile for reading"},
     "interop/pytorch_file.py": {"zipfile.ZipFile for reading"},
+    "tasks/checkpoint_files.py": {"zipfile.ZipFile for reading"},
 }
-"""The files that open archives: they read members and write none of them under a name of its own."""
+"""The files that open archives: they read members and write none of them anywhere."""
 NEEDED = {
     "torch.load": ("weights_only", True),
     "np.load": ("allow_pickle", False),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dna_bigbird.datasets.text.archive_checks import tar_stream
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import is_gzip
 
@@ -68,11 +69,21 @@ def unpacked_coordinates(path: Path) -> Iterator[Path]:
             raise InputError(str(error).replace(str(bed), f"{path}, {BED}")) from error
 
 
+@contextmanager
+def _opened(archive: Path) -> Iterator[tarfile.TarFile]:
+    """Open an archive; no header of it may be larger than `LARGEST_HEADER` of `archive_checks`."""
+    with open(archive, "rb") as raw, tarfile.TarFile(fileobj=tar_stream(raw)) as members:
+        yield members
+
+
 def _is_archive(path: Path) -> bool:
     """Return True for a tar archive, and for a damaged file that has the name of one."""
     is_named_so = path.name.endswith((".tar.gz", ".tgz"))
     try:
-        return tarfile.is_tarfile(path) or (is_named_so and is_gzip(path))
+        with _opened(path):
+            return True
+    except tarfile.TarError:
+        return is_named_so and is_gzip(path)
     except _DAMAGED:
         return is_named_so
     except OSError:
@@ -81,7 +92,7 @@ def _is_archive(path: Path) -> bool:
 
 def _unpack(archive: Path, bed: Path) -> None:
     try:
-        with tarfile.open(archive) as members:
+        with _opened(archive) as members:
             for member in members:
                 if Path(member.name).name == BED and member.isreg() and not member.issparse():
                     if member.size > _MAX_BYTES:

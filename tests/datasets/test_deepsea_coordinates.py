@@ -124,6 +124,20 @@ def test_the_unpacked_file_has_a_limit(tmp_path, monkeypatch):
         pass
 
 
+def test_a_header_that_fills_the_memory(tmp_path):
+    path, stream = tmp_path / "a.tar.gz", io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        entry = tarfile.TarInfo(BED)
+        entry.pax_headers = {"comment": "x" * 2**21}
+        archive.addfile(entry)
+    path.write_bytes(stream.getvalue())
+    with (
+        pytest.raises(InputError, match=r"cannot read it .*a header of 2,\d+,\d+ bytes"),
+        unpacked_coordinates(path),
+    ):
+        pass
+
+
 def test_the_folder_itself_goes_first(tmp_path):
     bundle = tmp_path / "bundle"
     bundle.mkdir()

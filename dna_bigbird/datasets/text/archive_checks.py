@@ -1,17 +1,23 @@
 """What tarfile and zipfile pass over in a damaged archive: lost members, headers that fill the memory."""
 
+import bz2
+import gzip
 import io
+import lzma
 import tarfile
 import zipfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from dna_bigbird.datasets.text.unpacking import CHUNK, Allowance
+from dna_bigbird.files import GZIP_MAGIC
 
 LARGEST_HEADER = CHUNK
 """Bytes of the extended header of a tar member; real ones have some hundred."""
 MOST_RECORDS = 1000
 """Entries of such a header; every member keeps a copy of the archive's own."""
+COMPRESSIONS = {GZIP_MAGIC: gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+"""First bytes of a compressed tar archive, and what reads it."""
 BLOCK = tarfile.BLOCKSIZE
 _ZIP_END = b"PK\x05\x06"
 _LONGEST_END = 22 + 0xFFFF
@@ -63,6 +69,18 @@ class TarStream:
             raise tarfile.ReadError(f"it is cut off or damaged at byte {position:,}")
         while self.allowance is not None and self.read(CHUNK):
             pass
+
+
+def tar_stream(raw: BinaryIO, allowance: Allowance | None = None) -> TarStream:
+    """Return what tarfile reads of an archive that is plain, gzip, bzip2 or xz.
+
+    Args:
+        allowance: Of a compressed archive; None: it is read to its end whatever it becomes.
+    """
+    start = raw.read(8)
+    raw.seek(0)
+    unpack = next((x for magic, x in COMPRESSIONS.items() if start.startswith(magic)), None)
+    return TarStream(unpack(raw), allowance) if unpack else TarStream(raw, None)
 
 
 def tar_members(archive: tarfile.TarFile, stream: TarStream) -> Iterator[tarfile.TarInfo]:

@@ -1,23 +1,19 @@
 """Folders of text files, and tar and zip archives as if they were folders; nothing is unpacked to disk."""
 
-import bz2
 import gzip
 import io
-import lzma
 import tarfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from dna_bigbird.datasets.text.archive_checks import TarStream, check_count, tar_members
+from dna_bigbird.datasets.text.archive_checks import check_count, tar_members, tar_stream
 from dna_bigbird.datasets.text.unpacking import Allowance, read_limited
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import GZIP_MAGIC, unreadable
 
 ZIP_MAGIC = b"PK\x03\x04"
-COMPRESSIONS = {GZIP_MAGIC: gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-"""First bytes of a compressed tar archive, and what reads it."""
 
 
 class Folder:
@@ -59,15 +55,15 @@ class Folder:
             raise unreadable(self.path, error) from error
         self._allowance, self._counted = Allowance(self.path), set()
         try:
-            start = self._stream.read(8)
+            start = self._stream.read(len(ZIP_MAGIC))
             self._stream.seek(0)
-            if start.startswith(ZIP_MAGIC):
+            if start == ZIP_MAGIC:
                 self._archive = zipfile.ZipFile(self._stream)
                 entries = self._archive.infolist()
                 check_count(self._stream, len(entries))
                 self._members = {item.filename: item for item in entries if not item.is_dir()}
             else:
-                self._open_tar(start)
+                self._open_tar()
         except (InputError, MemoryError):
             self.close()
             raise
@@ -77,10 +73,8 @@ class Folder:
                 f"{self.path}: cannot read it as a tar or zip archive: {_reason(error)}. Copy it again"
             ) from error
 
-    def _open_tar(self, start: bytes) -> None:
-        unpack = next((x for magic, x in COMPRESSIONS.items() if start.startswith(magic)), None)
-        stream = unpack(self._stream) if unpack else self._stream
-        limited = TarStream(stream, self._allowance if unpack else None)
+    def _open_tar(self) -> None:
+        limited = tar_stream(self._stream, self._allowance)
         self._archive = tarfile.TarFile(fileobj=limited)
         self._members = {}
         for member in tar_members(self._archive, limited):
