@@ -210,7 +210,7 @@ def test_a_window_that_does_not_fit_is_refused_not_cut():
     with pytest.raises(
         InputError,
         match=r"set.h5: row 1 \(chr1:100-131, 31 bp\) has 33 tokens .* at most 32, .*"
-        r"smaller window, or pretrain with --model.max_tokens 33",
+        r"smaller window, or start from a model of 33 or more: dna-bigbird pretrain --model.max_tokens 33",
     ):
         tokenized(ToySet([20, 31]), [0, 1], max_tokens=32)
     assert len(tokenized(ToySet([20, 31]), [0, 1], max_tokens=33)) == 2
