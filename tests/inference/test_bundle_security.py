@@ -142,16 +142,25 @@ def test_parts_of_weights_are_read_from_the_folder_alone(foreign, place, tmp_pat
     assert "is not in the folder" in error_of(argv, capsys)
 
 
-@pytest.mark.parametrize("link", ["new", "partial"])
-def test_a_link_in_the_way_is_not_followed(bundle_folder, tmp_path, link):
-    """Somebody's link under the name of the result does not move what is written."""
+def test_a_link_to_a_folder_that_holds_something_is_refused(bundle_folder, tmp_path):
+    """Outputs are written through links, with the same rules as for a folder."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "keep.txt").write_text("x")
-    (tmp_path / (".new.partial" if link == "partial" else "new")).symlink_to(elsewhere)
-    with pytest.raises(InputError, match=r"new: (cannot write it|this folder holds keep\.txt)"):
+    (tmp_path / "new").symlink_to(elsewhere)
+    with pytest.raises(InputError, match=r"new: this folder holds keep\.txt"):
         write_scored_bundle(bundle_folder, tmp_path / "new", {"n": 1}, "# card\n")
     assert [path.name for path in elsewhere.iterdir()] == ["keep.txt"]
+
+
+def test_a_link_under_a_temporary_name_is_not_followed(bundle_folder, tmp_path):
+    """Temporary names are drawn; nobody can put a link there before."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / ".new.partial").symlink_to(elsewhere)
+    write_scored_bundle(bundle_folder, tmp_path / "new", {"n": 1}, "# card\n")
+    assert list(elsewhere.iterdir()) == []
+    assert (tmp_path / "new" / "config.json").is_file()
 
 
 @pytest.mark.parametrize("labels", [["../../evil", "/evil"], ["..", "."], ["a/../../b", "\\x"]])

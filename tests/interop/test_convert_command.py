@@ -113,7 +113,7 @@ def test_lengthened(project, rule):
         ("--from-huggingface hf --to x --plan x", "Expected a typing.Literal['uniform'"),
         ("--from-huggingface none --to x", "none: no config.json; expected a folder of"),
         ("--from none --to-huggingface x", "none: no such model bundle"),
-        ("--from-huggingface hf --to ./hf", "hf: source and result are the same folder"),
+        ("--from-huggingface hf --to ./hf", "--to hf: this is the input --from_huggingface hf, which"),
         ("--from-huggingface hf --to papers", "papers: the folder holds something else"),
         ("--from-huggingface hf --to papers/1.txt", "papers/1.txt: this is a file"),
     ],
