@@ -61,6 +61,8 @@ def download(
     failures = 0
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
+        if partial.is_symlink() or _validator_path(partial).is_symlink():  # not of an earlier run
+            _discard(partial)
         while True:
             before = _size(partial)
             try:

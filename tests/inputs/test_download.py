@@ -110,6 +110,16 @@ def test_kept_bytes_longer_than_the_file_are_dropped(get, tmp_path):
     assert output.read_bytes() == BODY
 
 
+@pytest.mark.parametrize("name", [".data.bin.partial", ".data.bin.partial.version"])
+def test_a_link_under_the_temporary_name_is_not_followed(get, tmp_path, name):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"keep")
+    (tmp_path / name).symlink_to(elsewhere)
+    output, _ = get()
+    assert output.read_bytes() == BODY
+    assert elsewhere.read_bytes() == b"keep"
+
+
 def test_kept_bytes_of_unknown_origin_are_not_used(get, server, tmp_path):
     """Without a checksum or a version, nothing says that they are from the same file."""
     (tmp_path / ".data.bin.partial").write_bytes(b"other")
