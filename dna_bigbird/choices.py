@@ -61,7 +61,7 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     choices = choices_of(hint)
     if choices and not any(isinstance(value, type(each)) and value == each for each in choices):
         raise ChoiceError(
-            f"{_shown(name, value)}: expected {_listed(choices)}{near(value, choices)}"
+            f"{_shown(name, value)}: expected {listed(choices)}{near(value, choices)}"
         )
     if set(options) <= {int, types.NoneType}:
         return _whole_number(name, value)
@@ -120,6 +120,17 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
     return decorate
 
 
+def listed(choices: tuple) -> str:
+    """Return choices as a reader expects them.
+
+    Example:
+        >>> listed(("both", "forward", "interval"))
+        "'both', 'forward' or 'interval'"
+    """
+    shown = [repr(each) for each in choices]
+    return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
 def near(value: object, choices: tuple) -> str:
     """Return a question that names the choice closest to a value, or nothing.
 
@@ -140,11 +151,6 @@ def near(value: object, choices: tuple) -> str:
 def _alternatives(hint: object) -> tuple:
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     return typing.get_args(hint) if is_union else (hint,)
-
-
-def _listed(choices: tuple) -> str:
-    shown = [repr(each) for each in choices]
-    return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def _shown(name: str, value: object) -> str:

@@ -116,6 +116,24 @@ def test_predict_does_not_name_an_option_of_other_commands(tmp_path, capsys):
     assert "pieces" not in message
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--strand minus", "error: --strand minus: expected 'both', 'forward' or 'interval'. See"),
+        (
+            "--format h5",
+            "error: --format h5: expected 'tsv', 'bed', 'bigwig' or 'hdf5'; did you mean 'hdf5'? ",
+        ),
+        ("--precision bf16", "did you mean 'bf16-mixed'? See: dna-bigbird predict --help"),
+        ("--batchsize 3", "unrecognized arguments: --batchsize 3; did you mean --batch_size? See"),
+    ],
+)
+def test_a_wrong_choice_or_option_on_the_command_line(options, message, capsys):
+    with pytest.raises(SystemExit):
+        main(["predict", "--fasta", "g.fa", *options.split()])
+    assert message in capsys.readouterr().err
+
+
 def test_training_names_its_options_with_their_group(capsys):
     options = "--output o --checkpoints c --train t.h5 --validation v.h5 --tokenizer t.model"
     steps = "--training.max_steps 10 --training.warmup_steps 20"

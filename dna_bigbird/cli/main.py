@@ -17,6 +17,7 @@ from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.config_files import config_first
 from dna_bigbird.cli.failures import TRACEBACK, explain
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
+from dna_bigbird.cli.parser_errors import in_words
 from dna_bigbird.cli.streams import (
     forget_standard_output,
     named_standard_output,
@@ -85,7 +86,9 @@ class _Parser(jsonargparse.ArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None):
         lines = [line.strip(" -") for line in str(message).splitlines() if line.strip(" -")]
-        _fail(f"{'; '.join(lines)}. See: {self.prog} --help")
+        words = in_words("; ".join(lines), options_of(self))
+        end = "" if words.endswith("?") else "."
+        _fail(f"{words}{end} See: {self.prog} --help")
 
 
 def _fail(message: str, status: int = 2) -> NoReturn:

@@ -109,8 +109,14 @@ def test_lengthened(project, rule):
         ("--from gena --to-huggingface x --plan uniform", "--to-huggingface --plan given"),
         ("--from gena --to x --max-tokens 512", "--from --to --max-tokens given"),
         ("--from gena --to x --max-tokens 8 --positions tile", "gena: the model reads 256 tokens"),
-        ("--from gena --to x --max-tokens 512 --positions x", "Expected a typing.Literal['tile'"),
-        ("--from-huggingface hf --to x --plan x", "Expected a typing.Literal['uniform'"),
+        (
+            "--from gena --to x --max-tokens 512 --positions x",
+            "--positions x: expected 'tile' or 'interpolate'",
+        ),
+        (
+            "--from-huggingface hf --to x --plan x",
+            "--plan x: expected 'uniform', 'original' or 'huggingface'",
+        ),
         ("--from-huggingface none --to x", "none: no config.json; expected a folder of"),
         ("--from none --to-huggingface x", "none: no such model bundle"),
         ("--from-huggingface hf --to ./hf", "--to hf: this is the input --from_huggingface hf, which"),
