@@ -17,8 +17,11 @@ export XDG_CACHE_HOME := $(CURDIR)/.cache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Commands let waiting threads sleep (docs/predicting.md); so do tests, which load PyTorch without them.
-export OMP_WAIT_POLICY ?= PASSIVE
+# As commands choose (docs/predicting.md), also for tests, which load PyTorch without them.
+ifeq ($(OMP_WAIT_POLICY)$(GOMP_SPINCOUNT)$(KMP_BLOCKTIME),)
+export OMP_WAIT_POLICY := PASSIVE
+export GOMP_SPINCOUNT := 3000
+endif
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 # A second call has nothing to do unless the requirements, or the place of the checkout, changed.

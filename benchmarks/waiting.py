@@ -1,7 +1,8 @@
 """What it costs and gains that waiting OpenMP threads sleep instead of spinning.
 
     python benchmarks/waiting.py --threads 2
-    python benchmarks/waiting.py --threads 2 --policies spin,passive,count1000,count10000
+    python benchmarks/waiting.py --threads 2 --policies spin,passive,count1000,count3000,count10000
+    python benchmarks/waiting.py --threads 2 --repeats 2 --only_quiet
 
 Each wait policy has a process of its own, because the OpenMP library reads it once, when it is
 loaded. The processes take turns in interleaved rounds: first with nothing else running, then next
@@ -36,13 +37,14 @@ POLICIES = {
     "passive": {"OMP_WAIT_POLICY": "PASSIVE"},
     "active": {"OMP_WAIT_POLICY": "ACTIVE"},
     "count1000": {"GOMP_SPINCOUNT": "1000"},
+    "count3000": {"GOMP_SPINCOUNT": "3000"},
     "count10000": {"GOMP_SPINCOUNT": "10000"},
 }
 """Variables of each policy; `spin` sets none (libgomp then spins 300,000 times)."""
 VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 WORK = ("train", "score")
 BATCH = {"train": 16, "score": 4}
-STAT = Path("/proc/stat")
+STAT, QUIET = Path("/proc/stat"), 0.15
 ALONE, CROWDED = "alone", "next to one busy process per processor"
 
 
@@ -129,15 +131,24 @@ def measure(
         for ask in asks.values():
             ask(3)
         stack.enter_context(busy(neighbours))
-        times: dict[str, list[list[float]]] = {policy: [] for policy in asks}
-        order, clock, machine, own = list(asks), time.perf_counter(), busy_s(), 0.0
-        for _, turn in zip(range(options.rounds), itertools.cycle((order, order[::-1]))):
-            for policy in turn:
-                times[policy].append(asks[policy](options.repeats))
-                own += options.repeats * times[policy][-1][1]
-        others = (busy_s() - machine - own) / (time.perf_counter() - clock)
-        print(f"# {work}, {neighbours} neighbours: {others:.1f} processors busy with other work")
-    return times
+        rounds, others, left_out = [], [], 0
+        for turn in itertools.cycle((list(asks), list(asks)[::-1])):
+            clock, machine = time.perf_counter(), busy_s()
+            times = {policy: asks[policy](options.repeats) for policy in turn}
+            own = options.repeats * sum(processor for _, processor in times.values())
+            other = (busy_s() - machine - own) / (time.perf_counter() - clock)
+            if options.only_quiet and other > QUIET:
+                left_out += 1
+                continue
+            rounds.append(times)
+            others.append(other)
+            if len(rounds) == options.rounds:
+                break
+    print(
+        f"# {work}, {neighbours} neighbours: {spread(others)} processors busy with other work, "
+        f"{left_out} rounds left out"
+    )
+    return {policy: [times[policy] for times in rounds] for policy in asks}
 
 
 def show(situation: str, work: str, times: dict[str, list[list[float]]]) -> None:
@@ -161,7 +172,12 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=20, help="calls in one turn of a round")
     parser.add_argument("--work", type=names(WORK), default=WORK)
     parser.add_argument("--policies", type=names(tuple(POLICIES)), default=("spin", "passive"))
-    parser.add_argument("--only_alone", action="store_true", help="without busy neighbours")
+    parser.add_argument(
+        "--only_quiet",
+        action="store_true",
+        help="only alone, and only rounds in which other programs kept fewer than "
+        f"{QUIET} processors busy",
+    )
     parser.add_argument("--neighbours", type=int, default=os.cpu_count(), help="busy processes")
     parser.add_argument("--serve", choices=WORK, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
@@ -173,7 +189,7 @@ def main(argv: list[str] | None = None) -> None:
     print("\n".join(header("cpu")))
     print(f"# {options.rounds} rounds of {options.repeats} calls; {options.neighbours} neighbours")
     print("situation\twork\tpolicy\tclock_ms\tclock: spin / this\tcpu_ms\tcpu: spin / this")
-    situations = [(ALONE, 0), (CROWDED, options.neighbours)][: 1 if options.only_alone else 2]
+    situations = [(ALONE, 0), (CROWDED, options.neighbours)][: 1 if options.only_quiet else 2]
     for situation, neighbours in situations:
         for work in options.work:
             show(situation, work, measure(work, options, neighbours))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.cli.waiting import CHOICES, SETTINGS
+
 ROOT = Path(__file__).parents[1]
 GOES_ON = "make: going on without the native kernel: the native kernel needs a C++ compiler\n"
 
@@ -99,12 +101,21 @@ def test_root_on_debian_gets_bedtools(tmp_path):
     assert done.stdout.splitlines()[-1] == "install -q -y --no-install-recommends bedtools"
 
 
-@pytest.mark.parametrize(("chosen", "expected"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({}, SETTINGS),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, {"OMP_WAIT_POLICY": "ACTIVE"}),
+        ({"GOMP_SPINCOUNT": "5"}, {"GOMP_SPINCOUNT": "5"}),
+    ],
+)
 def test_waiting_threads_of_tests_sleep_unless_the_user_chose(chosen, expected):
     if shutil.which("make") is None:
         pytest.skip("there is no make here")
-    environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
-    environment |= {"OMP_WAIT_POLICY": chosen} if chosen else {}
-    command = ["make", "--eval", "show: ; @echo $$OMP_WAIT_POLICY", "show"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.stdout == f"{expected}\n"
+    environment = {key: value for key, value in os.environ.items() if key not in CHOICES}
+    command = ["make", "--eval", "show: ; @env", "show"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment | chosen, capture_output=True, text=True
+    )
+    shown = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    assert {name: shown[name] for name in CHOICES if name in shown} == expected

@@ -19,3 +19,17 @@ def test_without_the_default_there_is_nothing_to_compare_with(script, capsys):
     with pytest.raises(SystemExit, match="2"):
         script("waiting").main(["--policies", "passive"])
     assert "spin is what the others are compared with" in capsys.readouterr().err
+
+
+def test_rounds_next_to_other_programs_can_be_left_out(script, capsys, monkeypatch):
+    waiting = script("waiting")
+    clock = iter(
+        [0.0, 50.0, 50.0, 50.0, 50.0, 50.0]
+    )  # busy seconds: a crowded round, two quiet ones
+    monkeypatch.setattr(waiting, "busy_s", lambda: next(clock))
+    waiting.main(
+        ["--threads", "1", "--rounds", "2", "--repeats", "1", "--work", "score", "--only_quiet"]
+    )
+    text = capsys.readouterr().out
+    assert "1 rounds left out" in text
+    assert "next to" not in text
