@@ -119,7 +119,10 @@ def test_lengthened(project, rule):
         ),
         ("--from-huggingface none --to x", "none: no config.json; expected a folder of"),
         ("--from none --to-huggingface x", "none: no such model bundle"),
-        ("--from-huggingface hf --to ./hf", "--to hf: this is the input --from_huggingface hf, which"),
+        (
+            "--from-huggingface hf --to ./hf",
+            "--to hf: this is the input --from_huggingface hf, which",
+        ),
         ("--from-huggingface hf --to papers", "papers: the folder holds something else"),
         ("--from-huggingface hf --to papers/1.txt", "papers/1.txt: this is a file"),
     ],
