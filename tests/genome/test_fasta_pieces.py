@@ -1,5 +1,6 @@
 """FASTA in blocks gives what reading line by line gives, in bounded memory."""
 
+import errno
 import gzip
 import io
 import tracemalloc
@@ -149,7 +150,7 @@ def test_a_folder_and_a_file_one_may_not_read(tmp_path, monkeypatch):
         list(read_dna(tmp_path))
 
     def refuse(*args, **kwargs):
-        raise PermissionError
+        raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(InputError, match=r"x\.fa: no permission to read it"):
