@@ -34,13 +34,13 @@ from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.labels import choose_thresholds
 from dna_bigbird.evaluation.sources import Source, score_source
 from dna_bigbird.evaluation.summary import compare
-from dna_bigbird.files import atomic_directory
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.sites import read_sites
 from dna_bigbird.inference.bundle import Bundle, load_bundle, to_json
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.shipped import SHIPPED
+from dna_bigbird.writing import atomic_directory
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 RECIPE = CHECKOUT / "config" / "shipped-promoter.yaml"

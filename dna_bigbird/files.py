@@ -1,4 +1,4 @@
-"""Reading compressed text and writing files that are either whole or absent."""
+"""Reading files: compressed or plain, from standard input, and in one line why it cannot be done."""
 
 import contextlib
 import errno
@@ -10,13 +10,12 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from dna_bigbird.errors import InputError, OutputError, shortened
+from dna_bigbird.errors import InputError
 from dna_bigbird.formats import binary_format, text_format
-from dna_bigbird.scratch import claim, real_path, replace_folder, scratch_folder
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -84,154 +83,6 @@ def read_json(path: Path) -> dict:
     if not isinstance(value, dict):
         raise InputError(f"{path}: expected a JSON object, found {type(value).__name__}")
     return value
-
-
-def partial_path(path: Path) -> Path:
-    """Return the name under which `path` is written until it is complete."""
-    return path.with_name(f".{path.name}.partial")
-
-
-def check_can_write(path: Path, *, folder: bool = False) -> None:
-    """Refuse early what cannot become a file (or a folder) of ours; a full disk shows later.
-
-    Raises:
-        OutputError: If there is something else of that name, or no permission.
-    """
-    try:
-        if path.exists() and not (path.is_dir() if folder else path.is_file()):
-            actual = (
-                "a folder" if path.is_dir() else "not a folder" if folder else "not a regular file"
-            )
-            expected = "a folder" if folder else "a file"
-            raise OutputError(f"{path}: this is {actual}; expected the name of {expected} to write")
-    except OSError as error:  # for example a name too long
-        raise readable_write_error(path, error) from error
-    check_can_write_in(path)
-
-
-def check_can_write_in(path: Path) -> None:
-    """Raise OutputError early if the folder of an output cannot be written to, or not be created."""
-    try:
-        above = real_path(path).parent
-        while not above.exists():
-            above = above.parent
-    except OSError as error:
-        raise readable_write_error(path, error) from error
-    if not above.is_dir():
-        raise OutputError(f"{path}: cannot write it: {above} is not a folder")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"{path}: cannot write it: no permission to write in {above}")
-
-
-def refuse_other_folder(folder: Path, own: Collection[str], what: str) -> None:
-    """Refuse a folder that holds something else than ours: it would be replaced as a whole.
-
-    Args:
-        own: Files that every folder of the kind has.
-        what: Its kind, for the message.
-
-    Raises:
-        InputError: If the folder is neither empty nor one of the kind, or cannot be written.
-    """
-    folder = Path(folder)
-    check_can_write(folder, folder=True)
-    if not folder.is_dir() or all((folder / name).is_file() for name in own):
-        return
-    if other := min((path.name for path in folder.iterdir()), default=None):
-        raise InputError(
-            f"{folder}: this folder holds {shortened(other)} and is no {what}, which would replace "
-            "it as a whole; name a new or empty folder"
-        )
-
-
-@contextlib.contextmanager
-def claimed(path: Path) -> Iterator[None]:
-    """Keep other processes from writing a file or folder as long as the block runs.
-
-    Raises:
-        InputError: If another process writes it.
-        OutputError: If the folder cannot be written to.
-    """
-    check_can_write_in(path)
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(claim(path))
-        except OSError as error:
-            raise readable_write_error(path, error) from error
-        yield
-
-
-@contextlib.contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes `path` if the block succeeds.
-
-    If `path` is a link, the file that it names is written. On any error the temporary file is
-    removed and `path` stays as it was. A killed process leaves at most a hidden folder (see
-    `scratch`), which the next run removes.
-
-    Raises:
-        InputError: If another process writes this path.
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
-    path = Path(path)
-    check_can_write(path)
-    try:
-        with scratch_folder(path) as scratch:
-            temporary = scratch / path.name
-            yield temporary
-            with open(temporary, "rb") as written:
-                os.fsync(written.fileno())
-            temporary.replace(real_path(path))
-    except OSError as error:
-        raise readable_write_error(path, error) from error
-
-
-@contextlib.contextmanager
-def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder that replaces `path` if the block succeeds.
-
-    If `path` is a link, the folder that it names is replaced. After a kill at any moment either
-    the old or the new folder is whole.
-
-    Raises:
-        InputError: If another process writes this path.
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
-    path = Path(path)
-    check_can_write(path, folder=True)
-    try:
-        with scratch_folder(path) as scratch:
-            temporary = scratch / path.name
-            temporary.mkdir()
-            yield temporary
-            replace_folder(temporary, real_path(path), scratch)
-    except OSError as error:
-        raise readable_write_error(path, error) from error
-
-
-def readable_write_error(path: Path, error: OSError) -> Exception:
-    """Turn a failed write into the line a user reads; other failures stay as they are."""
-    if error.filename is not None and not _is_part_of_output(
-        Path(os.fsdecode(error.filename)), path
-    ):
-        return error  # something else failed, for example a missing input
-    reason = error.strerror or str(error)  # h5py raises OSError with a text and no errno
-    return OutputError(
-        f"{path}: cannot write it: {reason}; nothing was left behind. "
-        f"Is the disk full, or the folder read-only? See: df -h {path.parent}",
-        reason,
-    )
-
-
-def _is_part_of_output(failed: Path, output: Path) -> bool:
-    """Return True for the output, the folders above it and the hidden files it is written in."""
-    target = real_path(output)
-    hidden = (f".{output.name}.", f".{target.name}.")
-    return (
-        failed in (output, target)
-        or real_path(failed) in target.parents
-        or any(part.startswith(hidden) for part in failed.parts)
-    )
 
 
 def is_gzip(path: Path) -> bool:

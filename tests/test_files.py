@@ -7,14 +7,9 @@ import shutil
 import pytest
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import (
-    atomic_directory,
-    atomic_path,
-    open_text,
-    partial_path,
-    refuse_other_folder,
-)
+from dna_bigbird.files import open_text
 from dna_bigbird.locks import kernel_lock
+from dna_bigbird.writing import atomic_directory, atomic_path, partial_path, refuse_other_folder
 
 
 def test_atomic_path_keeps_the_old_file_when_the_block_fails(tmp_path):

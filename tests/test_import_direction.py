@@ -23,7 +23,7 @@ ALLOWED = {
 }
 EVERYWHERE = {
     "child_processes", "child_start", "choices", "errors", "files", "formats", "limits", "locks", "messages",
-    "paths", "scratch", "sentences", "__version__",
+    "paths", "scratch", "sentences", "writing", "__version__",
 }  # fmt: skip
 LIBRARIES = {
     "pytorch_lightning": {"tasks", "datasets", "cli"},

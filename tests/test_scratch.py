@@ -12,7 +12,7 @@ import pytest
 
 from dna_bigbird import scratch
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory, atomic_path, claimed
+from dna_bigbird.writing import atomic_directory, atomic_path, claimed
 
 
 def child(code: str, *arguments: object) -> subprocess.Popen:
@@ -28,7 +28,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen:
 WRITE = """
     import sys
     from pathlib import Path
-    from dna_bigbird.files import atomic_path
+    from dna_bigbird.writing import atomic_path
     with atomic_path(Path(sys.argv[1])) as path:
         path.write_text("first")
         print("ready", flush=True)
@@ -89,7 +89,7 @@ RACE = """
     import sys
     from pathlib import Path
     from dna_bigbird.errors import InputError
-    from dna_bigbird.files import atomic_path
+    from dna_bigbird.writing import atomic_path
     print("ready", flush=True)
     sys.stdin.readline()
     try:
@@ -192,7 +192,7 @@ def test_a_fork_that_outlives_its_parent_holds_nothing(tmp_path):
     code = """
         import os, sys
         from pathlib import Path
-        from dna_bigbird.files import claimed
+        from dna_bigbird.writing import claimed
         with claimed(Path(sys.argv[1])):
             if os.fork() == 0:
                 print("ready", flush=True)

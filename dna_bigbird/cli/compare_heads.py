@@ -34,7 +34,6 @@ def compare_heads(
         replicates: Bootstrap draws of `context`.
     """
     from dna_bigbird.cli.same_bins import areas_on_same_bins
-    from dna_bigbird.files import atomic_directory, refuse_other_folder
     from dna_bigbird.report.calibration import calibration_section
     from dna_bigbird.report.context import context_table
     from dna_bigbird.report.gallery import Gallery
@@ -45,6 +44,7 @@ def compare_heads(
     )
     from dna_bigbird.report.head_tables import TABLES
     from dna_bigbird.report.page import TAG
+    from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
     if not runs or len(runs) != len(data):
         raise InputError(

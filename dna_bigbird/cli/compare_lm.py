@@ -22,13 +22,13 @@ def compare_lm(
         output: Folder to write: table.tsv, table.md, table.json, figure.png, and parts.tsv if
             scores by chromosome or repeat class are shown.
     """
-    from dna_bigbird.files import atomic_directory, refuse_other_folder
     from dna_bigbird.inference.bundle import to_json
     from dna_bigbird.report.comparison import read_run
     from dna_bigbird.report.comparison_figures import scores_figure, steps_figure
     from dna_bigbird.report.comparison_tables import TABLES
     from dna_bigbird.report.comparison_text import to_markdown, to_tsv
     from dna_bigbird.report.figures import save
+    from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
     if not runs:
         raise InputError("--runs []: expected the folder of at least one variant")

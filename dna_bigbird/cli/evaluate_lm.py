@@ -53,7 +53,6 @@ def evaluate_lm(
     from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
     from dna_bigbird.cli.language import load_masked_model, load_stores, ways_to_divide
     from dna_bigbird.datasets.pretraining import PretrainExamples
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.inference.bundle import to_json
     from dna_bigbird.inference.card import model_card, write_scored_bundle
     from dna_bigbird.limits import use_threads
@@ -65,6 +64,7 @@ def evaluate_lm(
     )
     from dna_bigbird.tasks.language_scores import score_examples
     from dna_bigbird.tasks.pretraining import PretrainingTask
+    from dna_bigbird.writing import atomic_path
 
     if examples < 1 or batch_size < 1:
         raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")

@@ -15,10 +15,10 @@ from dna_bigbird.evaluation.calibration import Calibration, calibrate
 from dna_bigbird.evaluation.curves import CHANCE, CurvePoint, curve_rows, write_curves
 from dna_bigbird.evaluation.sources import Source, per_label, score_source
 from dna_bigbird.evaluation.summary import compare
-from dna_bigbird.files import atomic_path
 from dna_bigbird.inference.bundle import PRETRAINING, Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.writing import atomic_path
 
 MODEL = "model"
 ROWS_AT_ONCE = 1024

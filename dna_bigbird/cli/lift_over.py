@@ -24,9 +24,9 @@ def lift_over(
         unlifted: Table of the lost sites, their old coordinates and the reasons.
         format: Format of the input; auto tells it from the first row.
     """
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.genome.liftover import lift_sites, read_chain, write_lifted, write_unlifted
     from dna_bigbird.genome.sites import read_sites
+    from dna_bigbird.writing import atomic_path
 
     lifted, lost = lift_sites(read_sites(input, format), read_chain(chain))
     with atomic_path(output) as partial_output, atomic_path(unlifted) as partial_unlifted:

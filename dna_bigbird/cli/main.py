@@ -27,9 +27,9 @@ from dna_bigbird.cli.streams import (
 from dna_bigbird.cli.text.commands import TEXT_COMMANDS
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, checked_settings
-from dna_bigbird.files import claimed
 from dna_bigbird.messages import command_line, printable, with_arguments
 from dna_bigbird.paths import Role, as_streams, check_paths, paths_of, roles_of
+from dna_bigbird.writing import claimed
 
 COMMANDS = {
     "demo-data": "write the semi-synthetic demo: real hg19 background, planted truth",

@@ -50,12 +50,12 @@ def mutagenesis(
             --model results/models/chromatin --labels 'CTCF,JUN' --picture effects.png
     """
     from dna_bigbird.errors import InputError, note
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.inference import mutating
     from dna_bigbird.inference.loading import notes_on
     from dna_bigbird.inference.mutagenesis_files import tsv_lines
     from dna_bigbird.report.figures import save
     from dna_bigbird.report.mutagenesis_picture import MOST_BASES, mutagenesis_figure
+    from dna_bigbird.writing import atomic_path
 
     settings = Compute(**compute)
     if picture is not None:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path, read_json
+from dna_bigbird.files import read_json
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
 from dna_bigbird.paths import InputPath, OutputStream
+from dna_bigbird.writing import atomic_path
 
 if TYPE_CHECKING:
     from dna_bigbird.attention.patterns import BlockPattern

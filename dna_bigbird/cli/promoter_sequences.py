@@ -24,8 +24,8 @@ def promoter_sequences(
         name: Sequences without a name are called this and their number from 1.
     """
     from dna_bigbird.errors import InputError
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.genome.sites_sequences import write_as_chromosomes
+    from dna_bigbird.writing import atomic_path
 
     if tss_offset < 0:
         raise InputError(f"--tss_offset {tss_offset}: expected 0 or more")

@@ -53,9 +53,9 @@ def rank_variants(
     from dna_bigbird.evaluation.binary import rounded
     from dna_bigbird.evaluation.variant_ranking import KnownVariants
     from dna_bigbird.evaluation.variant_ranking import rank_variants as rank
-    from dna_bigbird.files import atomic_directory, refuse_other_folder
     from dna_bigbird.genome import Genome
     from dna_bigbird.inference.bundle import to_json
+    from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
     if block_bp < 1:
         raise InputError(f"--block_bp {block_bp}: expected at least 1")

@@ -24,8 +24,8 @@ def report(
             chromatin-set), drawn below the predicted labels.
         figure_folder: Folder for the pictures as PNG files too, for other documents.
     """
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.report.page import build_report
+    from dna_bigbird.writing import atomic_path
 
     page, gallery = build_report(results, config_file, truth_promoters, truth_peaks)
     with atomic_path(output) as path:

@@ -43,8 +43,8 @@ def token_statistics(
     from dna_bigbird.datasets.token_statistics import describe_tokens
     from dna_bigbird.datasets.token_store import TokenStore
     from dna_bigbird.errors import InputError
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.genome import Genome
+    from dna_bigbird.writing import atomic_path
 
     if documents < 1:
         raise InputError(f"--documents {documents}: expected at least 1")

@@ -30,8 +30,8 @@ def train_tokenizer(
     from dna_bigbird.corpus import sample
     from dna_bigbird.corpus import tokenizer as bpe
     from dna_bigbird.corpus.document_genome import check_documents
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.genome import Genome
+    from dna_bigbird.writing import atomic_path
 
     reference = Genome(genome)
     check_documents(documents, reference)

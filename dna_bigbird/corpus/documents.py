@@ -19,8 +19,9 @@ import numpy as np
 
 from dna_bigbird.corpus.regions import contiguous_stretches, select
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path, open_text
+from dna_bigbird.files import open_text
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.writing import atomic_path
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import h5py
 
-from dna_bigbird.files import atomic_path
+from dna_bigbird.writing import atomic_path
 
 
 class _PatientFile(io.FileIO):

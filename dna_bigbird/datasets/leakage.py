@@ -15,8 +15,8 @@ from dna_bigbird.datasets.near_identical import MIN_SHARED, Fetch, near_identica
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
 from dna_bigbird.genome import Genome
+from dna_bigbird.writing import atomic_path
 
 SHARED_BASES, NEAR_IDENTICAL, TORN_PAIR = "shared_bases", "near_identical", "torn_pair"
 COLUMNS = (

@@ -28,10 +28,10 @@ from dna_bigbird.child_processes import EndingContext
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import readable_write_error
 from dna_bigbird.genome import Genome
 from dna_bigbird.limits import allowed_workers
 from dna_bigbird.locks import kernel_lock
+from dna_bigbird.writing import readable_write_error
 
 DOCUMENTS_PER_PART = 64
 """About 4 Mbp and 1 MB; part of no result, but of the key."""

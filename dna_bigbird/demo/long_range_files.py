@@ -5,7 +5,7 @@ from pathlib import Path
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.long_range import CHROM, CLASSES, CONTROLS, DISTANT, LongRange
 from dna_bigbird.demo.writing import write_genome_and_peaks, write_text
-from dna_bigbird.files import atomic_directory
+from dna_bigbird.writing import atomic_directory
 
 RULES = {label.name: label.rule for label in grammar.LABELS} | {
     name: f"promoters of the class {kind}, -100..+220" for name, kind in CLASSES.items()

@@ -8,7 +8,7 @@ from dna_bigbird.demo.labels import Peak
 from dna_bigbird.demo.long_range import LongRange
 from dna_bigbird.demo.motifs import load_motifs
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory
+from dna_bigbird.writing import atomic_directory
 
 LINE_BP = 100
 FILES = (

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
 from dna_bigbird.genome.fasta_stream import read_dna
+from dna_bigbird.writing import atomic_path
 
 LINE_BP = 60
 

@@ -28,7 +28,7 @@ from torch import nn
 from dna_bigbird import __version__
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory, refuse_other_folder, sha256_of
+from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.bundle_config import (
     FORMAT_VERSION,
     PRETRAINING,
@@ -47,6 +47,7 @@ from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.ensemble import EnsembleClassifier
 from dna_bigbird.models.pretraining import HEADS, PretrainingModel
 from dna_bigbird.models.text_models import TEXT_TASKS, build_text_model, head_type
+from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
 WEIGHTS = "model.safetensors"
 FILES = ("config.json", WEIGHTS, "metrics.json", "README.md")

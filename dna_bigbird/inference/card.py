@@ -5,11 +5,11 @@ import shutil
 from pathlib import Path
 
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES
-from dna_bigbird.files import atomic_directory
 from dna_bigbird.inference.bundle import FILES, PRETRAINING, check_place, to_json
 from dna_bigbird.inference.card_encoder import size_in_words
 from dna_bigbird.inference.card_scores import score_lines
 from dna_bigbird.inference.text_card import text_card
+from dna_bigbird.writing import atomic_directory
 
 SEMI_SYNTHETIC = (
     "> **Semi-synthetic.** Real hg19 background with planted sequence features and labels derived "

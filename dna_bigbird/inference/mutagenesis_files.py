@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
+from dna_bigbird.writing import atomic_path
 
 # P positions, L labels; 4 bases in the order of LETTERS
 

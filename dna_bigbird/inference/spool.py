@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 from dna_bigbird import __version__
 from dna_bigbird.errors import InputError, Interrupted, OutputError, note, shortened
-from dna_bigbird.files import partial_path, readable_write_error
 from dna_bigbird.inference.spool_file import Spool
+from dna_bigbird.writing import partial_path, readable_write_error
 
 
 def spool_path(output: Path | str) -> Path:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import readable_write_error
+from dna_bigbird.writing import readable_write_error
 
 MAGIC = b"dna-bigbird rows 1\n"
 FRAME = struct.Struct("<QI")

@@ -9,7 +9,6 @@ from typing import Literal
 
 from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import check_can_write
 from dna_bigbird.inference.variant_writers import (
     AnnotatingWriter,
     Origin,
@@ -18,6 +17,7 @@ from dna_bigbird.inference.variant_writers import (
     Writer,
     open_output,
 )
+from dna_bigbird.writing import check_can_write
 
 STDOUT = "-"
 VCF_ENDINGS = (".vcf", ".vcf.gz")

@@ -11,10 +11,10 @@ import numpy as np
 import pysam
 from numpy.typing import NDArray
 
-from dna_bigbird.files import atomic_path
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.inference.variant_effects import Effects
 from dna_bigbird.inference.variant_sites import Site
+from dna_bigbird.writing import atomic_path
 
 TBI_MAX_BP = 2**29
 """The longest chromosome that a .tbi index can hold; a .csi index has no such limit."""

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path, check_can_write
 from dna_bigbird.inference.spool_file import Spool
+from dna_bigbird.writing import atomic_path, check_can_write
 
 FORMAT = "dna-bigbird vectors"
 FORMAT_VERSION = 1

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import check_can_write
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows import Window
+from dna_bigbird.writing import check_can_write
 
 Format = Literal["tsv", "bed", "bigwig", "hdf5"]
 SUFFIXES: dict[str, Format] = {

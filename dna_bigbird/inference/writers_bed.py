@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.files import atomic_path
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.track import Segments, place_windows, segments_of
 from dna_bigbird.inference.writers import About
+from dna_bigbird.writing import atomic_path
 
 HEADER = "#chrom\tstart\tend\tname\tscore\tstrand\tprobability\n"
 HIGHEST = 1000

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import check_can_write, partial_path, readable_write_error, sha256_of
+from dna_bigbird.files import sha256_of
 from dna_bigbird.inputs.connection import byte_count, content_range, open_address, version_of
 from dna_bigbird.inputs.local_copy import wrong_checksum, wrong_size
 from dna_bigbird.inputs.specs import RemoteFile
+from dna_bigbird.writing import check_can_write, partial_path, readable_write_error
 
 CHUNK = 1 << 18
 Progress = Callable[[int, int | None], None]

@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
 from dna_bigbird.inputs.download import Progress, download
 from dna_bigbird.inputs.local_copy import take_local
 from dna_bigbird.inputs.specs import SAMPLE_COLUMNS, DataSpec, RemoteFile
+from dna_bigbird.writing import atomic_path
 
 Meter = Callable[[str], AbstractContextManager[Progress]]
 """Called with a file name; gives the progress of its download."""

@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path, unreadable
+from dna_bigbird.files import unreadable
 from dna_bigbird.inputs.specs import RemoteFile
+from dna_bigbird.writing import atomic_path
 
 CHUNK = 1 << 18
 

@@ -12,12 +12,12 @@ from dna_bigbird.corpus.special_tokens import names_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory, refuse_other_folder
 from dna_bigbird.interop.card import library_card
 from dna_bigbird.interop.pegasus import pegasus_folder
 from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
 from dna_bigbird.interop.tensor_names import TASK_OF_ARCHITECTURE, architecture, to_library
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
 
 def write_huggingface(

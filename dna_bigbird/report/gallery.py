@@ -5,9 +5,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from dna_bigbird.files import atomic_path
 from dna_bigbird.report.figures import save
 from dna_bigbird.report.markup import Html, figure
+from dna_bigbird.writing import atomic_path
 
 MOST_SVG_BYTES = 300_000
 """A drawing with more than this is shown as pixels, to keep the page small."""

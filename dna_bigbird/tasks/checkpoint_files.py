@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_path
+from dna_bigbird.writing import atomic_path
 
 LAYOUT = "layout_sha256"
 WEIGHTS = ("state_dict",)

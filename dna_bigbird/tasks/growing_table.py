@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from dna_bigbird.files import atomic_path
+from dna_bigbird.writing import atomic_path
 
 
 class GrowingTable:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from dna_bigbird.errors import note
-from dna_bigbird.files import atomic_path
 from dna_bigbird.locks import kernel_lock
 from dna_bigbird.scratch import remove_dead_scratch
 from dna_bigbird.tasks.checkpoint_files import WHOLE_STATE, DamagedError, read_checkpoint
@@ -30,6 +29,7 @@ from dna_bigbird.tasks.run_settings import (
     usable,
     wait_for_settings,
 )
+from dna_bigbird.writing import atomic_path
 
 TABLES = ("history.tsv", "speed.tsv")
 KEPT = 2

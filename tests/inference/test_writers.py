@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dna_bigbird.errors import InputError, OutputError
-from dna_bigbird.files import check_can_write
 from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.inference.windows import Window
 from dna_bigbird.inference.writers import About, Target, chosen_target, frame_of, write
+from dna_bigbird.writing import check_can_write
 
 WINDOWS = [Window(f"seq{i}é", i, i + 200, "") for i in range(9)]
 VALUES = np.random.default_rng(0).random((9, 2), np.float32)

@@ -36,8 +36,8 @@ def documents(
     from dna_bigbird.cli.text.sets import left_out, read_examples
     from dna_bigbird.datasets.text.summary_pairs import partner_of
     from dna_bigbird.errors import InputError
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.tasks.text.kinds import SETS, kind_of_set
+    from dna_bigbird.writing import atomic_path
 
     if set not in SETS:
         raise InputError(f"--set {set}: not one of {', '.join(SETS)}")

@@ -14,7 +14,6 @@ from tqdm import tqdm
 from dna_bigbird.cli.text.sets import check_length, make_rows, read_examples, rows_sha256, tell
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings, note
-from dna_bigbird.files import atomic_path, check_can_write
 from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.bundle import Bundle, load_bundle
 from dna_bigbird.inference.compute import Compute
@@ -26,6 +25,7 @@ from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.tasks.text.kind import TextKind
 from dna_bigbird.tasks.text.kinds import kind_of_config
 from dna_bigbird.tasks.text.task import as_arrays, in_order, split_rows
+from dna_bigbird.writing import atomic_path, check_can_write
 
 
 def open_model(model: Path, changes: str) -> tuple[Bundle, TextKind]:

@@ -17,8 +17,8 @@ def runs(metrics: list[InputPath], output: OutputPath) -> None:
         dna-bigbird text runs --metrics '[scores/0/metrics.json, scores/1/metrics.json]' --output scores/mean
     """
     from dna_bigbird.evaluation.runs import runs_summary
-    from dna_bigbird.files import atomic_directory, refuse_other_folder
     from dna_bigbird.inference.bundle import to_json
+    from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
     refuse_other_folder(output, ("metrics.json",), "summary of runs")
     summary = runs_summary(metrics)

@@ -23,8 +23,8 @@ def tables(
         made: Sets whose text was made by a program; the page says so.
         figure_folder: Folder for the picture as a PNG file too.
     """
-    from dna_bigbird.files import atomic_path
     from dna_bigbird.report.text_page import text_report
+    from dna_bigbird.writing import atomic_path
 
     page, gallery = text_report(results, made, pretrained)
     with atomic_path(output) as path:

@@ -30,7 +30,7 @@ def vocabulary(
     from dna_bigbird.datasets.text.documents import read_documents
     from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.errors import checked_settings
-    from dna_bigbird.files import atomic_path
+    from dna_bigbird.writing import atomic_path
 
     with checked_settings():
         config = VocabularyConfig(size=size, max_characters=max_characters)

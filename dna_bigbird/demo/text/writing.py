@@ -5,7 +5,7 @@ from pathlib import Path
 from dna_bigbird.demo.text import classes, glue, pages, questions, summaries
 from dna_bigbird.demo.text.words import TOPICS, drawing, json_lines, prose
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import atomic_directory
+from dna_bigbird.writing import atomic_directory
 
 SETS = {
     "imdb": (classes.imdb, "words of the class among filler, anywhere"),
