@@ -2,7 +2,6 @@
 
 import errno
 import traceback
-from collections.abc import Callable
 
 TRACEBACK = "DNA_BIGBIRD_TRACEBACK"
 """Environment variable; any value but the empty one shows the traceback of an error."""
@@ -62,11 +61,3 @@ def _is_memory(error: BaseException) -> bool:
         return True
     text = str(error).lower()
     return isinstance(error, RuntimeError) and any(words in text for words in _MEMORY_WORDS)
-
-
-def first_cause(error: BaseException, is_wanted: Callable[[BaseException], bool]):
-    """Return the first error in a chain of causes for which a condition holds, or None."""
-    seen: BaseException | None = error
-    while seen is not None and not is_wanted(seen):
-        seen = seen.__cause__ or seen.__context__
-    return seen
