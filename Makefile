@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # As commands choose (docs/predicting.md), also for tests, which load PyTorch without them.
 ifeq ($(OMP_WAIT_POLICY)$(GOMP_SPINCOUNT)$(KMP_BLOCKTIME),)
 export OMP_WAIT_POLICY := PASSIVE
-export GOMP_SPINCOUNT := 3000
+export GOMP_SPINCOUNT := 10000
 endif
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 

@@ -4,9 +4,9 @@ import os
 
 CHOICES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 """Variables by which a user chooses: the standard's, and those of GCC's and LLVM's libraries."""
-SETTINGS = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "3000"}
-"""GCC's library turns 300,000 times by default, and not at all if passive. 3,000 was chosen among five
-settings whose ranges overlap; docs/predicting.md says what was measured and what was not."""
+SETTINGS = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "10000"}
+"""GCC's library turns 300,000 times by default, and not at all if passive. 10,000 turns cost nothing
+measurable alone and gain the most next to busy processes: benchmarks/waiting.py."""
 
 
 def let_waiting_threads_sleep() -> None:
