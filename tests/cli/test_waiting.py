@@ -55,7 +55,7 @@ def test_the_command_and_its_children_let_threads_sleep():
     seen = json.loads(run(COMMAND).stdout)
     assert seen == {
         "OMP_WAIT_POLICY": "PASSIVE",
-        "GOMP_SPINCOUNT": "3000",
+        "GOMP_SPINCOUNT": "10000",
         "KMP_BLOCKTIME": None,
         "torch": False,  # which reads the variables while it is loaded
         "child": "PASSIVE",
@@ -75,7 +75,7 @@ def test_the_openmp_library_of_torch_obeys():
     shown = run(SPINS, OMP_DISPLAY_ENV="VERBOSE").stderr
     if "GOMP_SPINCOUNT" not in shown:
         pytest.skip("this PyTorch has another OpenMP library than GCC's")
-    assert "GOMP_SPINCOUNT = '3000'" in shown
+    assert "GOMP_SPINCOUNT = '10000'" in shown
 
 
 def test_the_library_leaves_the_environment_alone():
