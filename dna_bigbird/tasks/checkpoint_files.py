@@ -1,7 +1,7 @@
 """Checkpoint files: written whole, verified before they are used, read without running code.
 
-A checkpoint is a zip file, whose checksums torch does not look at. `layout_sha256` inside it covers
-the names, types and shapes of everything in it, so that no missing part goes unnoticed.
+A checkpoint is a zip file, whose checksums torch does not look at. They cover the data, but not where
+torch looks for it, so `content_sha256` inside covers the names, types and values of everything.
 """
 
 import errno
@@ -17,9 +17,9 @@ import torch
 from dna_bigbird.errors import InputError
 from dna_bigbird.writing import atomic_path
 
-LAYOUT = "layout_sha256"
+CONTENT = "content_sha256"
 WEIGHTS = ("state_dict",)
-"""What a checkpoint of an earlier version, without `LAYOUT`, must have to be of use."""
+"""What a checkpoint of an earlier version, without `CONTENT`, must have to be of use."""
 WHOLE_STATE = (
     *WEIGHTS, "callbacks", "epoch", "global_step", "history_windows", "loops", "lr_schedulers",
     "optimizer_states",
@@ -38,7 +38,7 @@ def save_checkpoint(checkpoint: dict[str, Any], path: Path) -> None:
         OutputError: If the disk is full or the folder cannot be written to.
     """
     with atomic_path(path) as partial:
-        torch.save({**checkpoint, LAYOUT: layout_sha256(checkpoint)}, partial)
+        torch.save({**checkpoint, CONTENT: content_sha256(checkpoint)}, partial)
 
 
 def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS) -> dict[str, 
         raise DamagedError(f"{path}: missing") from error
     except Exception as error:  # a damaged zip or pickle raises nearly anything
         raise explained(path, error) from error
-    _check_layout(path, checkpoint, required)
+    _check_content(path, checkpoint, required)
     return checkpoint
 
 
@@ -87,34 +87,37 @@ def explained(path: Path, error: Exception) -> InputError:
     )
 
 
-def _check_layout(path: Path, checkpoint: Any, required: Iterable[str]) -> None:
+def _check_content(path: Path, checkpoint: Any, required: Iterable[str]) -> None:
     if not isinstance(checkpoint, dict):
         raise DamagedError(f"{path}: damaged: no checkpoint of a training")
     if missing := [key for key in required if key not in checkpoint]:
         raise DamagedError(f"{path}: damaged: it lacks {', '.join(missing)}")
-    expected = checkpoint.pop(LAYOUT, None)
-    if expected is not None and expected != layout_sha256(checkpoint):
-        raise DamagedError(f"{path}: damaged: it lacks a part, or has one more than was written")
+    expected = checkpoint.pop(CONTENT, None)
+    if expected is not None and expected != content_sha256(checkpoint):
+        raise DamagedError(f"{path}: damaged: its content is not what was written")
 
 
-def layout_sha256(checkpoint: dict[str, Any]) -> str:
-    """Return a checksum of the names, types and shapes of all that a checkpoint has, at any depth."""
+def content_sha256(checkpoint: dict[str, Any]) -> str:
+    """Return a checksum of the names, types and values of all that a checkpoint has, at any depth."""
     digest = hashlib.sha256()
-    _add_layout(digest, checkpoint)
+    _add(digest, checkpoint)
     return digest.hexdigest()
 
 
-def _add_layout(digest: Any, value: Any) -> None:
+def _add(digest: Any, value: Any) -> None:
     if isinstance(value, dict):
         digest.update(f"dict {len(value)}".encode())
         for key in sorted(value, key=repr):
             digest.update(f"{key!r}:".encode())
-            _add_layout(digest, value[key])
+            _add(digest, value[key])
     elif isinstance(value, list | tuple):
         digest.update(f"list {len(value)}".encode())
         for item in value:
-            _add_layout(digest, item)
+            _add(digest, item)
     elif isinstance(value, torch.Tensor):
         digest.update(f"{value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     else:
         digest.update(type(value).__name__.encode())
+        if isinstance(value, int | float | str):
+            digest.update(repr(value).encode())

@@ -593,8 +593,8 @@ def test_checkpoints_that_may_not_be_read_are_not_overwritten(project, capsys):
     assert f"{states[-1]}: cannot read it now: Permission denied; nothing was changed" in error
     assert "training starts over" not in error
     assert [path.read_bytes() for path in sorted(Path("ck/mine").glob("*.ckpt"))] == contents
-    run(f"{PRETRAIN} --output again --checkpoints ck/mine")
+    run(f"{PRETRAIN} --output readable --checkpoints ck/mine")
     assert (
-        Path("again/model.safetensors").read_bytes()
+        Path("readable/model.safetensors").read_bytes()
         == Path("pretrained/model.safetensors").read_bytes()
     )

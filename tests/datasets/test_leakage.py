@@ -1,6 +1,7 @@
 """Leaks between splits: the table, the exit status, sets without them."""
 
 import csv
+import tempfile
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_shared_bases_torn_pairs_and_copies_are_told_apart(genome):
 
 
 @needs_bedtools
-def test_rows_that_share_bases_are_those_of_bedtools(tmp_path):
+def test_rows_that_share_bases_are_those_of_bedtools(tmp_path, monkeypatch):
     import pybedtools
 
     rng = np.random.default_rng(1)
@@ -80,7 +81,7 @@ def test_rows_that_share_bases_are_those_of_bedtools(tmp_path):
 
     leaks = find_leaks(Rows(windows, split, np.arange(500), nothing)).leaks
     found = {(x.row, int(split[x.other])): x.measure for x in leaks}
-    pybedtools.set_tempdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     beds = [
         pybedtools.BedTool(
             # bedtools counts no negative positions, so all are moved

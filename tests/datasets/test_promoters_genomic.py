@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import tempfile
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def sum_left_out(made):
 
 @needs_bedtools
 @pytest.mark.parametrize(("up", "down", "count"), [(250, 50, 1), (900, 100, 2)])
-def test_no_start_site_is_near_as_bedtools_says(tmp_path, genome, up, down, count):
+def test_no_start_site_is_near_as_bedtools_says(tmp_path, genome, up, down, count, monkeypatch):
     import pybedtools
 
     sites = some_sites(45)
@@ -134,7 +135,7 @@ def test_no_start_site_is_near_as_bedtools_says(tmp_path, genome, up, down, coun
         up=up,
         down=down,
     )
-    pybedtools.set_tempdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     negatives = [(x.chrom, x.start, x.end) for x in windows(made)[1::2]]
     positives = [(x.chrom, x.start, x.end) for x in windows(made)[::2]]
     points = pybedtools.BedTool([(c, p, p + 1) for c, p, *_ in sites + avoided]).sort()

@@ -1,5 +1,7 @@
 """Interval arithmetic against counting bases one by one, and against bedtools where it is."""
 
+import tempfile
+
 import numpy as np
 import pytest
 
@@ -73,13 +75,13 @@ def test_runs_of_n_whatever_is_read_at_once(tmp_path, at_once_bp):
 
 
 @needs_bedtools
-def test_against_bedtools(tmp_path):
+def test_against_bedtools(tmp_path, monkeypatch):
     import pybedtools
 
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     rng = np.random.default_rng(5)
     starts, ends = random_spans(rng)
     try:
-        pybedtools.set_tempdir(tmp_path)
         peaks = pybedtools.BedTool(
             [("c", int(s), int(e)) for s, e in zip(starts, ends, strict=True)]
         )

@@ -14,10 +14,10 @@ import torch
 from dna_bigbird.errors import InputError
 from dna_bigbird.tasks import run_folder, run_settings
 from dna_bigbird.tasks.checkpoint_files import (
-    LAYOUT,
+    CONTENT,
     WHOLE_STATE,
     DamagedError,
-    layout_sha256,
+    content_sha256,
     read_checkpoint,
     save_checkpoint,
 )
@@ -131,7 +131,7 @@ def without(path: Path, *keys, old: bool) -> None:
         inner = inner[key]
     del inner[keys[-1]]
     if old:
-        del checkpoint[LAYOUT]
+        del checkpoint[CONTENT]
     torch.save(checkpoint, path)
 
 
@@ -157,7 +157,8 @@ def test_a_state_without_a_part_falls_back(run, tiny_run, tmp_path, capsys, keys
     newest = list_checkpoints(tmp_path, "step")[-1]
     without(newest, *keys, old=False)
     assert same(run(tiny_run, tmp_path), undisturbed)
-    assert f"{newest}: damaged: it lacks " in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert any(f"{newest}: damaged: {x}" in error for x in ("it lacks ", "its content is not what"))
 
 
 @pytest.mark.parametrize("key", WHOLE_STATE)
@@ -188,7 +189,7 @@ def test_old_checkpoints_are_continued(run, tiny_run, tmp_path, capsys):
     undisturbed = run(tiny_run, tmp_path)
     for kind in ("step", "best"):
         for path in list_checkpoints(tmp_path, kind):
-            without(path, LAYOUT, old=False)
+            without(path, CONTENT, old=False)
     capsys.readouterr()
     assert same(run(tiny_run, tmp_path), undisturbed)
     assert "validation" not in capsys.readouterr().err  # there was nothing left to do
@@ -361,12 +362,14 @@ def test_many_flipped_bits_are_found_or_harmless(state):
     check_flips(state, 8000, seed=1)
 
 
-def test_the_layout_covers_names_types_and_shapes(tmp_path):
+def test_the_checksum_covers_names_types_and_values(tmp_path):
     def digest(**changes):
-        return layout_sha256({"a": {"b": [1, torch.zeros(2, 3)]}, "c": (1.5, None)} | changes)
+        return content_sha256({"a": {"b": [1, torch.zeros(2, 3)]}, "c": (1.5, None)} | changes)
 
-    assert digest() == digest(c=(2.5, None))
+    assert digest() == digest()
     for changes in (
+        {"c": (2.5, None)},
+        {"a": {"b": [1, torch.zeros(2, 3) + 1e-30]}},
         {"a": {"b": [1]}},
         {"a": {"x": [1, torch.zeros(2, 3)]}},
         {"a": {"b": [1, torch.zeros(3, 2)]}},
