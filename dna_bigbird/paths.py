@@ -174,14 +174,14 @@ def _check_output(output: NamedPath, source: NamedPath) -> None:
         for theirs in _with_companions(read):
             if mine == theirs or _is_same(mine, theirs):
                 raise _refusal(output, f"is the input {source}", theirs, read)
-    if read.is_dir():
+    if os.path.isdir(read):  # False for a name that the system refuses
         _check_folder(output, source, target, read)
     if output.role is Role.FOLDER and target == read.parent:
         raise InputError(
             f"{output}: the input {source} is in this folder, to which files are added; name "
             "another folder"
         )
-    if output.role is not Role.FOLDER and target.is_dir() and target in read.parents:
+    if output.role is not Role.FOLDER and os.path.isdir(target) and target in read.parents:
         raise InputError(
             f"{output}: the input {source} is in this folder, which is replaced as a whole; name "
             "another folder"
@@ -193,7 +193,7 @@ def _check_folder(output: NamedPath, source: NamedPath, target: Path, read: Path
     is_inside = read in target.parents
     if is_inside and all((read / name).is_file() for name in BUNDLE):
         raise _refusal(output, f"is in the input model {source}", target, target)
-    if not target.is_file() or (source.role is Role.RESULTS and target.suffix in PAGES):
+    if not os.path.isfile(target) or (source.role is Role.RESULTS and target.suffix in PAGES):
         return
     if is_inside:
         raise _refusal(output, f"is a file of the input folder {source}", target, target)

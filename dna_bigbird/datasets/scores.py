@@ -20,7 +20,7 @@ from dna_bigbird.errors import InputError
 FORMAT = "dna-bigbird scores"
 FORMAT_VERSION = 1
 STRANDS = {"both": "mean of both strands", "forward": "forward strand only"}
-"""Which strands of a row a network reads; the forward strand is the row's own, as the set orients it."""
+"""What the scores are of, by strand option; 'forward' is the strand on which the set has the row."""
 _AGAIN = "make it again: dna-bigbird baseline or evaluate"
 
 

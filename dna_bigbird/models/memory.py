@@ -1,6 +1,6 @@
 """How much memory a pretraining step takes on one device: an estimate from the settings alone.
 
-Counted is what stands in memory when the backward pass begins, which is its peak:
+It counts what is in memory when the backward pass begins, which is the peak:
 
 * states, for each parameter: weight, gradient and Adam's two moments in float32, a bfloat16 copy of
   the weight under autocast, and a second gradient for the exchange where there are several processes;

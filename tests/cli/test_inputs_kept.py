@@ -130,6 +130,12 @@ def test_a_folder_that_holds_an_input_is_not_replaced(tmp_path):
         check_paths(copy, {"source": tmp_path / "out" / "set.h5", "output": tmp_path / "out"})
 
 
+def test_a_name_that_the_system_refuses_is_left_to_its_reader(tmp_path):
+    """DNA where a file name is expected has a message of its own."""
+    check_paths(copy, {"source": "ACGT" * 1000, "output": tmp_path / "out"})
+    check_paths(copy, {"source": tmp_path, "output": tmp_path / ("n" * 300)})
+
+
 def test_two_outputs_are_two_files(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "a")
     for table in (tmp_path / "a", tmp_path / "link"):

@@ -104,10 +104,14 @@ def test_every_attribute_is_covered(readable):
 def test_text_without_checksum_is_not_read(readable):
     """Damage there made HDF5 loop for ever (tests/fuzz/test_fuzz_hdf5.py); others read it as str."""
     path, read = readable
+    with h5py.File(path) as file:
+        before = checked_hdf5.read_attributes(file)
     raw = path.read_bytes()
     heap = raw.index(b"GCOL")
     path.write_bytes(raw[:heap] + bytes(4096)[: len(raw) - heap] + raw[heap + 4096 :])
     read(path)
+    with h5py.File(path) as file:
+        assert checked_hdf5.read_attributes(file) == before
 
 
 def test_attributes_come_back_whatever_their_length(tmp_path):
