@@ -8,20 +8,8 @@ from torch import Tensor, nn
 from dna_bigbird.corpus.same_pieces import FRESH, same_pieces
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.interop.short_encoders import ShortEncoder
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import PATTERN, EncoderConfig
 from dna_bigbird.models.pretraining import PretrainingModel
-
-PATTERN = (
-    "max_tokens",
-    "block_size",
-    "attention",
-    "window_blocks",
-    "global_blocks",
-    "num_random",
-    "random_plan",
-    "pattern_seed",
-)
-"""Settings that the new model has of its own."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +50,7 @@ def warm_start(
         old,
         vocab_size=size,
         num_segments=max(2, old.num_segments),
-        **{name: getattr(encoder, name) for name in PATTERN},
+        **{name: getattr(encoder, name) for name in ("max_tokens", *PATTERN)},
     )
     state = dict(short.model.state_dict())
     positions_TE = state["encoder.position.weight"]

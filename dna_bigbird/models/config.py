@@ -12,6 +12,16 @@ SIZES = (
     "max_tokens",
     "block_size",
 )
+PATTERN = (
+    "block_size",
+    "attention",
+    "window_blocks",
+    "global_blocks",
+    "num_random",
+    "random_plan",
+    "pattern_seed",
+)
+"""Settings of the attention pattern; no weight depends on them."""
 LARGEST_BLOCK = 1024
 """Tokens in one block of a model that reads fewer tokens than that."""
 CHOICES = {

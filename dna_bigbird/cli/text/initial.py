@@ -4,20 +4,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, checked_settings
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import PATTERN, EncoderConfig
 
-FREE = (
-    "block_size",
-    "attention",
-    "window_blocks",
-    "global_blocks",
-    "num_random",
-    "random_plan",
-    "pattern_seed",
-    "dropout",
-    "attention_dropout",
-    "gradient_checkpointing",
-)
+FREE = (*PATTERN, "dropout", "attention_dropout", "gradient_checkpointing")
 """Settings that no weight depends on: a recipe may change them."""
 
 
