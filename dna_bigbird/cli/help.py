@@ -63,6 +63,8 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter):
             return PLACEHOLDERS[Path]
         hint = getattr(action, "_typehint", None)
         for one in (hint, *typing.get_args(hint)):
+            if typing.get_origin(one) is typing.Annotated:
+                one = typing.get_args(one)[0]
             if typing.get_origin(one) is typing.Literal:
                 return f"{{{','.join(map(str, typing.get_args(one)))}}}"
             if one in PLACEHOLDERS:

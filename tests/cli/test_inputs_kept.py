@@ -30,6 +30,16 @@ def test_every_path_of_every_command_has_a_role(command):
     assert paths <= roles
 
 
+@pytest.mark.parametrize("command", EVERY)
+def test_help_shows_every_path_as_one(command):
+    """Also where it may be left out, or several may be given."""
+    parser, function = build_parser(command)
+    text = parser.format_help()
+    for name in roles_of(function):
+        option = name.rstrip("_")
+        assert f"--{option} {option.upper()}" not in text
+
+
 def example(hint):
     """Some text that an option of this type accepts."""
     if typing.get_origin(hint) is typing.Literal:
