@@ -33,11 +33,11 @@ from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, header, interleaved, load, ratio, spread
 from torch import nn
 
+from dna_bigbird.bundles.bundle import Bundle, build_model, save_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.demo.background import GAP, load_background
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.bundle import Bundle, build_model, save_bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.models.config import HeadConfig

@@ -22,6 +22,8 @@ import yaml
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
+from dna_bigbird.bundles.bundle import Bundle, load_bundle, to_json
+from dna_bigbird.bundles.shipped import SHIPPED
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
@@ -36,10 +38,8 @@ from dna_bigbird.evaluation.sources import Source, score_source
 from dna_bigbird.evaluation.summary import compare
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.sites import read_sites
-from dna_bigbird.inference.bundle import Bundle, load_bundle, to_json
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.shipped import SHIPPED
 from dna_bigbird.writing import atomic_directory
 
 CHECKOUT = Path(__file__).resolve().parents[1]

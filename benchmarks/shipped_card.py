@@ -1,8 +1,8 @@
 """The card of the promoter model that comes with the package; numbers come from metrics.json."""
 
+from dna_bigbird.bundles.card import model_card
 from dna_bigbird.datasets.negatives import NEGATIVES
 from dna_bigbird.datasets.splits import SPLITS
-from dna_bigbird.inference.card import model_card
 
 DATA = """\
 - Human TATA promoters of EPDnew, 300 bp each (249 before the start site, 51 from it on), read along

@@ -22,9 +22,9 @@ import targets
 from corpus import simulate
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
+from dna_bigbird.bundles.bundle import build_model, load_bundle, save_bundle
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.inference.bundle import build_model, load_bundle, save_bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.variant_scores import score_variants

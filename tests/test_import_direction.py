@@ -16,23 +16,40 @@ ALLOWED = {
     "models": {"attention"},
     "baselines": set(),
     "datasets": {"genome", "corpus"},
-    "interop": {"models", "corpus"},
+    "bundles": {"models", "corpus", "datasets"},
+    "interop": {"models", "corpus", "bundles"},
     "tasks": {"models", "baselines", "datasets", "evaluation"},
-    "inference": {"models", "genome", "corpus", "datasets"},
-    "report": {"evaluation"},
+    "inference": {"bundles", "models", "genome", "corpus", "datasets"},
+    "report": {"evaluation", "genome", "datasets"},
+    "pipeline": {
+        "genome",
+        "demo",
+        "inputs",
+        "attention",
+        "evaluation",
+        "corpus",
+        "models",
+        "baselines",
+        "datasets",
+        "bundles",
+        "interop",
+        "tasks",
+        "inference",
+        "report",
+    },
 }
 EVERYWHERE = {
     "child_processes", "child_start", "choices", "errors", "files", "formats", "limits", "locks", "messages",
     "paths", "scratch", "sentences", "writing", "__version__",
 }  # fmt: skip
 LIBRARIES = {
-    "pytorch_lightning": {"tasks", "datasets", "cli"},
+    "pytorch_lightning": {"tasks", "datasets", "pipeline"},
     "transformers": {"interop"},
     "pybedtools": {"genome"},
     "pyfaidx": {"genome"},
     "pysam": {"genome", "inference"},
     "tokenizers": {"corpus"},
-    "h5py": {"datasets", "inference"},
+    "h5py": {"datasets", "inference", "bundles"},
 }
 
 

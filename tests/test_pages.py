@@ -8,9 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from dna_bigbird.bundles.bundle import build_model, save_bundle
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.demo import grammar
-from dna_bigbird.inference.bundle import build_model, save_bundle
 
 DOCS = Path(__file__).parents[1] / "docs"
 LABELS = [label.name for label in grammar.LABELS]

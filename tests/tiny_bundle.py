@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dna_bigbird.bundles.bundle import build_model, save_bundle
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.inference.bundle import build_model, save_bundle
 
 
 def draw_dna(length: int, seed: int) -> str:

@@ -12,7 +12,6 @@ from typing import NoReturn
 import jsonargparse
 
 from dna_bigbird import __version__
-from dna_bigbird.cli import watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.config_files import config_first
 from dna_bigbird.cli.failures import TRACEBACK, explain
@@ -24,11 +23,12 @@ from dna_bigbird.cli.streams import (
     open_closed_streams,
     protect_terminal,
 )
-from dna_bigbird.cli.text.commands import TEXT_COMMANDS
+from dna_bigbird.cli.text_commands import TEXT_COMMANDS
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, checked_settings
 from dna_bigbird.messages import command_line, printable, with_arguments
 from dna_bigbird.paths import Role, as_streams, check_paths, paths_of, roles_of
+from dna_bigbird.pipeline import watchdog
 from dna_bigbird.writing import claimed
 
 COMMANDS = {
@@ -125,13 +125,14 @@ def group_overview(group: str) -> str:
 def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
     """Return the parser of one subcommand and the function that it calls.
 
-    The module `dna_bigbird.cli.<command>` has a function of the same name (dashes become
+    The module `dna_bigbird.pipeline.<command>` has a function of the same name (dashes become
     underscores); its signature and docstring are the options and their help. A command of a group,
-    "text evaluate", is in `dna_bigbird.cli.text.evaluate`.
+    "text evaluate", is in `dna_bigbird.pipeline.text.evaluate`.
     """
     jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
     place = command.replace("-", "_").replace(" ", ".")
-    module = importlib.import_module(f"dna_bigbird.cli.{place}")
+    folder = "cli" if command == "completion" else "pipeline"
+    module = importlib.import_module(f"dna_bigbird.{folder}.{place}")
     function = getattr(module, place.rpartition(".")[2])
     about, examples = sections(function)
     parser = _Parser(

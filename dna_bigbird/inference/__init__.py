@@ -11,7 +11,7 @@ import importlib
 # No module here may have the name of a function: importing it would hide the function.
 _HOMES = {
     "embed": "dna_bigbird.inference.embedding",
-    "load_bundle": "dna_bigbird.inference.bundle",
+    "load_bundle": "dna_bigbird.bundles.bundle",
     "mutagenesis": "dna_bigbird.inference.mutating",
     "predict": "dna_bigbird.inference.predicting",
     "score_variants": "dna_bigbird.inference.variant_scores",

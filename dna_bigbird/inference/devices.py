@@ -2,8 +2,8 @@
 
 import torch
 
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.models.encoder import Encoder
 
 

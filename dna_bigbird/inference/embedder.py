@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.runner import BundleRunner, Groups

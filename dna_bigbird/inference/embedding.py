@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.batches import chunks_of
-from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder, Pooling
 from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import sha256_of
-from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.sources import (
     Coordinates,
     WindowSource,

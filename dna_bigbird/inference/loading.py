@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from dna_bigbird.inference.bundle import Bundle, load_bundle
+from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.paths import Role
 
 Model = Bundle | Path | str
@@ -22,7 +22,7 @@ def load_models(model: Models) -> list[Bundle]:
         InputError: As `load_bundle`, naming the bundle.
     """
     if model is None:
-        from dna_bigbird.inference.shipped import shipped_bundle
+        from dna_bigbird.bundles.shipped import shipped_bundle
 
         return [load_bundle(shipped_bundle())]
     models = [model] if isinstance(model, Model) else model
@@ -33,7 +33,7 @@ def notes_on(model: Models) -> list[str]:
     """Return what a user should know of the choice of model, a line each."""
     if model is not None:
         return []
-    from dna_bigbird.inference.shipped import shipped_bundle
+    from dna_bigbird.bundles.shipped import shipped_bundle
 
     return [
         f"no --model given: this is of the model that comes with the package ({shipped_bundle().name}); "

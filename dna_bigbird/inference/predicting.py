@@ -9,9 +9,9 @@ from typing import Literal, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, OutputError
-from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
 from dna_bigbird.inference.labels import choose_labels

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from dna_bigbird.bundles.bundle import PRETRAINING, Bundle
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.batches import CHUNK_BATCHES, chunks_of, token_budget
-from dna_bigbird.inference.bundle import PRETRAINING, Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.runner import Groups

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.batches import batches_of, padded, token_budget
-from dna_bigbird.inference.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, float32_matmul

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.inference.bundle import Bundle
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.runner import BundleRunner, Groups
 from dna_bigbird.models.ensemble import logit_of_mean

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference.bundle import load_bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import set_backend
 from dna_bigbird.inference.scorer import Scorer

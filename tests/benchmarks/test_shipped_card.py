@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dna_bigbird.inference.shipped import shipped_bundle
+from dna_bigbird.bundles.shipped import shipped_bundle
 
 
 @pytest.fixture

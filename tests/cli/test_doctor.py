@@ -13,11 +13,11 @@ from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.attention.native import build as native_build
 from dna_bigbird.attention.native import tools
 from dna_bigbird.attention.native.isa import ISAS, VARIABLE
-from dna_bigbird.cli import machine
-from dna_bigbird.cli.advice import advice, missing
-from dna_bigbird.cli.doctor import backends, verdict
-from dna_bigbird.cli.machine import Machine
 from dna_bigbird.cli.main import main
+from dna_bigbird.pipeline import machine
+from dna_bigbird.pipeline.advice import advice, missing
+from dna_bigbird.pipeline.doctor import backends, verdict
+from dna_bigbird.pipeline.machine import Machine
 
 GOOD = Machine(
     processor="A 9000",

@@ -180,7 +180,7 @@ def test_roles_say_what_is_written():
 
 
 def test_a_results_folder_gets_its_report_again(tmp_path):
-    from dna_bigbird.cli.report import report
+    from dna_bigbird.pipeline.report import report
 
     (tmp_path / "report.html").touch()
     (tmp_path / "metrics.json").touch()

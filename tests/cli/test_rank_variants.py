@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from dna_bigbird.cli.known_variants import read_truth
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.rank_variants import gc_changes
+from dna_bigbird.pipeline.known_variants import read_truth
+from dna_bigbird.pipeline.rank_variants import gc_changes
 
 TRUTH = [
     ("101", "A", "C", "EFFECT=break;LABEL=CTCF,RAD21;FACTOR=CTCF"),

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.watchdog import descendants, start_time_of
 from dna_bigbird.inference import load_bundle
+from dna_bigbird.pipeline.watchdog import descendants, start_time_of
 from dna_bigbird.tasks.callbacks import WINDOWS
 from dna_bigbird.tasks.checkpoint_files import read_checkpoint
 from dna_bigbird.tasks.run_folder import list_checkpoints

@@ -224,7 +224,9 @@ def test_backend_that_cannot_train_is_refused(options, on_gpu, message, monkeypa
 
 @pytest.mark.parametrize("line", [PRETRAIN, FINETUNE])
 def test_compiling_needs_a_compiler(line, project, monkeypatch, capsys):
-    monkeypatch.setattr("dna_bigbird.cli.machine.flex_obstacle", lambda machine: "no C++ compiler")
+    monkeypatch.setattr(
+        "dna_bigbird.pipeline.machine.flex_obstacle", lambda machine: "no C++ compiler"
+    )
     options = "--output never --checkpoints never2 --training.compile true"
     expected = "--training.compile true cannot compile here: no C++ compiler; leave it out"
     assert expected in refused(f"{line} {options}", capsys)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import safetensors.torch
 
-from dna_bigbird.inference.bundle import build_model
+from dna_bigbird.bundles.bundle import build_model
 from dna_bigbird.interop.short_encoders import FIELDS
 from dna_bigbird.interop.tensor_names import to_library
 from dna_bigbird.interop.writing import write_huggingface

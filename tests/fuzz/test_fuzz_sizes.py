@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.bundles.bundle import build_model, load_bundle, save_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.demo.text.writing import write_made_text
-from dna_bigbird.inference.bundle import build_model, load_bundle, save_bundle
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_models import head_type
 from tests.fuzz.foreign import SMALL, bert_folder, bigbird_folder, pegasus_folder

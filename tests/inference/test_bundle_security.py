@@ -10,9 +10,9 @@ import zipfile
 import pytest
 import torch
 
+from dna_bigbird.bundles.card import write_scored_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference.card import write_scored_bundle
 
 
 class Planted:

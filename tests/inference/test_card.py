@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dna_bigbird.inference.card import model_card, write_scored_bundle
-from dna_bigbird.inference.card_encoder import GLOBAL_BLOCKS, RANDOM_PLANS
+from dna_bigbird.bundles.card import model_card, write_scored_bundle
+from dna_bigbird.bundles.card_encoder import GLOBAL_BLOCKS, RANDOM_PLANS
 from dna_bigbird.models.config import CHOICES, EncoderConfig
 
 ENCODER = {

@@ -10,14 +10,14 @@ import pytest
 import torch
 from sklearn import metrics as sk
 
+from dna_bigbird.bundles.bundle import build_model, save_bundle
+from dna_bigbird.bundles.ensemble import join_bundles
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference import load_bundle
-from dna_bigbird.inference.bundle import build_model, save_bundle
-from dna_bigbird.inference.ensemble import join_bundles
 
 ROWS, STEP_BP = 90, 1000
 

@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
+from dna_bigbird.bundles import shipped
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.plain_text import rows, without_markdown
-from dna_bigbird.inference import shipped
+from dna_bigbird.pipeline.plain_text import rows, without_markdown
 
 CARD = """\
 # A model

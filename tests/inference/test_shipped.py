@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from dna_bigbird.bundles import shipped
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.shipped import shipped_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference import shipped
-from dna_bigbird.inference.bundle import load_bundle
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.shipped import shipped_bundle
 
 CHECKOUT = Path(__file__).parents[2]
 KINDS = ("random_base", "permuted", "genomic")

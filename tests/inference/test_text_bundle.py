@@ -6,10 +6,10 @@ from dataclasses import asdict
 import pytest
 import torch
 
+from dna_bigbird.bundles.bundle import build_model, load_bundle, save_bundle
+from dna_bigbird.bundles.text_card import text_card
 from dna_bigbird.datasets.text.options import OPTIONS, options_type
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference.bundle import build_model, load_bundle, save_bundle
-from dna_bigbird.inference.text_card import text_card
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
 from dna_bigbird.models.text_models import TEXT_TASKS, head_type

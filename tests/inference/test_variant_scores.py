@@ -7,9 +7,9 @@ import numpy as np
 import pysam
 import pytest
 
+from dna_bigbird.bundles.bundle import load_bundle, save_bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.bundle import load_bundle, save_bundle
 from dna_bigbird.inference.predicting import predict
 from dna_bigbird.inference.variant_scores import score_variants
 

@@ -7,10 +7,10 @@ import pytest
 import safetensors.torch
 import torch
 
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference.bundle import load_bundle
 from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.interop.pegasus import pegasus_folder
 from dna_bigbird.models.config import EncoderConfig

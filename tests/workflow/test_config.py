@@ -34,7 +34,7 @@ def parameters(command: str) -> set[str]:
     import importlib
     import inspect
 
-    module = importlib.import_module(f"dna_bigbird.cli.{command}")
+    module = importlib.import_module(f"dna_bigbird.pipeline.{command}")
     return set(inspect.signature(getattr(module, command)).parameters)
 
 
@@ -125,7 +125,7 @@ def test_the_readme_of_configs_names_every_key(path):
 
 
 def test_demo_options_are_those_of_the_command():
-    pytest.importorskip("dna_bigbird.cli.demo_data")
+    pytest.importorskip("dna_bigbird.pipeline.demo_data")
     assert properties("inputs", "demo") <= parameters("demo_data")
 
 

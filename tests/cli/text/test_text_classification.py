@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.bundles.shipped import shipped_bundle
 from dna_bigbird.cli.main import build_parser, main
-from dna_bigbird.inference.shipped import shipped_bundle
 from tests.text_bundle import write_text_bundle
 
 CONFIGS = Path(__file__).parents[3] / "config/text"

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.text import running
 from dna_bigbird.inference import load_bundle
+from dna_bigbird.pipeline.text import running
 from dna_bigbird.tasks.text.task import TextTask
 from tests.text_bundle import write_text_bundle
 from tests.text_vocabulary import WORDS, tiny_text_tokenizer

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dna_bigbird.cli.text.tables import tables
 from dna_bigbird.errors import InputError
+from dna_bigbird.pipeline.text.tables import tables
 from dna_bigbird.report.published_text import NONE, TABLES
 
 TYPED_AGAIN = {

@@ -1,0 +1,1 @@
+"""The model on disk: load, save, config, weights, card, bundled model, ensembles."""

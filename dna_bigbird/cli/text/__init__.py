@@ -1,1 +1,0 @@
-"""Commands of `dna-bigbird text`, one small module per command."""

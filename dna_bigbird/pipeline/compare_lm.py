@@ -1,0 +1,62 @@
+"""`dna-bigbird compare-lm`."""
+
+from typing import Literal
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.paths import InputPath, OutputPath
+
+
+def compare_lm(
+    runs: list[InputPath], table: Literal["table5", "figure8", "table1"], output: OutputPath
+) -> None:
+    """Set pretrained models beside each other, as a table or figure of the paper does.
+
+    It reads result files only. Who is ahead is computed; where 95 % intervals overlap nothing is
+    claimed.
+
+    Args:
+        runs: Folders of the variants, in the order of the rows; each with model/ (a bundle of
+            `dna-bigbird evaluate-lm`) and trained/ (one of `dna-bigbird pretrain`).
+        table: Bits per base beside n-grams (table5), scores over steps by length (figure8), or by
+            building block of the pattern (table1).
+        output: Folder to write: table.tsv, table.md, table.json, figure.png, and parts.tsv if
+            scores by chromosome or repeat class are shown.
+    """
+    from dna_bigbird.bundles.bundle import to_json
+    from dna_bigbird.report.comparison import read_run
+    from dna_bigbird.report.comparison_figures import scores_figure, steps_figure
+    from dna_bigbird.report.comparison_tables import TABLES
+    from dna_bigbird.report.comparison_text import to_markdown, to_tsv
+    from dna_bigbird.report.figures import save
+    from dna_bigbird.writing import atomic_directory, refuse_other_folder
+
+    if not runs:
+        raise InputError("--runs []: expected the folder of at least one variant")
+    read = [read_run(folder) for folder in runs]
+    comparison = TABLES[table](read, key_share)
+    tag = "semi-synthetic" if any(run.config.get("semi_synthetic") for run in read) else ""
+    if table == "figure8":
+        figure = steps_figure(read, tag)
+    else:
+        names = {"table5": ["bits_per_base"], "table1": ["mlm_accuracy", "bits_per_base"]}
+        figure = scores_figure(comparison.rows, names[table], tag)
+    facts = {"title": comparison.title, "rows": comparison.rows, "notes": comparison.notes}
+    refuse_other_folder(output, ("table.tsv", "table.md"), "comparison")
+    with atomic_directory(output) as folder:
+        (folder / "table.tsv").write_text(to_tsv(comparison.rows))
+        (folder / "table.md").write_text(to_markdown(comparison))
+        (folder / "table.json").write_text(to_json({**facts, "parts": comparison.parts}))
+        if comparison.parts:
+            (folder / "parts.tsv").write_text(to_tsv(comparison.parts))
+        (folder / "figure.png").write_bytes(save(figure, "png"))
+    print("\n".join(comparison.notes))
+
+
+def key_share(run) -> float:
+    """Return the share of (query block, key block) pairs that a model's first layer reads."""
+    from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.models.encoder import attention_core
+
+    config = EncoderConfig(**run.encoder)
+    pattern = attention_core(config, layer=0).eval().pattern(config.max_tokens)
+    return float((pattern.times() > 0).mean())

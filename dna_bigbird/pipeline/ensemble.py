@@ -1,0 +1,19 @@
+"""`dna-bigbird ensemble`."""
+
+from dna_bigbird.paths import InputPath, OutputPath
+
+
+def ensemble(models: list[InputPath], output: OutputPath) -> None:
+    """Join independently trained models into one whose probabilities are the mean of theirs.
+
+    The result is a bundle like any other: predict and evaluate take it. The members must have the
+    same labels, windows, architecture and tokenizer. Predicting takes the time and memory of all.
+
+    Args:
+        models: Bundles of `dna-bigbird finetune`, two at least, e.g. '[seed0, seed1]'.
+        output: Bundle to write (a folder).
+    """
+    from dna_bigbird.bundles.ensemble import join_bundles
+
+    join_bundles(models, output)
+    print(f"{output}: an ensemble of {len(models)} models")

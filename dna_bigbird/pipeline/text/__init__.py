@@ -1,0 +1,1 @@
+"""The same for text: what each command of `dna-bigbird text` does."""

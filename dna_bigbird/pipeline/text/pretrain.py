@@ -1,0 +1,175 @@
+"""`dna-bigbird text pretrain`."""
+
+from dna_bigbird.corpus.whole_words import TextMaskingConfig
+from dna_bigbird.errors import checked_settings
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.tasks.config import TrainConfig
+
+
+def pretrain(
+    train: InputPath,
+    validation: InputPath,
+    output: OutputPath,
+    checkpoints: OutputFolder,
+    tokenizer: InputPath | None = None,
+    initial: InputPath | None = None,
+    seed: int = 0,
+    model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
+    masking: TextMaskingConfig = TextMaskingConfig(),  # noqa: B008
+    training: TrainConfig = TrainConfig(),  # noqa: B008
+    max_unpacked_gib: float = 0,
+    threads: int = 0,
+) -> None:
+    """Pretrain BigBird on text with masked words.
+
+    Documents are packed to --model.max_tokens. Killed and started again with the same command, it
+    goes on from the newest checkpoint and ends with the same weights. The bundle written holds the
+    weights of the step with the fewest bits per token on validation.
+
+    Args:
+        train: Corpus: text with blank lines between documents, or JSON lines with a "text" each in a
+            file named .jsonl; plain or gzip.
+        validation: Corpus to choose the step by, and to score.
+        output: Bundle to write (a folder), with history.tsv in it.
+        checkpoints: Folder for the state of the run and the tokens of both corpora; not part of the
+            result.
+        tokenizer: Vocabulary: SentencePiece model or tokenizer.json, the published one for example.
+        initial: Bundle to go on from, for example of `text warm-start`; it brings its vocabulary and
+            its --model settings. Given too, --model changes its attention pattern, dropout and
+            gradient checkpointing; other settings must be those of the bundle.
+        seed: Seed of initial weights, order, masks and dropout.
+        model: The encoder; its vocabulary size is taken from the vocabulary.
+        masking: Which words are predicted.
+        training: How it is trained.
+        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
+            least 0.25.
+        threads: CPU threads of one process; 0 leaves the choice to torch.
+    """
+    from dna_bigbird.tasks import signals
+
+    signals.listen()  # before the imports, which take seconds
+
+    from dataclasses import asdict
+
+    from dna_bigbird.bundles.bundle import check_place
+    from dna_bigbird.corpus.piece_characters import characters_of
+    from dna_bigbird.datasets.masked_batches import collate_masked
+    from dna_bigbird.datasets.modules import pretraining_data
+    from dna_bigbird.datasets.text.masked import MaskedTextExamples
+    from dna_bigbird.datasets.text.store import text_store
+    from dna_bigbird.datasets.text.unpacking import unpacked_limit
+    from dna_bigbird.limits import use_threads
+    from dna_bigbird.pipeline.text.initial import start
+    from dna_bigbird.pipeline.training import check_compiles, module_sha256, set_training_backend
+    from dna_bigbird.tasks.fit import fit
+    from dna_bigbird.tasks.peers import is_first_on_node
+    from dna_bigbird.tasks.text.mlm import MaskedTextTask
+
+    check_place(output)
+    use_threads(threads)
+    bpe, network, origin = start(tokenizer, initial, model, seed)
+    encoder = network.encoder.config
+    first = is_first_on_node()
+    with unpacked_limit(max_unpacked_gib):
+        stores = {
+            name: text_store(path, bpe, checkpoints / f"tokens-{name}.h5", verify=first)
+            for name, path in (("train", train), ("validation", validation))
+        }
+    for name, store in stores.items():
+        print(
+            f"{name}: {store.num_documents} documents, {store.num_tokens} tokens, "
+            f"{store.num_empty_documents} without text left out, {store.counts[bpe.unk_id]} unknown"
+        )
+    with checked_settings():
+        examples = {
+            name: MaskedTextExamples(
+                store, bpe, encoder.max_tokens, masking, seed=2 * seed + i, in_order=bool(i)
+            )
+            for i, (name, store) in enumerate(stores.items())
+        }
+    num_validation = min(
+        training.validation_examples or examples["validation"].examples_per_epoch,
+        examples["validation"].examples_per_epoch,
+    )
+    task = MaskedTextTask(network, training, characters_of(bpe))
+    data = pretraining_data(
+        examples["train"],
+        examples["validation"],
+        batch_size=training.batch_size,
+        validation_examples=num_validation,
+        accumulate=training.accumulate,
+        workers=training.workers,
+        collate=collate_masked,
+    )
+    settings = {
+        "command": "text pretrain",
+        "model": asdict(encoder),
+        "masking": asdict(masking),
+        "inputs": {name: store.checksum for name, store in stores.items()}
+        | {"tokenizer": stores["train"].tokenizer_sha256, "weights": module_sha256(network)},
+    }
+    set_training_backend(network.encoder, training.attention_backend)
+    check_compiles(training)
+    result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
+    if result.is_writer:
+        _save(
+            output,
+            task,
+            examples["validation"],
+            num_validation,
+            stores["train"],
+            training,
+            result,
+            {"masking": asdict(masking), "seed": seed, "initial_weights": origin},
+        )
+
+
+def _save(output, task, examples, count, train_store, training, result, described: dict) -> None:
+    """Score the chosen weights on validation and write the bundle."""
+    from dataclasses import asdict
+
+    from dna_bigbird.bundles.bundle import PRETRAINING, save_bundle
+    from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.pipeline.training import described_training, round_metrics
+    from dna_bigbird.tasks.fit import training_device
+    from dna_bigbird.tasks.text.mlm import evaluate_masked
+
+    task.to(training_device())  # `fit` leaves it on the CPU
+    metrics = evaluate_masked(
+        task,
+        examples,
+        count,
+        counts=train_store.counts,
+        batch_size=training.batch_size,
+        seed=described["seed"],
+    )
+    config = {
+        "task": PRETRAINING,
+        "heads": ["mlm"],
+        "reads": "text",
+        "label_names": [],
+        "label_groups": [],
+        "semi_synthetic": False,
+        "encoder": asdict(task.model.encoder.config),
+        "training_tokens": train_store.num_tokens,
+        "training_documents": train_store.num_documents,
+        **described,
+        **described_training(training, result),
+    }
+    metrics = round_metrics(metrics) | {
+        "step": result.best_step,
+        "seed": described["seed"],
+        "split": "validation",
+    }
+    save_bundle(
+        output,
+        model=task.model,
+        config=config,
+        tokenizer=examples.vocabulary,
+        metrics=metrics,
+        card=model_card(config, metrics),
+        extra_files={"history.tsv": result.history},
+    )
+    shown = {k: v for k, v in metrics.items() if k != "baselines"}
+    print(f"{output}: step {result.best_step} of {training.max_steps}: {shown}")

@@ -1,0 +1,37 @@
+"""`dna-bigbird text train-nq`."""
+
+from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
+from dna_bigbird.models.text_config import NaturalQuestionsHead
+from dna_bigbird.paths import InputPath
+from dna_bigbird.pipeline.text.training import RunOptions, train_text
+
+
+def train_nq(
+    train: InputPath,
+    validation: InputPath,
+    options: NaturalQuestionsOptions = NaturalQuestionsOptions(),  # noqa: B008 - jsonargparse shows the default
+    head: NaturalQuestionsHead = NaturalQuestionsHead(),  # noqa: B008
+    **run: RunOptions,
+) -> None:
+    """Fine-tune a pretrained text model on Natural Questions: long and short answers, yes and no.
+
+    Killed and started again with the same command, it goes on from the newest checkpoint and ends
+    with the same weights. The bundle written holds the weights of the step with the highest
+    mean of both F1 (long, short) on validation. The paper's settings: config/text/natural-questions.yaml.
+
+    Args:
+        train: Pages to train on, native or simplified: JSON lines, plain or gzip, or a folder with
+            nq-train-*.jsonl.gz.
+        validation: Pages to choose the step by (nq-dev-*); of training pages, which one person has
+            annotated, with --options.min_annotators 1.
+        options: How the set is read, learnt, decoded and scored.
+        head: How spans are read off the encoder.
+    """
+    from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsKind
+
+    train_text(
+        NaturalQuestionsKind(options, head),
+        train=train,
+        validation=validation,
+        **run,
+    )

@@ -1,0 +1,85 @@
+"""`dna-bigbird text warm-start`."""
+
+from typing import Literal
+
+from dna_bigbird.paths import InputPath, OutputPath
+
+
+def warm_start(
+    from_: InputPath,
+    output: OutputPath,
+    vocabulary: InputPath | None = None,
+    max_tokens: int = 4096,
+    block_size: int = 64,
+    num_random: int = 3,
+    random_plan: Literal["uniform", "original", "huggingface"] = "uniform",
+    attention: Literal["bigbird", "full"] = "bigbird",
+    seed: int = 0,
+) -> None:
+    """Make a text model from a RoBERTa or BERT folder, to pretrain further or to fine-tune.
+
+    Its position table is repeated up to --max_tokens. With --vocabulary the rows of the word table
+    go to the pieces that spell the same; what has no such row is drawn fresh and counted. No code in
+    the folder is run.
+
+    Args:
+        from_: Folder of the Hugging Face library: config.json with model_type bert or roberta,
+            model.safetensors or pytorch_model.bin, and tokenizer.json, vocab.txt, or vocab.json and
+            merges.txt.
+        output: Bundle to write.
+        vocabulary: SentencePiece model or tokenizer.json of the new model, the published one of
+            BigBird for example; by default the folder's own vocabulary is kept.
+        max_tokens: Longest sequence of the new model in tokens.
+        block_size: Tokens in one attention block.
+        num_random: Random key blocks of an ordinary query block.
+        random_plan: Where random blocks come from.
+        attention: Block-sparse attention, or full.
+        seed: Of fresh rows, and of a fresh head if the folder has none.
+    """
+    from dataclasses import asdict
+
+    from dna_bigbird.bundles.bundle import PRETRAINING, save_bundle
+    from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
+    from dna_bigbird.errors import checked_settings
+    from dna_bigbird.interop.short_encoders import read_short_encoder
+    from dna_bigbird.interop.warm_start import warm_start as start
+    from dna_bigbird.models.config import EncoderConfig
+
+    with checked_settings():
+        encoder = EncoderConfig(
+            max_tokens=max_tokens,
+            block_size=block_size,
+            num_random=num_random,
+            random_plan=random_plan,
+            attention=attention,
+        )
+    short = read_short_encoder(from_, seed)
+    wanted = None if vocabulary is None else read_text_tokenizer(vocabulary)
+    made = start(short, encoder, wanted, seed)
+    head = "its head for masked tokens" if short.has_mlm else "a fresh head for masked tokens"
+    counted = ", ".join(f"{count} {name}" for name, count in made.counts.items())
+    origin = (
+        f"a {short.kind} folder of {short.model.encoder.config.max_tokens} positions, tiled, with "
+        f"{head}; vocabulary: {counted}"
+    )
+    config = {
+        "task": PRETRAINING,
+        "heads": ["mlm"],
+        "reads": "text",
+        "label_names": [],
+        "label_groups": [],
+        "semi_synthetic": False,
+        "encoder": asdict(made.model.encoder.config),
+        "seed": seed,
+        "initial_weights": origin,
+    }
+    save_bundle(
+        output,
+        model=made.model,
+        config=config,
+        tokenizer=made.tokenizer,
+        metrics={},
+        card=model_card(config, {}),
+    )
+    print(f"{output}: {origin}")
