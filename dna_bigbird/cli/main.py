@@ -127,13 +127,13 @@ def build_parser(command: str) -> tuple[jsonargparse.ArgumentParser, object]:
 
     The module `dna_bigbird.pipeline.<command>` has a function of the same name (dashes become
     underscores); its signature and docstring are the options and their help. A command of a group,
-    "text evaluate", is in `dna_bigbird.pipeline.text.evaluate`.
+    "text evaluate", is the function `dna_bigbird.pipeline.text.evaluate`.
     """
     jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    place = command.replace("-", "_").replace(" ", ".")
+    group, _, name = command.replace("-", "_").rpartition(" ")
     folder = "cli" if command == "completion" else "pipeline"
-    module = importlib.import_module(f"dna_bigbird.{folder}.{place}")
-    function = getattr(module, place.rpartition(".")[2])
+    module = importlib.import_module(f"dna_bigbird.{folder}.{group or name}")
+    function = getattr(module, name)
     about, examples = sections(function)
     parser = _Parser(
         prog=f"dna-bigbird {command}",

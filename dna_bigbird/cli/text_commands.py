@@ -18,5 +18,4 @@ TEXT_COMMANDS = {
     "made-data": "write small made-up sets in the native formats",
     "tables": "set measured scores beside the paper's tables",
 }
-"""The module `dna_bigbird.pipeline.text.<command>` has a function of the same name (dashes become
-underscores)."""
+"""`dna_bigbird.pipeline.text` has a function of the same name (dashes become underscores)."""

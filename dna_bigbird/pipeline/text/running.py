@@ -21,7 +21,13 @@ from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.limits import use_threads
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, resolve_precision
-from dna_bigbird.pipeline.text.sets import check_length, make_rows, read_examples, rows_sha256, tell
+from dna_bigbird.pipeline.text.set_rows import (
+    check_length,
+    make_rows,
+    read_examples,
+    rows_sha256,
+    tell,
+)
 from dna_bigbird.tasks.text.kind import TextKind
 from dna_bigbird.tasks.text.kinds import kind_of_config
 from dna_bigbird.tasks.text.task import as_arrays, in_order, split_rows

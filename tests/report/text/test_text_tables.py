@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.text.tables import tables
+from dna_bigbird.pipeline.text.paper_tables import tables
 from dna_bigbird.report.published_text import NONE, TABLES
 
 TYPED_AGAIN = {

@@ -35,7 +35,7 @@ def documents(
 
     from dna_bigbird.datasets.text.summary_pairs import partner_of
     from dna_bigbird.errors import InputError
-    from dna_bigbird.pipeline.text.sets import left_out, read_examples
+    from dna_bigbird.pipeline.text.set_rows import left_out, read_examples
     from dna_bigbird.tasks.text.kinds import SETS, kind_of_set
     from dna_bigbird.writing import atomic_path
 

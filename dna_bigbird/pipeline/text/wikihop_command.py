@@ -3,7 +3,7 @@
 from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
 from dna_bigbird.models.text_config import WikiHopHead
 from dna_bigbird.paths import InputPath
-from dna_bigbird.pipeline.text.training import RunOptions, train_text
+from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
 def train_wikihop(

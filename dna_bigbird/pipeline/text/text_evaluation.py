@@ -60,9 +60,9 @@ def evaluate(
     )
     from dna_bigbird.bundles.bundle import to_json
     from dna_bigbird.errors import InputError
+    from dna_bigbird.pipeline.text.bootstrap_scores import evaluation, lines
     from dna_bigbird.pipeline.text.running import open_model, run_set, write_files
-    from dna_bigbird.pipeline.text.scoring import evaluation, lines
-    from dna_bigbird.pipeline.text.sets import read_examples
+    from dna_bigbird.pipeline.text.set_rows import read_examples
 
     if replicates < 1:
         raise InputError(f"--replicates {replicates}: expected at least 1")

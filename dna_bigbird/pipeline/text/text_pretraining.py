@@ -60,7 +60,7 @@ def pretrain(
     from dna_bigbird.datasets.text.store import text_store
     from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.pipeline.text.initial import start
+    from dna_bigbird.pipeline.text.pretraining_start import start
     from dna_bigbird.pipeline.training import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.peers import is_first_on_node
