@@ -40,7 +40,7 @@ ALLOWED = {
 }
 EVERYWHERE = {
     "child_processes", "child_start", "choices", "errors", "files", "formats", "limits", "locks", "messages",
-    "paths", "scratch", "sentences", "writing", "__version__",
+    "paths", "scratch", "sentences", "watchdog", "writing", "__version__",
 }  # fmt: skip
 LIBRARIES = {
     "pytorch_lightning": {"tasks", "datasets", "pipeline"},

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import jsonargparse
 
-from dna_bigbird import __version__
+from dna_bigbird import __version__, watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.config_files import config_first
 from dna_bigbird.cli.failures import TRACEBACK, explain
@@ -28,7 +28,6 @@ from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, checked_settings
 from dna_bigbird.messages import command_line, printable, with_arguments
 from dna_bigbird.paths import Role, as_streams, check_paths, paths_of, roles_of
-from dna_bigbird.pipeline import watchdog
 from dna_bigbird.writing import claimed
 
 COMMANDS = {

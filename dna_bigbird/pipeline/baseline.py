@@ -93,7 +93,7 @@ def train_network(
     from dna_bigbird.datasets.tokenized import RowsOnTheFly
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
-    from dna_bigbird.pipeline.labelling import train_on_labels
+    from dna_bigbird.pipeline.label_training import train_on_labels
     from dna_bigbird.tasks.label_scores import mean_over_strands
     from dna_bigbird.tasks.peers import is_first_on_node
 

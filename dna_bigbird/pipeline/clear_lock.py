@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from dna_bigbird import watchdog
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputFolder
-from dna_bigbird.pipeline import watchdog
 
 WAIT_S = 10.0
 DAY_NS = 24 * 3600 * 10**9

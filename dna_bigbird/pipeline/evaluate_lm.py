@@ -55,7 +55,7 @@ def evaluate_lm(
     from dna_bigbird.bundles.card import model_card, write_scored_bundle
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.pipeline.language import load_masked_model, load_stores, ways_to_divide
+    from dna_bigbird.pipeline.language_inputs import load_masked_model, load_stores, ways_to_divide
     from dna_bigbird.tasks.config import TrainConfig
     from dna_bigbird.tasks.language_baselines import (
         DESCRIPTIONS,

@@ -56,8 +56,8 @@ def finetune(
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.pipeline.labelling import train_on_labels
-    from dna_bigbird.pipeline.training import module_sha256, set_training_backend
+    from dna_bigbird.pipeline.label_training import train_on_labels
+    from dna_bigbird.pipeline.training_checks import module_sha256, set_training_backend
     from dna_bigbird.tasks.peers import is_first_on_node
 
     if dropout is not None and not 0 <= dropout < 1:
@@ -117,7 +117,7 @@ def save_finetuned(
     """Write the bundle of a finished run with its scores on validation."""
     from dna_bigbird.bundles.bundle import save_bundle
     from dna_bigbird.bundles.card import model_card
-    from dna_bigbird.pipeline.training import described_training, round_metrics
+    from dna_bigbird.pipeline.training_checks import described_training, round_metrics
 
     names = ("task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives")
     config = {

@@ -55,7 +55,7 @@ def pretrain(
     from dna_bigbird.datasets.token_store import TokenStore
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.pretraining import PretrainingModel
-    from dna_bigbird.pipeline.training import (
+    from dna_bigbird.pipeline.training_checks import (
         check_compiles,
         check_tokenizer,
         set_training_backend,
@@ -121,7 +121,7 @@ def save_pretrained(
     """Write the bundle of a finished run with its scores on validation."""
     from dna_bigbird.bundles.bundle import PRETRAINING, save_bundle
     from dna_bigbird.bundles.card import is_semi_synthetic, model_card
-    from dna_bigbird.pipeline.training import described_training, round_metrics
+    from dna_bigbird.pipeline.training_checks import described_training, round_metrics
 
     config = {
         "task": PRETRAINING,

@@ -14,10 +14,10 @@ import torch
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.inference import load_bundle
-from dna_bigbird.pipeline.watchdog import descendants, start_time_of
 from dna_bigbird.tasks.callbacks import WINDOWS
 from dna_bigbird.tasks.checkpoint_files import read_checkpoint
 from dna_bigbird.tasks.run_folder import list_checkpoints
+from dna_bigbird.watchdog import descendants, start_time_of
 
 pytestmark = pytest.mark.slow
 STEPS = 400

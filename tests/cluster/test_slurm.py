@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from dna_bigbird.pipeline import watchdog
+from dna_bigbird import watchdog
 from dna_bigbird.tasks.run_settings import flatten
 from tests.cluster.conftest import CONFIG
 from tests.workflow.conftest import ROOT, copy_of_the_workflow

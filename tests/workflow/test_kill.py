@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from dna_bigbird.pipeline import watchdog
+from dna_bigbird import watchdog
 from dna_bigbird.pipeline.clear_lock import jobs_left_by
 
 pytestmark = pytest.mark.slow

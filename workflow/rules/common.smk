@@ -11,7 +11,7 @@ import yaml
 from snakemake.exceptions import WorkflowError
 
 from dna_bigbird import __version__
-from dna_bigbird.cli import watchdog
+from dna_bigbird import watchdog
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.specs import read_spec

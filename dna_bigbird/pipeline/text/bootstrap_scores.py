@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
 from dna_bigbird.pipeline.text.set_rows import count_metrics, count_shared
-from dna_bigbird.pipeline.training import round_metrics
+from dna_bigbird.pipeline.training_checks import round_metrics
 from dna_bigbird.tasks.text.kind import TextKind
 
 

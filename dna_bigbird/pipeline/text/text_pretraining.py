@@ -61,7 +61,7 @@ def pretrain(
     from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.text.pretraining_start import start
-    from dna_bigbird.pipeline.training import check_compiles, module_sha256, set_training_backend
+    from dna_bigbird.pipeline.training_checks import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.peers import is_first_on_node
     from dna_bigbird.tasks.text.mlm import MaskedTextTask
@@ -131,7 +131,7 @@ def _save(output, task, examples, count, train_store, training, result, describe
 
     from dna_bigbird.bundles.bundle import PRETRAINING, save_bundle
     from dna_bigbird.bundles.card import model_card
-    from dna_bigbird.pipeline.training import described_training, round_metrics
+    from dna_bigbird.pipeline.training_checks import described_training, round_metrics
     from dna_bigbird.tasks.fit import training_device
     from dna_bigbird.tasks.text.mlm import evaluate_masked
 

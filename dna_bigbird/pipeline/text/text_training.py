@@ -58,7 +58,7 @@ def train_text(
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.text_models import build_text_model
     from dna_bigbird.pipeline.text.set_rows import examples_sha256, rows_sha256, tell
-    from dna_bigbird.pipeline.training import check_compiles, module_sha256, set_training_backend
+    from dna_bigbird.pipeline.training_checks import check_compiles, module_sha256, set_training_backend
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.text.task import TextTask
 
@@ -200,7 +200,7 @@ def save_text_bundle(
     from dna_bigbird.bundles.bundle import save_bundle
     from dna_bigbird.bundles.text_card import text_card
     from dna_bigbird.pipeline.text.set_rows import count_metrics
-    from dna_bigbird.pipeline.training import described_training, round_metrics
+    from dna_bigbird.pipeline.training_checks import described_training, round_metrics
 
     config = {**described, **described_training(training, result)}
     metrics = {

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from dna_bigbird import watchdog
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline import watchdog
 from dna_bigbird.pipeline.clear_lock import jobs_left_by, remove_stale_lock
 
 ME = watchdog.this_process()

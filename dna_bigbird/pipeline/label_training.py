@@ -31,7 +31,11 @@ def train_on_labels(
     """
     from dna_bigbird.datasets.modules import labelled_data
     from dna_bigbird.files import sha256_of
-    from dna_bigbird.pipeline.training import check_compiles, check_trainable, validation_rows
+    from dna_bigbird.pipeline.training_checks import (
+        check_compiles,
+        check_trainable,
+        validation_rows,
+    )
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.labelling import LabellingTask, note_few_positives, start_at_base_rates
 
@@ -81,7 +85,7 @@ def tokenized_splits(labelled, tokenizer, training: TrainConfig, *, max_tokens: 
     from tqdm import tqdm
 
     from dna_bigbird.datasets.tokenized import RowsOnTheFly, tokenize_rows
-    from dna_bigbird.pipeline.training import validation_rows
+    from dna_bigbird.pipeline.training_checks import validation_rows
 
     given = {"max_tokens": max_tokens, "name": str(labelled.path)}
 

@@ -29,7 +29,7 @@ def load_masked_model(model: Path):
 def load_stores(train: Path, test: Path, tokenizer, model: Path) -> dict:
     """Return both token stores, made with the model's tokenizer; both are verified."""
     from dna_bigbird.datasets.token_store import TokenStore
-    from dna_bigbird.pipeline.training import check_tokenizer, verify_stores
+    from dna_bigbird.pipeline.training_checks import check_tokenizer, verify_stores
 
     stores = {"train": TokenStore(train), "test": TokenStore(test)}
     for store in stores.values():
