@@ -242,7 +242,9 @@ def _run(argv: list[str]) -> None:
     with command_line(options_of(parser)):
         arguments = read_arguments(parser, function, rest)
         with protected(function, arguments):
-            function(**arguments)
+            result = function(**arguments)
+            if hasattr(result, "summary") and (summary := result.summary()):
+                print(summary)
 
 
 def options_of(parser: jsonargparse.ArgumentParser) -> set[str]:

@@ -61,7 +61,11 @@ def pretrain(
     from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.text.pretraining_start import start
-    from dna_bigbird.pipeline.training_checks import check_compiles, module_sha256, set_training_backend
+    from dna_bigbird.pipeline.training_checks import (
+        check_compiles,
+        module_sha256,
+        set_training_backend,
+    )
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.peers import is_first_on_node
     from dna_bigbird.tasks.text.mlm import MaskedTextTask

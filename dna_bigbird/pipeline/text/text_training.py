@@ -58,7 +58,11 @@ def train_text(
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.text_models import build_text_model
     from dna_bigbird.pipeline.text.set_rows import examples_sha256, rows_sha256, tell
-    from dna_bigbird.pipeline.training_checks import check_compiles, module_sha256, set_training_backend
+    from dna_bigbird.pipeline.training_checks import (
+        check_compiles,
+        module_sha256,
+        set_training_backend,
+    )
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.text.task import TextTask
 
