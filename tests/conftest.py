@@ -15,3 +15,30 @@ def real_data() -> Path:
     if not (folder / "README.md").is_file():
         pytest.skip("the folder with real sample data is not here (set DNA_BIGBIRD_REAL_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def random_dna():
+    """Function (length, seed) -> sequence."""
+    from tests.tiny_bundle import draw_dna
+
+    return draw_dna
+
+
+@pytest.fixture(scope="session")
+def bundle_folder(tmp_path_factory):
+    """A small untrained bundle with two labels: its scores mean nothing, but must be consistent."""
+    from tests.tiny_bundle import write_tiny_bundle
+
+    encoder = {
+        "hidden_size": 32, "num_layers": 2, "num_heads": 2, "ffn_size": 64,
+        "max_tokens": 128, "block_size": 8, "num_random": 1, "dropout": 0.1,
+    }  # fmt: skip
+    return write_tiny_bundle(
+        tmp_path_factory.mktemp("bundles") / "tiny",
+        vocab_size=64,
+        encoder=encoder,
+        window_bp=200,
+        pooling="cls",
+        head_dropout=0.1,
+    )

@@ -26,7 +26,7 @@ import torch
 from torch import nn
 
 from dna_bigbird import __version__
-from dna_bigbird.bundles.bundle_config import (
+from dna_bigbird.bundles.config import (
     FORMAT_VERSION,
     PRETRAINING,
     read_bundle_json,
@@ -131,7 +131,7 @@ def build_model(config: dict) -> nn.Module:
     return SequenceClassifier(encoder, len(config["label_names"]), HeadConfig(**config["head"]))
 
 
-def check_place(folder: Path) -> None:
+def check_output(folder: Path) -> None:
     """Refuse to write a bundle where something else is; before a long training, not after it.
 
     Raises:
@@ -178,7 +178,7 @@ def save_bundle(
     for name in extra_files or {}:
         if Path(name).name != name or name in ("", "..", *binary, *texts):
             raise ValueError(f"{name!r} cannot be the name of an extra file of a bundle")
-    check_place(folder)
+    check_output(folder)
     with atomic_directory(folder) as partial:
         for name, content in binary.items():
             (partial / name).write_bytes(content)

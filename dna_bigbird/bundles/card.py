@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from dna_bigbird.bundles.bundle import FILES, PRETRAINING, check_place, to_json
+from dna_bigbird.bundles.bundle import FILES, PRETRAINING, check_output, to_json
 from dna_bigbird.bundles.card_encoder import size_in_words
 from dna_bigbird.bundles.card_scores import score_lines
 from dna_bigbird.bundles.text_card import text_card
@@ -58,7 +58,7 @@ def write_scored_bundle(trained: Path, output: Path, metrics: dict, card: str) -
 
     Weights are hard-linked where the file system allows, else copied.
     """
-    check_place(output)
+    check_output(output)
     with atomic_directory(output) as partial:
         tokenizer = (*TOKENIZER_FILES, "special_tokens_map.json")
         for name in (*FILES, *(name for name in tokenizer if (Path(trained) / name).is_file())):

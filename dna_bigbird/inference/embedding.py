@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.choice import InputModel, load_models
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
@@ -19,7 +20,6 @@ from dna_bigbird.inference.batches import chunks_of
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder, Pooling
 from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
-from dna_bigbird.inference.loading import InputModel, load_models
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.sources import WindowSource
 from dna_bigbird.inference.spool import file_identity, open_spool

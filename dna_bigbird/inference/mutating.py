@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dna_bigbird.bundles.choice import InputModels, load_models
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.genome.fasta import Genome
@@ -19,7 +20,6 @@ from dna_bigbird.genome.interval import Interval, parse_region
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.loading import InputModels, load_models
 from dna_bigbird.inference.mutagenesis_files import (
     EFFECTS,
     LETTERS,
@@ -60,7 +60,7 @@ def mutagenesis(
     Args:
         fasta: Plain FASTA file.
         region: As samtools writes it, counted from 1; None for a FASTA with one short record.
-        model: Bundle folder, several for the mean of their probabilities, None for the shipped one.
+        model: Bundle folder, several for the mean of their probabilities, None for the bundled one.
         output: File for the matrix, `.tsv` or `.npz` (`write_mutagenesis`), beside what is returned.
         labels: Names or shell patterns; all if not given.
         effect: What a `.tsv` holds.

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.choice import InputModels, load_models
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
 from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.loading import InputModels, load_models
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.sources import Coordinates, WindowSource

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.bundles.choice import InputModels, load_models
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings, note
 from dna_bigbird.files import looks_like, sha256_of
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.loading import InputModels, load_models
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.variant_effects import EFFECTS, exact
 from dna_bigbird.inference.variant_run import VariantRun, VariantSummary

@@ -71,19 +71,19 @@ def described(machine: Machine) -> dict[str, str]:
 def places() -> dict[str, str]:
     """Return memory, folders that are written to, and where the model of the package is."""
     from dna_bigbird.attention.native.build import cache_folder
-    from dna_bigbird.bundles.shipped import shipped_bundle
+    from dna_bigbird.bundles.bundled import bundled_model
     from dna_bigbird.errors import InputError
     from dna_bigbird.pipeline.machine import free_space, memory
 
     try:
-        shipped = str(shipped_bundle())
+        bundled = str(bundled_model())
     except InputError:
-        shipped = "none in this installation"
+        bundled = "none in this installation"
     return {
         "memory": memory(),
         "cache": str(cache_folder()),
         "disk": f"here {free_space(Path())}, cache {free_space(cache_folder())}",
-        "model without --model": shipped,
+        "model without --model": bundled,
     }
 
 

@@ -56,8 +56,8 @@ def embed(
         dna-bigbird embed --fasta regions.fa --pooling tokens --layer 2 --output tokens.h5
     """
     Compute(**compute)  # refuses contradictions before torch is imported, which takes seconds
+    from dna_bigbird.bundles.choice import notes_on
     from dna_bigbird.inference import embedding
-    from dna_bigbird.inference.loading import notes_on
 
     done = embedding.embed(
         fasta,

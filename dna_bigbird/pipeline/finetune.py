@@ -48,7 +48,7 @@ def finetune(
 
     from dataclasses import asdict, replace
 
-    from dna_bigbird.bundles.bundle import check_place, load_bundle
+    from dna_bigbird.bundles.bundle import check_output, load_bundle
     from dna_bigbird.bundles.card import is_semi_synthetic
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.errors import InputError
@@ -62,7 +62,7 @@ def finetune(
 
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
-    check_place(output)
+    check_output(output)
     use_threads(threads)
     bundle = load_bundle(pretrained)
     bundle.check_reads_dna()

@@ -34,14 +34,14 @@ def info(
         dna-bigbird info results/models/promoter --format json
     """
     from dna_bigbird.bundles.bundle import load_bundle, to_json
-    from dna_bigbird.bundles.shipped import shipped_bundle
+    from dna_bigbird.bundles.bundled import bundled_model
     from dna_bigbird.datasets.labelled import is_labelled_set
     from dna_bigbird.errors import InputError
     from dna_bigbird.files import check_readable
     from dna_bigbird.inference.labels import choose_labels
     from dna_bigbird.pipeline.plain_text import rows
 
-    path = shipped_bundle() if path is None else path
+    path = bundled_model() if path is None else path
     if path.is_file():
         check_readable(path)
         if labels is not None:
@@ -66,7 +66,7 @@ def bundle_text(bundle) -> str:
     """Return what a reader wants to know of a bundle: facts, then its card."""
     from collections import Counter
 
-    from dna_bigbird.bundles.bundle_config import PRETRAINING
+    from dna_bigbird.bundles.config import PRETRAINING
     from dna_bigbird.pipeline.plain_text import in_words, rows, without_markdown
 
     config, weights = bundle.config, bundle.folder / "model.safetensors"

@@ -49,9 +49,9 @@ def mutagenesis(
         dna-bigbird mutagenesis --fasta genome.fa --region demo22:880,001-880,100 \\
             --model results/models/chromatin --labels 'CTCF,JUN' --picture effects.png
     """
+    from dna_bigbird.bundles.choice import notes_on
     from dna_bigbird.errors import InputError, note
     from dna_bigbird.inference import mutating
-    from dna_bigbird.inference.loading import notes_on
     from dna_bigbird.inference.mutagenesis_files import tsv_lines
     from dna_bigbird.report.figures import save
     from dna_bigbird.report.mutagenesis_picture import MOST_BASES, mutagenesis_figure

@@ -60,8 +60,8 @@ def predict(
         compute: How, never what: fields of `Compute`.
     """
     Compute(**compute)  # refuses contradictions before torch is imported, which takes seconds
+    from dna_bigbird.bundles.choice import notes_on
     from dna_bigbird.inference import predicting
-    from dna_bigbird.inference.loading import notes_on
 
     done = predicting.predict(
         fasta,

@@ -48,7 +48,7 @@ def pretrain(
 
     from dataclasses import asdict, replace
 
-    from dna_bigbird.bundles.bundle import check_place
+    from dna_bigbird.bundles.bundle import check_output
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.pretraining import PretrainExamples
@@ -65,7 +65,7 @@ def pretrain(
     from dna_bigbird.tasks.peers import is_first_on_node
     from dna_bigbird.tasks.pretraining import PretrainingTask
 
-    check_place(output)
+    check_output(output)
     use_threads(threads)
     bpe = DnaTokenizer.from_file(tokenizer)
     stores = {"train": TokenStore(train), "validation": TokenStore(validation)}

@@ -53,9 +53,9 @@ def score_variants(
         dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\
             --model results/models/chromatin --output scored.vcf.gz --tsv scored.tsv
     """
+    from dna_bigbird.bundles.choice import notes_on
     from dna_bigbird.errors import note
     from dna_bigbird.inference import variant_scores
-    from dna_bigbird.inference.loading import notes_on
 
     settings = Compute(**compute)
     summary = variant_scores.score_variants(

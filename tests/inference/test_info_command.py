@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from dna_bigbird.bundles import shipped
+from dna_bigbird.bundles import bundled
 from dna_bigbird.cli.main import main
 from dna_bigbird.pipeline.plain_text import rows, without_markdown
 
@@ -81,7 +81,7 @@ def test_labels_by_pattern(bundle, capsys):
 
 
 def test_without_a_path_it_is_the_model_of_the_package(bundle, capsys, monkeypatch):
-    monkeypatch.setattr(shipped, "SHIPPED", bundle)
+    monkeypatch.setattr(bundled, "BUNDLED", bundle)
     main(["info"])
     assert capsys.readouterr().out.startswith(f"bundle     {bundle}\n")
 

@@ -52,7 +52,7 @@ def train_summarizer(
 
 
 def _head_of(pretrained: Path, given: SummarizationHead) -> SummarizationHead:
-    from dna_bigbird.bundles.bundle_config import read_config
+    from dna_bigbird.bundles.config import read_config
 
     path = pretrained / "config.json"
     if given != SummarizationHead() or not path.is_file():

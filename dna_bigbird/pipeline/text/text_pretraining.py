@@ -52,7 +52,7 @@ def pretrain(
 
     from dataclasses import asdict
 
-    from dna_bigbird.bundles.bundle import check_place
+    from dna_bigbird.bundles.bundle import check_output
     from dna_bigbird.corpus.piece_characters import characters_of
     from dna_bigbird.datasets.masked_batches import collate_masked
     from dna_bigbird.datasets.modules import pretraining_data
@@ -70,7 +70,7 @@ def pretrain(
     from dna_bigbird.tasks.peers import is_first_on_node
     from dna_bigbird.tasks.text.mlm import MaskedTextTask
 
-    check_place(output)
+    check_output(output)
     use_threads(threads)
     bpe, network, origin = start(tokenizer, initial, model, seed)
     encoder = network.encoder.config

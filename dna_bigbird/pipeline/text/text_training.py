@@ -52,7 +52,7 @@ def train_text(
 
     signals.listen()  # before the imports, which take seconds
 
-    from dna_bigbird.bundles.bundle import check_place, load_bundle
+    from dna_bigbird.bundles.bundle import check_output, load_bundle
     from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.errors import InputError, checked_settings
     from dna_bigbird.limits import use_threads
@@ -66,7 +66,7 @@ def train_text(
     from dna_bigbird.tasks.fit import fit
     from dna_bigbird.tasks.text.task import TextTask
 
-    check_place(output)
+    check_output(output)
     use_threads(threads)
     check_compiles(training)
     if training.strategy == "fsdp":  # processes with unequal numbers of validation batches hang

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.bundles.shipped import shipped_bundle
+from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.cli.main import build_parser, main
 from tests.text_bundle import write_text_bundle
 
@@ -180,7 +180,7 @@ def test_a_model_of_dna_is_refused(here, capsys):
     """Another vocabulary: the set cannot be read with it."""
     message = refused(
         "text train-classifier --set imdb --train train.jsonl --validation train.jsonl "
-        f"{TRAIN.replace('mlm', str(shipped_bundle()))} --output no --checkpoints runs/no",
+        f"{TRAIN.replace('mlm', str(bundled_model()))} --output no --checkpoints runs/no",
         capsys,
     )
     assert "a model of dna, not of text" in message

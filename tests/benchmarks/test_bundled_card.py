@@ -1,20 +1,20 @@
-"""The card of the model in the box: made from its figures alone, and told who is ahead."""
+"""The card of the bundled model: made from its figures alone, and told who is ahead."""
 
 import json
 
 import pytest
 
-from dna_bigbird.bundles.shipped import shipped_bundle
+from dna_bigbird.bundles.bundled import bundled_model
 
 
 @pytest.fixture
 def metrics():
-    return json.loads((shipped_bundle() / "metrics.json").read_text())
+    return json.loads((bundled_model() / "metrics.json").read_text())
 
 
 def test_card_is_what_its_figures_give(metrics, script):
-    config = json.loads((shipped_bundle() / "config.json").read_text())
-    assert (shipped_bundle() / "README.md").read_text() == script("shipped_card").card(
+    config = json.loads((bundled_model() / "config.json").read_text())
+    assert (bundled_model() / "README.md").read_text() == script("bundled_card").card(
         config, metrics
     )
 
@@ -28,7 +28,7 @@ def test_verdicts_follow_the_interval_of_the_difference(metrics, script):
     }.items():
         for end, value in zip(ends, values, strict=True):
             metrics[f"auroc_gain_over_kmer_one_kind{end}_{kind}"] = value
-    told = [line for line in script("shipped_card").verdicts(metrics) if "one kind" in line]
+    told = [line for line in script("bundled_card").verdicts(metrics) if "one kind" in line]
     assert told[0].endswith(
         "-0.020 [-0.030, -0.010] against k-mer, one kind: **the baseline is better.**"
     )
@@ -37,15 +37,15 @@ def test_verdicts_follow_the_interval_of_the_difference(metrics, script):
 
 
 def test_every_figure_that_differs_is_named(metrics, script):
-    shipped = script("shipped")
+    bundled = script("bundled")
     found = json.loads(json.dumps(metrics))
-    assert shipped.differences(found, metrics) == []
+    assert bundled.differences(found, metrics) == []
     found["auroc_genomic"] += 0.001
-    assert shipped.differences(found, metrics) == []
+    assert bundled.differences(found, metrics) == []
     found["baselines"]["kmer_one_kind"]["f1_permuted"] -= 0.01
     found["n"] += 1
     found["new"] = 0.5
-    told = " ".join(shipped.differences(found, metrics))
-    assert len(shipped.differences(found, metrics)) == 3
+    told = " ".join(bundled.differences(found, metrics))
+    assert len(bundled.differences(found, metrics)) == 3
     for name in ("f1_permuted: ", "n: ", "new: 0.5 here, None on the card"):
         assert name in told

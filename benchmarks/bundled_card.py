@@ -10,7 +10,7 @@ DATA = """\
   step and the thresholds and {test:,} test. Fold 0 of 5, seed {seed}; overlapping and nearly identical
   sequences never stand on two sides of a split (`dna-bigbird leakage` finds nothing).
 - Negatives of each training promoter: {kinds}. Permuted ones were left out: with them
-  it came out worse on all three kinds of the validation (docs/shipped-model.md).
+  it came out worse on all three kinds of the validation (docs/bundled-model.md).
 - Pretraining, without labels: chr22:16,050,001-21,000,000 without 19.5-20.5 Mb, and chr17:1-1,000,000, of
   hg19. No promoter was read there, but most genomic negatives, those of the test too, lie in these
   pieces: an encoder that knows them may find them easier than windows of other DNA."""
@@ -78,7 +78,7 @@ def verdicts(metrics: dict) -> list[str]:
 
 
 def card(config: dict, metrics: dict) -> str:
-    """Return README.md of the shipped bundle."""
+    """Return README.md of the bundled model."""
     facts = model_card(config, {}).split("\n## Scores", 1)[0].rstrip()
     counts = {split: metrics[f"n_promoters_{split}"] for split in SPLITS}
     data = DATA.format(**counts, seed=metrics["seed"], kinds=config["negatives"].replace(",", ", "))
@@ -101,7 +101,7 @@ def card(config: dict, metrics: dict) -> str:
         CAPTION.format(n=metrics[f"n_{next(iter(NEGATIVES))}"]),
         "\n".join(verdicts(metrics)),
         DEEPROMOTER,
-        "`python benchmarks/shipped.py` computes these figures again; docs/shipped-model.md says how the "
+        "`python benchmarks/bundled.py` computes these figures again; docs/bundled-model.md says how the "
         "model was made and what was tried.",
         "## What it must not be used for",
         limits,

@@ -1,4 +1,4 @@
-"""The model in the box: it loads, is small, says what it is, and scores as its card says."""
+"""The bundled model: it loads, is small, says what it is, and scores as its card says."""
 
 import json
 import re
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from dna_bigbird.bundles import shipped
+from dna_bigbird.bundles import bundled
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.bundles.shipped import shipped_bundle
+from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.predictor import Predictor
@@ -23,7 +23,7 @@ KINDS = ("random_base", "permuted", "genomic")
 
 
 def test_bundle_is_whole_and_small():
-    folder = shipped_bundle()
+    folder = bundled_model()
     files = {path.name: path.stat().st_size for path in folder.iterdir()}
     assert set(files) == {
         "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model",
@@ -36,13 +36,13 @@ def test_bundle_is_whole_and_small():
 def test_package_data_takes_all_its_files():
     told = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
     patterns = told["tool"]["setuptools"]["package-data"]["dna_bigbird"]
-    package = Path(shipped.__file__).parents[1]
+    package = Path(bundled.__file__).parents[1]
     taken = {path for pattern in patterns for path in package.glob(pattern)}
-    assert set(shipped_bundle().iterdir()) <= taken
+    assert set(bundled_model().iterdir()) <= taken
 
 
 def test_card_tells_the_scores_of_every_kind_beside_both_kmer_baselines():
-    folder = shipped_bundle()
+    folder = bundled_model()
     card, metrics = (
         (folder / "README.md").read_text(),
         json.loads((folder / "metrics.json").read_text()),
@@ -57,9 +57,11 @@ def test_card_tells_the_scores_of_every_kind_beside_both_kmer_baselines():
 
 
 def test_an_installation_without_it_says_how_to_make_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
-    with pytest.raises(InputError, match=r"this version ships none\. Make one with: make demo"):
-        shipped_bundle()
+    monkeypatch.setattr(bundled, "BUNDLED", tmp_path)
+    with pytest.raises(
+        InputError, match=r"this installation has no bundled one\. Make one with: make demo"
+    ):
+        bundled_model()
 
 
 def test_real_promoters_rank_above_random_dna(real_data):
@@ -70,7 +72,7 @@ def test_real_promoters_rank_above_random_dna(real_data):
         promoters = [line.strip() for line in stream][:100]
     rng = np.random.default_rng(0)
     random = ["".join(rng.choice(list("ACGT"), 300)) for _ in promoters]
-    scores = Predictor(load_bundle(shipped_bundle())).probabilities(promoters + random)[:, 0]
+    scores = Predictor(load_bundle(bundled_model())).probabilities(promoters + random)[:, 0]
     ranks = rankdata(scores)[:100]
     assert (ranks.sum() - 100 * 101 / 2) / 100**2 > 0.95
 
@@ -78,7 +80,7 @@ def test_real_promoters_rank_above_random_dna(real_data):
 @pytest.mark.slow
 def test_held_out_scores_are_those_of_the_card(real_data, tmp_path):
     run = subprocess.run(
-        [sys.executable, "benchmarks/shipped.py", f"--data={real_data}", f"--work={tmp_path}"],
+        [sys.executable, "benchmarks/bundled.py", f"--data={real_data}", f"--work={tmp_path}"],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
@@ -98,4 +100,4 @@ def test_bad_input_is_one_line_and_good_input_names_the_model(tmp_path, capsys):
     ]
     (tmp_path / "good.fa").write_text(">a\n" + "ACGT" * 75 + "\n")
     main(["predict", "--fasta", str(tmp_path / "good.fa")])
-    assert "the model that comes with the package (promoter)" in capsys.readouterr().err
+    assert "using the bundled model (promoter)" in capsys.readouterr().err

@@ -1,10 +1,10 @@
 """Held-out scores of the promoter model that comes with the package, from the data.
 
-    python benchmarks/shipped.py                    # score it and hold the scores against its card
-    python benchmarks/shipped.py --model results/shipped-promoter/models/promoter --ship
-                                                    # make a trained bundle the shipped one
+    python benchmarks/bundled.py                    # score it and hold the scores against its card
+    python benchmarks/bundled.py --model results/bundled-promoter/models/promoter --ship
+                                                    # make a trained bundle the bundled one
 
-Builds the labelled sets as config/shipped-promoter.yaml says, shows that no split knows anything of
+Builds the labelled sets as config/bundled-promoter.yaml says, shows that no split knows anything of
 another, fits the k-mer baseline twice (on all rows the model saw; on one kind of negatives alone),
 and scores the test rows once for each kind of negatives. Reads ../shared/data; a minute of one core.
 """
@@ -16,14 +16,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import bundled_card
 import numpy as np
-import shipped_card
 import yaml
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
 from dna_bigbird.bundles.bundle import Bundle, load_bundle, to_json
-from dna_bigbird.bundles.shipped import SHIPPED
+from dna_bigbird.bundles.bundled import BUNDLED
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
@@ -43,7 +43,7 @@ from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.writing import atomic_directory
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-RECIPE = CHECKOUT / "config" / "shipped-promoter.yaml"
+RECIPE = CHECKOUT / "config" / "bundled-promoter.yaml"
 KEPT = ("auroc", "auroc_low", "auroc_high", "f1", "f1_low", "f1_high", "mcc", "threshold")
 Scorer = Callable[[list[str]], np.ndarray]
 """Sequences to probabilities, (n, 1)."""
@@ -196,7 +196,7 @@ def scan(predictor: Predictor, genome: Genome, seen: LabelledSet, avoid: Path, t
 
 
 def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path) -> dict:
-    """Return metrics.json of the shipped bundle."""
+    """Return metrics.json of the bundled model."""
     genome = build_sets(recipe, data, folder)
     reference, seed = Genome(genome), recipe["seed"]
     seen = LabelledSet(set_path(folder, wanted(recipe)["negatives"]), reference)
@@ -229,12 +229,12 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path) -> dict:
 
 
 def ship(bundle: Bundle, metrics: dict) -> None:
-    """Write the shipped bundle: weights, settings and tokenizer as they are, scores and card new."""
-    with atomic_directory(SHIPPED) as partial:
+    """Write the bundled model: weights, settings and tokenizer as they are, scores and card new."""
+    with atomic_directory(BUNDLED) as partial:
         for name in ("config.json", "model.safetensors", "tokenizer.model"):
             shutil.copyfile(bundle.folder / name, partial / name)
         (partial / "metrics.json").write_text(to_json(metrics))
-        (partial / "README.md").write_text(shipped_card.card(bundle.config, metrics))
+        (partial / "README.md").write_text(bundled_card.card(bundle.config, metrics))
 
 
 def differences(found: dict, told: dict, where: str = "") -> list[str]:
@@ -256,19 +256,19 @@ def differences(found: dict, told: dict, where: str = "") -> list[str]:
 def main() -> None:
     """Score, then ship or compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", type=Path, default=SHIPPED)
+    parser.add_argument("--model", type=Path, default=BUNDLED)
     parser.add_argument("--data", type=Path, default=CHECKOUT.parent / "shared" / "data")
-    parser.add_argument("--work", type=Path, default=CHECKOUT / "results" / "shipped-scores")
-    parser.add_argument("--ship", action="store_true", help="make --model the shipped bundle")
+    parser.add_argument("--work", type=Path, default=CHECKOUT / "results" / "bundled-scores")
+    parser.add_argument("--ship", action="store_true", help="make --model the bundled model")
     asked = parser.parse_args()
     bundle = load_bundle(asked.model)
     metrics = measure(bundle, yaml.safe_load(RECIPE.read_text()), asked.data, asked.work)
-    print(shipped_card.score_table(metrics))
+    print(bundled_card.score_table(metrics))
     if asked.ship:
         ship(bundle, metrics)
-        print(f"written: {SHIPPED}")
+        print(f"written: {BUNDLED}")
         return
-    if wrong := differences(metrics, json.loads((SHIPPED / "metrics.json").read_text())):
+    if wrong := differences(metrics, json.loads((BUNDLED / "metrics.json").read_text())):
         sys.exit("\n".join(["not what the card says:", *wrong]))
     print("as the card says")
 
