@@ -14,7 +14,7 @@ _HOMES = {
     "load_bundle": "dna_bigbird.bundles.bundle",
     "mutagenesis": "dna_bigbird.inference.mutating",
     "predict": "dna_bigbird.inference.predicting",
-    "score_variants": "dna_bigbird.inference.variant_scores",
+    "score_variants": "dna_bigbird.inference.variants.scoring",
 }
 
 __all__ = [*_HOMES]

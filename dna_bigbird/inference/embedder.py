@@ -18,7 +18,7 @@ from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.runner import BundleRunner, Groups
-from dna_bigbird.inference.windows import ShortWindows
+from dna_bigbird.inference.windows.tiling import ShortWindows
 from dna_bigbird.limits import use_threads
 from dna_bigbird.models.precision import resolve_precision
 

@@ -19,18 +19,18 @@ from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.batches import chunks_of
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder, Pooling
-from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
 from dna_bigbird.inference.progress import progress_bar
-from dna_bigbird.inference.sources import WindowSource
 from dna_bigbird.inference.spool import file_identity, open_spool
-from dna_bigbird.inference.vector_files import (
+from dna_bigbird.inference.windows.inputs import check_lengths, checksums_of, window_source
+from dna_bigbird.inference.windows.source import WindowSource
+from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird.inference.writers.vectors import (
     COUNTS,
     OF_TOKENS,
     VectorFormat,
     chosen_format,
     write_vectors,
 )
-from dna_bigbird.inference.windows import Window
 from dna_bigbird.paths import InputFile, OutputFile
 
 CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}

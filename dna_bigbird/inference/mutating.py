@@ -30,10 +30,10 @@ from dna_bigbird.inference.mutagenesis_files import (
 )
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.progress import progress_bar
-from dna_bigbird.inference.variant_effects import Scorer, exact, site_effects
-from dna_bigbird.inference.variant_scores import choose_window
-from dna_bigbird.inference.variant_sites import Site
-from dna_bigbird.inference.windows import short_window_notes
+from dna_bigbird.inference.variants.effects import Scorer, exact, site_effects
+from dna_bigbird.inference.variants.scoring import choose_window
+from dna_bigbird.inference.variants.sites import Site
+from dna_bigbird.inference.windows.tiling import short_window_notes
 from dna_bigbird.paths import InputFile, OutputFile
 
 # P positions, L labels; 4 bases in the order of LETTERS

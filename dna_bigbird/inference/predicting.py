@@ -14,14 +14,22 @@ from dna_bigbird.bundles.choice import InputModels, load_models
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.inputs import check_lengths, checksums_of, window_source
 from dna_bigbird.inference.labels import choose_labels
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.progress import progress_bar
-from dna_bigbird.inference.sources import Coordinates, WindowSource
 from dna_bigbird.inference.spool import file_identity, open_spool
-from dna_bigbird.inference.writers import About, Format, Target, chosen_target, frame_of, write
-from dna_bigbird.inference.writers_tsv import header_line, lines_of
+from dna_bigbird.inference.windows.fasta import Coordinates
+from dna_bigbird.inference.windows.inputs import check_lengths, checksums_of, window_source
+from dna_bigbird.inference.windows.source import WindowSource
+from dna_bigbird.inference.writers.target import (
+    About,
+    Format,
+    Target,
+    chosen_target,
+    frame_of,
+    write,
+)
+from dna_bigbird.inference.writers.tsv import header_line, lines_of
 from dna_bigbird.paths import InputFile, OutputFile
 
 STANDARD_OUTPUT = "-"

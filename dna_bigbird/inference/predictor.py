@@ -20,9 +20,8 @@ from dna_bigbird.inference.batches import CHUNK_BATCHES, chunks_of, token_budget
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.runner import Groups
-from dna_bigbird.inference.scorer import Scorer, Scores
-from dna_bigbird.inference.scorer_process import LoadScorer, fingerprint
-from dna_bigbird.inference.windows import ShortWindows, Window
+from dna_bigbird.inference.scorer import LoadScorer, Scorer, Scores, fingerprint
+from dna_bigbird.inference.windows.tiling import ShortWindows, Window
 from dna_bigbird.inference.workers import Workers
 from dna_bigbird.limits import allowed_workers, use_threads
 from dna_bigbird.models.config import EncoderConfig

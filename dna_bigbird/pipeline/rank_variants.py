@@ -125,7 +125,7 @@ def kmer_changes(
 
     from dna_bigbird.baselines.kmer import KmerConfig
     from dna_bigbird.datasets.same_genome import open_labelled_set
-    from dna_bigbird.inference.variant_windows import allele_windows
+    from dna_bigbird.inference.variants.windows import allele_windows
     from dna_bigbird.pipeline.baseline import fitted_words
 
     labelled = open_labelled_set(data, genome)

@@ -55,7 +55,7 @@ def score_variants(
     """
     from dna_bigbird.bundles.choice import notes_on
     from dna_bigbird.errors import note
-    from dna_bigbird.inference import variant_scores
+    from dna_bigbird.inference.variants import scoring as variant_scores
 
     settings = Compute(**compute)
     summary = variant_scores.score_variants(

@@ -14,7 +14,7 @@ from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.windows import Window
+from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.models.config import EncoderConfig
 
 EXACT = Compute(precision="32-true")

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval, fasta_pieces, reverse_complement
-from dna_bigbird.inference.sources import bed_source, fasta_source, sequence_source
-from dna_bigbird.inference.windows import Window, window_starts
+from dna_bigbird.inference.windows.bed import BedSource
+from dna_bigbird.inference.windows.fasta import FastaSource
+from dna_bigbird.inference.windows.source import SequenceSource
+from dna_bigbird.inference.windows.tiling import Window, window_starts
 
 SIZE = {"window_bp": 20, "stride_bp": 15}
 
@@ -39,14 +41,14 @@ def test_windows_are_those_of_whole_sequences(texts, window, stride, block, widt
     )
     size = {"window_bp": window, "stride_bp": stride}
     expected = [w for name, text in sequences.items() for w in by_hand(name, text, window, stride)]
-    in_memory = sequence_source(sequences, **size)
+    in_memory = SequenceSource(sequences, **size)
     assert list(in_memory.windows()) == expected
     assert list(in_memory.windows(first)) == expected[first:]
     assert in_memory.count == len(expected)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fasta_pieces, "BLOCK", block)
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(fasta.encode())))
-        streamed = fasta_source("-", **size)
+        streamed = FastaSource("-", **size)
         streamed.check()
         assert streamed.count is None
         assert streamed.files == {}
@@ -85,7 +87,7 @@ def test_a_file_can_be_counted_and_read_from_any_window(tmp_path, toy, pack):
         pysam.tabix_compress(str(toy), str(path))
     else:
         path.write_bytes(gzip.compress(toy.read_bytes()) if pack == "gzip" else toy.read_bytes())
-    source = fasta_source(path, **SIZE)
+    source = FastaSource(path, **SIZE)
     source.check()
     if pack == "fifo":
         assert (source.count, source.files) == (None, {})
@@ -123,7 +125,7 @@ def test_records_named_after_places_go_back_to_them(
     path = tmp_path / "cut.fa"
     path.write_text(text)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    source = fasta_source("-" if streamed else path, coordinates="genome", **SIZE)
+    source = FastaSource("-" if streamed else path, coordinates="genome", **SIZE)
     source.check()
     windows = iter(list(source.windows()))
     genome = Genome(toy)
@@ -137,7 +139,7 @@ def test_records_named_after_places_go_back_to_them(
             assert offset == (end - window.end if strand == "-" else window.start - start)
     assert next(windows, None) is None
     assert source.lengths == {"chr1": 400, "2": 90}
-    record = fasta_source(path, coordinates="record", **SIZE)
+    record = FastaSource(path, coordinates="record", **SIZE)
     assert [w.start for w in itertools.islice(record.windows(), 3)] == [0, 15, 30]
     assert next(record.windows()).name == f"chr1:{3 + counting_from}-150(-)"
 
@@ -150,10 +152,10 @@ def test_a_place_that_does_not_fit_its_record_is_refused_unless_nobody_asks(tmp_
         r"the record has 4\. To count .* --coordinates record"
     )
     with pytest.raises(InputError, match=message):
-        fasta_source(path, coordinates="genome", **SIZE).check()
+        FastaSource(path, coordinates="genome", **SIZE).check()
     with pytest.raises(InputError, match=message):
-        list(fasta_source(path, coordinates="genome", **SIZE).windows())
-    fasta_source(path, **SIZE).check()
+        list(FastaSource(path, coordinates="genome", **SIZE).windows())
+    FastaSource(path, **SIZE).check()
 
 
 def write_bed(path, rows=ROWS):
@@ -164,8 +166,8 @@ def write_bed(path, rows=ROWS):
 def test_intervals_on_their_own_strand_are_records_cut_with_their_strand(tmp_path, toy):
     """What `bedtools getfasta -s` and `--coordinates genome` give, without the file in between."""
     (tmp_path / "cut.fa").write_text(cut(toy, 0))
-    expected = list(fasta_source(tmp_path / "cut.fa", coordinates="genome", **SIZE).windows())
-    source = bed_source(write_bed(tmp_path / "r.bed"), toy, strand="interval", **SIZE)
+    expected = list(FastaSource(tmp_path / "cut.fa", coordinates="genome", **SIZE).windows())
+    source = BedSource(write_bed(tmp_path / "r.bed"), toy, strand="interval", **SIZE)
     source.check()
     assert source.count == len(expected)
     for first in range(len(expected) + 2):
@@ -177,7 +179,7 @@ def test_intervals_on_their_own_strand_are_records_cut_with_their_strand(tmp_pat
 @pytest.mark.parametrize("strand", ["both", "forward"])
 def test_intervals_are_read_forward_otherwise(tmp_path, toy, strand):
     genome = Genome(toy)
-    windows = list(bed_source(write_bed(tmp_path / "r.bed"), toy, strand=strand, **SIZE).windows())
+    windows = list(BedSource(write_bed(tmp_path / "r.bed"), toy, strand=strand, **SIZE).windows())
     expected = [
         Window(chrom, start + w.start, start + w.end, w.bases)
         for chrom, start, end, _ in ROWS
@@ -189,7 +191,7 @@ def test_intervals_are_read_forward_otherwise(tmp_path, toy, strand):
 def test_bed_from_standard_input_with_the_other_chromosome_names(tmp_path, toy, monkeypatch):
     rows = b"track name=x\r\n1\t0\t20\r\n# remark\r\nchr2\t5\t9\tpeak\r\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(rows))))
-    source = bed_source("-", toy, **SIZE)
+    source = BedSource("-", toy, **SIZE)
     source.check()
     assert source.count is None
     assert source.files == {"fasta": toy}
@@ -212,7 +214,7 @@ def test_a_bad_row_is_refused_before_any_window(tmp_path, toy, row, message):
     path = tmp_path / "r.bed"
     path.write_bytes(b"chr1\t0\t20\n" + row + b"\n")
     with pytest.raises(InputError, match=message):
-        bed_source(path, toy, **SIZE).check()
+        BedSource(path, toy, **SIZE).check()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_what_is_no_bed_is_named(tmp_path, toy, content, message):
     path = tmp_path / "r.bed"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        bed_source(path, toy, **SIZE).check()
+        BedSource(path, toy, **SIZE).check()
 
 
 def test_bases_of_an_interval_that_are_no_dna_are_refused_before_any_window(tmp_path, toy):
@@ -238,8 +240,8 @@ def test_bases_of_an_interval_that_are_no_dna_are_refused_before_any_window(tmp_
     bad.write_text(toy.read_text() + ">odd\nACGTLL\n")
     path = write_bed(tmp_path / "r.bed", [("chr1", 0, 20, "+"), ("odd", 0, 6, "+")])
     with pytest.raises(InputError, match=r"bad\.fa: odd:1-6: 'L' at position 5 is no DNA letter"):
-        bed_source(path, bad, **SIZE).check()
-    bed_source(write_bed(path, [("odd", 0, 4, "+")]), bad, **SIZE).check()
+        BedSource(path, bad, **SIZE).check()
+    BedSource(write_bed(path, [("odd", 0, 4, "+")]), bad, **SIZE).check()
 
 
 def test_a_bad_record_at_the_end_is_refused_before_any_window(tmp_path, toy):
@@ -247,18 +249,18 @@ def test_a_bad_record_at_the_end_is_refused_before_any_window(tmp_path, toy):
     path.write_text(toy.read_text() + ">chr1\nACGT\n")
     line = path.read_text().count("\n") - 1
     with pytest.raises(InputError, match=rf"late\.fa:{line}: a second record is called 'chr1'"):
-        fasta_source(path, **SIZE).check()
+        FastaSource(path, **SIZE).check()
 
 
 def test_what_is_missing_shows_when_the_source_is_made(tmp_path, toy):
     with pytest.raises(InputError, match=r"absent\.fa: no such file"):
-        fasta_source(tmp_path / "absent.fa", **SIZE)
+        FastaSource(tmp_path / "absent.fa", **SIZE)
     with pytest.raises(InputError, match="this is a folder; expected a file"):
-        fasta_source(tmp_path, **SIZE)
+        FastaSource(tmp_path, **SIZE)
     with pytest.raises(InputError, match=r"absent\.bed: no such file"):
-        bed_source(tmp_path / "absent.bed", toy, **SIZE)
+        BedSource(tmp_path / "absent.bed", toy, **SIZE)
     with pytest.raises(InputError, match="-: a genome is read at random and must be a file"):
-        bed_source(write_bed(tmp_path / "r.bed"), "-", **SIZE)
+        BedSource(write_bed(tmp_path / "r.bed"), "-", **SIZE)
 
 
 @pytest.mark.parametrize(
@@ -273,10 +275,10 @@ def test_what_is_missing_shows_when_the_source_is_made(tmp_path, toy):
 )
 def test_sequences_in_memory_are_checked_when_given(sequences, message):
     with pytest.raises(InputError, match=message):
-        sequence_source(sequences, **SIZE)
+        SequenceSource(sequences, **SIZE)
 
 
 def test_lower_case_and_codes_are_sequence():
-    (window,) = sequence_source({"a": "acgRu"}, **SIZE).windows()
+    (window,) = SequenceSource({"a": "acgRu"}, **SIZE).windows()
     assert window.bases == "ACGNT"
     assert reverse_complement(window.bases) == "ANCGT"

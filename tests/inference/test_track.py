@@ -8,9 +8,9 @@ import pytest
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool import open_spool
-from dna_bigbird.inference.track import place_windows, segments_of
-from dna_bigbird.inference.windows import Window
-from dna_bigbird.inference.writers import About, Target, frame_of, write
+from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird.inference.writers.target import About, Target, frame_of, write
+from dna_bigbird.inference.writers.track import place_windows, segments_of
 from tests.bedtools_program import needs_bedtools
 
 LENGTHS = {"chr2": 900, "chr10": 500, "chr1": 700, "long_name_without_windows": 50}
@@ -132,7 +132,7 @@ def test_bigwig_without_any_score_is_refused(spooled, tmp_path):
 
 
 def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkeypatch):
-    monkeypatch.setattr("dna_bigbird.inference.writers_bigwig.LABELS_AT_ONCE", 3)
+    monkeypatch.setattr("dna_bigbird.inference.writers.bigwig.LABELS_AT_ONCE", 3)
     labels = [f"label {i}" for i in range(8)]
     windows = random_windows(0)[0]
     values = np.random.default_rng(0).random((len(windows), 8), np.float32)

@@ -11,7 +11,7 @@ from dna_bigbird.bundles.bundle import load_bundle, save_bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference.predicting import predict
-from dna_bigbird.inference.variant_scores import score_variants
+from dna_bigbird.inference.variants.scoring import score_variants
 
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
 LENGTH = 1500

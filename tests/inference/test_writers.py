@@ -10,8 +10,8 @@ import pytest
 
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference.spool import open_spool
-from dna_bigbird.inference.windows import Window
-from dna_bigbird.inference.writers import About, Target, chosen_target, frame_of, write
+from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird.inference.writers.target import About, Target, chosen_target, frame_of, write
 from dna_bigbird.writing import check_can_write
 
 WINDOWS = [Window(f"seq{i}é", i, i + 200, "") for i in range(9)]

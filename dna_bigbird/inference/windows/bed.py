@@ -1,28 +1,53 @@
 """Windows over intervals of a genome."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import shown_name
 from dna_bigbird.genome.bed import check_inside, iter_bed
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.inference.window_source import WindowSource, readable_files
-from dna_bigbird.inference.windows import Window, window_start
+from dna_bigbird.inference.windows.source import WindowSource, readable_files
+from dna_bigbird.inference.windows.tiling import Window, window_start
 
 _READ_BP = 1 << 20
 """Bases of an interval that are checked at once."""
 
 
 class BedSource(WindowSource):
-    """See `sources.bed_source`."""
+    """Windows over the intervals of a BED file, cut from a genome.
 
+    Rows may overlap and be in any order. Windows have the coordinates of the genome and its names
+    of the chromosomes.
+
+    Args:
+        bed: Plain, gzip or bgzip; '-' is standard input.
+        fasta: The genome.
+        strand: With 'interval', a row on '-' is read on its own strand and cut into windows from
+            its end; otherwise every row is read on '+'.
+
+    Raises:
+        InputError: If a file is missing or in a binary format, or the genome is not FASTA;
+            everything else is reported by `check`.
+    """
+
+    @checked()
     def __init__(
-        self, bed: str, genome: Genome, window_bp: int, stride_bp: int, by_strand: bool
+        self,
+        bed: Path | str,
+        fasta: Path | str,
+        *,
+        window_bp: int,
+        stride_bp: int,
+        strand: Literal["both", "forward", "interval"] = "both",
     ) -> None:
-        files = readable_files(fasta=str(genome.path), bed=bed)
+        self.bed, self.genome = str(bed), Genome(fasta)
+        self.by_strand = strand == "interval"
+        files = readable_files(fasta=str(self.genome.path), bed=self.bed)
         super().__init__(files, window_bp, stride_bp)
-        self.bed, self.genome, self.by_strand = bed, genome, by_strand
 
     @property
     def lengths(self) -> dict[str, int]:

@@ -16,11 +16,11 @@ from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.spool import file_identity, open_spool
-from dna_bigbird.inference.variant_effects import EFFECTS, FRAME_ALLELES, Effects, site_effects
-from dna_bigbird.inference.variant_sites import Site, VariantSites
-from dna_bigbird.inference.variant_targets import Target, open_writers
-from dna_bigbird.inference.variant_writers import Origin, rows_of_fitting
-from dna_bigbird.inference.windows import short_window_notes
+from dna_bigbird.inference.variants.effects import EFFECTS, FRAME_ALLELES, Effects, site_effects
+from dna_bigbird.inference.variants.sites import Site, VariantSites
+from dna_bigbird.inference.variants.targets import Target, open_writers
+from dna_bigbird.inference.variants.writers import Origin, rows_of_fitting
+from dna_bigbird.inference.windows.tiling import short_window_notes
 
 
 @dataclass(frozen=True)

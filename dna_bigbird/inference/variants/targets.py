@@ -9,7 +9,7 @@ from typing import Literal
 
 from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference.variant_writers import (
+from dna_bigbird.inference.variants.writers import (
     AnnotatingWriter,
     Origin,
     TableWriter,

@@ -13,7 +13,7 @@ import numpy as np
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers import About
+from dna_bigbird.inference.writers.target import About
 
 FORMAT = "dna-bigbird predictions"
 FORMAT_VERSION = 1

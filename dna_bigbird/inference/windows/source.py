@@ -1,4 +1,4 @@
-"""What gives windows to be scored, and the simplest case: sequences in memory."""
+"""Where windows come from: the interface of all sources, and sequences in memory."""
 
 import os
 from abc import ABC, abstractmethod
@@ -8,7 +8,7 @@ from pathlib import Path
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_binary
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
-from dna_bigbird.inference.windows import Window, num_windows, tile
+from dna_bigbird.inference.windows.tiling import Window, num_windows, tile
 
 
 class WindowSource(ABC):
@@ -56,9 +56,14 @@ class WindowSource(ABC):
 
 
 class SequenceSource(WindowSource):
-    """See `sources.sequence_source`."""
+    """Windows over sequences in memory, by name.
 
-    def __init__(self, sequences: Mapping[str, str], window_bp: int, stride_bp: int) -> None:
+    Raises:
+        InputError: If there is no sequence, a name is empty or has blanks, or a sequence is empty
+            or not DNA.
+    """
+
+    def __init__(self, sequences: Mapping[str, str], *, window_bp: int, stride_bp: int) -> None:
         super().__init__({}, window_bp, stride_bp)
         if not isinstance(sequences, Mapping):
             raise InputError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.windows import Window
+from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.writing import check_can_write
 
 Format = Literal["tsv", "bed", "bigwig", "hdf5"]
@@ -88,7 +88,7 @@ def write(target: Target, spool: Spool, about: About) -> None:
     Raises:
         OutputError: If the disk is full.
     """
-    module = importlib.import_module(f"dna_bigbird.inference.writers_{target.format}")
+    module = importlib.import_module(f"dna_bigbird.inference.writers.{target.format}")
     (module.write_folder if target.folder else module.write)(target.path, spool, about)
 
 
@@ -114,7 +114,7 @@ def chosen_target(output: Path | str, wanted: Format | None = None) -> Target:
     folder = chosen == "bigwig" and told != "bigwig"
     check_can_write(path, folder=folder)
     if folder:
-        from dna_bigbird.inference.writers_bigwig import check_replaceable
+        from dna_bigbird.inference.writers.bigwig import check_replaceable
 
         check_replaceable(path)
     return Target(path, chosen, folder)

@@ -13,8 +13,8 @@ from scipy.special import expit
 from dna_bigbird.choices import checked
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.variant_sites import Site
-from dna_bigbird.inference.variant_windows import allele_windows
+from dna_bigbird.inference.variants.sites import Site
+from dna_bigbird.inference.variants.windows import allele_windows
 
 FRAME_ALLELES = 512
 """Alleles whose scores are handed on together, so that memory stays small."""

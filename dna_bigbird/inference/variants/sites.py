@@ -11,7 +11,7 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import shown_name
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
-from dna_bigbird.inference.variant_windows import longest_allele
+from dna_bigbird.inference.variants.windows import longest_allele
 
 LOOK_AT = 1000
 """Records looked at, from the first one that does not fit, to tell why."""

@@ -10,13 +10,9 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import sha256_of
-from dna_bigbird.inference.sources import (
-    Coordinates,
-    WindowSource,
-    bed_source,
-    fasta_source,
-    sequence_source,
-)
+from dna_bigbird.inference.windows.bed import BedSource
+from dna_bigbird.inference.windows.fasta import Coordinates, FastaSource
+from dna_bigbird.inference.windows.source import SequenceSource, WindowSource
 
 
 def check_lengths(**lengths_bp: int | None) -> None:
@@ -55,10 +51,10 @@ def window_source(
     if sequences is not None:
         if bed is not None:
             raise InputError("--bed cuts intervals from a --fasta, not from sequences in memory")
-        return sequence_source(sequences, **tiles)
+        return SequenceSource(sequences, **tiles)
     if bed is not None:
-        return bed_source(bed, fasta, strand=strand, **tiles)
-    return fasta_source(fasta, coordinates=coordinates, **tiles)
+        return BedSource(bed, fasta, strand=strand, **tiles)
+    return FastaSource(fasta, coordinates=coordinates, **tiles)
 
 
 def check_is_a_file(fasta: object) -> None:

@@ -2,23 +2,48 @@
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import shown_name
 from dna_bigbird.genome.fasta_pieces import FastaPiece
 from dna_bigbird.genome.fasta_stream import read_dna
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.record_names import is_place, place_of
-from dna_bigbird.inference.window_source import WindowSource, readable_files
-from dna_bigbird.inference.windows import Window, tile
+from dna_bigbird.inference.windows.source import WindowSource, readable_files
+from dna_bigbird.inference.windows.tiling import Window, tile
+
+Coordinates = Literal["record", "genome"]
 
 
 class FastaSource(WindowSource):
-    """See `sources.fasta_source`."""
+    """Windows over every record of a FASTA file.
 
-    def __init__(self, path: str, window_bp: int, stride_bp: int, in_genome: bool) -> None:
-        super().__init__(readable_files(fasta=path), window_bp, stride_bp)
-        self.path, self.in_genome = path, in_genome
+    Args:
+        path: Plain, gzip or bgzip; '-' is standard input.
+        coordinates: 'record' counts from the start of each record. With 'genome', windows of
+            records named by location (`chr1:100-200`, see `record_names.place_of`) have the name
+            and coordinates of the chromosome; their bases are those of the record, on either
+            strand. Such a record is held in memory if the input can be read only once.
+
+    Raises:
+        InputError: If the file is missing or in a binary format; everything else is reported by
+            `check`.
+    """
+
+    @checked()
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        window_bp: int,
+        stride_bp: int,
+        coordinates: Coordinates = "record",
+    ) -> None:
+        self.path, self.in_genome = str(path), coordinates == "genome"
+        super().__init__(readable_files(fasta=self.path), window_bp, stride_bp)
         self._places: dict[str, Interval] = {}
         """Of the records longer than a block, which are few: known before their last base."""
         self._lengths: dict[str, int] = {}

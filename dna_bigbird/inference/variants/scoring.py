@@ -12,10 +12,10 @@ from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.labels import choose_labels
 from dna_bigbird.inference.predictor import Predictor, check_together
-from dna_bigbird.inference.variant_effects import EFFECTS, exact
-from dna_bigbird.inference.variant_run import VariantRun, VariantSummary
-from dna_bigbird.inference.variant_sites import VariantSites
-from dna_bigbird.inference.variant_targets import check_targets, choose_targets
+from dna_bigbird.inference.variants.effects import EFFECTS, exact
+from dna_bigbird.inference.variants.run import VariantRun, VariantSummary
+from dna_bigbird.inference.variants.sites import VariantSites
+from dna_bigbird.inference.variants.targets import check_targets, choose_targets
 from dna_bigbird.paths import InputFile, OutputFile
 
 

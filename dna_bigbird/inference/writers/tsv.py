@@ -6,7 +6,7 @@ from pathlib import Path
 from numpy.typing import NDArray
 
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers import About
+from dna_bigbird.inference.writers.target import About
 from dna_bigbird.writing import atomic_path
 
 COORDINATES = ("sequence", "start", "end")

@@ -12,8 +12,8 @@ import pysam
 from numpy.typing import NDArray
 
 from dna_bigbird.genome.variants import VcfHeader
-from dna_bigbird.inference.variant_effects import Effects
-from dna_bigbird.inference.variant_sites import Site
+from dna_bigbird.inference.variants.effects import Effects
+from dna_bigbird.inference.variants.sites import Site
 from dna_bigbird.writing import atomic_path
 
 TBI_MAX_BP = 2**29

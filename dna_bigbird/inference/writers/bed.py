@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.track import Segments, place_windows, segments_of
-from dna_bigbird.inference.writers import About
+from dna_bigbird.inference.writers.target import About
+from dna_bigbird.inference.writers.track import Segments, place_windows, segments_of
 from dna_bigbird.writing import atomic_path
 
 HEADER = "#chrom\tstart\tend\tname\tscore\tstrand\tprobability\n"

@@ -1,0 +1,1 @@
+"""Variants of a VCF file: which alleles can be scored, their windows, effects and files."""
