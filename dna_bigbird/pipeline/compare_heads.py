@@ -35,14 +35,14 @@ def compare_heads(
     """
     from dna_bigbird.pipeline.same_bins import areas_on_same_bins
     from dna_bigbird.report.calibration import calibration_section
-    from dna_bigbird.report.context import context_table
-    from dna_bigbird.report.gallery import Gallery
-    from dna_bigbird.report.head_pages import (
+    from dna_bigbird.report.compare.context_table import context_table
+    from dna_bigbird.report.compare.head_pages import (
         comparison_markdown,
         comparison_page,
         comparison_tsv,
     )
-    from dna_bigbird.report.head_tables import TABLES
+    from dna_bigbird.report.compare.head_tables import TABLES
+    from dna_bigbird.report.gallery import Gallery
     from dna_bigbird.report.page import TAG
     from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
@@ -99,7 +99,7 @@ def read_head_run(results: Path, name: str, data: Path):
     """Read one model's results and what its labelled set says of itself."""
     from dna_bigbird.datasets.labelled import LabelledSet
     from dna_bigbird.files import sha256_of
-    from dna_bigbird.report.head_runs import HeadRun, SetFacts
+    from dna_bigbird.report.compare.head_runs import HeadRun, SetFacts
     from dna_bigbird.report.model_results import count_leaks, read_model
 
     labelled = LabelledSet(data)

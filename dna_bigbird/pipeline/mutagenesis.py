@@ -53,8 +53,8 @@ def mutagenesis(
     from dna_bigbird.errors import InputError, note
     from dna_bigbird.inference import mutating
     from dna_bigbird.inference.mutagenesis_files import tsv_lines
-    from dna_bigbird.report.figures import save
-    from dna_bigbird.report.mutagenesis_picture import MOST_BASES, mutagenesis_figure
+    from dna_bigbird.report.figures.mutagenesis_figure import MOST_BASES, mutagenesis_figure
+    from dna_bigbird.report.figures.style import save
     from dna_bigbird.writing import atomic_path
 
     settings = Compute(**compute)

@@ -191,8 +191,8 @@ def _pattern(config: EncoderConfig, length: int, layer: int, training: bool) -> 
 
 def _picture(output: Path, panels: list[tuple], panels_in_a_row: int) -> None:
     from dna_bigbird.attention.patterns.reasons import GLOBAL, RANDOM, REPEATED, WINDOW
-    from dna_bigbird.report.attention_picture import Panel, attention_figure
-    from dna_bigbird.report.figures import save
+    from dna_bigbird.report.figures.attention_figure import Panel, attention_figure
+    from dna_bigbird.report.figures.style import save
 
     names = {
         GLOBAL: "global",

@@ -6,7 +6,8 @@ import platform
 from collections.abc import Iterator, Sequence
 
 from dna_bigbird import __version__
-from dna_bigbird.report.figures import duration, stage_figure
+from dna_bigbird.report.figures.stage_figure import duration, stage_figure
+from dna_bigbird.report.figures.track_figure import strip_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
 from dna_bigbird.report.markup import (
@@ -20,8 +21,7 @@ from dna_bigbird.report.markup import (
     shown,
     table,
 )
-from dna_bigbird.report.results import Results, Stage
-from dna_bigbird.report.strip import strip_figure
+from dna_bigbird.report.run_results import Results, Stage
 from dna_bigbird.report.tracks import Strip, lies_inside
 
 PACKAGES = (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from dna_bigbird.report.figures import GREY, KMER, MODEL, new_figure, style
+from dna_bigbird.report.figures.style import GREY, KMER, MODEL, new_figure, style
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
 from dna_bigbird.report.markup import Html, is_number, join, shown

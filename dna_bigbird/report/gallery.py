@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.figures import save
+from dna_bigbird.report.figures.style import save
 from dna_bigbird.report.markup import Html, figure
 from dna_bigbird.writing import atomic_path
 

@@ -4,10 +4,12 @@ import math
 import re
 
 from dna_bigbird.report.calibration import calibration_part
-from dna_bigbird.report.figures import MOST_LABEL_ROWS, curve_figure, history_figure, label_figure
+from dna_bigbird.report.compare.head_runs import BASELINES
+from dna_bigbird.report.figures.curve_figure import curve_figure
+from dna_bigbird.report.figures.history_figure import history_figure
+from dna_bigbird.report.figures.label_figure import MOST_LABEL_ROWS, label_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
-from dna_bigbird.report.head_runs import BASELINES
 from dna_bigbird.report.markup import (
     Html,
     as_html,
@@ -29,7 +31,7 @@ from dna_bigbird.report.parts import (
     head_verdict,
     interval_of,
 )
-from dna_bigbird.report.results import Results
+from dna_bigbird.report.run_results import Results
 from dna_bigbird.report.words import against_chance, score_of, verdict
 
 STRANDS = {

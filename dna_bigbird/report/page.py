@@ -8,14 +8,14 @@ from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import glossary, term
 from dna_bigbird.report.markup import Html, as_html, join, paragraph, shown
 from dna_bigbird.report.pretraining import pretraining
-from dna_bigbird.report.results import HEADS, Results, read_results
+from dna_bigbird.report.run_results import HEADS, Results, read_results
 from dna_bigbird.report.summary import summary
 from dna_bigbird.report.tracks import build_strip, read_features, read_peak_sheet
 from dna_bigbird.report.variants import mutagenesis, variants
 from dna_bigbird.report.words import SEMI_SYNTHETIC, scale
 
 TAG = "semi-synthetic demo: planted truth"
-CSS = Path(__file__).with_name("report.css")
+CSS = Path(__file__).parent / "templates" / "report.css"
 
 
 def build_report(

@@ -1,12 +1,12 @@
 """The section on masked-token pretraining."""
 
-from dna_bigbird.report.figures import history_figure
+from dna_bigbird.report.figures.history_figure import history_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
 from dna_bigbird.report.markup import Html, is_number, join, not_run, paragraph, shown, table
 from dna_bigbird.report.model_results import ModelResult
 from dna_bigbird.report.parts import chosen_step, interval_of, share
-from dna_bigbird.report.results import Results
+from dna_bigbird.report.run_results import Results
 from dna_bigbird.report.words import (
     MASKED_BITS,
     baseline_title,

@@ -10,7 +10,7 @@ from dna_bigbird.report.parts import (
     head_verdict,
     interval_of,
 )
-from dna_bigbird.report.results import Results
+from dna_bigbird.report.run_results import Results
 from dna_bigbird.report.words import (
     MASKED_BITS,
     UNIGRAM,

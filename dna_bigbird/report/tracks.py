@@ -14,7 +14,7 @@ import numpy as np
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
-from dna_bigbird.report.results import merge
+from dna_bigbird.report.run_results import merge
 
 REGION_BP = 40_000
 BIN_BP = 1_000

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.report.figures.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure
+from dna_bigbird.report.figures.variant_figure import SOURCES, variant_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.glossary import term
 from dna_bigbird.report.markup import Html, join, not_run, number, paragraph, shown, table
-from dna_bigbird.report.mutagenesis_picture import LETTERS, UNITS, mutagenesis_figure
 from dna_bigbird.report.parts import interval_of
 from dna_bigbird.report.reading import as_float, as_int, read_json_object, read_table
-from dna_bigbird.report.variant_figure import SOURCES, variant_figure
 from dna_bigbird.report.words import against_chance, score_of, verdict
 
 QUESTIONS = {

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.report.comparison import ranking
+from dna_bigbird.report.compare.lm_runs import ranking
 from dna_bigbird.report.words import Score
 
 MASKED, CAUSAL = "token_unigram_masked", "token_ngram_causal"

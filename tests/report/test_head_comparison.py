@@ -9,9 +9,9 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.evaluation.labels import LabelAreas
-from dna_bigbird.report.context import context_table
-from dna_bigbird.report.head_runs import HeadRun, SetFacts, by_set
-from dna_bigbird.report.head_tables import table6
+from dna_bigbird.report.compare.context_table import context_table
+from dna_bigbird.report.compare.head_runs import HeadRun, SetFacts, by_set
+from dna_bigbird.report.compare.head_tables import table6
 from dna_bigbird.report.model_results import read_model
 from tests.report import example_heads
 from tests.report.conftest import Page

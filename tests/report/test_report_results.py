@@ -11,7 +11,7 @@ from dna_bigbird.report.model_results import (
     read_history,
     read_labels,
 )
-from dna_bigbird.report.results import count_documents, read_results
+from dna_bigbird.report.run_results import count_documents, read_results
 
 
 def test_documents_count_overlaps_once(tmp_path):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.report.figures.mutagenesis_figure import mutagenesis_figure
 from dna_bigbird.report.gallery import Gallery
-from dna_bigbird.report.mutagenesis_picture import mutagenesis_figure
 from dna_bigbird.report.variants import mutagenesis, variants
 
 

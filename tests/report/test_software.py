@@ -10,8 +10,8 @@ from dna_bigbird.report.background import PACKAGES
 ROOT = Path(__file__).parents[2]
 MODULES = {"pytorch-lightning": "pytorch_lightning", "scikit-learn": "sklearn"}
 RUNS_ALL = {"snakemake"}
-NO_RESULTS = {"jsonargparse", "pyyaml", "shtab", "tensorboard", "tqdm"}
-"""Options, completion, progress: no figure depends on them."""
+NO_RESULTS = {"jinja2", "jsonargparse", "pyyaml", "shtab", "tensorboard", "tqdm"}
+"""Templates, options, completion, progress: no score depends on them."""
 ONLY_TEXT = {"rouge-score"}
 """The metrics of text tasks name it."""
 

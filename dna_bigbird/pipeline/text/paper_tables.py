@@ -23,7 +23,7 @@ def tables(
         made: Sets whose text was made by a program; the page says so.
         figure_folder: Folder for the picture as a PNG file too.
     """
-    from dna_bigbird.report.text_page import text_report
+    from dna_bigbird.report.text.text_page import text_report
     from dna_bigbird.writing import atomic_path
 
     page, gallery = text_report(results, made, pretrained)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from dna_bigbird.evaluation.bootstrap import percentile_interval
 from dna_bigbird.evaluation.labels import LabelAreas
-from dna_bigbird.report.comparison import cells
-from dna_bigbird.report.head_runs import HeadRun
-from dna_bigbird.report.head_tables import Block, HeadComparison, set_warnings
+from dna_bigbird.report.compare.head_runs import HeadRun
+from dna_bigbird.report.compare.head_tables import Block, HeadComparison, set_warnings
+from dna_bigbird.report.compare.lm_runs import cells
 from dna_bigbird.report.words import Score
 
 # L labels, R draws

@@ -14,7 +14,7 @@ from dna_bigbird.report.markup import (
     with_interval,
 )
 from dna_bigbird.report.published_text import NONE, Column, PublishedTable
-from dna_bigbird.report.text_results import TextRun, scores_of_column
+from dna_bigbird.report.text.text_results import TextRun, scores_of_column
 from dna_bigbird.report.words import verdict
 
 DIGITS = 2

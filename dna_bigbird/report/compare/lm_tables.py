@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dna_bigbird.report.comparison import Run, accuracy, bits, cells, ranking, uneven
+from dna_bigbird.report.compare.lm_runs import Run, accuracy, bits, cells, ranking, uneven
 from dna_bigbird.report.words import baseline_title, bits_of, strongest_masked
 
 PAPER = {"layers": 12, "hidden": 768, "vocabulary": 32000, "steps": 1_000_000}

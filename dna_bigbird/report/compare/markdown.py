@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Sequence
 
-from dna_bigbird.report.comparison import cells
-from dna_bigbird.report.comparison_tables import Comparison
+from dna_bigbird.report.compare.lm_runs import cells
+from dna_bigbird.report.compare.lm_tables import Comparison
 from dna_bigbird.report.words import baseline_title, bits_of
 
 

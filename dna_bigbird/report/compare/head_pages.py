@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dna_bigbird.report.comparison_text import markdown_table, to_tsv
+from dna_bigbird.report.compare.head_tables import Block, HeadComparison
+from dna_bigbird.report.compare.markdown import markdown_table, to_tsv
+from dna_bigbird.report.figures.head_figures import block_figure
 from dna_bigbird.report.gallery import Gallery
-from dna_bigbird.report.head_figures import block_figure
-from dna_bigbird.report.head_tables import Block, HeadComparison
 from dna_bigbird.report.markup import (
     Html,
     as_html,
@@ -19,7 +19,7 @@ from dna_bigbird.report.markup import (
 )
 from dna_bigbird.report.words import SEMI_SYNTHETIC
 
-CSS = Path(__file__).with_name("report.css")
+CSS = Path(__file__).parents[1] / "templates" / "report.css"
 PUBLISHED = (
     "Rows marked as published were scored by others on their own data and split: they stand here to "
     "be read, and have no rank. "

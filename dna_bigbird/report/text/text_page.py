@@ -3,14 +3,14 @@
 from collections.abc import Collection
 from pathlib import Path
 
+from dna_bigbird.report.figures.text_figure import first_scores, tasks_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.markup import Html, join, paragraph
 from dna_bigbird.report.published_text import TABLES
-from dna_bigbird.report.text_figure import first_scores, tasks_figure
-from dna_bigbird.report.text_results import TextRun, read_runs
-from dna_bigbird.report.text_tables import section
+from dna_bigbird.report.text.text_results import TextRun, read_runs
+from dna_bigbird.report.text.text_tables import section
 
-CSS = Path(__file__).with_name("report.css")
+CSS = Path(__file__).parents[1] / "templates" / "report.css"
 TITLE = "dna-bigbird: text tasks"
 MADE = (
     "<b>Made text.</b> Scores marked so come from text that a program put together, with a rule planted "

@@ -5,8 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.comparison import Run
-from dna_bigbird.report.figures import GREEN, GREY, KMER, MODEL, PURPLE, SKY, new_figure, style
+from dna_bigbird.report.compare.lm_runs import Run
+from dna_bigbird.report.figures.style import (
+    GREEN,
+    GREY,
+    KMER,
+    MODEL,
+    PURPLE,
+    SKY,
+    new_figure,
+    style,
+)
 
 LOOKS = [(MODEL, "-"), (KMER, "--"), (GREEN, "-."), (PURPLE, ":"), (SKY, (0, (5, 1)))]
 

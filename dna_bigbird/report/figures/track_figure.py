@@ -5,7 +5,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from dna_bigbird.report.figures import DARK, GREEN, GREY, KMER, MODEL, PURPLE, new_figure, style
+from dna_bigbird.report.figures.style import (
+    DARK,
+    GREEN,
+    GREY,
+    KMER,
+    MODEL,
+    PURPLE,
+    new_figure,
+    style,
+)
 from dna_bigbird.report.tracks import PROMOTER, Region, Strip, Track
 
 LEAST_SPAN = 0.05

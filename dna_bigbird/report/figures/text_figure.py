@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.figures import KMER, MODEL, new_figure, style
+from dna_bigbird.report.figures.style import KMER, MODEL, new_figure, style
 from dna_bigbird.report.markup import is_number
 from dna_bigbird.report.published_text import TABLES
-from dna_bigbird.report.text_results import TextRun, scores_of_column
+from dna_bigbird.report.text.text_results import TextRun, scores_of_column
 from dna_bigbird.report.words import Score
 
 

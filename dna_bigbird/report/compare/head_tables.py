@@ -7,8 +7,7 @@ published ones stand beside them, in the block of their negatives, without a ran
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dna_bigbird.report.comparison import cells, ranking
-from dna_bigbird.report.head_runs import (
+from dna_bigbird.report.compare.head_runs import (
     BASELINES,
     HeadRun,
     baseline_scores,
@@ -16,10 +15,11 @@ from dna_bigbird.report.head_runs import (
     group_key,
     groups_of,
 )
+from dna_bigbird.report.compare.lm_runs import cells, ranking
+from dna_bigbird.report.compare.published import CHROMATIN, PROMOTERS, Published
 from dna_bigbird.report.markup import is_number, shown
 from dna_bigbird.report.model_results import ModelResult
 from dna_bigbird.report.negatives import NEGATIVES
-from dna_bigbird.report.published import CHROMATIN, PROMOTERS, Published
 from dna_bigbird.report.words import Score, score_of, verdict
 
 SMALL_TEST = 1000

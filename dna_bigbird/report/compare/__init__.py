@@ -1,0 +1,1 @@
+"""Several models in one table: pretrained models, promoter and chromatin models."""
