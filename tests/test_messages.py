@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.cli.main import COMMANDS, GROUPS, build_parser, main, options_of
+from dna_bigbird.cli.commands import every_command
+from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.cli.streams import PrintableStream
 from dna_bigbird.errors import InputError, OutputError, note
 from dna_bigbird.messages import command_line, for_reader, printable, with_options
@@ -92,8 +94,7 @@ def strings_of(path: Path) -> list[str]:
 
 
 def test_every_option_in_a_text_of_the_package_is_one_of_some_command():
-    commands = [*COMMANDS, *(f"{group} {name}" for group in GROUPS for name in GROUPS[group])]
-    options = set().union(*(options_of(build_parser(command)[0]) for command in commands))
+    options = set().union(*(option_names(build_parser(name)[0]) for name in every_command()))
     options |= {option.rpartition(".")[2] for option in options} | OF_OTHER_PROGRAMS
     unknown = set()
     for path in PACKAGE.rglob("*.py"):

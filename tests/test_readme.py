@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.cli.main import GROUPS, _underscored, build_parser
+from dna_bigbird.cli.commands import GROUPS
+from dna_bigbird.cli.parser import build_parser, renamed
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "config" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -34,7 +35,7 @@ def test_dna_bigbird_commands_parse(page, line):
         return
     depth = 2 if words[0] in GROUPS else 1
     parser, _ = build_parser(" ".join(words[:depth]))
-    parser.instantiate(parser.parse_args([_underscored(word) for word in words[depth:]]))
+    parser.instantiate(parser.parse_args(renamed(words[depth:])))
 
 
 @pytest.mark.parametrize(("page", "line"), of("make"))

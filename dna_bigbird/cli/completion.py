@@ -2,10 +2,13 @@
 
 import argparse
 import typing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, Command
 from dna_bigbird.cli.help import STREAMS
+from dna_bigbird.cli.parser_internals import actions_of, type_of
 
 
 def completion(shell: Literal["bash", "zsh", "tcsh"]) -> None:
@@ -30,8 +33,6 @@ def plain_parser() -> argparse.ArgumentParser:
 
     Importing every command loads torch: for this command alone.
     """
-    from dna_bigbird.cli.main import ABOUT_GROUPS, COMMANDS, GROUPS
-
     root = argparse.ArgumentParser(prog="dna-bigbird")
     root.add_argument("--version", action="store_true", help="show the version and exit")
     commands = root.add_subparsers(dest="command")
@@ -42,13 +43,13 @@ def plain_parser() -> argparse.ArgumentParser:
     return root
 
 
-def _add_all(subparsers, commands: dict[str, str], prefix: str = "") -> None:
+def _add_all(subparsers, commands: Mapping[str, Command], prefix: str = "") -> None:
     from dna_bigbird.cli.main import build_parser
 
-    for command, text in commands.items():
-        parser, _ = build_parser(prefix + command)
-        plain = subparsers.add_parser(command, help=text, add_help=False)
-        for action in parser._actions:
+    for name, command in commands.items():
+        parser, _ = build_parser(prefix + name)
+        plain = subparsers.add_parser(name, help=command.about, add_help=False)
+        for action in actions_of(parser):
             _copy(action, plain)
 
 
@@ -74,7 +75,7 @@ def _types(hint: object) -> list:
 
 def _choices(action: argparse.Action) -> list[str] | None:
     values = []
-    for hint in _types(getattr(action, "_typehint", None)):
+    for hint in _types(type_of(action)):
         if typing.get_origin(hint) is Literal:
             values += [str(value) for value in typing.get_args(hint)]
         if hint is bool:
@@ -83,5 +84,5 @@ def _choices(action: argparse.Action) -> list[str] | None:
 
 
 def _is_file(action: argparse.Action) -> bool:
-    is_path = Path in _types(getattr(action, "_typehint", None))
+    is_path = Path in _types(type_of(action))
     return is_path or action.dest == "config" or action.dest in STREAMS

@@ -1,6 +1,8 @@
 """The YAML files of `--config`."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import yaml
 
@@ -10,8 +12,10 @@ from dna_bigbird.files import read_text
 OPTION = "--config"
 
 
-def config_first(argv: list[str]) -> list[str]:
+def config_first(argv: list[str], aliases: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """Return arguments with every `--config FILE` before all other options: the command line wins.
+
+    A file with old names of options is replaced by its text with the new ones.
 
     Raises:
         InputError: If a file cannot be read, is not UTF-8 or no YAML.
@@ -28,13 +32,16 @@ def config_first(argv: list[str]) -> list[str]:
             others.append(argument)
             continue
         file = value if equals else rest.pop(0)
-        _check(file)
+        values = _read(file)
+        if not aliases.keys().isdisjoint(values):
+            values = {aliases.get(key, key): value for key, value in values.items()}
+            file = yaml.safe_dump(values)
         files += [OPTION, file]
     return files + others
 
 
-def _check(file: str) -> None:
-    """Raise InputError in plain words; the parser's own message is a dump."""
+def _read(file: str) -> dict:
+    """Return the options in a file; the parser's own message about a wrong one is a dump."""
     text = read_text(Path(file))
     try:
         values = yaml.safe_load(text)
@@ -47,3 +54,4 @@ def _check(file: str) -> None:
         raise InputError(
             f"{file}: expected options as `name: value`, found {type(values).__name__}"
         )
+    return values or {}

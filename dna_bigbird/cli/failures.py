@@ -1,7 +1,11 @@
 """Errors that no command expects, as the one line a user reads."""
 
 import errno
+import sys
 import traceback
+from typing import NoReturn
+
+from dna_bigbird.messages import printable
 
 TRACEBACK = "DNA_BIGBIRD_TRACEBACK"
 """Environment variable; any value but the empty one shows the traceback of an error."""
@@ -27,6 +31,13 @@ _NO_MEMORY = (
     "machine with more"
 )
 _MEMORY_WORDS = ("can't allocate memory", "out of memory", "cannot allocate memory")
+
+
+def fail(message: str, status: int = 2) -> NoReturn:
+    """Print one line on standard error, and exit."""
+    one_line = printable(" ".join(str(message).split()))
+    print(f"dna-bigbird: error: {one_line}", file=sys.stderr)
+    raise SystemExit(status)
 
 
 def explain(error: BaseException) -> tuple[str, int]:

@@ -2,13 +2,15 @@
 
 import argparse
 import copy
-import inspect
 import re
 import textwrap
 import typing
 from pathlib import Path
 
 import jsonargparse
+
+from dna_bigbird.cli.options import sections_of
+from dna_bigbird.cli.parser_internals import actions_of, groups_of, has_type, type_of
 
 PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}
@@ -48,7 +50,7 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = GENERAL.get(action.dest, action.help or "")
-        if not hasattr(action, "_typehint"):
+        if not has_type(action):
             return text
         if action.required:
             return f"{text} (required)" if action.option_strings else text
@@ -61,7 +63,7 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter):
     def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
         if action.dest in ("config", *STREAMS):
             return PLACEHOLDERS[Path]
-        hint = getattr(action, "_typehint", None)
+        hint = type_of(action)
         for one in (hint, *typing.get_args(hint)):
             if typing.get_origin(one) is typing.Annotated:
                 one = typing.get_args(one)[0]
@@ -74,25 +76,22 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter):
 
 def sections(function: object) -> tuple[str, str]:
     """Return what a command's docstring says before its arguments, and its examples."""
-    text = inspect.cleandoc(function.__doc__ or "")
-    about = re.split(r"^(?:Args|Examples):$", text, maxsplit=1, flags=re.MULTILINE)[0]
-    examples = re.search(r"^Examples:\n((?:[ ]+.*\n?|\n)*)", text, flags=re.MULTILINE)
-    return about.rstrip(), f"examples:\n{examples[1].rstrip()}" if examples else ""
+    parts = sections_of(function.__doc__)
+    return parts[""], f"examples:\n{parts['Examples']}" if "Examples" in parts else ""
 
 
 def arrange(parser: jsonargparse.ArgumentParser) -> None:
     """Put a command's own options first, and only what it needs into the usage line."""
-    positional, general, *own = parser._action_groups
+    groups = groups_of(parser)
+    positional, general, *own = groups
     general.title = "general"
-    for group in own[:1]:  # those of the function itself; jsonargparse repeats its first line
-        group.title = "options"
-    parser._action_groups = [positional, *own, general]
+    groups[:] = [positional, *own, general]
     formatter = HelpFormatter(parser.prog)
     needed = [
         f"{action.option_strings[0]} {formatter._get_default_metavar_for_optional(action)}"
         if action.option_strings
         else action.dest.upper()
-        for action in parser._actions
+        for action in actions_of(parser)
         if action.required
     ]
     parser.usage = " ".join(["%(prog)s", *needed, "[options]"])

@@ -1,7 +1,7 @@
 """How scores are computed, never what they are; read without torch."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError
@@ -40,3 +40,7 @@ class Compute:
         for name in ("batch_size", "threads", "workers"):
             if getattr(self, name) < 0:
                 raise InputError(f"--{name} {getattr(self, name)} must not be negative")
+
+
+ComputeOptions = Annotated[object, Compute]
+"""Type of `**compute`: the fields of `Compute` as keywords."""

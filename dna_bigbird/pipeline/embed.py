@@ -3,7 +3,7 @@
 from typing import Literal
 
 from dna_bigbird.errors import note
-from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import InputPath, InputText, OutputPath
 
 
@@ -20,7 +20,7 @@ def embed(
     strand: Literal["both", "forward"] | None = None,
     assembly: str = "unknown",
     resume: bool = False,
-    **compute,
+    **compute: ComputeOptions,
 ) -> None:
     """Give every window of DNA the hidden states of a model: one vector a window, or one a token.
 

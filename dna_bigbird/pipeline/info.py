@@ -10,7 +10,7 @@ SHOWN = 10
 
 
 def info(
-    path: InputPath,  # or None, see cli.main.OPTIONAL
+    path: InputPath,
     format: Literal["text", "json"] = "text",
     labels: str | None = None,
     verify: bool = False,

@@ -3,7 +3,7 @@
 import sys
 from typing import Literal
 
-from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import InputPath, OutputPath, OutputStream
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -19,7 +19,7 @@ def mutagenesis(
     effect: Literal["log_odds", "diff"] = "log_odds",
     window: int | None = None,
     strand: Literal["both", "forward"] = "both",
-    **compute,
+    **compute: ComputeOptions,
 ) -> None:
     """Put each of the three other bases at every base of a region and write what the model makes of it.
 

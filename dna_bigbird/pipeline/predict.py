@@ -3,7 +3,7 @@
 from typing import Literal
 
 from dna_bigbird.errors import note
-from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import InputPath, InputText, OutputStream
 
 
@@ -21,7 +21,7 @@ def predict(
     place: Literal["window", "bin"] = "window",
     assembly: str = "unknown",
     resume: bool = False,
-    **compute,
+    **compute: ComputeOptions,
 ) -> None:
     """Give every window of DNA the probabilities of a model's labels.
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import InputPath, InputText, OutputPath, OutputStream
 
 
@@ -19,7 +19,7 @@ def score_variants(
     ref_mismatch: Literal["error", "skip"] = "error",
     probabilities: bool = False,
     resume: bool = False,
-    **compute,
+    **compute: ComputeOptions,
 ) -> None:
     """Score the variants of a VCF file: what each allele changes in a model's predictions.
 

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
-import jsonargparse
 import pytest
 
-from dna_bigbird.cli.help import HelpFormatter, arrange, sections
+from dna_bigbird.cli.commands import Command
+from dna_bigbird.cli.help import sections
+from dna_bigbird.cli.parser import parser_of
 
 
 def bake(
@@ -39,13 +40,7 @@ def bake(
 @pytest.fixture
 def shown(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    about, examples = sections(bake)
-    parser = jsonargparse.ArgumentParser(
-        prog="bake", description=about, epilog=examples, formatter_class=HelpFormatter
-    )
-    parser.add_argument("--config", action="config", help="?")
-    parser.add_function_arguments(bake)
-    arrange(parser)
+    parser = parser_of(bake, Command("bakery:bake", "bake"), "bake")
     return parser.format_help().replace("\b", "")  # the library moves "[=flags]" one to the left
 
 
@@ -68,7 +63,8 @@ options:
   --form {loaf,roll}    Its shape. (default: loaf)
   --oven N              Its number; any if not given.
   --heat {low,high}     As the form wants it, if not given.
-  --crust {true,false}  Whether it has one. (default: true)
+  --crust [{true,false}]
+                        Whether it has one. (default: true)
 
 general:
   -h, --help            Show this text and exit.

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.cli.main import COMMANDS, GROUPS, build_parser, main
+from dna_bigbird.cli.commands import every_command
+from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.cli.parser_internals import actions_of, has_type, type_of
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import WRITTEN, InputPath, OutputPath, Role, check_paths, roles_of
 
-EVERY = [*COMMANDS, *(f"{group} {name}" for group, names in GROUPS.items() for name in names)]
+EVERY = list(every_command())
 PATH_TEXTS = {"fasta", "bed", "vcf", "avoid"}
 """Options that are paths but text by type, since '-' is standard input."""
 
@@ -18,8 +20,8 @@ PATH_TEXTS = {"fasta", "bed", "vcf", "avoid"}
 def options_of(command):
     """The options of a command: name, type, whether required, whether positional."""
     parser, function = build_parser(command)
-    actions = [a for a in parser._actions if hasattr(a, "_typehint")]
-    return [(a.dest, a._typehint, a.required, not a.option_strings) for a in actions], function
+    actions = [a for a in actions_of(parser) if has_type(a)]
+    return [(a.dest, type_of(a), a.required, not a.option_strings) for a in actions], function
 
 
 @pytest.mark.parametrize("command", EVERY)

@@ -6,9 +6,11 @@ import sys
 import pytest
 
 from dna_bigbird import __version__
-from dna_bigbird.cli.main import COMMANDS, GROUPS, build_parser, group_overview, main, overview
+from dna_bigbird.cli.commands import COMMANDS, GROUPS, every_command
+from dna_bigbird.cli.main import build_parser, group_overview, main, overview
+from dna_bigbird.cli.parser_internals import actions_of
 
-EVERY = [*COMMANDS, *(f"{group} {name}" for group, names in GROUPS.items() for name in names)]
+EVERY = list(every_command())
 
 
 def test_overview_names_every_command():
@@ -22,7 +24,7 @@ def test_every_command_has_help_for_every_option(command):
     parser, _ = build_parser(command)
     text = parser.format_help()
     assert len(text) > 200
-    for action in parser._actions:
+    for action in actions_of(parser):
         assert action.help, f"{command} {action.dest} has no help text"
 
 

@@ -7,7 +7,9 @@ import sys
 import pytest
 
 import dna_bigbird.inference as api
-from dna_bigbird.cli.main import COMMANDS, build_parser
+from dna_bigbird.cli.commands import COMMANDS
+from dna_bigbird.cli.main import build_parser
+from dna_bigbird.cli.parser_internals import actions_of, has_type
 from dna_bigbird.errors import InputError
 
 FUNCTIONS = ("embed", "load_bundle", "mutagenesis", "predict", "score_variants")
@@ -46,7 +48,7 @@ def test_the_command_has_the_options_of_the_function(command):
     assert command in COMMANDS
     function = getattr(api, command.replace("-", "_"))
     parser, _ = build_parser(command)
-    options = {action.dest for action in parser._actions if hasattr(action, "_typehint")}
+    options = {action.dest for action in actions_of(parser) if has_type(action)}
     names = set(inspect.signature(function).parameters)
     missing = names - options - OF_THE_COMMAND_LINE - {"sequences"}
     assert missing == set()

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from dna_bigbird.cli.main import _underscored, build_parser
+from dna_bigbird.cli.parser import build_parser, renamed
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
@@ -156,7 +156,7 @@ def test_every_command_is_understood(workflow, name):
     for command in commands:
         first, *words = shlex.split(command.removeprefix("keep_log "))
         parser, _ = build_parser(first)
-        parser.instantiate(parser.parse_args([_underscored(word) for word in words]))
+        parser.instantiate(parser.parse_args(renamed(words)))
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.cli.main import _underscored, build_parser
+from dna_bigbird.cli.parser import build_parser, renamed
 from dna_bigbird.report.published_text import TABLES
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def test_every_command_is_understood(planned, config, monkeypatch):
         name = f"{first} {second}"
         seen.add(second)
         parser, _ = build_parser(name)
-        parser.instantiate(parser.parse_args([_underscored(word) for word in words]))
+        parser.instantiate(parser.parse_args(renamed(words)))
     trained = {"classifier", "glue", "hotpotqa", "nq", "triviaqa", "wikihop", "summarizer"}
     assert seen >= {"pretrain", "evaluate", "tables", *(f"train-{name}" for name in trained)}
 

@@ -1,0 +1,123 @@
+"""The commands of `dna-bigbird`: which Python function each calls, and what differs from it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command. Its options are the parameters of a function, its help is the docstring."""
+
+    function: str
+    """Module and name: `package.module:name`. The module imports nothing slow at its top."""
+    about: str
+    """One line in the list of commands."""
+    positional: tuple[str, ...] = ()
+    """Parameters given without an option name: `dna-bigbird info BUNDLE`."""
+    python_only: tuple[str, ...] = ()
+    """Parameters that are not options."""
+    values: Mapping[str, object] = field(default_factory=dict)
+    """Arguments that the command line passes for them."""
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    """Defaults of options where they differ from the function's."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Old names of options -> new ones. The old ones are accepted but not shown."""
+    note: str | None = None
+    """Printed to standard error before the command runs: a new name, for example."""
+
+
+def _command(name: str, about: str, **rest: object) -> Command:
+    return Command(f"dna_bigbird.pipeline.{name}:{name}", about, **rest)
+
+
+def _text(name: str, about: str, **rest: object) -> Command:
+    return Command(f"dna_bigbird.pipeline.text:{name}", about, **rest)
+
+
+COMMANDS = {
+    "demo-data": _command("demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
+    "fetch": _command("fetch", "download one input named in data_specs/, or take a local copy, and verify it"),
+    "genome": _command("genome", "check and join FASTA files into one indexed reference"),
+    "documents": _command("documents", "draw documents from a genome as coordinates"),
+    "train-tokenizer": _command("train_tokenizer", "learn a DNA BPE vocabulary from documents"),
+    "tokenize": _command("tokenize", "turn documents into a token store"),
+    "token-statistics": _command("token_statistics", "measure base pairs per token, per chromosome and repeat class"),
+    "pretrain": _command("pretrain", "pretrain BigBird with masked tokens and next-sentence prediction"),
+    "evaluate-lm": _command("evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines"),
+    "compare-lm": _command("compare_lm", "compare pretrained models, as the paper's tables do"),
+    "lift-over": _command("lift_over", "move start sites to another assembly with a chain file"),
+    "promoter-sequences": _command("promoter_sequences", "make small chromosomes of promoters that come without coordinates"),
+    "promoter-set": _command("promoter_set", "build promoters and negatives with their splits"),
+    "chromatin-set": _command("chromatin_set", "build 200-bp bins with one label per peak file"),
+    "deepsea-set": _command("deepsea_set", "build windows of any length from the published DeepSEA bundle"),
+    "leakage": _command("leakage", "list bases and near-identical sequences that the splits of a set share"),
+    "baseline": _command("baseline", "fit a baseline (word counts, GC or a published network) on a labelled set"),
+    "finetune": _command("finetune", "fine-tune a pretrained model on a labelled set"),
+    "ensemble": _command("ensemble", "join independently trained models into one that gives their mean"),
+    "evaluate": _command("evaluate", "score a fine-tuned model on the held-out rows, next to its baselines"),
+    "compare-heads": _command("compare_heads", "compare promoter or chromatin models with each other and with published ones"),
+    "predict": _command("predict", "probabilities for every window of a FASTA file"),
+    "embed": _command("embed", "hidden states of a model for every window of a FASTA file"),
+    "score-variants": _command("score_variants", "what each allele of a VCF file changes in a model's predictions"),
+    "mutagenesis": _command("mutagenesis", "the effect of every substitution in a region, as a matrix and a picture"),
+    "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
+    "info": _command(
+        "info",
+        "describe a model bundle, a token store or a labelled set",
+        positional=("path",),
+        defaults={"path": None},
+    ),
+    "plot-attention": _command("plot_attention", "draw which blocks attend to which, as text or as a picture"),
+    "convert": _command("convert", "read and write models of the Hugging Face library; lengthen a model's context"),
+    "report": _command("report", "write the HTML report of a workflow run"),
+    "clear-lock": _command("clear_lock", "remove a stale Snakemake lock after proof that its process is dead"),
+    "completion": Command(
+        "dna_bigbird.cli.completion:completion",
+        "let bash, zsh or tcsh complete commands, options and files",
+        positional=("shell",),
+    ),
+    "doctor": _command("doctor", "say what works on this machine and what is slow; build the native CPU kernel"),
+}  # fmt: skip
+"""In the order in which the workflow runs them."""
+
+TEXT = {
+    "vocabulary": _text("vocabulary", "learn a SentencePiece vocabulary from text, laid out as BigBird's"),
+    "pretrain": _text("pretrain", "pretrain BigBird on text with whole-word masking"),
+    "warm-start": _text("warm_start", "make a text model from a RoBERTa or BERT folder"),
+    "train-classifier": _text("train_classifier", "fine-tune on IMDb, Yelp-5, Arxiv, Patents or Hyperpartisan"),
+    "train-glue": _text("train_glue", "fine-tune on a task of GLUE"),
+    "train-hotpotqa": _text("train_hotpotqa", "fine-tune on HotpotQA: answer and supporting facts"),
+    "train-nq": _text("train_nq", "fine-tune on Natural Questions: long and short answers"),
+    "train-triviaqa": _text("train_triviaqa", "fine-tune on TriviaQA: noisy spans in documents"),
+    "train-wikihop": _text("train_wikihop", "fine-tune on WikiHop: a choice among candidates"),
+    "train-summarizer": _text("train_summarizer", "fine-tune a sparse encoder with a decoder on summaries"),
+    "evaluate": _text("evaluate", "score a fine-tuned model with the official metric, next to trivial baselines"),
+    "runs": _text("runs", "mean and standard deviation of the scores of several runs"),
+    "predict": _text("predict", "write predictions in the official format of the set"),
+    "documents": _text("documents", "turn any of the sets into plain documents, one JSON object per line"),
+    "made-data": _text("made_data", "write small made-up sets in the native formats"),
+    "tables": _text("tables", "compare measured scores with the paper's tables"),
+}  # fmt: skip
+
+GROUPS = {"text": TEXT}
+"""Commands that have commands: `dna-bigbird text evaluate`."""
+ABOUT_GROUPS = {"text": "the same for text: pretraining, classification, questions, summaries"}
+
+
+def every_command() -> Iterator[str]:
+    """Yield the name of every command, those of a group with its name: "text evaluate"."""
+    yield from COMMANDS
+    for group, members in GROUPS.items():
+        for name in members:
+            yield f"{group} {name}"
+
+
+def find_command(name: str) -> Command:
+    """Return the command of a name, such as "predict" or "text evaluate".
+
+    Example:
+        >>> find_command("text evaluate").function
+        'dna_bigbird.pipeline.text:evaluate'
+    """
+    group, _, member = name.rpartition(" ")
+    return GROUPS[group][member] if group else COMMANDS[name]

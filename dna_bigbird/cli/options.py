@@ -1,0 +1,118 @@
+"""The options of a command, read from the signature and docstring of its function."""
+
+import ast
+import importlib
+import inspect
+import itertools
+import re
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dna_bigbird.cli.commands import Command
+
+REQUIRED = inspect.Parameter.empty
+_SECTION = re.compile(r"^(?P<name>[A-Z]\w+):\n(?P<body>(?:[ ]+.*\n?|\n)*)", flags=re.MULTILINE)
+_ARGUMENT = re.compile(
+    r"^(?P<indent> +)(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*): (?P<text>.*(?:\n(?P=indent) +.*)*)",
+    flags=re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One parameter of a function."""
+
+    parameter: str
+    hint: object
+    default: object
+    """`REQUIRED` if there is none."""
+    help: str
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line: `from` is a keyword of Python, so the parameter is `from_`."""
+        return self.parameter.rstrip("_")
+
+
+def load_function(command: Command) -> Callable:
+    """Import the function of a command."""
+    module, _, name = command.function.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def options_of(function: Callable) -> list[Option]:
+    """Return the parameters of a function, those of its `**keywords` included.
+
+    Keywords that are passed on say to which function or dataclass: `**run: Annotated[object, train]`.
+    They are the keyword-only parameters of a function, and the fields of a dataclass.
+
+    Example:
+        >>> def copy(source: str, times: int = 1) -> None:
+        ...     '''Copy.
+        ...
+        ...     Args:
+        ...         source: What to copy.
+        ...         times: How often.
+        ...     '''
+        >>> [(option.name, option.help) for option in options_of(copy)]
+        [('source', 'What to copy.'), ('times', 'How often.')]
+    """
+    texts = arguments_in(function.__doc__)
+    hints = typing.get_type_hints(function, include_extras=True)
+    options, passed_on = {}, []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            options[name] = Option(name, hints.get(name), parameter.default, texts.get(name, ""))
+            continue
+        for target in filter(callable, getattr(hints.get(name), "__metadata__", ())):
+            passed_on += _keywords_of(target)
+    for option in passed_on:
+        options.setdefault(option.parameter, option)
+    return list(options.values())
+
+
+def _keywords_of(target: Callable) -> Iterator[Option]:
+    if inspect.isclass(target):
+        texts = field_texts(target)
+        for option in options_of(target):
+            yield Option(option.parameter, option.hint, option.default, texts[option.parameter])
+        return
+    parameters = inspect.signature(target).parameters
+    for option in options_of(target):
+        own = parameters.get(option.parameter)
+        if own is None or own.kind is own.KEYWORD_ONLY:
+            yield option
+
+
+def field_texts(settings: type) -> dict[str, str]:
+    """Return the text below each field of a dataclass."""
+    texts, body = {}, ast.parse(inspect.cleandoc(inspect.getsource(settings))).body[0].body
+    for statement, after in itertools.pairwise(body):
+        is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        if isinstance(statement, ast.AnnAssign) and is_text:
+            texts[statement.target.id] = inspect.cleandoc(after.value.value)
+    return texts
+
+
+def sections_of(docstring: str | None) -> dict[str, str]:
+    """Return the sections of a docstring by name; "" is what is before the first.
+
+    Example:
+        >>> sections_of("Bake.\\n\\nArgs:\\n    salt: Grams.\\n")
+        {'': 'Bake.', 'Args': '    salt: Grams.'}
+    """
+    text = inspect.cleandoc(docstring or "")
+    matches = list(_SECTION.finditer(text))
+    start = text[: matches[0].start()] if matches else text
+    return {"": start.rstrip()} | {each["name"]: each["body"].rstrip() for each in matches}
+
+
+def arguments_in(docstring: str | None) -> dict[str, str]:
+    """Return the text of each argument in a docstring."""
+    body = sections_of(docstring).get("Args", "")
+    return {
+        name.strip("*"): inspect.cleandoc(f" {argument['text']}")
+        for argument in _ARGUMENT.finditer(body)
+        for name in argument["names"].split(", ")
+    }

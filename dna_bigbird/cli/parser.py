@@ -1,0 +1,120 @@
+"""The parser of one command, built from the signature and docstring of its function."""
+
+import keyword
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from types import MappingProxyType
+
+import jsonargparse
+
+from dna_bigbird.cli.commands import Command, find_command
+from dna_bigbird.cli.config_files import config_first
+from dna_bigbird.cli.failures import fail
+from dna_bigbird.cli.help import HelpFormatter, arrange, sections
+from dna_bigbird.cli.options import REQUIRED, Option, load_function, options_of
+from dna_bigbird.cli.parser_errors import in_words
+from dna_bigbird.cli.parser_internals import actions_of, option_names, type_of
+from dna_bigbird.errors import checked_settings
+from dna_bigbird.paths import as_streams
+
+
+class _Parser(jsonargparse.ArgumentParser):
+    """Reports a wrong option in one line and exits with status 2."""
+
+    def print_help(self, file=None) -> None:
+        """Print the help; argparse would be silent if that fails."""
+        (file or sys.stdout).write(self.format_help())
+
+    def error(self, message: str, ex: Exception | None = None):
+        lines = [line.strip(" -") for line in str(message).splitlines() if line.strip(" -")]
+        words = in_words("; ".join(lines), option_names(self))
+        end = "" if words.endswith("?") else "."
+        fail(f"{words}{end} See: {self.prog} --help")
+
+
+def build_parser(name: str) -> tuple[jsonargparse.ArgumentParser, Callable]:
+    """Return the parser of one command, such as "text evaluate", and the function that it calls."""
+    command = find_command(name)
+    function = load_function(command)
+    return parser_of(function, command, f"dna-bigbird {name}"), function
+
+
+def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.ArgumentParser:
+    """Return a parser whose options are the parameters of a function."""
+    jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    about, examples = sections(function)
+    parser = _Parser(
+        prog=prog,
+        description=about,
+        epilog=examples,
+        formatter_class=HelpFormatter,
+    )
+    parser.add_argument("--config", action="config", help="YAML file with options")
+    group = parser.add_argument_group("options")
+    for option in options_of(function):
+        if option.parameter not in command.python_only:
+            _add(group if not is_dataclass(option.hint) else parser, option, command)
+    for action in actions_of(parser):
+        if type_of(action) is bool:  # `--pieces` is short for `--pieces true`
+            action.nargs, action.const = "?", True
+    arrange(parser)
+    return parser
+
+
+def _add(container, option: Option, command: Command) -> None:
+    """Add one option to a parser or a group of it."""
+    default = command.defaults.get(option.parameter, option.default)
+    is_required = default is REQUIRED
+    rest = {} if is_required else {"default": default}
+    if option.parameter in command.positional:
+        if not is_required:
+            rest["nargs"] = "?"
+        container.add_argument(option.name, type=option.hint, help=option.help, **rest)
+        return
+    if is_required:
+        rest["required"] = True
+    if is_dataclass(option.hint):
+        rest["sub_configs"] = True
+    container.add_argument(f"--{option.name}", type=option.hint, help=option.help, **rest)
+
+
+def _parameter(option: str) -> str:
+    return f"{option}_" if keyword.iskeyword(option) else option
+
+
+def read_arguments(
+    parser: jsonargparse.ArgumentParser,
+    function: Callable,
+    argv: list[str],
+    aliases: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, object]:
+    """Return what to call the function of a command with.
+
+    Raises:
+        InputError: If a file of --config cannot be read, or settings contradict each other.
+    """
+    argv = config_first(renamed(argv, aliases), aliases)
+    options = parser.parse_args(argv)
+    with checked_settings():
+        settings = parser.instantiate(options)
+    arguments = {_parameter(k): value for k, value in settings.items() if k != "config"}
+    return as_streams(function, arguments)
+
+
+def renamed(argv: list[str], aliases: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return arguments with the names that options have now.
+
+    Example:
+        >>> renamed(["--from-huggingface", "X", "--place=bin"], {"place": "drawn_on"})
+        ['--from_huggingface', 'X', '--drawn_on=bin']
+    """
+    return [_renamed(argument, aliases) for argument in argv]
+
+
+def _renamed(argument: str, aliases: Mapping[str, str]) -> str:
+    if not argument.startswith("--"):
+        return argument
+    name, equals, value = argument[2:].partition("=")
+    name = name.replace("-", "_")
+    return f"--{aliases.get(name, name)}{equals}{value}"
