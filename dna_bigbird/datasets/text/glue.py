@@ -1,14 +1,18 @@
-"""GLUE: the official files of eight tasks."""
+"""GLUE: eight tasks on sentences and pairs, from their official files."""
 
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
+from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.folders import Folder, open_folder
-from dna_bigbird.datasets.text.glue_tasks import HIGHEST_SCORE, TASKS, TaskFormat
+from dna_bigbird.datasets.text.option_checks import check_set, check_tokens
+from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
 from dna_bigbird.errors import InputError, shortened
 
+GlueTask = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
 FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
 COLA_COLUMNS = ["source", "label", "star", "sentence"]
 """Of CoLA's training and development files, which have no header."""
@@ -16,6 +20,53 @@ MSR_TRAIN = ("train", "msr_paraphrase_train.txt")
 MSR_TEST = ("test", "msr_paraphrase_test.txt")
 MSR_DEV_IDS = ("dev_ids", "dev_ids.tsv", "mrpc_dev_ids.tsv")
 BROKEN = "broken row of QQP"
+
+NLI = ("entailment", "neutral", "contradiction")
+ENTAILED = ("entailment", "not_entailment")
+BINARY = ("0", "1")
+
+
+@dataclass(frozen=True)
+class GlueOptions:
+    """What is read of a GLUE task."""
+
+    set: GlueTask = "sst2"
+    """The task."""
+    max_tokens: int = 512
+    """Tokens of an input, [CLS] and [SEP] included; of a longer pair the longer text is cut first."""
+
+    def __post_init__(self) -> None:
+        check_set(self.set, get_args(GlueTask))
+        check_tokens(self.max_tokens)
+
+
+@dataclass(frozen=True)
+class TaskFormat:
+    """Where the texts and the label of a task stand."""
+
+    folder: str
+    """Name of the official folder, and of the file that is handed in."""
+    texts: tuple[str, ...]
+    """Columns of the text or the pair, by header."""
+    label: str
+    labels: tuple[str, ...] = BINARY
+    """Classes in the order of the logits; empty: a score (STS-B)."""
+    id: str = "index"
+    """Column of the id; a file without it counts its rows from 0."""
+
+
+TASKS: dict[str, TaskFormat] = {
+    "cola": TaskFormat("CoLA", ("sentence",), "label"),
+    "mnli": TaskFormat("MNLI", ("sentence1", "sentence2"), "gold_label", NLI),
+    "mrpc": TaskFormat("MRPC", ("#1 String", "#2 String"), "Quality"),
+    "qnli": TaskFormat("QNLI", ("question", "sentence"), "label", ENTAILED),
+    "qqp": TaskFormat("QQP", ("question1", "question2"), "is_duplicate", id="id"),
+    "rte": TaskFormat("RTE", ("sentence1", "sentence2"), "label", ENTAILED),
+    "sst2": TaskFormat("SST-2", ("sentence",), "label"),
+    "stsb": TaskFormat("STS-B", ("sentence1", "sentence2"), "score", ()),
+}
+HIGHEST_SCORE = 5.0
+"""Of STS-B; the lowest is 0."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +100,7 @@ def read_glue(
     of which the published file has a few, is left out and counted.
 
     Args:
-        task: One of `glue_tasks.TASKS`.
+        task: One of `TASKS`.
         path: The task's folder, the folder of all tasks, or a tar archive of either.
         split: "train", "validation" or "test"; the official test files have no labels.
         gold: Labels are needed.
@@ -183,3 +234,50 @@ def _msr_pairs(finder: _Finder, split: str) -> Iterator[GlueExample]:
         is_dev = (row["#1 ID"], row["#2 ID"]) in held_out
         if split == "test" or is_dev == (split == "validation"):
             yield _example(spec, row, f"{where}:{place + 2}", str(place))
+
+
+TASK = TaskDescription(
+    name="glue",
+    about="the eight tasks of GLUE; STS-B is a regression",
+    options=GlueOptions,
+    head="dna_bigbird.models.config:HeadConfig",
+    model="dna_bigbird.models.classifier:SequenceClassifier",
+    sets=tuple(SetDescription(name, ("glue",)) for name in get_args(GlueTask)),
+    train_data="a task's folder with its official files, or the folder or tar archive of all tasks",
+    recipe="config/text/glue",
+    monitor="official metric",
+    old_command="train-glue",
+    synthetic=(
+        SyntheticText(
+            "glue",
+            "dna_bigbird.demo.text.glue:glue",
+            "SST-2: words of the class; CoLA: an unacceptable sentence has its first two words swapped; "
+            "STS-B: how often the second sentence says `same`; the others: one word of the second "
+            "sentence",
+        ),
+    ),
+    published=(
+        PublishedTable(
+            16,
+            "GLUE, development sets, base size",
+            "Matthews correlation for CoLA, F1 for MRPC, Spearman correlation for STS-B, accuracy for the "
+            "others; times 100.",
+            (
+                Column("MNLI m/mm", "mnli", ("accuracy_matched", "accuracy_mismatched")),
+                Column("QQP", "qqp", ("accuracy",)),
+                Column("QNLI", "qnli", ("accuracy",)),
+                Column("SST-2", "sst2", ("accuracy",)),
+                Column("CoLA", "cola", ("matthews",)),
+                Column("STS-B", "stsb", ("spearman",)),
+                Column("MRPC", "mrpc", ("f1",)),
+                Column("RTE", "rte", ("accuracy",)),
+            ),
+            rows("""
+                BERT | 84.6/83.4 | 71.2 | 90.5 | 93.5 | 52.1 | 85.8 | 88.9 | 66.4
+                XLNet | 86.8/– | 91.4 | 91.7 | 94.7 | 60.2 | 89.5 | 88.2 | 74.0
+                RoBERTa | 87.6/– | 91.9 | 92.8 | 94.8 | 63.6 | 91.2 | 90.2 | 78.7
+                BigBird | 87.5/87.3 | 88.6 | 92.2 | 94.6 | 58.5 | 87.8 | 91.5 | 75.0
+            """),
+        ),
+    ),
+)

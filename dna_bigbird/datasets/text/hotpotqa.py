@@ -4,6 +4,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
+from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
 from dna_bigbird.datasets.text.reading import check_ids, found_kind, need, read_json_list
 from dna_bigbird.errors import InputError, shortened
 
@@ -103,3 +106,47 @@ def _fact(value: object, where: str) -> Fact:
 
 def _shown(value: object) -> str:
     return shortened(repr(value)) if isinstance(value, list) else found_kind(value)
+
+
+TASK = TaskDescription(
+    name="hotpotqa",
+    about="HotpotQA (distractor): answer and supporting facts",
+    options=HotpotQaOptions,
+    head="dna_bigbird.models.text_config:HotpotQaHead",
+    model="dna_bigbird.models.hotpotqa:HotpotQaModel",
+    sets=(
+        SetDescription(
+            "hotpotqa",
+            ("hotpotqa/hotpot_train_v1.1.json", "hotpotqa/hotpot_dev_distractor_v1.json"),
+        ),
+    ),
+    train_data="the official files (hotpot_train_v1.1.json, hotpot_dev_distractor_v1.json), plain or gzip",
+    recipe="config/text/hotpotqa.yaml",
+    monitor="joint F1",
+    old_command="train-hotpotqa",
+    synthetic=(
+        SyntheticText(
+            "hotpotqa",
+            "dna_bigbird.demo.text.questions:hotpotqa",
+            "sentences that begin with `truly` are the facts; the answer follows `called`; `indeed` is yes, `never` no",
+        ),
+    ),
+    published=(
+        PublishedTable(
+            2,
+            "Question answering, development sets, base size, in per cent",
+            "HotpotQA: F1 of answer, supporting facts and both.",
+            (
+                Column("HotpotQA Ans", "hotpotqa", ("f1",)),
+                Column("Sup", "hotpotqa", ("sp_f1",)),
+                Column("Joint", "hotpotqa", ("joint_f1",)),
+            ),
+            rows("""
+                RoBERTa | 73.5 | 83.4 | 63.5
+                Longformer | 74.3 | 84.4 | 64.4
+                BigBird-ITC | 75.7 | 86.8 | 67.7
+                BigBird-ETC | 75.5 | 87.1 | 67.8
+            """),
+        ),
+    ),
+)

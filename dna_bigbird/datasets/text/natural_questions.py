@@ -13,6 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
+from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
 from dna_bigbird.datasets.text.reading import check_ids, found_kind, need, read_json_lines
 from dna_bigbird.errors import InputError
 
@@ -179,3 +182,46 @@ def _annotation(item: dict, where: str, length: int) -> Annotation:
         tuple(one for one in shorts if one.start >= 0),
         yes_no.lower(),
     )
+
+
+TASK = TaskDescription(
+    name="natural-questions",
+    about="Natural Questions: long and short answers, yes and no",
+    options=NaturalQuestionsOptions,
+    head="dna_bigbird.models.text_config:NaturalQuestionsHead",
+    model="dna_bigbird.models.natural_questions:NqModel",
+    sets=(
+        SetDescription(
+            "natural-questions",
+            ("natural-questions/nq-train-00.jsonl.gz", "natural-questions/nq-dev-00.jsonl.gz"),
+        ),
+    ),
+    train_data="pages, native or simplified: JSON lines, plain or gzip, or a folder with nq-train-* and nq-dev-*.jsonl.gz",
+    recipe="config/text/natural-questions.yaml",
+    monitor="mean F1 of long and short answers",
+    old_command="train-nq",
+    synthetic=(
+        SyntheticText(
+            "natural-questions",
+            "dna_bigbird.demo.text.pages:natural_questions",
+            "the paragraph with `truly` is the long answer, the word after `called` the short one; `indeed` is yes, `never` no; an eighth of the pages has none",
+        ),
+    ),
+    published=(
+        PublishedTable(
+            2,
+            "Question answering, development sets, base size, in per cent",
+            "Natural Questions: F1 of long and short answers.",
+            (
+                Column("NQ LA", "natural-questions", ("long_f1",)),
+                Column("NQ SA", "natural-questions", ("short_f1",)),
+            ),
+            rows("""
+                RoBERTa | – | –
+                Longformer | – | –
+                BigBird-ITC | 70.8 | 53.3
+                BigBird-ETC | 73.9 | 54.9
+            """),
+        ),
+    ),
+)

@@ -3,13 +3,13 @@
 import importlib
 
 OPTIONS: dict[str, str] = {
-    "text-classification": "classification_options:ClassificationOptions",
-    "glue": "classification_options:GlueOptions",
+    "text-classification": "classification:ClassificationOptions",
+    "glue": "glue:GlueOptions",
     "hotpotqa": "hotpotqa_options:HotpotQaOptions",
     "natural-questions": "natural_questions_options:NaturalQuestionsOptions",
     "triviaqa": "triviaqa_options:TriviaQaOptions",
     "wikihop": "wikihop_options:WikiHopOptions",
-    "summarization": "summarization_options:SummarizationOptions",
+    "summarization": "summarization:SummarizationOptions",
 }
 """Task: its settings dataclass, as 'module of datasets.text:name'.
 

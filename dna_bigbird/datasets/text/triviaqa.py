@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.folders import Folder, open_folder
+from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
 from dna_bigbird.datasets.text.reading import (
     check_ids,
     check_items,
@@ -184,3 +186,38 @@ def _answers(item: dict, where: str, gold: bool) -> tuple[tuple[str, ...] | None
             raise InputError(f"{where}: {key!r} holds something else than texts")
         found.append(tuple(values))
     return found[0], found[1]
+
+
+TASK = TaskDescription(
+    name="triviaqa",
+    about="TriviaQA: answers from several documents that may contain them",
+    options=TriviaQaOptions,
+    head="dna_bigbird.models.text_config:TriviaQaHead",
+    model="dna_bigbird.models.triviaqa:TriviaQaModel",
+    sets=(SetDescription("triviaqa", ("triviaqa/triviaqa-rc",)),),
+    train_data="a file of questions (qa/wikipedia-train.json), or the official folder or archive with qa and evidence",
+    recipe="config/text/triviaqa.yaml",
+    monitor="F1",
+    old_command="train-triviaqa",
+    synthetic=(
+        SyntheticText(
+            "triviaqa",
+            "dna_bigbird.demo.text.pages:triviaqa",
+            "the word after `called` in sentences that begin with `truly`",
+        ),
+    ),
+    published=(
+        PublishedTable(
+            2,
+            "Question answering, development sets, base size, in per cent",
+            "TriviaQA (Wikipedia, full): F1.",
+            (Column("TriviaQA Full", "triviaqa", ("f1",)),),
+            rows("""
+                RoBERTa | 74.3
+                Longformer | 75.2
+                BigBird-ITC | 79.5
+                BigBird-ETC | 78.7
+            """),
+        ),
+    ),
+)

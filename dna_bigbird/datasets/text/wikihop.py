@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.folders import open_folder
+from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
 from dna_bigbird.datasets.text.reading import (
     check_ids,
     check_items,
@@ -11,6 +13,7 @@ from dna_bigbird.datasets.text.reading import (
     parse_json,
     read_json_list,
 )
+from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
 from dna_bigbird.errors import InputError, shortened
 
 FILES = {"train": "train", "validation": "dev", "test": "test"}
@@ -99,3 +102,38 @@ def _example(item: dict, where: str, gold: bool) -> WikiHopExample:
         answer=None if answer is None else answer.strip().lower(),
         written=tuple(texts["candidates"]),
     )
+
+
+TASK = TaskDescription(
+    name="wikihop",
+    about="WikiHop: which candidate answers the query",
+    options=WikiHopOptions,
+    head="dna_bigbird.models.text_config:WikiHopHead",
+    model="dna_bigbird.models.wikihop:WikiHopModel",
+    sets=(SetDescription("wikihop", ("wikihop/qangaroo_v1.1",)),),
+    train_data="the official files (train.json, dev.json), plain or gzip, or the official archive or its folder",
+    recipe="config/text/wikihop.yaml",
+    monitor="accuracy",
+    old_command="train-wikihop",
+    synthetic=(
+        SyntheticText(
+            "wikihop",
+            "dna_bigbird.demo.text.questions:wikihop",
+            "the only candidate that begins with `royal`; a document with `truly` says it, too",
+        ),
+    ),
+    published=(
+        PublishedTable(
+            2,
+            "Question answering, development sets, base size, in per cent",
+            "WikiHop: accuracy.",
+            (Column("WikiHop", "wikihop", ("accuracy",)),),
+            rows("""
+                RoBERTa | 72.4
+                Longformer | 75.0
+                BigBird-ITC | 75.9
+                BigBird-ETC | 75.9
+            """),
+        ),
+    ),
+)

@@ -38,6 +38,16 @@ def _drawn(seed: int, name: str, count: int) -> list[tuple[str, list[str]]]:
     return [(topic, document(rng, topic)) for topic in (list(TOPICS) * count)[:count]]
 
 
+def arxiv(seed: int, examples: int) -> dict[str, bytes]:
+    """See `papers`."""
+    return papers(seed, examples, "arxiv")
+
+
+def pubmed(seed: int, examples: int) -> dict[str, bytes]:
+    """See `papers`."""
+    return papers(seed, examples, "pubmed")
+
+
 def papers(seed: int, examples: int, name: str) -> dict[str, bytes]:
     """`arxiv` or `pubmed`: JSON lines of lower-case sentences, `<S> … </S>` in the abstract."""
     files = {}

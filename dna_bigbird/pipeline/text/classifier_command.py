@@ -1,6 +1,6 @@
 """`dna-bigbird text train-classifier`."""
 
-from dna_bigbird.datasets.text.classification_options import ClassificationOptions, SetName
+from dna_bigbird.datasets.text.classification import ClassificationOptions, SetName
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text

@@ -1,6 +1,6 @@
 """`dna-bigbird text train-glue`."""
 
-from dna_bigbird.datasets.text.classification_options import GlueOptions, GlueTask
+from dna_bigbird.datasets.text.glue import GlueOptions, GlueTask
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text

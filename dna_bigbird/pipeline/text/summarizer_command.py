@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dna_bigbird.datasets.text.summarization_options import SummarizationOptions
+from dna_bigbird.datasets.text.summarization import SummarizationOptions
 from dna_bigbird.models.text_config import SummarizationHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.text_counts import commonest, tfidf_logistic
-from dna_bigbird.datasets.text.classification_options import ClassificationOptions
+from dna_bigbird.datasets.text.classification import ClassificationOptions
 from dna_bigbird.datasets.text.classification_rows import classification_rows
 from dna_bigbird.datasets.text.classification_sets import SETS, read_classification
 from dna_bigbird.datasets.text.labelled_text import LabelledText

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.text_counts import commonest, tfidf_cosine, tfidf_logistic
-from dna_bigbird.datasets.text.classification_options import GlueOptions
 from dna_bigbird.datasets.text.classification_rows import classification_rows
-from dna_bigbird.datasets.text.glue import GlueExample, read_glue
-from dna_bigbird.datasets.text.glue_tasks import HIGHEST_SCORE, TASKS
+from dna_bigbird.datasets.text.glue import HIGHEST_SCORE, TASKS, GlueExample, GlueOptions, read_glue
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.evaluation.glue import METRICS, glue_scores, glue_statistics
 from dna_bigbird.models.config import HeadConfig

@@ -4,7 +4,8 @@ import importlib
 from dataclasses import replace
 from typing import get_args
 
-from dna_bigbird.datasets.text.classification_options import GlueTask, SetName
+from dna_bigbird.datasets.text.classification import SetName
+from dna_bigbird.datasets.text.glue import GlueTask
 from dna_bigbird.models.stored_settings import settings_from
 from dna_bigbird.tasks.text.kind import TextKind
 

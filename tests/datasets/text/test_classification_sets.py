@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.datasets.text.classification_options import ClassificationOptions
+from dna_bigbird.datasets.text.classification import ClassificationOptions
 from dna_bigbird.datasets.text.classification_sets import SETS, read_classification
 from dna_bigbird.datasets.text.labelled_text import SPLITS, HashedSplits
 from dna_bigbird.errors import InputError

@@ -2,8 +2,7 @@
 
 import pytest
 
-from dna_bigbird.datasets.text.glue import BROKEN, read_glue
-from dna_bigbird.datasets.text.glue_tasks import TASKS
+from dna_bigbird.datasets.text.glue import BROKEN, TASKS, read_glue
 from dna_bigbird.errors import InputError
 
 REAL_SIZES = {

@@ -11,14 +11,12 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.classification_options import (
+from dna_bigbird.datasets.text.classification import (
     ClassificationOptions,
-    GlueOptions,
-    GlueTask,
     SetName,
 )
 from dna_bigbird.datasets.text.classification_sets import SETS
-from dna_bigbird.datasets.text.glue_tasks import TASKS
+from dna_bigbird.datasets.text.glue import TASKS, GlueOptions, GlueTask
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.glue import METRICS
 from dna_bigbird.models.config import EncoderConfig, HeadConfig

@@ -9,7 +9,7 @@ from rouge_score import rouge_scorer
 
 from dna_bigbird.baselines.text_lead import words
 from dna_bigbird.datasets.text.summaries import SummaryExample
-from dna_bigbird.datasets.text.summarization_options import SummarizationOptions
+from dna_bigbird.datasets.text.summarization import SummarizationOptions
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import SummarizationHead

@@ -33,7 +33,7 @@ def test_a_row_that_is_missing_or_twice_is_no_result(rows):
 
 def test_a_loss_that_is_no_number_names_the_rows(tmp_path):
     """The numbers are those of the training rows."""
-    from dna_bigbird.datasets.text.classification_options import ClassificationOptions
+    from dna_bigbird.datasets.text.classification import ClassificationOptions
     from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig, HeadConfig

@@ -1,0 +1,187 @@
+"""Summaries of documents: the task, its settings, its sets."""
+
+from dataclasses import dataclass
+
+from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
+
+SETS = ("arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum")
+SOURCE_FORMS = ("auto", "cls_sep", "end", "plain")
+NEWLINES = ("auto", "<n>", "space", "keep")
+LENGTH_FORMULAS = ("paper", "library")
+LARGEST_BEAM = 128
+"""Each summary of the search has keys and values of its own in memory."""
+
+
+@dataclass(frozen=True)
+class SummarizationOptions:
+    """What is read, how it is cut, and how summaries are searched for.
+
+    The defaults are the paper's for arXiv, PubMed and BigPatent; config/text/summarization has those
+    of the other sets.
+    """
+
+    set: str = "arxiv"
+    """Whose files are read: arxiv, pubmed, bigpatent, cnn-dailymail or xsum."""
+    max_source_tokens: int = 3072
+    """Tokens of a document, special ones included; what is behind is cut off and counted. The paper
+    has 1024 for xsum and 2048 for cnn-dailymail."""
+    max_target_tokens: int = 256
+    """Tokens of a summary, its end included, in training and in search. The paper has 64 for xsum and
+    128 for cnn-dailymail."""
+    source_form: str = "auto"
+    """What stands around a document: cls_sep ([CLS] document [SEP]), end (document </s>, as Pegasus
+    models of the Hugging Face library) or plain (nothing, as the published script). 'auto' is end for
+    a vocabulary with the piece <n>, which Pegasus has, else cls_sep."""
+    newline: str = "auto"
+    """What a line end becomes before tokenising: '<n>' (of Pegasus), 'space' in documents ('<n>' in
+    summaries, where lines are sentences), or 'keep': as the vocabulary reads it. 'auto' is '<n>' if it is a piece of the
+    vocabulary, else 'keep' if the vocabulary can write a line end, else 'space'."""
+    skip_empty: bool = False
+    """Leave out, and count, examples without a document or without a summary; else they are errors."""
+    label_smoothing: float = 0.1
+    """Share of the target that is spread over the other pieces in training."""
+    count_padding: bool = False
+    """Add the loss at padding to the sum, as the published script does; it trains on nothing then."""
+    beam_size: int = 5
+    """Summaries kept at the same time in the search; at most 128."""
+    length_penalty: float = 0.8
+    """Exponent of the length by which log-probabilities are divided: 0 favours short summaries. The
+    paper has 0.7 for xsum."""
+    length_formula: str = "paper"
+    """'paper': ((5 + length) / 6) ** penalty; 'library': length ** penalty and the stopping rules of the
+    Hugging Face library."""
+    early_stopping: bool = False
+    """Of 'library' alone: stop when `beam_size` summaries have ended."""
+    min_target_tokens: int = 0
+    """Tokens before which a summary may not end."""
+
+    def __post_init__(self) -> None:
+        choices = {
+            "set": SETS,
+            "source_form": SOURCE_FORMS,
+            "newline": NEWLINES,
+            "length_formula": LENGTH_FORMULAS,
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"--options.{name} {getattr(self, name)!r} is not one of {', '.join(allowed)}"
+                )
+        least = {"max_source_tokens": 3, "max_target_tokens": 2, "beam_size": 1}
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
+        if self.beam_size > LARGEST_BEAM:
+            raise ValueError(f"--options.beam_size {self.beam_size} must be at most {LARGEST_BEAM}")
+        if not 0 <= self.min_target_tokens < self.max_target_tokens:
+            raise ValueError(
+                f"--options.min_target_tokens {self.min_target_tokens} must be at least 0 and below "
+                f"--options.max_target_tokens {self.max_target_tokens}"
+            )
+        if self.early_stopping and self.length_formula != "library":
+            raise ValueError("--options.early_stopping true needs --options.length_formula library")
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(
+                f"--options.label_smoothing {self.label_smoothing} must be at least 0 and below 1"
+            )
+
+
+ABOUT_ROUGE = "ROUGE-1 / ROUGE-2 / ROUGE-L (over whole summaries, rougeLsum), F-measure times 100."
+KEY_SENTENCE = "the key sentence, one of eight"
+PLANTED = {
+    "arxiv": f"{KEY_SENTENCE}; the words `in short` begin it",
+    "pubmed": f"{KEY_SENTENCE}; the words `in short` begin it",
+    "bigpatent": f"{KEY_SENTENCE}; the words `in short` begin it",
+    "cnn-dailymail": f"{KEY_SENTENCE}, and that the topic is here",
+    "xsum": KEY_SENTENCE,
+}
+"""The rule planted in synthetic text of a set."""
+
+
+def _rouge(title: str, run: str) -> Column:
+    return Column(title, run, ("rouge1", "rouge2", "rougeLsum"), factor=1.0)
+
+
+TASK = TaskDescription(
+    name="summarization",
+    about="summaries of documents: arXiv, PubMed, BigPatent, CNN/DailyMail, XSum",
+    options=SummarizationOptions,
+    head="dna_bigbird.models.text_config:SummarizationHead",
+    model="dna_bigbird.models.summarizer:Summarizer",
+    sets=(
+        SetDescription("arxiv", ("arxiv/arxiv-dataset",), "test"),
+        SetDescription("pubmed", ("pubmed/pubmed-dataset",), "test"),
+        SetDescription("bigpatent", ("bigpatent",), "test"),
+        SetDescription("cnn-dailymail", ("cnn-dailymail",), "test"),
+        SetDescription(
+            "xsum", ("xsum/train.jsonl", "xsum/validation.jsonl", "xsum/test.jsonl"), "test"
+        ),
+    ),
+    train_data="files as distributed: JSON lines, train.source with train.target next to it, a folder or "
+    "a tar archive",
+    recipe="config/text/summarization",
+    monitor="lowest nll_per_token",
+    old_command="train-summarizer",
+    synthetic=tuple(
+        SyntheticText(
+            name, f"dna_bigbird.demo.text.summaries:{name.replace('-', '_')}", PLANTED[name]
+        )
+        for name in SETS
+    ),
+    published=(
+        PublishedTable(
+            4,
+            "Summaries of long documents",
+            ABOUT_ROUGE,
+            (
+                _rouge("Arxiv", "arxiv"),
+                _rouge("PubMed", "pubmed"),
+                _rouge("BigPatent", "bigpatent"),
+            ),
+            rows("""
+                SumBasic | 29.47 / 6.95 / 26.30 | 37.15 / 11.36 / 33.43 | 27.44 / 7.08 / 23.66
+                LexRank | 33.85 / 10.73 / 28.99 | 39.19 / 13.89 / 34.59 | 35.57 / 10.47 / 29.03
+                LSA | 29.91 / 7.42 / 25.67 | 33.89 / 9.93 / 29.70 | –
+                Attn-Seq2Seq | 29.30 / 6.00 / 25.56 | 31.55 / 8.52 / 27.38 | 28.74 / 7.87 / 24.66
+                Pntr-Gen-Seq2Seq | 32.06 / 9.04 / 25.16 | 35.86 / 10.22 / 29.69 | 33.14 / 11.63 / 28.55
+                Long-Doc-Seq2Seq | 35.80 / 11.05 / 31.80 | 38.93 / 15.37 / 35.21 | –
+                Sent-CLF | 34.01 / 8.71 / 30.41 | 45.01 / 19.91 / 41.16 | 36.20 / 10.99 / 31.83
+                Sent-PTR | 42.32 / 15.63 / 38.06 | 43.30 / 17.92 / 39.47 | 34.21 / 10.78 / 30.07
+                Extr-Abst-TLM | 41.62 / 14.69 / 38.03 | 42.13 / 16.27 / 39.21 | 38.65 / 12.31 / 34.09
+                Dancer | 42.70 / 16.54 / 38.44 | 44.09 / 17.69 / 40.27 | –
+                Base Transformer | 28.52 / 6.70 / 25.58 | 31.71 / 8.32 / 29.42 | 39.66 / 20.94 / 31.20
+                Base + RoBERTa | 31.98 / 8.13 / 29.53 | 35.77 / 13.85 / 33.32 | 41.11 / 22.10 / 32.58
+                Base + Pegasus | 34.81 / 10.16 / 30.14 | 39.98 / 15.15 / 35.89 | 43.55 / 20.43 / 31.80
+                BigBird-RoBERTa (base) | 41.22 / 16.43 / 36.96 | 43.70 / 19.32 / 39.99 | 55.69 / 37.27 / 45.56
+                Pegasus large, reported | 44.21 / 16.95 / 38.83 | 45.97 / 20.15 / 41.34 | 52.29 / 33.08 / 41.75
+                Pegasus large, re-evaluated | 43.85 / 16.83 / 39.17 | 44.53 / 19.30 / 40.70 | 52.25 / 33.04 / 41.80
+                BigBird-Pegasus (large) | 46.63 / 19.02 / 41.77 | 46.32 / 20.65 / 42.33 | 60.64 / 42.46 / 50.01
+            """),
+        ),
+        PublishedTable(
+            20,
+            "Summaries of shorter documents",
+            ABOUT_ROUGE,
+            (_rouge("BBC XSum", "xsum"), _rouge("CNN/DailyMail", "cnn-dailymail")),
+            rows("""
+                Lead | 16.30 / 1.61 / 11.95 | 39.60 / 17.70 / 36.20
+                PtGen | 29.70 / 9.21 / 23.24 | 39.53 / 17.28 / 36.38
+                ConvS2S | 31.89 / 11.54 / 25.75 | –
+                MMN | 32.00 / 12.10 / 26.00 | –
+                Bottom-Up | – | 41.22 / 18.68 / 38.34
+                TransLM | – | 39.65 / 17.74 / 36.85
+                UniLM | – | 43.47 / 20.30 / 40.63
+                Extr-Abst-BERT | 38.81 / 16.50 / 31.27 | 42.13 / 19.60 / 39.18
+                BART | 45.14 / 22.27 / 37.25 | 44.16 / 21.28 / 40.90
+                Base Transformer | 29.61 / 9.47 / 23.17 | 34.89 / 13.13 / 32.12
+                Base + RoBERTa | 39.92 / 17.33 / 32.63 | 39.44 / 18.69 / 36.80
+                Base + Pegasus | 39.79 / 16.58 / 31.70 | 41.79 / 18.81 / 38.93
+                BigBird-RoBERTa | 39.52 / 17.22 / 32.30 | 39.25 / 18.46 / 36.61
+                Pegasus large, reported | 47.60 / 24.83 / 39.64 | 44.16 / 21.56 / 41.30
+                Pegasus large, re-evaluated | 47.37 / 24.31 / 39.23 | 44.15 / 21.56 / 41.05
+                BigBird-Pegasus | 47.12 / 24.05 / 38.80 | 43.84 / 21.11 / 40.74
+            """),
+        ),
+    ),
+)
