@@ -17,7 +17,7 @@ ALLOWED = {
     "baselines": set(),
     "datasets": {"genome", "corpus"},
     "bundles": {"models", "corpus", "datasets"},
-    "interop": {"models", "corpus", "bundles"},
+    "interop": {"models", "corpus", "bundles", "datasets"},
     "tasks": {"models", "baselines", "datasets", "evaluation"},
     "inference": {"bundles", "models", "genome", "corpus", "datasets"},
     "report": {"evaluation", "genome", "datasets"},

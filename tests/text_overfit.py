@@ -3,8 +3,7 @@
 import torch
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.text_models import build_text_model
-from dna_bigbird.tasks.text.task import as_arrays, in_order, scores_of, split_rows
+from dna_bigbird.tasks.text.module import as_arrays, in_order, scores_of, split_rows
 
 
 def overfit(kind, examples, tokenizer, *, steps, learning_rate=3e-3, **encoder):
@@ -29,8 +28,8 @@ def overfit(kind, examples, tokenizer, *, steps, learning_rate=3e-3, **encoder):
         "init_std": 0.1,
     }
     kind.labels = kind.label_names(examples)
-    model = build_text_model(
-        kind.name, EncoderConfig(**{**settings, **encoder}), kind.head, len(kind.labels), seed=0
+    model = kind.description.build_model(
+        EncoderConfig(**{**settings, **encoder}), kind.head, len(kind.labels), seed=0
     )
     train = kind.rows(examples, tokenizer, training=True)
     batch = kind.collate(list(enumerate(train.rows)))

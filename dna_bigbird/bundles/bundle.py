@@ -40,13 +40,13 @@ from dna_bigbird.bundles.weights import (
     unique_tensors,
 )
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
+from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.ensemble import EnsembleClassifier
 from dna_bigbird.models.pretraining import HEADS, PretrainingModel
-from dna_bigbird.models.text_models import TEXT_TASKS, build_text_model, head_type
 from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
 WEIGHTS = "model.safetensors"
@@ -95,7 +95,7 @@ class Bundle:
             InputError: Naming the bundle.
         """
         self.check_reads_text()
-        if self.config["task"] not in TEXT_TASKS:
+        if self.config["task"] not in registry.tasks():
             raise InputError(
                 f"{self.folder}: its task is {self.config['task']}; expected a model that was "
                 "fine-tuned on a text task: dna-bigbird text --help lists train-…"
@@ -122,9 +122,10 @@ def build_model(config: dict) -> nn.Module:
     encoder = EncoderConfig(**config["encoder"])
     if config["task"] == PRETRAINING:
         return PretrainingModel(encoder, heads=config.get("heads", HEADS))
-    if config["task"] in TEXT_TASKS:
-        head = head_type(config["task"])(**config["head"])
-        return build_text_model(config["task"], encoder, head, len(config["label_names"]))
+    if config["task"] in registry.tasks():
+        task = registry.describe(config["task"])
+        head = task.head_type()(**config["head"])
+        return task.build_model(encoder, head, len(config["label_names"]))
     if "members" in config:
         single = {key: value for key, value in config.items() if key != "members"}
         return EnsembleClassifier([build_model(single) for _ in range(config["members"])])

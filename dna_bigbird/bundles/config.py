@@ -4,13 +4,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from dna_bigbird.datasets.text.options import options_type
+from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_json
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.pretraining import HEADS
 from dna_bigbird.models.stored_settings import settings_from
-from dna_bigbird.models.text_models import TEXT_TASKS, head_type
 
 FORMAT_VERSION = 1
 PRETRAINING = "pretraining"
@@ -128,7 +127,7 @@ def _check(config: dict) -> None:
         heads = config.get("heads", list(HEADS))
         if not _is_texts(heads):
             raise _wrong("heads", heads, "a list of texts")
-    elif config["task"] in TEXT_TASKS:
+    elif config["task"] in registry.tasks():
         _check_text(config)
     else:
         _check_labels(config)
@@ -145,9 +144,10 @@ def _check_text(config: dict) -> None:
     _check_there(config, "label_names", "head", "options")
     if config.get("reads") != "text":
         raise _wrong("reads", config.get("reads"), "'text'")
-    _settings(config, "head", head_type(config["task"]))
-    _settings(config, "options", options_type(config["task"]))
-    if config["task"] == "text-classification" and not config["label_names"]:
+    task = registry.describe(config["task"])
+    _settings(config, "head", task.head_type())
+    _settings(config, "options", task.options)
+    if task.needs_labels and not config["label_names"]:
         raise ValueError("label_names must hold at least one name")
 
 

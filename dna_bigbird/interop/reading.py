@@ -8,6 +8,7 @@ from torch import nn
 
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, OWN, SENTENCEPIECE, Tokenizer, load_tokenizer
+from dna_bigbird.datasets.text.registry import describe
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.card import converted_card
@@ -32,7 +33,6 @@ from dna_bigbird.interop.weight_files import read_tensors
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining import PretrainingModel
 from dna_bigbird.models.stored_settings import settings_from
-from dna_bigbird.models.text_models import build_text_model, head_type
 
 THEIRS = (JSON, SENTENCEPIECE)
 
@@ -124,12 +124,12 @@ def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, pa
     task = TASK_OF_ARCHITECTURE[name]
     dropout = encoder.dropout
     if task != "text-classification":
-        head = head_type(task)(extra_block=True, block_question=True, dropout=dropout)
+        head = describe(task).head_type()(extra_block=True, block_question=True, dropout=dropout)
         return {"task": task, "head": asdict(head), "label_names": []}
     given = config.get("classifier_dropout")
     try:
         head = settings_from(
-            head_type(task),
+            describe(task).head_type(),
             {"activation": encoder.activation, "dropout": dropout if given is None else given},
         )
     except ValueError as error:
@@ -146,8 +146,9 @@ def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, pa
 def _build(encoder: EncoderConfig, task: dict) -> nn.Module:
     if task["task"] == "pretraining":
         return PretrainingModel(encoder, heads=task["heads"])
-    head = head_type(task["task"])(**task["head"])
-    return build_text_model(task["task"], encoder, head, len(task["label_names"]))
+    description = describe(task["task"])
+    head = description.head_type()(**task["head"])
+    return description.build_model(encoder, head, len(task["label_names"]))
 
 
 def _tokenizer(folder: Path, vocab_size: int) -> Tokenizer:

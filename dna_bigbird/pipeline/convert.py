@@ -108,10 +108,10 @@ def _task_settings(config: dict) -> dict:
 
     if config["task"] == "pretraining":
         return {}
-    from dna_bigbird.datasets.text.options import options_type
+    from dna_bigbird.datasets.text import registry
     from dna_bigbird.errors import checked_settings
 
-    options = options_type(config["task"])()
+    options = registry.describe(config["task"]).options()
     longest = config["encoder"]["max_tokens"]
     limits = ("max_tokens", "max_source_tokens", "max_target_tokens")
     with checked_settings():

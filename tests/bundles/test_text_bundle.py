@@ -8,12 +8,11 @@ import torch
 
 from dna_bigbird.bundles.bundle import build_model, load_bundle, save_bundle
 from dna_bigbird.bundles.text_card import text_card
-from dna_bigbird.datasets.text.options import OPTIONS, options_type
+from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
-from dna_bigbird.models.text_models import TEXT_TASKS, head_type
-from dna_bigbird.tasks.text.kinds import KINDS, SETS, kind_class, kind_of_set
+from dna_bigbird.tasks.text.lookup import task_class, task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
 ENCODER = EncoderConfig(
@@ -29,8 +28,8 @@ def config_of(task, **changes):
         "set": task,
         "reads": "text",
         "encoder": asdict(ENCODER),
-        "head": asdict(head_type(task)()),
-        "options": asdict(options_type(task)()),
+        "head": asdict(registry.describe(task).head_type()()),
+        "options": asdict(registry.describe(task).options()),
         "label_names": labels,
     } | changes
 
@@ -57,10 +56,10 @@ def write(folder, made="text-classification", **changes):
 
 
 def test_every_task_is_known_everywhere():
-    assert set(TEXT_TASKS) == set(OPTIONS) == set(KINDS) == set(SETS.values())
+    assert {task.name for task, _ in registry.sets().values()} == set(registry.tasks())
 
 
-@pytest.mark.parametrize("task", TEXT_TASKS)
+@pytest.mark.parametrize("task", registry.tasks())
 def test_a_task_comes_back(tmp_path, task):
     model = write(tmp_path, task)
     found = load_bundle(tmp_path)
@@ -97,18 +96,19 @@ def test_a_published_plan_with_the_first_two_blocks_global_comes_back(tmp_path, 
     assert not torch.allclose(first, published)
 
 
-@pytest.mark.parametrize("task", TEXT_TASKS)
+@pytest.mark.parametrize("task", registry.tasks())
 def test_settings_survive_json(task):
     """A bundle keeps them as JSON; what they are is checked by type and by their own rules."""
-    for kind in (head_type(task), options_type(task)):
+    description = registry.describe(task)
+    for kind in (description.head_type(), description.options):
         made = kind()
         assert settings_from(kind, json.loads(json.dumps(asdict(made)))) == made
-    assert kind_class(task).name == task
+    assert task_class(task).description is description
 
 
 def test_every_set_has_a_task():
-    for name in SETS:
-        kind = kind_of_set(name)
+    for name in registry.sets():
+        kind = task_for_set(name)
         assert getattr(kind.options, "set", name) == name
 
 

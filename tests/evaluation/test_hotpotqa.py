@@ -122,7 +122,7 @@ def official(gold, predicted):
 
 
 def test_equals_the_definition_on_real_questions_with_noise(real_data):
-    from dna_bigbird.tasks.text.kinds import kind_class
+    from dna_bigbird.tasks.text.lookup import task_class
 
     path = real_data / "nlp" / "hotpotqa" / "hotpot_distractor_60.json.gz"
     with gzip.open(path, "rt") as stream:
@@ -141,8 +141,8 @@ def test_equals_the_definition_on_real_questions_with_noise(real_data):
     missing = [item["_id"] for item in gold[::7]]
     for name in missing:
         del answers[name]
-    kind = kind_class("hotpotqa")
-    kind = kind(kind.options_type(), kind.head_type())
+    kind = task_class("hotpotqa")
+    kind = kind(kind.description.options(), kind.description.head_type()())
     examples, _ = kind.read(path, "validation")
     predictions = [
         None

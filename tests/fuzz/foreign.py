@@ -7,12 +7,12 @@ from pathlib import Path
 import safetensors.torch
 
 from dna_bigbird.bundles.bundle import build_model
+from dna_bigbird.datasets.text import registry
 from dna_bigbird.interop.short_encoders import FIELDS
 from dna_bigbird.interop.tensor_names import to_library
 from dna_bigbird.interop.writing import write_huggingface
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining import PretrainingModel
-from dna_bigbird.models.text_models import head_type
 from tests.text_vocabulary import tiny_text_tokenizer
 
 SMALL = {
@@ -32,7 +32,9 @@ def pegasus_folder(folder: Path) -> Path:
     """BigBird-Pegasus: an encoder and a decoder."""
     encoder = asdict(EncoderConfig(**(SMALL | {"random_plan": "huggingface"})))
     encoder |= {"norm_first": True, "norm_eps": 1e-5, "num_segments": 0, "scale_embeddings": True}
-    head = asdict(head_type("summarization")(coupled=False, share_positions=False))
+    head = asdict(
+        registry.describe("summarization").head_type()(coupled=False, share_positions=False)
+    )
     config = {"task": "summarization", "encoder": encoder, "label_names": [], "head": head}
     return _written(folder, config)
 

@@ -11,9 +11,9 @@ import pytest
 
 from dna_bigbird.bundles.bundle import build_model, load_bundle, save_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
+from dna_bigbird.datasets.text import registry
 from dna_bigbird.demo.text.writing import write_made_text
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.text_models import head_type
 from tests.fuzz.foreign import SMALL, bert_folder, bigbird_folder, pegasus_folder
 from tests.text_vocabulary import tiny_text_tokenizer
 from tests.tiny_bundle import draw_dna
@@ -97,12 +97,10 @@ def made(tmp_path_factory):
 
 
 def text_bundle(folder: Path, task: str, options: dict) -> Path:
-    from dna_bigbird.datasets.text.options import options_type
-
     config = {
         "task": task, "set": options.get("set", task), "reads": "text",
-        "encoder": asdict(EncoderConfig(**SMALL)), "head": asdict(head_type(task)()),
-        "options": asdict(options_type(task)(**options)),
+        "encoder": asdict(EncoderConfig(**SMALL)), "head": asdict(registry.describe(task).head_type()()),
+        "options": asdict(registry.describe(task).options(**options)),
         "label_names": ["no", "yes"] if task in ("text-classification", "glue") else [],
     }  # fmt: skip
     save_bundle(

@@ -12,7 +12,7 @@ from dna_bigbird.datasets.text.option_checks import check_set, check_tokens
 from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
 from dna_bigbird.errors import InputError, shortened
 
-GlueTask = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
+GlueSet = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
 FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
 COLA_COLUMNS = ["source", "label", "star", "sentence"]
 """Of CoLA's training and development files, which have no header."""
@@ -30,13 +30,13 @@ BINARY = ("0", "1")
 class GlueOptions:
     """What is read of a GLUE task."""
 
-    set: GlueTask = "sst2"
+    set: GlueSet = "sst2"
     """The task."""
     max_tokens: int = 512
     """Tokens of an input, [CLS] and [SEP] included; of a longer pair the longer text is cut first."""
 
     def __post_init__(self) -> None:
-        check_set(self.set, get_args(GlueTask))
+        check_set(self.set, get_args(GlueSet))
         check_tokens(self.max_tokens)
 
 
@@ -55,7 +55,7 @@ class TaskFormat:
     """Column of the id; a file without it counts its rows from 0."""
 
 
-TASKS: dict[str, TaskFormat] = {
+FORMATS: dict[str, TaskFormat] = {
     "cola": TaskFormat("CoLA", ("sentence",), "label"),
     "mnli": TaskFormat("MNLI", ("sentence1", "sentence2"), "gold_label", NLI),
     "mrpc": TaskFormat("MRPC", ("#1 String", "#2 String"), "Quality"),
@@ -100,7 +100,7 @@ def read_glue(
     of which the published file has a few, is left out and counted.
 
     Args:
-        task: One of `TASKS`.
+        task: One of `FORMATS`.
         path: The task's folder, the folder of all tasks, or a tar archive of either.
         split: "train", "validation" or "test"; the official test files have no labels.
         gold: Labels are needed.
@@ -111,7 +111,7 @@ def read_glue(
     path = Path(path)
     counts: dict[str, int] = {}
     with open_folder(path) as folder:
-        finder = _Finder(folder, TASKS[task].folder)
+        finder = _Finder(folder, FORMATS[task].folder)
         if task == "mrpc" and not finder.find((FILES[split],)):
             examples = list(_msr_pairs(finder, split))
         elif task == "mnli" and split != "train":
@@ -124,7 +124,7 @@ def read_glue(
         else:
             examples = list(_examples(task, finder, FILES[split], gold, counts))
     if not examples:
-        raise InputError(f"{path}: no example of {TASKS[task].folder} ({split}) in it")
+        raise InputError(f"{path}: no example of {FORMATS[task].folder} ({split}) in it")
     return examples, counts
 
 
@@ -158,7 +158,7 @@ def _examples(
     task: str, finder: _Finder, file: str, gold: bool, counts: dict[str, int], part: str = ""
 ) -> Iterator[GlueExample]:
     where, lines = finder.lines((file,))
-    spec = TASKS[task]
+    spec = FORMATS[task]
     header, start = COLA_COLUMNS, 0
     if task != "cola" or file == FILES["test"]:
         header, start = _header(spec, where, lines, gold), 1
@@ -220,7 +220,7 @@ def _score(text: str, where: str) -> float:
 
 def _msr_pairs(finder: _Finder, split: str) -> Iterator[GlueExample]:
     """Read MRPC as Microsoft gives it; the development pairs are named beside the training pairs."""
-    spec = TASKS["mrpc"]
+    spec = FORMATS["mrpc"]
     where, lines = finder.lines(MSR_TEST if split == "test" else MSR_TRAIN)
     # The first header cell is "Quality" behind whatever became of a byte order mark.
     header = [spec.label, "#1 ID", "#2 ID", *spec.texts]
@@ -242,7 +242,7 @@ TASK = TaskDescription(
     options=GlueOptions,
     head="dna_bigbird.models.config:HeadConfig",
     model="dna_bigbird.models.classifier:SequenceClassifier",
-    sets=tuple(SetDescription(name, ("glue",)) for name in get_args(GlueTask)),
+    sets=tuple(SetDescription(name, ("glue",)) for name in get_args(GlueSet)),
     train_data="a task's folder with its official files, or the folder or tar archive of all tasks",
     recipe="config/text/glue",
     monitor="official metric",

@@ -11,7 +11,7 @@ from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
 from dna_bigbird.pipeline.text.set_rows import count_metrics, count_shared
 from dna_bigbird.pipeline.training_checks import round_metrics
-from dna_bigbird.tasks.text.kind import TextKind
+from dna_bigbird.tasks.text.task import TextTask
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Scorer:
         seed, replicates: Of the bootstrap, which draws examples.
     """
 
-    def __init__(self, kind: TextKind, examples: Sequence, *, seed: int, replicates: int) -> None:
+    def __init__(self, kind: TextTask, examples: Sequence, *, seed: int, replicates: int) -> None:
         self.kind, self.examples = kind, examples
         self.draws = draw_units(len(examples), replicates=replicates, seed=seed)
 
@@ -59,7 +59,7 @@ class Scorer:
 
 
 def evaluation(
-    kind: TextKind,
+    kind: TextTask,
     made: TextSet,
     predictions: Sequence,
     learnt_from: Sequence | None,

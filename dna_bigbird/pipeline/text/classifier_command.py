@@ -30,10 +30,10 @@ def train_classifier(
     """
     from dataclasses import replace
 
-    from dna_bigbird.tasks.text.classification import ClassificationKind
+    from dna_bigbird.tasks.text.classification import ClassificationTask
 
     train_text(
-        ClassificationKind(replace(options, set=set or options.set), head),
+        ClassificationTask(replace(options, set=set or options.set), head),
         train=train,
         validation=validation,
         **run,

@@ -1,6 +1,6 @@
 """`dna-bigbird text train-glue`."""
 
-from dna_bigbird.datasets.text.glue import GlueOptions, GlueTask
+from dna_bigbird.datasets.text.glue import GlueOptions, GlueSet
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
@@ -9,7 +9,7 @@ from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 def train_glue(
     train: InputPath,
     validation: InputPath,
-    set: GlueTask | None = None,  # the option's name
+    set: GlueSet | None = None,  # the option's name
     options: GlueOptions = GlueOptions(),  # noqa: B008 - jsonargparse shows the default
     head: HeadConfig = HeadConfig(),  # noqa: B008
     **run: RunOptions,
@@ -29,10 +29,10 @@ def train_glue(
     """
     from dataclasses import replace
 
-    from dna_bigbird.tasks.text.glue import GlueKind
+    from dna_bigbird.tasks.text.glue import GlueTask
 
     train_text(
-        GlueKind(replace(options, set=set or options.set), head),
+        GlueTask(replace(options, set=set or options.set), head),
         train=train,
         validation=validation,
         **run,

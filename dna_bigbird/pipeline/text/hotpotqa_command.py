@@ -25,10 +25,10 @@ def train_hotpotqa(
         options: How the set is read, learnt and decoded.
         head: How answers are read off the encoder.
     """
-    from dna_bigbird.tasks.text.hotpotqa import HotpotQaKind
+    from dna_bigbird.tasks.text.hotpotqa import HotpotQaTask
 
     train_text(
-        HotpotQaKind(options, head),
+        HotpotQaTask(options, head),
         train=train,
         validation=validation,
         **run,

@@ -27,10 +27,10 @@ def train_nq(
         options: How the set is read, learnt, decoded and scored.
         head: How spans are read off the encoder.
     """
-    from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsKind
+    from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsTask
 
     train_text(
-        NaturalQuestionsKind(options, head),
+        NaturalQuestionsTask(options, head),
         train=train,
         validation=validation,
         **run,

@@ -33,18 +33,19 @@ def documents(
     import hashlib
     import json
 
+    from dna_bigbird.datasets.text import registry
     from dna_bigbird.datasets.text.summary_pairs import partner_of
     from dna_bigbird.errors import InputError
     from dna_bigbird.pipeline.text.set_rows import left_out, read_examples
-    from dna_bigbird.tasks.text.kinds import SETS, kind_of_set
+    from dna_bigbird.tasks.text.lookup import task_for_set
     from dna_bigbird.writing import atomic_path
 
-    if set not in SETS:
-        raise InputError(f"--set {set}: not one of {', '.join(SETS)}")
+    if set not in registry.sets():
+        raise InputError(f"--set {set}: not one of {', '.join(registry.sets())}")
     summaries = partner_of(data)  # train.target is read with train.source
     if summaries:
         check_paths(documents, {"data": data, "output": output}, also_read=[summaries])
-    kind = kind_of_set(set)
+    kind = task_for_set(set)
     examples, counts = read_examples(
         kind, data, split, gold=False, max_unpacked_gib=max_unpacked_gib
     )

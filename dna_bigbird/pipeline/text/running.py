@@ -28,13 +28,13 @@ from dna_bigbird.pipeline.text.set_rows import (
     rows_sha256,
     tell,
 )
-from dna_bigbird.tasks.text.kind import TextKind
-from dna_bigbird.tasks.text.kinds import kind_of_config
-from dna_bigbird.tasks.text.task import as_arrays, in_order, split_rows
+from dna_bigbird.tasks.text.lookup import task_from_config
+from dna_bigbird.tasks.text.module import as_arrays, in_order, split_rows
+from dna_bigbird.tasks.text.task import TextTask
 from dna_bigbird.writing import atomic_path, check_can_write
 
 
-def open_model(model: Path, changes: str) -> tuple[Bundle, TextKind]:
+def open_model(model: Path, changes: str) -> tuple[Bundle, TextTask]:
     """Load a fine-tuned text model and its task.
 
     Args:
@@ -45,7 +45,7 @@ def open_model(model: Path, changes: str) -> tuple[Bundle, TextKind]:
     """
     bundle = load_bundle(model)
     bundle.check_text_task()
-    kind = kind_of_config(bundle.config)
+    kind = task_from_config(bundle.config)
     kind.options = changed_options(kind.options, changes)
     check_length(kind, bundle.config["encoder"]["max_tokens"], model)
     return bundle, kind
@@ -86,7 +86,7 @@ def changed_options(options, changes: str):
 
 
 def run_set(
-    kind: TextKind,
+    kind: TextTask,
     bundle: Bundle,
     data: Path,
     compute: Compute,
@@ -119,7 +119,7 @@ def run_set(
 
 
 def outputs_of_rows(
-    kind: TextKind, bundle: Bundle, made: TextSet, compute: Compute, *, output: Path, resume: bool
+    kind: TextTask, bundle: Bundle, made: TextSet, compute: Compute, *, output: Path, resume: bool
 ) -> list:
     """Return what `kind.decode` needs of every row; finished rows survive an interruption.
 
@@ -181,7 +181,7 @@ def write_files(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _forward(
-    kind: TextKind, model: nn.Module, rows: Sequence[tuple], device: torch.device, precision: str
+    kind: TextTask, model: nn.Module, rows: Sequence[tuple], device: torch.device, precision: str
 ) -> dict:
     batch = kind.collate(rows)
     batch = type(batch)(*(field.to(device) for field in batch))

@@ -37,13 +37,13 @@ def train_summarizer(
     from dataclasses import replace
 
     from dna_bigbird.errors import checked_settings
-    from dna_bigbird.tasks.text.summarization import SummarizationKind
+    from dna_bigbird.tasks.text.summarization import SummarizationTask
 
     if set is not None:
         with checked_settings():
             options = replace(options, set=set)
     train_text(
-        SummarizationKind(options, _head_of(pretrained, head)),
+        SummarizationTask(options, _head_of(pretrained, head)),
         train=train,
         validation=validation,
         pretrained=pretrained,

@@ -28,7 +28,7 @@ def train_text(
     The commands pass their `**run` on to it: types, defaults and descriptions here are theirs.
 
     Args:
-        kind: tasks.text.kind.TextKind.
+        kind: tasks.text.task.TextTask.
         train: What the set is trained on, in its native format.
         validation: What the step is chosen by.
         pretrained: Bundle of `text pretrain`, of `text warm-start` or of `convert`: encoder and
@@ -56,7 +56,6 @@ def train_text(
     from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.errors import InputError, checked_settings
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.models.text_models import build_text_model
     from dna_bigbird.pipeline.text.set_rows import examples_sha256, rows_sha256, tell
     from dna_bigbird.pipeline.training_checks import (
         check_compiles,
@@ -64,7 +63,7 @@ def train_text(
         set_training_backend,
     )
     from dna_bigbird.tasks.fit import fit
-    from dna_bigbird.tasks.text.task import TextTask
+    from dna_bigbird.tasks.text.module import TextModule
 
     check_output(output)
     use_threads(threads)
@@ -80,11 +79,11 @@ def train_text(
     for name, made in sets.items():
         tell(name, made)
     with checked_settings():
-        model = build_text_model(kind.name, encoder, kind.head, len(kind.labels), seed)
+        model = kind.description.build_model(encoder, kind.head, len(kind.labels), seed)
         if not from_scratch:
             kind.start_from(model, bundle.model, seed)
     set_training_backend(model.encoder, training.attention_backend)
-    task = TextTask(model, kind, training, sets["validation"])
+    task = TextModule(model, kind, training, sets["validation"])
     stream = text_data(
         sets["train"],
         sets["validation"],

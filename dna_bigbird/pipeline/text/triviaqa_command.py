@@ -26,10 +26,10 @@ def train_triviaqa(
         options: How the set is read, learnt and decoded.
         head: How spans are read off the encoder.
     """
-    from dna_bigbird.tasks.text.triviaqa import TriviaQaKind
+    from dna_bigbird.tasks.text.triviaqa import TriviaQaTask
 
     train_text(
-        TriviaQaKind(options, head),
+        TriviaQaTask(options, head),
         train=train,
         validation=validation,
         **run,

@@ -26,10 +26,10 @@ def train_wikihop(
         options: How the set is read, learnt and decoded.
         head: How scores are read off the encoder.
     """
-    from dna_bigbird.tasks.text.wikihop import WikiHopKind
+    from dna_bigbird.tasks.text.wikihop import WikiHopTask
 
     train_text(
-        WikiHopKind(options, head),
+        WikiHopTask(options, head),
         train=train,
         validation=validation,
         **run,

@@ -5,30 +5,28 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.text_counts import commonest, tfidf_logistic
-from dna_bigbird.datasets.text.classification import ClassificationOptions
+from dna_bigbird.datasets.text.classification import TASK
 from dna_bigbird.datasets.text.classification_rows import classification_rows
 from dna_bigbird.datasets.text.classification_sets import SETS, read_classification
 from dna_bigbird.datasets.text.labelled_text import LabelledText
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.classes import micro_f1, outcome_counts
-from dna_bigbird.tasks.text.classifying import ClassifyingKind, Predicted
+from dna_bigbird.tasks.text.classifying import ClassifyingTask, Predicted
 
 UNSEEN = "label that no training document has"
 CHARACTERS_PER_TOKEN = 5
 
 
-class ClassificationKind(ClassifyingKind):
+class ClassificationTask(ClassifyingTask):
     """Glue of readers, rows, model and metric; a prediction is a `Predicted` class."""
 
-    name: ClassVar[str] = "text-classification"
-    options_type: ClassVar[type] = ClassificationOptions
+    description = TASK
     monitor = "micro_f1"
 
     def read(

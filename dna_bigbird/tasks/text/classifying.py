@@ -10,8 +10,7 @@ from torch.nn import functional as F
 
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.tasks.text.kind import Outputs, TextKind
+from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens, L labels
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -37,10 +36,9 @@ class Predicted(NamedTuple):
     """Of that class; None for a score and where a baseline has none."""
 
 
-class ClassifyingKind(TextKind):
+class ClassifyingTask(TextTask):
     """Cross-entropy over classes; where `is_regression`, squared error of one score."""
 
-    head_type = HeadConfig
     is_regression = False
 
     def texts(self, examples: Sequence[Any]) -> Iterator[str]:

@@ -2,31 +2,36 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.text_counts import commonest, tfidf_cosine, tfidf_logistic
 from dna_bigbird.datasets.text.classification_rows import classification_rows
-from dna_bigbird.datasets.text.glue import HIGHEST_SCORE, TASKS, GlueExample, GlueOptions, read_glue
+from dna_bigbird.datasets.text.glue import (
+    FORMATS,
+    HIGHEST_SCORE,
+    TASK,
+    GlueExample,
+    GlueOptions,
+    read_glue,
+)
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.evaluation.glue import METRICS, glue_scores, glue_statistics
 from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.tasks.text.classifying import ClassifyingKind, Predicted
+from dna_bigbird.tasks.text.classifying import ClassifyingTask, Predicted
 
 PART_FILES = {"": "", "matched": "-m", "mismatched": "-mm"}
 
 
-class GlueKind(ClassifyingKind):
+class GlueTask(ClassifyingTask):
     """Glue of the official files, rows, model and metrics; STS-B is a regression."""
 
-    name: ClassVar[str] = "glue"
-    options_type: ClassVar[type] = GlueOptions
+    description = TASK
 
     def __init__(self, options: GlueOptions, head: HeadConfig) -> None:
         super().__init__(options, head)
-        self.spec = TASKS[options.set]
+        self.spec = FORMATS[options.set]
         self.is_regression = not self.spec.labels
         self.monitor = METRICS[options.set][0]
 

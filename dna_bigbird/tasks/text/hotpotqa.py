@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from dna_bigbird.baselines.questions import most_alike
 from dna_bigbird.datasets.modules import pad_right
 from dna_bigbird.datasets.text.data import common_fields
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, read_hotpotqa
-from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
+from dna_bigbird.datasets.text.hotpotqa import TASK, HotpotQaExample, read_hotpotqa
 from dna_bigbird.datasets.text.hotpotqa_rows import TITLE, UNKNOWN, hotpotqa_rows
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError
@@ -24,9 +23,8 @@ from dna_bigbird.evaluation.hotpotqa import (
     HotpotQaPrediction,
     question_scores,
 )
-from dna_bigbird.models.text_config import HotpotQaHead
 from dna_bigbird.tasks.text.hotpotqa_decoding import predicted
-from dna_bigbird.tasks.text.kind import Outputs, TextKind
+from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens, U units: titles and sentences
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -50,12 +48,10 @@ class HotpotQaBatch(NamedTuple):
     """Kind of answer, first and last token; all `UNKNOWN` where they are."""
 
 
-class HotpotQaKind(TextKind):
+class HotpotQaTask(TextTask):
     """Glue of reader, rows, model, decoding and metric."""
 
-    name: ClassVar[str] = "hotpotqa"
-    options_type: ClassVar[type] = HotpotQaOptions
-    head_type: ClassVar[type] = HotpotQaHead
+    description = TASK
     monitor = "joint_f1"
 
     def read(

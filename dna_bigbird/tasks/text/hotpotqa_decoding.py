@@ -11,7 +11,7 @@ from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
 from dna_bigbird.datasets.text.hotpotqa_rows import NO, SPAN, TITLE, YES, unit_text
 from dna_bigbird.datasets.text.rows import TextRow
 from dna_bigbird.evaluation.hotpotqa import HotpotQaPrediction, answer_span
-from dna_bigbird.tasks.text.kind import Outputs
+from dna_bigbird.tasks.text.task import Outputs
 
 # T tokens, U units: titles and sentences
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,16 +12,14 @@ from torch import Tensor, nn
 
 from dna_bigbird.datasets.modules import pad_right
 from dna_bigbird.datasets.text.data import common_fields
-from dna_bigbird.datasets.text.natural_questions import NqExample, read_natural_questions
-from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
+from dna_bigbird.datasets.text.natural_questions import TASK, NqExample, read_natural_questions
 from dna_bigbird.datasets.text.natural_questions_rows import UNKNOWN, natural_questions_rows
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.nq import NO_SPAN, Span, long_row, short_row, summarise
 from dna_bigbird.evaluation.nq_decode import PagePrediction, PageWindow, Places, decode_page
 from dna_bigbird.models.natural_questions import SPANS
-from dna_bigbird.models.text_config import NaturalQuestionsHead
-from dna_bigbird.tasks.text.kind import Outputs, TextKind
+from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens, K best places of a window
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -39,12 +37,10 @@ class NqBatch(NamedTuple):
     """Places of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
 
 
-class NaturalQuestionsKind(TextKind):
+class NaturalQuestionsTask(TextTask):
     """Glue of reader, windows, model, decoding and metric."""
 
-    name: ClassVar[str] = "natural-questions"
-    options_type: ClassVar[type] = NaturalQuestionsOptions
-    head_type: ClassVar[type] = NaturalQuestionsHead
+    description = TASK
     monitor = "mean_f1"
 
     def read(

@@ -15,16 +15,15 @@ from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.summaries import SummaryExample, read_summaries
-from dna_bigbird.datasets.text.summarization import SummarizationOptions
+from dna_bigbird.datasets.text.summarization import TASK
 from dna_bigbird.datasets.text.summary_rows import NEWLINE_PIECE, SummaryText, summary_rows
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.evaluation.rouge import ROUGE_TYPES, rouge_scores
 from dna_bigbird.models.beam_search import beam_search
 from dna_bigbird.models.summarizer import start_from
-from dna_bigbird.models.text_config import SummarizationHead
 from dna_bigbird.tasks.objective import Sums, pair
-from dna_bigbird.tasks.text.kind import Outputs, TextKind
 from dna_bigbird.tasks.text.label_smoothing import label_smoothed_nll
+from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens of a document, U tokens of a summary, V vocabulary
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -46,7 +45,7 @@ class SummaryBatch(NamedTuple):
     is_target_padding_BU: Tensor
 
 
-class SummarizationKind(TextKind):
+class SummarizationTask(TextTask):
     """Glue of readers, rows, encoder-decoder, beam search and ROUGE.
 
     Validation during training does not write summaries: it gives `nll_per_token` (natural
@@ -54,9 +53,7 @@ class SummarizationKind(TextKind):
     references.
     """
 
-    name: ClassVar[str] = "summarization"
-    options_type: ClassVar[type] = SummarizationOptions
-    head_type: ClassVar[type] = SummarizationHead
+    description = TASK
     monitor = "nll_per_token"
     mode = "min"
     scored_by_loss: ClassVar[bool] = True

@@ -1,108 +1,155 @@
-"""Training of any text task."""
+"""The interface of a text task; the commands and `TextModule` use nothing else of it."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dna_bigbird.datasets.text.rows import TextSet
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.objective import Objective, Sums, pair
-from dna_bigbird.tasks.text.kind import Outputs, TextKind
+from dna_bigbird.datasets.text.description import TaskDescription
+from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.models.resize import with_vocabulary
+from dna_bigbird.tasks.objective import Sums
+
+Outputs = dict[str, NDArray]
+"""What the model gave for one row, by name."""
 
 
-def as_arrays(outputs: dict[str, Tensor]) -> Outputs:
-    """Return the outputs of a batch as arrays of float32 or integers."""
-    return {
-        name: (value.float() if value.is_floating_point() else value).detach().cpu().numpy()
-        for name, value in outputs.items()
-    }
-
-
-def split_rows(arrays: Outputs, rows: Sequence[int]) -> list[tuple[int, Outputs]]:
-    """Return the outputs of a batch row by row, with the rows' numbers.
-
-    They are copies: a view would keep its whole batch in memory.
-    """
-    return [
-        (number, {name: array[i].copy() for name, array in arrays.items()})
-        for i, number in enumerate(rows)
-    ]
-
-
-def in_order(found: list[tuple[int, Outputs]], count: int) -> list[Outputs]:
-    """Return the outputs of rows 0 … count - 1, of which each must have come once.
-
-    Raises:
-        ValueError: If they did not.
-    """
-    by_row = dict(found)
-    if len(found) != count or by_row.keys() != set(range(count)):
-        raise ValueError(f"{len(found)} outputs of {len(by_row)} rows, expected {count}")
-    return [by_row[i] for i in range(count)]
-
-
-def scores_of(kind: TextKind, text_set: TextSet, outputs: list[Outputs]) -> dict[str, float]:
-    """Decode and score with the official metric."""
-    predictions = kind.decode(text_set, outputs)
-    statistics = kind.statistics(text_set.examples, predictions)
-    found = kind.summarise(np.asarray(statistics, dtype=np.float64))
-    return {name: float(value) for name, value in found.items()}  # checkpoints hold plain values
-
-
-class TextTask(Objective):
-    """The loss of a kind; validation decodes and scores with its official metric.
+class TextTask:
+    """One text task: reading, rows, loss, decoding and the official metric, glued together.
 
     Args:
-        model: Given to `kind.outputs`.
-        validation: The rows of the validation batches.
+        options: Settings of type `description.options`; a bundle keeps them.
+        head: Settings of type `description.head_type()`.
+
+    Attributes:
+        description: The `TASK` of the data file of the same name.
+        monitor, mode: Validation metric that chooses the step, and 'min' or 'max'.
+        scored_by_loss: Validation during training does not decode; see `loss_sums`.
+        labels: Class names in the order of the logits: of `label_names` in training, of the
+            bundle later. Set by the caller before `rows`.
     """
 
-    def __init__(
-        self, model: nn.Module, kind: TextKind, config: TrainConfig, validation: TextSet
-    ) -> None:
-        super().__init__(model, config)
-        self.kind = kind
-        self.validation = validation
-        self.monitor, self.mode = kind.monitor, kind.mode
-        self._found: list[tuple[int, Outputs]] = []
+    description: ClassVar[TaskDescription]
+    monitor: str
+    mode: str = "max"
+    scored_by_loss: ClassVar[bool] = False
 
-    def examples_of(self, batch: Any) -> Tensor:
-        """Return the numbers of the batch's rows."""
-        return batch.rows_B
+    def __init__(self, options: Any, head: Any) -> None:
+        self.options = options
+        self.head = head
+        self.labels: list[str] = []
 
-    def loss_and_sums(self, batch: Any) -> tuple[Tensor, Sums]:
-        """Return the loss and its sum over rows."""
-        outputs = self.kind.outputs(self.model, batch)
-        loss = self.kind.loss(outputs, batch)
-        rows = len(batch.rows_B)
-        sums = {"loss": pair(loss * rows, rows)}
-        if not self.training:
-            if self.kind.scored_by_loss:
-                sums |= self.kind.loss_sums(outputs, batch)
-            else:
-                self._found += split_rows(
-                    as_arrays(self.kind.kept(outputs, batch)), batch.rows_B.tolist()
-                )
-        return loss, sums
+    @property
+    def name(self) -> str:
+        """The task of the bundle."""
+        return self.description.name
 
-    def on_validation_epoch_start(self) -> None:
-        """Forget the rows of the validation before."""
-        super().on_validation_epoch_start()
-        self._found = []
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[Any], dict[str, int]]:
+        """Read the native files.
 
-    def on_validation_epoch_end(self) -> None:
-        """Add the official metrics over the rows of all processes."""
-        super().on_validation_epoch_end()
-        if self.kind.scored_by_loss:
-            return
-        found = self._found
-        if self.trainer.world_size > 1:
-            parts: list = [None] * self.trainer.world_size
-            torch.distributed.all_gather_object(parts, found)
-            found = [one for part in parts for one in part]
-        outputs = in_order(found, len(self.validation.rows))
-        self.validation_metrics |= scores_of(self.kind, self.validation, outputs)
-        self._found = []
+        Args:
+            path: A file or folder, as the set is distributed.
+            split: 'train', 'validation' or 'test'.
+            gold: False: labels may be absent, as in official test files.
+
+        Returns:
+            Examples, and what was left out by reason.
+
+        Raises:
+            InputError: Naming file, line or item.
+        """
+        raise NotImplementedError
+
+    def texts(self, examples: Sequence[Any]) -> Iterator[str]:
+        """Yield the documents of the examples as plain text."""
+        raise NotImplementedError
+
+    def label_names(self, examples: Sequence[Any]) -> list[str]:
+        """Return the class names of a classification set; none for other tasks."""
+        return []
+
+    def rows(self, examples: Sequence[Any], tokenizer: Any, *, training: bool) -> TextSet:
+        """Return what the model reads.
+
+        Args:
+            training: With targets; examples that cannot be trained on are dropped and counted.
+        """
+        raise NotImplementedError
+
+    def units(self, text_set: TextSet) -> list[list[int]] | None:
+        """Return row numbers that one training batch must hold together; None: each row alone."""
+        return None
+
+    def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:
+        """Give a fresh model the weights of a pretrained one: here the encoder's.
+
+        Args:
+            pretrained: Has `.encoder`, of the same settings but for the size of the vocabulary.
+            seed: Of the word vectors that it lacks.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        grown = with_vocabulary(pretrained.encoder, model.encoder.config.vocab_size, generator)
+        model.encoder.load_state_dict(grown.state_dict())
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:
+        """Join numbered rows to a batch of tensors; see datasets.text.data.common_fields."""
+        raise NotImplementedError
+
+    def outputs(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
+        """Return the model's outputs; the first dimension of each is the batch's."""
+        raise NotImplementedError
+
+    def loss(self, outputs: dict[str, Tensor], batch: Any) -> Tensor:
+        """Return the loss to minimise: a scalar, the mean over rows or tokens."""
+        raise NotImplementedError
+
+    def loss_sums(self, outputs: dict[str, Tensor], batch: Any) -> Sums:
+        """Return validation figures as (numerator, denominator), where `scored_by_loss`."""
+        raise NotImplementedError
+
+    def kept(self, outputs: dict[str, Tensor], batch: Any) -> dict[str, Tensor]:
+        """Return what `decode` needs of the outputs; all rows of a set are held in memory."""
+        return outputs
+
+    def predict_outputs(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
+        """Return what `decode` needs, without a loss."""
+        return self.kept(self.outputs(model, batch), batch)
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[Any]:
+        """Return one prediction an example, in order.
+
+        Args:
+            outputs: `outputs[i]` belongs to `text_set.rows[i]`; token dimensions are as long as the
+                batch was, so cut them by `len(row.token_ids)`.
+        """
+        raise NotImplementedError
+
+    def statistics(
+        self, examples: Sequence[Any], predictions: Sequence[Any]
+    ) -> NDArray[np.float64]:
+        """Return (n, k): what the official metric needs of each example."""
+        raise NotImplementedError
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the official metrics of rows of `statistics`."""
+        raise NotImplementedError
+
+    def submission(self, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, bytes]:
+        """Return the predictions in the official format: file name to content."""
+        raise NotImplementedError
+
+    def baselines(
+        self, train_examples: Sequence[Any] | None, examples: Sequence[Any]
+    ) -> dict[str, list[Any]]:
+        """Return the predictions of trivial baselines by name.
+
+        Args:
+            train_examples: For baselines that learn; None leaves them out.
+        """
+        return {}

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,12 +13,10 @@ from torch import Tensor, nn
 from dna_bigbird.baselines.names import most_named
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.triviaqa import TriviaQaExample, read_triviaqa
-from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
+from dna_bigbird.datasets.text.triviaqa import TASK, TriviaQaExample, read_triviaqa
 from dna_bigbird.datasets.text.triviaqa_rows import triviaqa_rows
 from dna_bigbird.evaluation.triviaqa import best_document_span, best_overlap, normalise_trivia
-from dna_bigbird.models.text_config import TriviaQaHead
-from dna_bigbird.tasks.text.kind import Outputs, TextKind
+from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens, S places of answers, Q questions
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -41,12 +39,10 @@ class TriviaQaBatch(NamedTuple):
     """Rows of equal number are documents of one question."""
 
 
-class TriviaQaKind(TextKind):
+class TriviaQaTask(TextTask):
     """Glue of reader, rows, model, decoding and metric. A prediction is a text."""
 
-    name: ClassVar[str] = "triviaqa"
-    options_type: ClassVar[type] = TriviaQaOptions
-    head_type: ClassVar[type] = TriviaQaHead
+    description = TASK
     monitor = "f1"
 
     def read(

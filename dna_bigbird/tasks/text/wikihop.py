@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,12 +14,10 @@ from dna_bigbird.baselines.questions import most_mentioned
 from dna_bigbird.datasets.modules import pad_right
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.wikihop import WikiHopExample, read_wikihop
-from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
+from dna_bigbird.datasets.text.wikihop import TASK, WikiHopExample, read_wikihop
 from dna_bigbird.datasets.text.wikihop_rows import NO_TARGET, wikihop_rows
-from dna_bigbird.models.text_config import WikiHopHead
 from dna_bigbird.models.wikihop import ABSENT
-from dna_bigbird.tasks.text.kind import Outputs, TextKind
+from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens, N candidates
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -38,15 +36,13 @@ class WikiHopBatch(NamedTuple):
     """Number of the answer, or `NO_TARGET`."""
 
 
-class WikiHopKind(TextKind):
+class WikiHopTask(TextTask):
     """Glue of reader, rows, model and metric.
 
     A prediction is a candidate, or None: a guess at random among them.
     """
 
-    name: ClassVar[str] = "wikihop"
-    options_type: ClassVar[type] = WikiHopOptions
-    head_type: ClassVar[type] = WikiHopHead
+    description = TASK
     monitor = "accuracy"
 
     def read(

@@ -12,7 +12,7 @@ import torch
 from dna_bigbird.cli.main import main
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.pipeline.text import running
-from dna_bigbird.tasks.text.task import TextTask
+from dna_bigbird.tasks.text.module import TextModule
 from tests.text_bundle import write_text_bundle
 from tests.text_vocabulary import WORDS, tiny_text_tokenizer
 from tests.tiny_bundle import write_tiny_bundle
@@ -98,7 +98,7 @@ def test_equal_runs_give_equal_bytes(here, tmp_path):
 def test_a_killed_run_ends_like_an_undisturbed_one(here, tmp_path, monkeypatch, call):
     """Dropout, the order of rows, the optimizer and the choice of the step go on exactly."""
     calls = iter(range(100))
-    whole = TextTask.training_step
+    whole = TextModule.training_step
 
     def dies(self, batch, batch_idx):
         if next(calls) == call:
@@ -107,7 +107,7 @@ def test_a_killed_run_ends_like_an_undisturbed_one(here, tmp_path, monkeypatch, 
 
     command = f"{TRAIN} --output {tmp_path}/model --checkpoints {tmp_path}/run".split()
     with monkeypatch.context() as patch, pytest.raises(SystemExit, match="1"):
-        patch.setattr(TextTask, "training_step", dies)
+        patch.setattr(TextModule, "training_step", dies)
         main(command)
     main(command)
     assert contents(tmp_path / "model") == contents(here / "model")

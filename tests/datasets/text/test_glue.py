@@ -2,7 +2,7 @@
 
 import pytest
 
-from dna_bigbird.datasets.text.glue import BROKEN, TASKS, read_glue
+from dna_bigbird.datasets.text.glue import BROKEN, FORMATS, read_glue
 from dna_bigbird.errors import InputError
 
 REAL_SIZES = {
@@ -17,7 +17,7 @@ def real(real_data):
     return real_data / "nlp/glue/glue_tiny.tar.gz"
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", FORMATS)
 def test_real_rows_of_every_task(real, task):
     for split, size in zip(SPLITS, REAL_SIZES[task], strict=True):
         examples, counts = read_glue(task, real, split, gold=split != "test")
@@ -25,7 +25,7 @@ def test_real_rows_of_every_task(real, task):
         for each in examples:
             assert (each.second is None) == (task in ("cola", "sst2"))
             if split != "test":
-                assert each.label in TASKS[task].labels or (
+                assert each.label in FORMATS[task].labels or (
                     task == "stsb" and each.score is not None
                 )
             elif task != "mrpc":  # Microsoft's test file has labels

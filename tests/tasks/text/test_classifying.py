@@ -16,23 +16,22 @@ from dna_bigbird.datasets.text.classification import (
     SetName,
 )
 from dna_bigbird.datasets.text.classification_sets import SETS
-from dna_bigbird.datasets.text.glue import TASKS, GlueOptions, GlueTask
+from dna_bigbird.datasets.text.glue import FORMATS, GlueOptions, GlueSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.glue import METRICS
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.text_models import build_text_model
-from dna_bigbird.tasks.text.classification import UNSEEN, ClassificationKind
+from dna_bigbird.tasks.text.classification import UNSEEN, ClassificationTask
 from dna_bigbird.tasks.text.classifying import Predicted
-from dna_bigbird.tasks.text.glue import GlueKind
+from dna_bigbird.tasks.text.glue import GlueTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
 
 def kind_of(set_name, **options):
     head = HeadConfig(dropout=0.0)
-    if set_name in TASKS:
-        return GlueKind(GlueOptions(set=set_name, **options), head)
-    return ClassificationKind(ClassificationOptions(set=set_name, **options), head)
+    if set_name in FORMATS:
+        return GlueTask(GlueOptions(set=set_name, **options), head)
+    return ClassificationTask(ClassificationOptions(set=set_name, **options), head)
 
 
 def documents_of(tmp_path, items):
@@ -122,7 +121,7 @@ def test_an_encoder_with_one_segment_reads_pairs(tmp_path):
             vocab_size=tiny_text_tokenizer().size_with_markers, hidden_size=16, num_layers=1,
             num_heads=2, ffn_size=16, block_size=16, max_tokens=64, num_segments=segments,
         )  # fmt: skip
-        model = build_text_model("glue", config, kind.head, 2).eval()
+        model = kind.description.build_model(config, kind.head, 2).eval()
         assert kind.outputs(model, batch)["logits"].shape == (1, 2)
 
 
@@ -199,4 +198,4 @@ def test_baselines_are_scored_like_models(tmp_path, real_data):
 
 def test_names_of_sets_are_the_same_everywhere():
     assert set(get_args(SetName)) == set(SETS)
-    assert set(get_args(GlueTask)) == set(TASKS) == set(METRICS)
+    assert set(get_args(GlueSet)) == set(FORMATS) == set(METRICS)

@@ -14,15 +14,14 @@ from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import HotpotQaHead
-from dna_bigbird.models.text_models import build_text_model
-from dna_bigbird.tasks.text.hotpotqa import HotpotQaKind
+from dna_bigbird.tasks.text.hotpotqa import HotpotQaTask
 from dna_bigbird.tasks.text.hotpotqa_decoding import word_numbers
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
 
 def kind_of(**options):
-    return HotpotQaKind(HotpotQaOptions(**options), HotpotQaHead(dropout=0.0))
+    return HotpotQaTask(HotpotQaOptions(**options), HotpotQaHead(dropout=0.0))
 
 
 SPAN = HotpotQaExample(
@@ -136,7 +135,7 @@ def test_the_loss_is_the_mean_of_four_terms():
         vocab_size=tokenizer.size_with_markers, hidden_size=16, num_layers=1, num_heads=2,
         ffn_size=16, block_size=16, max_tokens=256, dropout=0.0,
     )  # fmt: skip
-    model = build_text_model("hotpotqa", config, kind.head).double().eval()
+    model = kind.description.build_model(config, kind.head).double().eval()
     loss = kind.loss(kind.outputs(model, batch), batch).item()
     terms = []
     for row in made.rows:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from dna_bigbird.datasets.text import registry
 from dna_bigbird.demo.text.writing import write_made_text
-from dna_bigbird.tasks.text.kinds import SETS, kind_of_set
+from dna_bigbird.tasks.text.lookup import task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
 EXAMPLES = 48
@@ -43,11 +44,11 @@ def made(tmp_path_factory):
 
 def read(made, name, split):
     path = PATHS[name].format(FILES.get(name, {}).get(split, ""))
-    return kind_of_set(name).read(made / path, split)
+    return task_for_set(name).read(made / path, split)
 
 
 def test_every_known_set_is_made():
-    assert set(PATHS) == set(SETS) - {"json-lines"}
+    assert set(PATHS) == set(registry.sets()) - {"json-lines"}
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -69,7 +70,7 @@ def test_all_examples_are_read(made, name):
 @pytest.mark.parametrize("name", PATHS)
 def test_nothing_is_lost_between_examples_and_rows(made, name):
     """Every training example has a target that its row can hold, whatever the vocabulary."""
-    kind = kind_of_set(name)
+    kind = task_for_set(name)
     examples, _ = read(made, name, "train")
     kind.labels = kind.label_names(examples)
     rows = kind.rows(examples[:12], tiny_text_tokenizer(), training=True)

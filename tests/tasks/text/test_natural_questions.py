@@ -14,13 +14,13 @@ from dna_bigbird.demo.text.pages import nq_item
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.natural_questions import SPANS
 from dna_bigbird.models.text_config import NaturalQuestionsHead
-from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsKind
+from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
 
 def kind(**options):
-    return NaturalQuestionsKind(
+    return NaturalQuestionsTask(
         NaturalQuestionsOptions(**options), NaturalQuestionsHead(dropout=0.0)
     )
 

@@ -13,10 +13,9 @@ from dna_bigbird.datasets.text.summarization import SummarizationOptions
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import SummarizationHead
-from dna_bigbird.models.text_models import build_text_model
 from dna_bigbird.tasks.objective import ratios
-from dna_bigbird.tasks.text.summarization import SummarizationKind
-from dna_bigbird.tasks.text.task import as_arrays, in_order, split_rows
+from dna_bigbird.tasks.text.module import as_arrays, in_order, split_rows
+from dna_bigbird.tasks.text.summarization import SummarizationTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -32,14 +31,14 @@ PAIRS = [
 EXAMPLES = [SummaryExample(str(i), *pair) for i, pair in enumerate(PAIRS)]
 
 
-def kind_of(head: SummarizationHead | None = None, **options) -> SummarizationKind:
+def kind_of(head: SummarizationHead | None = None, **options) -> SummarizationTask:
     sizes = {"max_source_tokens": 64, "max_target_tokens": 32}
-    return SummarizationKind(
+    return SummarizationTask(
         SummarizationOptions(set="xsum", **(sizes | options)), head or SummarizationHead()
     )
 
 
-def model_of(kind: SummarizationKind):
+def model_of(kind: SummarizationTask):
     encoder = EncoderConfig(
         vocab_size=tiny_text_tokenizer().size_with_markers,
         hidden_size=32,
@@ -51,7 +50,7 @@ def model_of(kind: SummarizationKind):
         num_random=1,
         init_std=0.1,
     )
-    return build_text_model("summarization", encoder, kind.head, seed=0).eval()
+    return kind.description.build_model(encoder, kind.head, seed=0).eval()
 
 
 def written(kind, model, made, batch):
@@ -76,7 +75,7 @@ def test_four_pairs_are_learnt_by_heart(coupled):
 
 def test_scores_equal_the_package_on_real_pairs(real_data):
     """Row by row the package's F-measures; the mean of bootstrap rows is the score of their texts."""
-    kind = SummarizationKind(SummarizationOptions(set="cnn-dailymail"), SummarizationHead())
+    kind = SummarizationTask(SummarizationOptions(set="cnn-dailymail"), SummarizationHead())
     examples, _ = kind.read(real_data / "nlp/cnn_dailymail/cnn_stories_14.tar.gz", "test")
     predictions = kind.baselines(None, examples)["lead"]
     scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True)
@@ -99,7 +98,7 @@ def test_lengths_of_the_baselines():
     examples = [SummaryExample("0", long, "one two three four five six")]
     sentences = {"xsum": 1, "cnn-dailymail": 3, "arxiv": 2}
     for name, count in sentences.items():
-        kind = SummarizationKind(SummarizationOptions(set=name), SummarizationHead())
+        kind = SummarizationTask(SummarizationOptions(set=name), SummarizationHead())
         for summaries in kind.baselines(None, examples).values():
             assert summaries[0].split("\n") == ["A b c d e."] * count
     longer = [SummaryExample("1", "", " ".join(["w"] * 19))]

@@ -7,7 +7,7 @@ import torch
 from dna_bigbird.errors import InputError
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.text.task import TextTask, as_arrays, in_order, split_rows
+from dna_bigbird.tasks.text.module import TextModule, as_arrays, in_order, split_rows
 from tests.text_vocabulary import tiny_text_tokenizer
 
 
@@ -37,11 +37,11 @@ def test_a_loss_that_is_no_number_names_the_rows(tmp_path):
     from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig, HeadConfig
-    from dna_bigbird.tasks.text.classification import ClassificationKind
+    from dna_bigbird.tasks.text.classification import ClassificationTask
 
     path = tmp_path / "train.jsonl"
     path.write_text('{"text": "good", "label": "a"}\n{"text": "bad", "label": "b"}\n')
-    kind = ClassificationKind(ClassificationOptions(max_tokens=16), HeadConfig())
+    kind = ClassificationTask(ClassificationOptions(max_tokens=16), HeadConfig())
     examples, _ = kind.read(path, "train")
     kind.labels = kind.label_names(examples)
     made = kind.rows(examples, tiny_text_tokenizer(), training=True)
@@ -56,6 +56,6 @@ def test_a_loss_that_is_no_number_names_the_rows(tmp_path):
     data = text_data(made, made, kind.collate, seed=0, batch_size=2)
     with pytest.raises(InputError, match=r"not a number at step 1, .* of examples (0, 1|1, 0)"):
         fit(
-            TextTask(model, kind, config, made), data, config, checkpoints=tmp_path / "run",
+            TextModule(model, kind, config, made), data, config, checkpoints=tmp_path / "run",
             seed=0, settings={},
         )  # fmt: skip

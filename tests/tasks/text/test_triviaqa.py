@@ -9,7 +9,7 @@ import torch
 from dna_bigbird.datasets.text.rows import TextRow
 from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
 from dna_bigbird.models.text_config import TriviaQaHead
-from dna_bigbird.tasks.text.triviaqa import NO_SPAN, TriviaQaKind, noisy_span_loss
+from dna_bigbird.tasks.text.triviaqa import NO_SPAN, TriviaQaTask, noisy_span_loss
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -17,7 +17,7 @@ SAMPLE = "nlp/triviaqa/triviaqa_rc_sample.tar.gz"
 
 
 def kind(head=TriviaQaHead(dropout=0.0), **options):  # noqa: B008 - frozen
-    return TriviaQaKind(TriviaQaOptions(**options), head)
+    return TriviaQaTask(TriviaQaOptions(**options), head)
 
 
 @pytest.mark.parametrize("norm", ["per_document", "per_question"])

@@ -11,8 +11,7 @@ from dna_bigbird.datasets.text.wikihop import WikiHopExample
 from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import WikiHopHead
-from dna_bigbird.models.text_models import build_text_model
-from dna_bigbird.tasks.text.wikihop import WikiHopKind
+from dna_bigbird.tasks.text.wikihop import WikiHopTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -34,7 +33,7 @@ ODD = question("odd", "king of town", ("old king", "queen"), ("None of them.",),
 
 
 def kind_of(head=None, **options):
-    return WikiHopKind(WikiHopOptions(**options), head or WikiHopHead(dropout=0.0))
+    return WikiHopTask(WikiHopOptions(**options), head or WikiHopHead(dropout=0.0))
 
 
 @pytest.mark.parametrize("ffn_block", [False, True])
@@ -47,7 +46,7 @@ def test_scores_are_read_at_the_candidates_marks(ffn_block):
         vocab_size=tokenizer.size_with_markers, hidden_size=16, num_layers=1, num_heads=2,
         ffn_size=16, block_size=16, max_tokens=256, dropout=0.0,
     )  # fmt: skip
-    model = build_text_model("wikihop", config, kind.head).eval()
+    model = kind.description.build_model(config, kind.head).eval()
     batch = kind.collate(list(enumerate(made.rows)))
     scores = kind.outputs(model, batch)["scores"]
     assert scores.shape == (2, 3)

@@ -1,0 +1,43 @@
+"""The class of a text task: the module of `tasks.text` named like its data file defines it."""
+
+import importlib
+from dataclasses import replace
+
+from dna_bigbird.datasets.text import registry
+from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.tasks.text.task import TextTask
+
+
+def task_class(name: str) -> type[TextTask]:
+    """Return the class of a task.
+
+    Raises:
+        InputError: If there is no task of that name.
+    """
+    description = registry.describe(name)
+    module = importlib.import_module(f"dna_bigbird.tasks.text.{registry.module_of(name)}")
+    return next(
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and getattr(value, "description", None) is description
+    )
+
+
+def task_from_config(config: dict) -> TextTask:
+    """Return the task of a bundle's config, with its options and labels."""
+    description = registry.describe(config["task"])
+    task = task_class(config["task"])(
+        settings_from(description.options, config["options"]),
+        settings_from(description.head_type(), config["head"]),
+    )
+    task.labels = config["label_names"]
+    return task
+
+
+def task_for_set(name: str) -> TextTask:
+    """Return the task of a set with default options."""
+    description, _ = registry.sets()[name]
+    options = description.options()
+    if hasattr(options, "set"):
+        options = replace(options, set=name)
+    return task_class(description.name)(options, description.head_type()())
