@@ -99,8 +99,8 @@ class BaseNgramCausal:
             if len(counts) <= SPARSE * len(grams):
                 counts += np.bincount(grams, minlength=len(counts)).astype(np.uint32)
             else:
-                found, times = np.unique(grams, return_counts=True)
-                counts[found] += times.astype(np.uint32)
+                seen, times = np.unique(grams, return_counts=True)
+                counts[seen] += times.astype(np.uint32)
 
     def _choose(self, held_out: Sequence[str]) -> None:
         text = "N".join(held_out)  # context starts anew behind N

@@ -27,13 +27,13 @@ def covering_documents(store: Store, max_documents: int | None = None) -> list[i
     Args:
         max_documents: If there are more, that many of them, evenly spaced.
     """
-    places = [store.document_interval(d) for d in range(store.num_documents)]
-    order = sorted(range(len(places)), key=lambda d: (places[d].chrom, places[d].start, d))
+    intervals = [store.document_interval(d) for d in range(store.num_documents)]
+    order = sorted(range(len(intervals)), key=lambda d: (intervals[d].chrom, intervals[d].start, d))
     chosen: list[int] = []
     for document in order:
-        place = places[document]
-        last = places[chosen[-1]] if chosen else None
-        if last is None or last.chrom != place.chrom or place.start >= last.end:
+        interval = intervals[document]
+        last = intervals[chosen[-1]] if chosen else None
+        if last is None or last.chrom != interval.chrom or interval.start >= last.end:
             chosen.append(document)
     if max_documents is not None and len(chosen) > max_documents:
         spaced = np.linspace(0, len(chosen) - 1, max_documents).round().astype(int)

@@ -116,7 +116,7 @@ class KmerBaseline:
         self._constant = shares
         problem = RidgeLogistic(self._scaled(features_ND))
         choose = validation_ND is not None and len(validation_ND) > 0
-        found, best, weights = None, np.inf, None
+        best_weights, best, weights = None, np.inf, None
         for penalty in PENALTIES if choose else (PENALTY_WITHOUT_VALIDATION,):
             weights = problem.fit(labels_NL[:, self._varies], penalty, start=weights)
             loss = 0.0
@@ -124,18 +124,18 @@ class KmerBaseline:
                 truth = np.asarray(validation_labels_NL)[:, self._varies]
                 loss = log_loss(truth, predict_logistic(self._scaled(validation_ND), weights))
             if loss < best:
-                found, best, self.penalty = weights, loss, penalty
+                best_weights, best, self.penalty = weights, loss, penalty
             else:
                 break  # weaker penalties only fit the training rows more closely
-        self._weights = found
+        self._weights = best_weights
         return self
 
     def predict(self, features_ND: NDArray) -> NDArray[np.float32]:
         """Return probabilities, (N, L)."""
         scores = np.tile(self._constant, (len(features_ND), 1))
         if len(features_ND) and self._weights is not None:
-            found = predict_logistic(self._scaled(features_ND), self._weights)
-            scores[:, self._varies] = found
+            predicted = predict_logistic(self._scaled(features_ND), self._weights)
+            scores[:, self._varies] = predicted
         return scores.astype(np.float32)
 
     def _scaled(self, features_ND: NDArray) -> NDArray[np.float64]:

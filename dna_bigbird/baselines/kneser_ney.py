@@ -26,14 +26,14 @@ HOW = "see docs/experiments.md for how to install KenLM"
 
 def missing() -> str:
     """Say what of KenLM is not installed; empty if nothing is."""
-    found = []
+    parts = []
     if shutil.which("lmplz") is None:
-        found.append("the program lmplz")
+        parts.append("the program lmplz")
     try:
         import kenlm  # noqa: F401
     except ImportError:
-        found.append("the Python module kenlm")
-    return " and ".join(found)
+        parts.append("the Python module kenlm")
+    return " and ".join(parts)
 
 
 class KneserNey:
@@ -99,8 +99,8 @@ class KneserNey:
         log10 = np.empty((2, len(line)))
         for i, word in enumerate(line):
             log10[0, i] = self._model.BaseScore(state, "</s>", unused)
-            found = self._model.BaseFullScore(state, word, after)
-            log10[1, i] = found.log_prob - (math.log10(self._unseen) if found.oov else 0)
+            score = self._model.BaseFullScore(state, word, after)
+            log10[1, i] = score.log_prob - (math.log10(self._unseen) if score.oov else 0)
             state, after = after, state
         return np.log1p(-(10 ** log10[0])) - math.log(10) * log10[1]
 

@@ -64,14 +64,14 @@ class RidgeLogistic:
             slope = matrix.T @ (expit(logits) - labels_NL) / rows + ridge * weights
             return loss + (ridge * weights**2).sum() / 2, (scale * slope).ravel()
 
-        found = minimize(
+        minimum = minimize(
             objective,
             (turned / scale).ravel(),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": MAX_ITERATIONS, "gtol": TOLERANCE, "ftol": 0.0, "maxcor": 20},
         )
-        return self._turned_back(scale * found.x.reshape(scale.shape))
+        return self._turned_back(scale * minimum.x.reshape(scale.shape))
 
     def _turned_back(self, weights: NDArray) -> NDArray[np.float64]:
         return np.vstack([self._directions_DK @ weights[:-1], weights[-1]])

@@ -98,6 +98,6 @@ def _as_matrix(pairs: GramTable, vocab_size: int) -> sparse.csr_array:
 def _entries(matrix: sparse.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return entries of a matrix whose columns are sorted in each row; the two are broadcast."""
     rows, columns = np.broadcast_arrays(rows, columns)
-    found = matrix[rows.ravel(), columns.ravel()]
-    values = found.toarray() if sparse.issparse(found) else np.asarray(found)
+    entries = matrix[rows.ravel(), columns.ravel()]
+    values = entries.toarray() if sparse.issparse(entries) else np.asarray(entries)
     return values.reshape(rows.shape)

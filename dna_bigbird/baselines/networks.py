@@ -62,17 +62,17 @@ class CnnProm(nn.Module):
 
     def __init__(self, config: CnnPromConfig, window_bp: int, num_labels: int, seed: int) -> None:
         super().__init__()
-        places = window_bp - self.FILTER_BP + 1
-        self.pool = max(1, places)  # non_tata
+        width = window_bp - self.FILTER_BP + 1
+        self.pool = max(1, width)  # non_tata
         if config.variant == "tata":
             self.pool = pooling_bp(
                 self.POOL_BP, window_bp=window_bp, published_window_bp=self.WINDOW_BP
             )
-        _check_window("cnnprom", window_bp, places // self.pool)
+        _check_window("cnnprom", window_bp, width // self.pool)
         filters = {"tata": 200, "non_tata": 300}[config.variant]
         channels, hidden = (scaled(n, config.width) for n in (filters, self.HIDDEN))
         self.convolution = nn.Conv1d(NUM_BASES, channels, self.FILTER_BP)
-        self.hidden = nn.Linear(channels * (places // self.pool), hidden)
+        self.hidden = nn.Linear(channels * (width // self.pool), hidden)
         self.label_layer = nn.Linear(hidden, num_labels)
         initialise(self, torch.Generator().manual_seed(seed))
 
@@ -100,8 +100,8 @@ class DeePromoter(nn.Module):
         self.pool = pooling_bp(
             self.POOL_BP, window_bp=window_bp, published_window_bp=self.WINDOW_BP
         )
-        places = window_bp // self.pool
-        _check_window("deepromoter", window_bp, places)
+        width = window_bp // self.pool
+        _check_window("deepromoter", window_bp, width)
         channels, units, hidden = (
             scaled(n, config.width) for n in (self.FILTERS, self.UNITS, self.HIDDEN)
         )
@@ -111,7 +111,7 @@ class DeePromoter(nn.Module):
         self.lstm = nn.LSTM(
             channels * len(self.FILTERS_BP), units, bidirectional=True, batch_first=True
         )
-        self.hidden = nn.Linear(2 * units * places, hidden)
+        self.hidden = nn.Linear(2 * units * width, hidden)
         self.dropout = nn.Dropout(self.DROPOUT)
         self.label_layer = nn.Linear(hidden, num_labels)
         initialise(self, torch.Generator().manual_seed(seed))
@@ -141,10 +141,10 @@ class DeepSea(nn.Module):
 
     def __init__(self, config: DeepSeaConfig, window_bp: int, num_labels: int, seed: int) -> None:
         super().__init__()
-        self.read_bp = places = min(window_bp, DEEPSEA_BP)
+        self.read_bp = width = min(window_bp, DEEPSEA_BP)
         for pool in (self.POOL, self.POOL, 1):
-            places = (places - self.FILTER + 1) // pool
-        _check_window("deepsea", window_bp, places)
+            width = (width - self.FILTER + 1) // pool
+        _check_window("deepsea", window_bp, width)
         channels = [scaled(n, config.width) for n in self.CHANNELS]
         hidden = scaled(self.HIDDEN, config.width)
         self.convolutions = nn.ModuleList(
@@ -152,7 +152,7 @@ class DeepSea(nn.Module):
             for before, after in pairwise([NUM_BASES, *channels])
         )
         self.dropouts = nn.ModuleList(nn.Dropout(share) for share in self.DROPOUTS)
-        self.hidden = nn.Linear(channels[-1] * places, hidden)
+        self.hidden = nn.Linear(channels[-1] * width, hidden)
         self.label_layer = nn.Linear(hidden, num_labels)
         initialise(self, torch.Generator().manual_seed(seed))
 
@@ -171,8 +171,8 @@ class DeepSea(nn.Module):
         return self.label_layer(self.hidden(x_BCP.flatten(1)).relu())
 
 
-def _check_window(name: str, window_bp: int, places: int) -> None:
-    if places < 1:
+def _check_window(name: str, window_bp: int, width: int) -> None:
+    if width < 1:
         raise ValueError(f"{name} cannot read windows of {window_bp} bp: nothing is left of them")
 
 
@@ -188,5 +188,5 @@ def build_network(
     Raises:
         ValueError: If it cannot read windows that short.
     """
-    kinds = {CnnPromConfig: CnnProm, DeePromoterConfig: DeePromoter, DeepSeaConfig: DeepSea}
-    return kinds[type(config)](config, window_bp, num_labels, seed)
+    networks = {CnnPromConfig: CnnProm, DeePromoterConfig: DeePromoter, DeepSeaConfig: DeepSea}
+    return networks[type(config)](config, window_bp, num_labels, seed)

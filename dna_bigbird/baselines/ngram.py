@@ -206,11 +206,11 @@ class TokenNgramCausal:
     def _choose(self, held_out: Sequence[np.ndarray]) -> None:
         shorter = [self._uniform(sequence) for sequence in held_out]
         for order in range(1, self.order + 1):
-            found = [self._look_up(sequence, order) for sequence in held_out]
-            columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+            looked_up = [self._look_up(sequence, order) for sequence in held_out]
+            columns = [np.concatenate(column) for column in zip(*looked_up, strict=True)]
             tails = np.concatenate([p[order - 1 :] for p in shorter])
             self.factors[order - 1] = best_factor(*columns, tails)
-            for p, statistics in zip(shorter, found, strict=True):
+            for p, statistics in zip(shorter, looked_up, strict=True):
                 p[order - 1 :] = smooth(*statistics, p[order - 1 :], self.factors[order - 1])
 
     def _uniform(self, sequence: np.ndarray) -> np.ndarray:

@@ -108,9 +108,9 @@ def _grams_between(
         heads = sequence[: max(0, len(sequence) - order + 1)]
         starts = np.flatnonzero((heads >= low) & (heads < high))
         keys.append(_keys_at(sequence, starts, order, vocab_size))
-    found = np.concatenate(keys)
-    found.sort()
-    return found
+    grams = np.concatenate(keys)
+    grams.sort()
+    return grams
 
 
 def _counted(grams: np.ndarray, vocab_size: int) -> tuple[np.ndarray, ...]:
@@ -135,9 +135,9 @@ def _joined(contexts: np.ndarray, types: np.ndarray, totals: np.ndarray) -> tupl
     return contexts[:some], types.sum(keepdims=True)[:some], totals.sum(keepdims=True)[:some]
 
 
-def _places(values: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _places(values: np.ndarray, sought: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where values would be in a sorted array, within it, and whether they are there."""
     if not len(values):
-        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
-    at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-    return at, values[at] == wanted
+        return np.zeros(len(sought), np.int64), np.zeros(len(sought), bool)
+    at = np.minimum(np.searchsorted(values, sought), len(values) - 1)
+    return at, values[at] == sought

@@ -25,9 +25,9 @@ def most_alike(question: str, texts: Sequence[str], count: int) -> list[int]:
     """
     held = [set(words_of(text)) for text in texts]
     frequency = Counter(word for words in held for word in words)
-    wanted = sorted(set(words_of(question)))
+    question_words = sorted(set(words_of(question)))
     shared = [
-        sum(math.log(len(texts) / frequency[word]) for word in wanted if word in words)
+        sum(math.log(len(texts) / frequency[word]) for word in question_words if word in words)
         for words in held
     ]
     return sorted(range(len(texts)), key=lambda i: -shared[i])[:count]

@@ -52,13 +52,13 @@ def tfidf_logistic(
     """
     if len(set(train_labels)) == 1:
         return [train_labels[0]] * len(texts), np.ones(len(texts))
-    train, wanted = [], []
+    train, features = [], []
     for part in range(len(train_texts[0])):
         counter = _counter()
         train.append(counter.fit_transform([each[part] for each in train_texts]))
-        wanted.append(counter.transform([each[part] for each in texts]))
+        features.append(counter.transform([each[part] for each in texts]))
     model = LogisticRegression(max_iter=MAX_ITERATIONS).fit(hstack(train).tocsr(), train_labels)
-    probabilities = model.predict_proba(hstack(wanted).tocsr())
+    probabilities = model.predict_proba(hstack(features).tocsr())
     return [
         str(label) for label in model.classes_[probabilities.argmax(axis=1)]
     ], probabilities.max(axis=1)

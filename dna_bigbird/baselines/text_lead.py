@@ -37,9 +37,9 @@ def sum_basic(document: str, *, num_sentences: int = 0, num_words: float = 0) ->
     """
     if (num_sentences > 0) == (num_words > 0):
         raise ValueError("give num_sentences or num_words, one of the two and above 0")
-    found = sentences(document)
-    contents = [[word for word in words(sentence) if len(word) > 3] for sentence in found]
-    return _joined(found, _by_weight(contents), num_sentences, num_words)
+    all_sentences = sentences(document)
+    contents = [[word for word in words(sentence) if len(word) > 3] for sentence in all_sentences]
+    return _joined(all_sentences, _by_weight(contents), num_sentences, num_words)
 
 
 def _by_weight(contents: list[list[str]]):
@@ -49,10 +49,10 @@ def _by_weight(contents: list[list[str]]):
     weights = {word: count / total for word, count in counts.items()}
     left = set(range(len(contents)))
     while left:
-        held = {word for place in left for word in contents[place]}
+        held = {word for index in left for word in contents[index]}
         heaviest = max(held, key=lambda word: (weights[word], word), default=None)
         candidates = [p for p in sorted(left) if heaviest is None or heaviest in contents[p]]
-        best = max(candidates, key=lambda place: _mean_weight(contents[place], weights))
+        best = max(candidates, key=lambda index: _mean_weight(contents[index], weights))
         yield best
         left.remove(best)
         for word in set(contents[best]):
@@ -63,14 +63,14 @@ def _mean_weight(content: list[str], weights: dict[str, float]) -> float:
     return sum(weights[word] for word in content) / len(content) if content else 0.0
 
 
-def _joined(found: list[str], order, num_sentences: int, num_words: float) -> str:
+def _joined(all_sentences: list[str], order, num_sentences: int, num_words: float) -> str:
     """Take sentences in `order` up to the length; write them in the document's order."""
-    taken, length = [], 0
-    for place in order:
-        if place >= len(found):
+    chosen, length = [], 0
+    for index in order:
+        if index >= len(all_sentences):
             break
-        taken.append(place)
-        length += len(words(found[place]))
-        if len(taken) >= num_sentences > 0 or length >= num_words > 0:
+        chosen.append(index)
+        length += len(words(all_sentences[index]))
+        if len(chosen) >= num_sentences > 0 or length >= num_words > 0:
             break
-    return "\n".join(found[place] for place in sorted(taken))
+    return "\n".join(all_sentences[index] for index in sorted(chosen))

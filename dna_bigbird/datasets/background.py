@@ -41,11 +41,11 @@ def draw_background(
     """
     drawn, missing = [np.empty(0, dtype=np.int64)], 0
     for split in np.unique(splits).tolist():
-        wanted = per_positive * int((splits == split).sum())
+        target = per_positive * int((splits == split).sum())
         free = np.flatnonzero(candidate_splits == split)
-        missing += max(0, wanted - len(free))
+        missing += max(0, target - len(free))
         rng = np.random.default_rng([seed, zlib.crc32(chrom.removeprefix("chr").encode()), split])
-        drawn.append(rng.choice(free, min(wanted, len(free)), replace=False))
+        drawn.append(rng.choice(free, min(target, len(free)), replace=False))
     return np.sort(np.concatenate(drawn)), missing
 
 

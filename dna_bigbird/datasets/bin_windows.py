@@ -31,10 +31,10 @@ def in_one_split(
     """
     if split.folds:
         return numbers, np.zeros(len(numbers), dtype=np.int8)
-    found = split.splits_of(chrom, *windows_around(numbers, config))
-    is_in_one = found != STRADDLING
+    splits = split.splits_of(chrom, *windows_around(numbers, config))
+    is_in_one = splits != STRADDLING
     counts["left_out_window_across_splits"] += int((~is_in_one).sum())
-    return numbers[is_in_one], found[is_in_one]
+    return numbers[is_in_one], splits[is_in_one]
 
 
 def background_candidates(

@@ -101,10 +101,10 @@ def candidate_windows(
         starts = starts[_is_away(starts, sites.get(chrom), window_bp)]
         for piece in np.split(starts, np.flatnonzero(np.diff(starts // CHUNK_BP)) + 1):
             if len(piece):
-                found = composition(genome, repeats, chrom, piece, window_bp)
-                kept = found.n <= max_n_fraction
+                measured = composition(genome, repeats, chrom, piece, window_bp)
+                kept = measured.n <= max_n_fraction
                 where = np.full(int(kept.sum()), number, dtype=np.int32)
-                parts.append((where, piece[kept], found.gc[kept], found.repeat[kept]))
+                parts.append((where, piece[kept], measured.gc[kept], measured.repeat[kept]))
     return Candidates(chroms, *(np.concatenate(x) for x in zip(*parts, strict=True)))
 
 

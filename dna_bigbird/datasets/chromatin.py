@@ -82,19 +82,19 @@ def build_chromatin(
         if len(numbers):
             unknown = unknown_spans(genome, chrom)
             numbers = usable_bins(length, numbers, banned, unknown, config, counts)
-        numbers, found = in_one_split(chrom, numbers, config, split, counts)
+        numbers, bin_splits = in_one_split(chrom, numbers, config, split, counts)
         if config.background and len(numbers):
             free = peak_free_bins(with_peak or {}, chrom, config.bin, length)
             free = background_candidates(length, free, banned, unknown, config)
             free, free_splits = in_one_split(chrom, free, config, split, Counter())
             drawn, missing = draw_background(
-                free, free_splits, found, config.background, chrom=chrom, seed=seed
+                free, free_splits, bin_splits, config.background, chrom=chrom, seed=seed
             )
             counts["background_bins"] = counts.get("background_bins", 0) + len(drawn)
             counts["background_missing"] = counts.get("background_missing", 0) + missing
             numbers, order = np.unique(np.concatenate([numbers, free[drawn]]), return_index=True)
-            found = np.concatenate([found, free_splits[drawn]])[order]
-        splits.append(found)
+            bin_splits = np.concatenate([bin_splits, free_splits[drawn]])[order]
+        splits.append(bin_splits)
         parts.append(label_bins(labels, rank, chrom, numbers))
     bins = Bins.joined(parts, len(labels))
     starts = windows_around(bins.number, config)[0]

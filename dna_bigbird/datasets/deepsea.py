@@ -124,9 +124,9 @@ def _lines_of_splits(
         )
     train, validation = files["train"].rows, files["validation"].rows
     bare = [x.removeprefix("chr") for x in columns.chromosomes]
-    wanted = [x.removeprefix("chr") for x in config.test_chromosomes]
-    is_test = np.isin(columns.chrom, [i for i, x in enumerate(bare) if x in wanted])
-    found = {
+    test_names = [x.removeprefix("chr") for x in config.test_chromosomes]
+    is_test = np.isin(columns.chrom, [i for i, x in enumerate(bare) if x in test_names])
+    lines = {
         "train": np.arange(train),
         "validation": np.arange(train, train + validation),
         "test": np.flatnonzero(is_test),
@@ -143,12 +143,12 @@ def _lines_of_splits(
             f"{bed}:{_line(bed, early[0])}: a row of the test chromosomes {names} stands among the "
             f"first {train + validation:,}, which are training and validation"
         )
-    if len(found["test"]) != files["test"].rows:
+    if len(lines["test"]) != files["test"].rows:
         raise InputError(
-            f"{bed}: {len(found['test']):,} rows on {names}, but test.mat has "
+            f"{bed}: {len(lines['test']):,} rows on {names}, but test.mat has "
             f"{files['test'].rows:,} (and as many reverse complements)"
         )
-    return found
+    return lines
 
 
 def _line(bed: Path, row: int) -> int:

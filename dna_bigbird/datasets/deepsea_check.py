@@ -77,15 +77,17 @@ def check_rows(
     )
 
 
-def _reason(found: NDArray, window: Interval, genome: Genome) -> str:
+def _reason(window_4W: NDArray, window: Interval, genome: Genome) -> str:
     """Say why a row is not the window's bases."""
-    if not np.isin(found, (0, 1)).all() or (found.sum(axis=0) > 1).any():
+    if not np.isin(window_4W, (0, 1)).all() or (window_4W.sum(axis=0) > 1).any():
         return "its columns are not one-hot (at most one 1 each)"
     bases = genome.fetch(window)
     for order in permutations("ACGT"):
-        if np.array_equal(found, one_hot(bases, "".join(order))):
+        if np.array_equal(window_4W, one_hot(bases, "".join(order))):
             return f"its channels are in the order {' '.join(order)}, expected {' '.join(CHANNELS)}"
-    text = "".join(np.array([*CHANNELS, "N"])[np.where(found.any(0), found.argmax(0), 4)].tolist())
+    text = "".join(
+        np.array([*CHANNELS, "N"])[np.where(window_4W.any(0), window_4W.argmax(0), 4)].tolist()
+    )
     around = genome.fetch(
         Interval(window.chrom, window.start - _SEARCHED_BP, window.end + _SEARCHED_BP)
     )

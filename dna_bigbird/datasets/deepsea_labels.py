@@ -56,8 +56,8 @@ def _from_table(path: Path, rows: list[list[str]]) -> list[Label]:
         raise InputError(f"{path}:1: the header lacks {', '.join(missing)}")
     labels = []
     for number, row in enumerate(rows, start=2):
-        given = {key: value.strip() for key, value in zip(header, row, strict=False)}
-        name, group, cell = (given.get(key, "") for key in ("label", "group", "cell"))
+        cells = {key: value.strip() for key, value in zip(header, row, strict=False)}
+        name, group, cell = (cells.get(key, "") for key in ("label", "group", "cell"))
         if not name or not group:
             raise InputError(f"{path}:{number}: no label or no group; expected both")
         labels.append(Label(name, group, cell, _parts(name, {cell})[1]))

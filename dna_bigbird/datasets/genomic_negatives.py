@@ -57,13 +57,13 @@ def match_negatives(
     """
     window_bp = positives[0].length
     repeats = RepeatClasses.from_soft_mask(genome)
-    found = candidate_windows(
+    candidates = candidate_windows(
         genome, repeats, _by_chrom(sites), window_bp, max_n_fraction=max_n_fraction, seed=seed
     )
-    candidate_split = _splits_of(found, split, window_bp)
+    candidate_split = _splits_of(candidates, split, window_bp)
     pool_of = np.zeros(len(splits), dtype=int) if split.folds else splits
     pools = {
-        number: _Pool(found, np.flatnonzero(candidate_split == number), window_bp)
+        number: _Pool(candidates, np.flatnonzero(candidate_split == number), window_bp)
         for number in np.unique(pool_of).tolist()
     }
     intervals, gaps = [], []
@@ -71,39 +71,39 @@ def match_negatives(
         own = composition(genome, repeats, positive.chrom, np.array([positive.start]), window_bp)
         key = zlib.crc32(f"{positive.chrom}:{positive.start}:{positive.strand}".encode())
         rng = np.random.default_rng([seed, key])
-        place = pools[number].take(own.gc[0], own.repeat[0], rng)
-        if place is None:
+        index = pools[number].take(own.gc[0], own.repeat[0], rng)
+        if index is None:
             where = "" if split.folds else f" in the {SPLITS[number]} split"
-            given = int((pool_of[: len(intervals)] == number).sum())
-            raise _too_few(int((pool_of == number).sum()), where, window_bp, given)
-        chrom, start = found.chroms[found.chrom[place]], int(found.start[place])
+            num_matched = int((pool_of[: len(intervals)] == number).sum())
+            raise _too_few(int((pool_of == number).sum()), where, window_bp, num_matched)
+        chrom, start = candidates.chroms[candidates.chrom[index]], int(candidates.start[index])
         intervals.append(Interval(chrom, start, start + window_bp, "+-"[int(rng.integers(2))]))
-        gaps.append((own.gc[0] - found.gc[place], own.repeat[0] - found.repeat[place]))
-    return Matched(intervals, _told(np.abs(gaps), len(found.start)))
+        gaps.append((own.gc[0] - candidates.gc[index], own.repeat[0] - candidates.repeat[index]))
+    return Matched(intervals, _told(np.abs(gaps), len(candidates.start)))
 
 
-def _too_few(needed: int, where: str, window_bp: int, given: int) -> InputError:
+def _too_few(needed: int, where: str, window_bp: int, num_matched: int) -> InputError:
     return InputError(
         f"--negatives genomic: {needed} promoters{where} need as many windows of {window_bp:,} bp, "
-        f"each {window_bp:,} bp or more from every start site; only {given} could be given one. "
+        f"each {window_bp:,} bp or more from every start site; only {num_matched} could be given one. "
         "Take a shorter window, more of the genome, or other negatives"
     )
 
 
 def _by_chrom(sites: Iterable[Interval]) -> dict[str, NDArray[np.int64]]:
-    places: dict[str, list[int]] = {}
+    starts: dict[str, list[int]] = {}
     for site in sites:
-        places.setdefault(site.chrom, []).append(site.start)
-    return {chrom: np.unique(np.array(x, dtype=np.int64)) for chrom, x in places.items()}
+        starts.setdefault(site.chrom, []).append(site.start)
+    return {chrom: np.unique(np.array(x, dtype=np.int64)) for chrom, x in starts.items()}
 
 
-def _splits_of(found: Candidates, split: SplitConfig, window_bp: int) -> NDArray[np.int8]:
-    result = np.full(len(found.start), TRAIN, dtype=np.int8)
+def _splits_of(candidates: Candidates, split: SplitConfig, window_bp: int) -> NDArray[np.int8]:
+    result = np.full(len(candidates.start), TRAIN, dtype=np.int8)
     if not split.folds:
-        for number in np.unique(found.chrom).tolist():
-            rows = np.flatnonzero(found.chrom == number)
-            starts = found.start[rows]
-            result[rows] = split.splits_of(found.chroms[number], starts, starts + window_bp)
+        for number in np.unique(candidates.chrom).tolist():
+            rows = np.flatnonzero(candidates.chrom == number)
+            starts = candidates.start[rows]
+            result[rows] = split.splits_of(candidates.chroms[number], starts, starts + window_bp)
     return result
 
 
@@ -125,12 +125,12 @@ def _told(gaps: NDArray[np.float64], candidates: int) -> dict[str, float]:
 class _Pool:
     """The windows of one split, by GC; each can be taken once, and none that overlaps a taken one."""
 
-    def __init__(self, found: Candidates, rows: NDArray[np.int64], window_bp: int) -> None:
-        self._found = found
+    def __init__(self, candidates: Candidates, rows: NDArray[np.int64], window_bp: int) -> None:
+        self._candidates = candidates
         self._window_bp = window_bp
-        self._rows = rows[np.argsort(found.gc[rows], kind="stable")]
-        self._gc = found.gc[self._rows]
-        self._is_free = np.ones(len(found.start), dtype=bool)
+        self._rows = rows[np.argsort(candidates.gc[rows], kind="stable")]
+        self._gc = candidates.gc[self._rows]
+        self._is_free = np.ones(len(candidates.start), dtype=bool)
 
     def take(self, gc: float, repeat: float, rng: np.random.Generator) -> int | None:
         """Take a window and return its place among all candidates; None if none is free."""
@@ -153,30 +153,30 @@ class _Pool:
 
     def _distance(self, rows: NDArray[np.int64], gc: float, repeat: float) -> NDArray[np.float64]:
         """The larger of both differences, in tolerances."""
-        of_gc = np.abs(self._found.gc[rows] - gc) / GC_TOLERANCE
+        of_gc = np.abs(self._candidates.gc[rows] - gc) / GC_TOLERANCE
         if np.isnan(repeat):
             return of_gc
-        of_repeat = np.abs(self._found.repeat[rows] - repeat) / REPEAT_TOLERANCE
+        of_repeat = np.abs(self._candidates.repeat[rows] - repeat) / REPEAT_TOLERANCE
         return np.maximum(of_gc, np.nan_to_num(of_repeat, nan=_REPEATS_UNKNOWN))
 
     def _lots(self, rows: NDArray[np.int64], salt: np.uint64) -> NDArray[np.uint64]:
         """A random number for each window that does not depend on which others there are."""
-        places = self._found.start[rows].astype(np.uint64) << np.uint64(20)
-        mixed = (places ^ self._found.chrom[rows].astype(np.uint64) ^ salt) * np.uint64(
+        positions = self._candidates.start[rows].astype(np.uint64) << np.uint64(20)
+        mixed = (positions ^ self._candidates.chrom[rows].astype(np.uint64) ^ salt) * np.uint64(
             0x9E3779B97F4A7C15
         )
         return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
 
     def _mark(self, row: np.int64) -> int:
         """Take a window and all that overlap it, which stand beside it."""
-        found, row = self._found, int(row)
+        candidates, row = self._candidates, int(row)
         self._is_free[row] = False
         for step in (-1, 1):
             other = row + step
             while (
-                0 <= other < len(found.start)
-                and found.chrom[other] == found.chrom[row]
-                and abs(int(found.start[other] - found.start[row])) < self._window_bp
+                0 <= other < len(candidates.start)
+                and candidates.chrom[other] == candidates.chrom[row]
+                and abs(int(candidates.start[other] - candidates.start[row])) < self._window_bp
             ):
                 self._is_free[other] = False
                 other += step

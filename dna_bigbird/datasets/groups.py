@@ -76,9 +76,9 @@ def _stretches(intervals: Sequence[Interval]) -> NDArray[np.int64]:
     order = np.argsort(start, kind="stable")
     reached = np.maximum.accumulate(end[order])
     is_new = np.append(True, start[order][1:] >= reached[:-1])
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = np.cumsum(is_new) - 1
-    return found
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(is_new) - 1
+    return numbers
 
 
 def _in_order_of_occurrence(numbers: NDArray) -> NDArray[np.int64]:

@@ -38,11 +38,11 @@ def kmers_of(bases: NDArray[np.uint8]) -> NDArray[np.uint32]:
     two = two_bits[:, :-1] << 2 | two_bits[:, 1:]
     four = two[:, :-2] << 4 | two[:, 2:]
     eight = four[:, :-4] << 8 | four[:, 4:]
-    found = _numbers()[eight[:, :-4] << 8 | four[:, 8:]]
+    kmers = _numbers()[eight[:, :-4] << 8 | four[:, 8:]]
     if is_n.any():
         seen = np.pad(np.cumsum(is_n, axis=1, dtype=np.int32), ((0, 0), (1, 0)))
-        found[seen[:, K:] > seen[:, :-K]] = NONE
-    return found
+        kmers[seen[:, K:] > seen[:, :-K]] = NONE
+    return kmers
 
 
 _TWO_BITS = np.zeros(256, dtype=np.uint8)
@@ -72,8 +72,8 @@ def _other_strand(code: NDArray[np.uint32]) -> NDArray[np.uint32]:
 def _different_triplets(code: NDArray[np.uint32]) -> NDArray[np.uint8]:
     seen = np.zeros(len(code), dtype=np.uint64)
     count = np.zeros(len(code), dtype=np.uint8)
-    for place in range(K - 2):
-        bit = np.uint64(1) << (code >> np.uint32(2 * place) & 63).astype(np.uint64)
+    for offset in range(K - 2):
+        bit = np.uint64(1) << (code >> np.uint32(2 * offset) & 63).astype(np.uint64)
         count += (seen & bit) == 0
         seen |= bit
     return count
@@ -108,9 +108,9 @@ def sketches(kmers: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 def distinct(kmers: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the different 12-mers of each row, rising, `NONE` in between and behind; (m, p)."""
-    found = np.sort(kmers, axis=1)
-    found[:, 1:][found[:, 1:] == found[:, :-1]] = NONE
-    return found
+    ascending = np.sort(kmers, axis=1)
+    ascending[:, 1:][ascending[:, 1:] == ascending[:, :-1]] = NONE
+    return ascending
 
 
 def shared_share(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> NDArray[np.float64]:

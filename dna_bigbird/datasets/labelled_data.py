@@ -81,9 +81,9 @@ class LabelledData:
         stored, sequences = self.stored, self.sequences
         if stored is not None and sequences is not None:
             stored = stored[numbers]
-            needed, places = np.unique(stored, return_inverse=True)
-            places = places.reshape(-1) - int((needed < 0).any())
-            stored, sequences = np.where(stored < 0, -1, places), sequences[needed[needed >= 0]]
+            needed, new_stored = np.unique(stored, return_inverse=True)
+            new_stored = new_stored.reshape(-1) - int((needed < 0).any())
+            stored, sequences = np.where(stored < 0, -1, new_stored), sequences[needed[needed >= 0]]
         return dataclasses.replace(
             self,
             intervals=self.intervals[numbers],

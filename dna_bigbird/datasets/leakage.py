@@ -32,7 +32,7 @@ class Leak:
 
     row: int
     other: int
-    kind: str
+    category: str
     measure: float
     """Shared bases in bp; shared 12-mers as a share; 1 for a torn pair."""
 
@@ -73,13 +73,13 @@ def rows_of_data(data: LabelledData, genome: Genome) -> Rows:
     stored = np.full(len(windows), -1) if data.stored is None else data.stored
 
     def fetch(rows: NDArray[np.int64]) -> NDArray[np.uint8]:
-        found = np.empty((len(rows), data.window_bp), dtype=np.uint8)
+        letters = np.empty((len(rows), data.window_bp), dtype=np.uint8)
         is_stored = stored[rows] >= 0
         if data.sequences is not None:
-            found[is_stored] = data.sequences[stored[rows[is_stored]]]
+            letters[is_stored] = data.sequences[stored[rows[is_stored]]]
         there = [genome.fetch(windows[i]) for i in rows[~is_stored].tolist()]
-        found[~is_stored] = _letters(there, data.window_bp)
-        return found
+        letters[~is_stored] = _letters(there, data.window_bp)
+        return letters
 
     pair = windows.same_window() if data.pair is None else data.pair
     return Rows(windows, np.asarray(data.split).astype(np.int64), pair, fetch)
@@ -99,19 +99,19 @@ def find_leaks(rows: Rows, min_shared: float = MIN_SHARED) -> Leakage:
         InputError: If `min_shared` is out of range.
     """
     near = near_identical(rows.fetch, rows.windows.window_bp, rows.split, min_shared)
-    found = [
+    leaks = [
         Leak(*leak)
-        for kind, row, other, measure in (
+        for category, row, other, measure in (
             (SHARED_BASES, *_shared_bases(rows)),
             (NEAR_IDENTICAL, near.row, near.other, near.share),
             (TORN_PAIR, *_torn_pairs(rows)),
         )
         for leak in zip(
-            row.tolist(), other.tolist(), [kind] * len(row), measure.tolist(), strict=True
+            row.tolist(), other.tolist(), [category] * len(row), measure.tolist(), strict=True
         )
     ]
-    found.sort(key=lambda x: (x.row, x.other, x.kind))
-    return Leakage(found, near.not_compared)
+    leaks.sort(key=lambda x: (x.row, x.other, x.category))
+    return Leakage(leaks, near.not_compared)
 
 
 Found = tuple[NDArray[np.int64], NDArray[np.int64], NDArray]
@@ -125,19 +125,19 @@ def _shared_bases(rows: Rows) -> Found:
     # Chromosomes behind each other on one axis, a window apart.
     start, window_bp = rows.windows.start, rows.windows.window_bp
     reach = start.max(initial=0) - start.min(initial=0) + window_bp
-    place = start + rows.windows.chrom.astype(np.int64) * reach
+    position = start + rows.windows.chrom.astype(np.int64) * reach
     parts = []
     for split in (1, 2):
         row, other = np.flatnonzero(rows.split < split), np.flatnonzero(rows.split == split)
         if not len(other):
             continue
-        other = other[np.argsort(place[other], kind="stable")]
-        after = np.searchsorted(place[other], place[row])
+        other = other[np.argsort(position[other], kind="stable")]
+        after = np.searchsorted(position[other], position[row])
         best = other[np.minimum(after, len(other) - 1)]
         before = other[np.maximum(after - 1, 0)]
-        closer = abs(place[row] - place[before]) <= abs(place[row] - place[best])
+        closer = abs(position[row] - position[before]) <= abs(position[row] - position[best])
         best = np.where(closer, before, best)
-        shared = window_bp - abs(place[row] - place[best])
+        shared = window_bp - abs(position[row] - position[best])
         parts.append((row[shared > 0], best[shared > 0], shared[shared > 0]))
     return _joined(parts)
 
@@ -166,7 +166,7 @@ def write_leaks(path: Path, leaks: list[Leak], data: LabelledSet) -> None:
         InputError: If the disk is full or the folder cannot be written to.
     """
 
-    def place(row: int) -> list[str]:
+    def cells_of(row: int) -> list[str]:
         x = data.interval(row)
         split = SPLITS[data.split[row]]
         return [str(row), split, x.chrom, str(x.start), str(x.end), x.strand]
@@ -174,7 +174,7 @@ def write_leaks(path: Path, leaks: list[Leak], data: LabelledSet) -> None:
     with atomic_path(path) as partial, open(partial, "w") as stream:
         stream.write("\t".join(COLUMNS) + "\n")
         for x in leaks:
-            cells = [*place(x.row), *place(x.other), x.kind, f"{x.measure:.4g}"]
+            cells = [*cells_of(x.row), *cells_of(x.other), x.category, f"{x.measure:.4g}"]
             stream.write("\t".join(cells) + "\n")
 
 

@@ -96,7 +96,7 @@ def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatc
 class PackedBatch(NamedTuple):
     """A batch on its way from a data worker: one buffer instead of a dozen, in narrow types."""
 
-    kind: type
+    batch_type: type
     fields: tuple[tuple[torch.dtype, torch.dtype, tuple[int, ...]], ...]
     """Of each field the type it travels in, its own type and its shape."""
     buffer: Tensor
@@ -119,13 +119,13 @@ def pack(batch: tuple) -> PackedBatch:
 
 def unpack(packed: PackedBatch) -> tuple:
     """Return the batch that was packed."""
-    found, start = [], 0
+    tensors, start = [], 0
     for narrow, dtype, shape in packed.fields:
         end = start + math.prod(shape) * narrow.itemsize
         # A slice may start between two numbers of its type: clone aligns it.
-        found.append(packed.buffer[start:end].clone().view(narrow).view(shape).to(dtype))
+        tensors.append(packed.buffer[start:end].clone().view(narrow).view(shape).to(dtype))
         start = end
-    return packed.kind(*found)
+    return packed.batch_type(*tensors)
 
 
 def _collate_packed(collate: Callable[[Any], tuple], examples: Sequence) -> PackedBatch:
@@ -183,9 +183,9 @@ class _Rows(Dataset):
         self.rows = rows
 
     def __getitem__(self, number: int) -> tuple[int, np.ndarray, np.ndarray]:
-        place = number if number >= 0 else ~number
-        ids = self.rows.ids(place, strand="+" if number >= 0 else "-")
-        return int(self.rows.rows[place]), ids, self.rows.labels[place]
+        index = number if number >= 0 else ~number
+        ids = self.rows.ids(index, strand="+" if number >= 0 else "-")
+        return int(self.rows.rows[index]), ids, self.rows.labels[index]
 
 
 def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> LabelledBatch:
@@ -301,7 +301,7 @@ def labelled_data(
 ) -> StreamData:
     """Micro-batches of a labelled set, in the order of `LabelledOrder`."""
     order = LabelledOrder(len(train), seed=seed, batch_size=batch_size, both_strands=both_strands)
-    by_length = sorted(range(len(validation)), key=lambda place: len(validation.ids(place)))
+    by_length = sorted(range(len(validation)), key=lambda index: len(validation.ids(index)))
     return StreamData(
         train=_Rows(train),
         train_numbers=order.micro_batch,
@@ -341,9 +341,9 @@ class LabelledOrder:
         epoch, position = divmod(example, self.count)
         if self._epoch is None or self._epoch[0] != epoch:
             rng = np.random.default_rng([self.seed, epoch])
-            places = rng.permutation(self.count)
+            order = rng.permutation(self.count)
             coins = rng.random(self.count) < 0.5
-            self._epoch = (epoch, np.where(coins & self.both_strands, ~places, places))
+            self._epoch = (epoch, np.where(coins & self.both_strands, ~order, order))
         return int(self._epoch[1][position])
 
 

@@ -108,17 +108,17 @@ def _same_neighbours(
             asked = _keys(sketch, rows, bin_, step)
             left = np.searchsorted(key, asked, "left")
             size = np.searchsorted(key, asked, "right") - left
-            found = np.flatnonzero((size > 0) & (asked >= 0))
-            left, size = left[found], size[found]
+            with_bucket = np.flatnonzero((size > 0) & (asked >= 0))
+            left, size = left[with_bucket], size[with_bucket]
             # A bucket larger than what is looked at is read from another place each time.
             spare = np.maximum(size - _BUCKET, 0)
             left += bin_ * _BUCKET % (spare + 1)
             size -= spare
-            for part in _batches(np.arange(len(found)), _BATCH_PAIRS // _BUCKET):
+            for part in _batches(np.arange(len(with_bucket)), _BATCH_PAIRS // _BUCKET):
                 n = size[part]
                 step_in = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
                 yield (
-                    np.repeat(rows[found[part]], n),
+                    np.repeat(rows[with_bucket[part]], n),
                     known[np.repeat(left[part], n) + step_in],
                 )
 

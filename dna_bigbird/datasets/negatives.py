@@ -33,7 +33,7 @@ def part_borders(length_bp: int) -> NDArray[np.int64]:
 
 
 def make_negative(
-    positive: NDArray[np.uint8], kind: str, rng: np.random.Generator
+    positive: NDArray[np.uint8], method: str, rng: np.random.Generator
 ) -> NDArray[np.uint8]:
     """Return a negative of the same length.
 
@@ -50,17 +50,17 @@ def make_negative(
     borders = part_borders(len(positive))
     changed = np.sort(rng.choice(PARTS, size=REPLACED, replace=False))
     negative = positive.copy()
-    if kind == "random_base":
+    if method == "random_base":
         for part in changed:
             size = borders[part + 1] - borders[part]
             negative[borders[part] : borders[part + 1]] = rng.choice(
                 np.frombuffer(b"ACGT", np.uint8), size=size
             )
-    elif kind == "permuted":
+    elif method == "permuted":
         part_bp = len(positive) // PARTS
         for target, source in zip(changed, rng.permutation(changed), strict=True):
             piece = positive[borders[source] : borders[source] + part_bp]
             negative[borders[target] : borders[target] + part_bp] = piece
     else:
-        raise ValueError(f"unknown negatives {kind!r}; there are: {', '.join(ARTIFICIAL)}")
+        raise ValueError(f"unknown negatives {method!r}; there are: {', '.join(ARTIFICIAL)}")
     return negative

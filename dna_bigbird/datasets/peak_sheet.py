@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import iter_bed, place
+from dna_bigbird.genome.bed import iter_bed, place_on_genome
 from dna_bigbird.genome.bed_columns import BedColumns, read_columns
 from dna_bigbird.genome.coverage import bins_mostly_covered, bins_touched, merge_spans
 
@@ -126,7 +126,7 @@ def read_peaks(
             any file shares a base with it.
 
     Returns:
-        The labels, and counts of peaks read and left out (see `genome.bed.place`).
+        The labels, and counts of peaks read and left out (see `genome.bed.place_on_genome`).
 
     Raises:
         InputError: Naming file and line, for a bad row, a peak beyond its chromosome, or a file
@@ -140,15 +140,15 @@ def read_peaks(
             raise InputError(f"{row.path}: no peak in it, so label {row.label!r} has no positive")
         kept, on_genome = _place(peaks, genome, row.path, pieces, counts)
         if row.label != EVERY_NAME:
-            wanted = [(row.prefix + row.label, np.arange(len(kept)))]
+            columns = [(row.prefix + row.label, np.arange(len(kept)))]
         else:
             _check_names(peaks, row)
             name = peaks.name[kept]
-            wanted = [
+            columns = [
                 (row.prefix + peaks.names[i], np.flatnonzero(name == i))
                 for i in np.unique(name).tolist()
             ]
-        for label, some in sorted(wanted, key=lambda x: x[0]):
+        for label, some in sorted(columns, key=lambda x: x[0]):
             bins = _bins(peaks, kept[some], on_genome, genome, bin_bp, with_peak)
             labels.append(PeakLabel(label, row.group, row.cell, row.path, bins, row.line_number))
     return labels, counts
@@ -163,7 +163,7 @@ def _place(
     absent, beyond = length < 0, (length >= 0) & (peaks.end > length)
     kept = np.flatnonzero(~absent & ~beyond)
     if not len(kept) or (beyond.any() and not pieces):
-        place(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
+        place_on_genome(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
     counts["peaks_read"] += len(peaks)
     counts["left_out_chromosome_absent"] += int(absent.sum())
     counts["left_out_beyond_the_piece"] += int(beyond.sum())
@@ -188,11 +188,11 @@ def _bins(
     with_peak: dict[str, NDArray[np.bool_]] | None,
 ) -> dict[str, NDArray[np.int32]]:
     """Return, by chromosome, the bins that some peaks cover by more than half; mark those touched."""
-    found: dict[str, list[NDArray[np.int64]]] = {}
+    rows_by_chrom: dict[str, list[NDArray[np.int64]]] = {}
     for i in np.unique(peaks.chrom[rows]).tolist():
-        found.setdefault(str(on_genome[i]), []).append(rows[peaks.chrom[rows] == i])
+        rows_by_chrom.setdefault(str(on_genome[i]), []).append(rows[peaks.chrom[rows] == i])
     bins = {}
-    for chrom, parts in found.items():  # `1` and `chr1` may stand in one file
+    for chrom, parts in rows_by_chrom.items():  # one file may use both `1` and `chr1`
         here = np.concatenate(parts)
         merged = merge_spans(peaks.start[here], peaks.end[here])
         length = genome.lengths[chrom]

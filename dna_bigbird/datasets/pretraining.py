@@ -129,7 +129,7 @@ class PretrainExamples:
             "is_next": pair.is_next,
         }
 
-    def places(self, index: int, piece_bp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def predicted_spans(self, index: int, piece_bp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where the predicted tokens of an example lie on the genome.
 
         Args:
@@ -194,7 +194,7 @@ class PretrainExamples:
         return document, 1 - before_end / float(self._pairs[document])
 
     def _random_part(self, a: Part, following: Part, room: int, rng: np.random.Generator) -> Part:
-        taken = self.store.sentence_interval(a.document, a.first, following.last)
+        true_interval = self.store.sentence_interval(a.document, a.first, following.last)
         ends = self.store.document_sentence_offsets
         own_first, own_last = ends[a.document : a.document + 2].tolist()
         for _ in range(_TRIES):
@@ -205,7 +205,9 @@ class PretrainExamples:
             offsets = self.store.token_offsets(document)
             first = int(rng.integers(_count_starts(offsets, int(offsets[-1]), room)))
             part = _fill(document, offsets, first, room)
-            if not _overlap(taken, self.store.sentence_interval(document, part.first, part.last)):
+            if not _overlap(
+                true_interval, self.store.sentence_interval(document, part.first, part.last)
+            ):
                 break
         return part
 

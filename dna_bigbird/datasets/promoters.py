@@ -14,7 +14,7 @@ from dna_bigbird.datasets.negatives import ARTIFICIAL, NEGATIVES, PARTS, make_ne
 from dna_bigbird.datasets.splits import SPLITS, STRADDLING, TRAIN, SplitConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.bed import place
+from dna_bigbird.genome.bed import place_on_genome
 from dna_bigbird.genome.start_site import StartSite
 
 
@@ -38,13 +38,13 @@ class PromoterConfig:
                 f"--upstream {self.upstream} --downstream {self.downstream}: the window must hold "
                 "the start site (upstream 0 or more, downstream 1 or more)"
             )
-        for kind in self.kinds:
-            if kind not in NEGATIVES:
+        for method in self.methods:
+            if method not in NEGATIVES:
                 raise ValueError(
-                    f"--negatives {kind!r} does not exist; choose one of: {', '.join(NEGATIVES)}, "
+                    f"--negatives {method!r} does not exist; choose one of: {', '.join(NEGATIVES)}, "
                     "or several with commas between them"
                 )
-            if kind in ARTIFICIAL and self.window_bp < PARTS:
+            if method in ARTIFICIAL and self.window_bp < PARTS:
                 raise ValueError(
                     f"a window of {self.window_bp} bp cannot be cut into {PARTS} parts"
                 )
@@ -52,7 +52,7 @@ class PromoterConfig:
             raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
 
     @property
-    def kinds(self) -> list[str]:
+    def methods(self) -> list[str]:
         """The kind of each negative of a promoter, in the order of the rows."""
         return self.negatives.split(",")
 
@@ -128,7 +128,7 @@ def build_promoters(
         InputError: If a site lies beyond its chromosome, none is on the genome, no window is left
             for training, or there are too few windows for genomic negatives.
     """
-    placed = place(sites, genome, path, pieces=pieces)
+    placed = place_on_genome(sites, genome, path, pieces=pieces)
     counts: dict[str, float] = {
         "sites_read": len(sites),
         "left_out_chromosome_absent": placed.absent,
@@ -147,7 +147,7 @@ def build_promoters(
         raise InputError(f"{nothing_left} for training ({_told(counts)})")
     windows = [x.window for x in kept]
     genomic: list[Interval] = []
-    if times := config.kinds.count("genomic"):
+    if times := config.methods.count("genomic"):
         matched = match_negatives(
             genome,
             windows * times,
@@ -160,10 +160,10 @@ def build_promoters(
         genomic = matched.intervals
         counts |= matched.counts
     negatives = []
-    for number, kind in enumerate(config.kinds):
-        draw = config.kinds[:number].count(kind)
-        if kind in ARTIFICIAL:
-            negatives.append((windows, _artificial(genome, windows, kind, seed, draw)))
+    for number, method in enumerate(config.methods):
+        draw = config.methods[:number].count(method)
+        if method in ARTIFICIAL:
+            negatives.append((windows, _artificial(genome, windows, method, seed, draw)))
         else:
             negatives.append((genomic[draw * len(windows) : (draw + 1) * len(windows)], None))
     return _as_rows(kept, negatives, splits, config, counts)
@@ -230,15 +230,15 @@ def _split(
 
 
 def _artificial(
-    genome: Genome, windows: list[Interval], kind: str, seed: int, draw: int
+    genome: Genome, windows: list[Interval], method: str, seed: int, draw: int
 ) -> NDArray[np.uint8]:
     """(n, window_bp), ASCII, as the strand of the positive reads it."""
-    made = np.empty((len(windows), windows[0].length), dtype=np.uint8)
+    negatives = np.empty((len(windows), windows[0].length), dtype=np.uint8)
     for i, window in enumerate(windows):
         where = zlib.crc32(f"{window.chrom}:{window.start}:{window.strand}".encode())
         positive = np.frombuffer(genome.fetch(window).encode("ascii"), dtype=np.uint8)
-        made[i] = make_negative(positive, kind, np.random.default_rng([seed, where, draw]))
-    return made
+        negatives[i] = make_negative(positive, method, np.random.default_rng([seed, where, draw]))
+    return negatives
 
 
 def _as_rows(
@@ -252,10 +252,10 @@ def _as_rows(
     n, rows = len(kept), 1 + len(negatives)
     stored = np.full((n, rows), -1, dtype=np.int64)
     bases = []
-    for column, (_, made) in enumerate(negatives, start=1):
-        if made is not None:
+    for column, (_, letters) in enumerate(negatives, start=1):
+        if letters is not None:
             stored[:, column] = n * len(bases) + np.arange(n)
-            bases.append(made)
+            bases.append(letters)
     each = zip([x.window for x in kept], *(windows for windows, _ in negatives), strict=True)
     return LabelledData(
         task="promoter",

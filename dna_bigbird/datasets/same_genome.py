@@ -22,8 +22,8 @@ def check_store_genome(store: TokenStore, genome: Genome) -> None:
     if recorded is None:
         reason = f"{genome.path} is another file (its checksum differs)"
     else:
-        found = {chrom: sequence_sha256(genome, chrom) for chrom in store.chromosomes}
-        if combined_sha256(found) == recorded:
+        checksums = {chrom: sequence_sha256(genome, chrom) for chrom in store.chromosomes}
+        if combined_sha256(checksums) == recorded:
             return
         reason = f"{genome.path} has other bases on {', '.join(store.chromosomes[:5])}"
     assembly = f" ({store.assembly})" if store.assembly else ""

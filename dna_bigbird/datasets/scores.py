@@ -48,12 +48,12 @@ class Scores:
         Raises:
             InputError: If one of them was not scored.
         """
-        places = np.searchsorted(self.rows, rows).clip(max=max(0, len(self.rows) - 1))
-        if len(rows) and (not len(self.rows) or (self.rows[places] != rows).any()):
+        positions = np.searchsorted(self.rows, rows).clip(max=max(0, len(self.rows) - 1))
+        if len(rows) and (not len(self.rows) or (self.rows[positions] != rows).any()):
             raise InputError(
                 f"the {self.name} scores lack rows of the labelled set; compute them again"
             )
-        return self.values[places]
+        return self.values[positions]
 
     def check_belongs(self, path: Path, data: Path, checksum: str) -> None:
         """Refuse scores that were computed on another labelled set.

@@ -22,19 +22,19 @@ def check_shared_bases(rows: Rows, leaks: Sequence[Leak]) -> None:
         InputError: Naming the first row for which they differ.
     """
     chrom, start, split = rows.windows.chrom.astype(np.int64), rows.windows.start, rows.split
-    ours = {(x.row, int(split[x.other])): x.measure for x in leaks if x.kind == SHARED_BASES}
+    ours = {(x.row, int(split[x.other])): x.measure for x in leaks if x.category == SHARED_BASES}
     for held_out in (1, 2):
         asked, others = np.flatnonzero(split < held_out), np.flatnonzero(split == held_out)
         shared = most_shared_bp(
             chrom[asked], start[asked], chrom[others], start[others], rows.windows.window_bp
         )
         expected = np.array([ours.get((row, held_out), 0) for row in asked.tolist()])
-        for place in np.flatnonzero(shared != expected)[:1].tolist():
-            window = rows.windows[int(asked[place])]
+        for index in np.flatnonzero(shared != expected)[:1].tolist():
+            window = rows.windows[int(asked[index])]
             raise InputError(
-                f"row {asked[place]:,} ({window.chrom}:{window.start}-{window.end}) shares "
-                f"{expected[place]:.0f} bases with a row of a split further held out, and "
-                f"{shared[place]} as bedtools counts. {_REPORT}"
+                f"row {asked[index]:,} ({window.chrom}:{window.start}-{window.end}) shares "
+                f"{expected[index]:.0f} bases with a row of a split further held out, and "
+                f"{shared[index]} as bedtools counts. {_REPORT}"
             )
 
 
@@ -67,12 +67,12 @@ def check_labels(
     for row in sheet:
         peaks = _peaks(row, columns, genome)
         theirs[mostly_covered_bins(peaks, chrom, start, data.bin_bp)] = 1
-    for place, column in np.argwhere(ours != theirs)[:1].tolist():
-        where = data.intervals.chromosomes[int(chrom[place])]
+    for index, column in np.argwhere(ours != theirs)[:1].tolist():
+        where = data.intervals.chromosomes[int(chrom[index])]
         raise InputError(
             f"{labels[column].path}: label {labels[column].name!r} of the bin "
-            f"{where}:{start[place]}-{start[place] + data.bin_bp} is {ours[place, column]}, and "
-            f"{theirs[place, column]} as bedtools counts. {_REPORT}"
+            f"{where}:{start[index]}-{start[index] + data.bin_bp} is {ours[index, column]}, and "
+            f"{theirs[index, column]} as bedtools counts. {_REPORT}"
         )
     return len(rows)
 

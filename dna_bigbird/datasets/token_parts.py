@@ -87,15 +87,15 @@ def tokenize_documents(documents: list[Document], genome: Genome, tokenizer: Dna
         some_ids, some_counts = tokenizer.encode_flat(texts[start : start + _TEXTS_PER_CALL])
         ids.append(some_ids.astype(np.uint16))
         counts.append(some_counts)
-    places = [document.interval for document in documents]
+    intervals = [document.interval for document in documents]
     return Part(
         np.concatenate(ids),
         np.concatenate(counts),
         np.array(bounds, dtype=np.int64).reshape(-1, 2),
         np.array([len(d.sentence_ends) for d in documents], dtype=np.int64),
-        np.array([(p.start, p.end) for p in places], dtype=np.int64).reshape(-1, 2),
-        np.array([p.chrom for p in places]),
-        np.array([-1 if p.strand == "-" else 1 for p in places], dtype=np.int8),
+        np.array([(p.start, p.end) for p in intervals], dtype=np.int64).reshape(-1, 2),
+        np.array([p.chrom for p in intervals]),
+        np.array([-1 if p.strand == "-" else 1 for p in intervals], dtype=np.int8),
     )
 
 

@@ -35,13 +35,13 @@ def describe_tokens(
         sums[chrom] += repeats.sums(chrom, bounds, values)
         unknown += int((store.document(document) == tokenizer.unk_id).sum())
     tables = {"": sum(sums.values()), **{f".{chrom}": table for chrom, table in sums.items()}}
-    found: dict[str, float | int] = {}
+    figures: dict[str, float | int] = {}
     for suffix, table in tables.items():
-        found |= _figures(suffix, table.sum(axis=0))
+        figures |= _figures(suffix, table.sum(axis=0))
         for name, row in zip(repeats.names, table, strict=True):
-            found |= _figures(f"{suffix}.{name}", row)
+            figures |= _figures(f"{suffix}.{name}", row)
     n_bp = round(float(tables[""][:, 1].sum()))
-    return {**found, "n_bp": n_bp, "n_documents": len(documents), "unknown_tokens": unknown}
+    return {**figures, "n_bp": n_bp, "n_documents": len(documents), "unknown_tokens": unknown}
 
 
 def _figures(suffix: str, row: np.ndarray) -> dict[str, float]:

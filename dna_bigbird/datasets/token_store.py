@@ -268,12 +268,12 @@ class TokenStore:
             and counted forward whatever the strand.
         """
         last = self.num_sentences(document) if last is None else last
-        place = self.sentence_interval(document, first, last)
+        interval = self.sentence_interval(document, first, last)
         offsets = self.token_offsets(document)
         lengths = piece_bp[self.tokens(int(offsets[first]), int(offsets[last]))]
         ends = np.cumsum(lengths)
         read = np.stack([ends - lengths, ends], axis=1)
-        return place.end - read[:, ::-1] if place.strand == "-" else place.start + read
+        return interval.end - read[:, ::-1] if interval.strand == "-" else interval.start + read
 
     def sentence_interval(self, document: int, first: int, last: int | None = None) -> Interval:
         """Where a sentence lies, or sentences `first` up to but not including `last`."""
@@ -282,8 +282,8 @@ class TokenStore:
         self._check(document, last - 1)
         base = int(self.document_sentence_offsets[document])
         bounds = self._read("sentence_bounds", base + first, base + last)
-        place = self.document_interval(document)
-        return Interval(place.chrom, int(bounds.min()), int(bounds.max()), place.strand)
+        interval = self.document_interval(document)
+        return Interval(interval.chrom, int(bounds.min()), int(bounds.max()), interval.strand)
 
     def _check(self, document: int, sentence: int) -> None:
         if not 0 <= sentence < self.num_sentences(document):

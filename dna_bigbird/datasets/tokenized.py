@@ -46,10 +46,10 @@ class TokenizedRows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def ids(self, place: int, strand: str = "+") -> np.ndarray:
-        """Return the ids of the `place`-th row."""
+    def ids(self, index: int, strand: str = "+") -> np.ndarray:
+        """Return the ids of the `index`-th row."""
         flat, offsets = self._ids_by_strand[0 if strand == "+" else 1]
-        return flat[offsets[place] : offsets[place + 1]]
+        return flat[offsets[index] : offsets[index + 1]]
 
 
 class RowsOnTheFly:
@@ -82,13 +82,13 @@ class RowsOnTheFly:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def ids(self, place: int, strand: str = "+") -> np.ndarray:
-        """Return the ids of the `place`-th row.
+    def ids(self, index: int, strand: str = "+") -> np.ndarray:
+        """Return the ids of the `index`-th row.
 
         Raises:
             InputError: If the window has more tokens than the model reads.
         """
-        row = int(self.rows[place])
+        row = int(self.rows[index])
         bases = self.data.sequence(row)
         ids = encode_window(
             reverse_complement(bases) if strand == "-" else bases, tokenizer=self.tokenizer

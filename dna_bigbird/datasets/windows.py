@@ -78,13 +78,13 @@ class Windows(Sequence[Interval]):
         """(n,), the same number for rows with one chromosome, start and strand."""
         least = int(self.start.min(initial=0))
         span = int(self.start.max(initial=0)) - least + 1
-        place = (self.chrom.astype(np.int64) * span + (self.start - least)) * 2
-        return np.unique(place + (self.strand == b"-"), return_inverse=True)[1].reshape(-1)
+        position = (self.chrom.astype(np.int64) * span + (self.start - least)) * 2
+        return np.unique(position + (self.strand == b"-"), return_inverse=True)[1].reshape(-1)
 
     def stretches(self, stretch_bp: int) -> NDArray[np.int64]:
         """(n,), the same number for rows whose centres lie in one stretch of a chromosome."""
         stretch = (self.start + self.window_bp // 2) // stretch_bp
         least = int(stretch.min(initial=0))
         span = int(stretch.max(initial=0)) - least + 1
-        place = self.chrom.astype(np.int64) * span + (stretch - least)
-        return np.unique(place, return_inverse=True)[1].reshape(-1)
+        position = self.chrom.astype(np.int64) * span + (stretch - least)
+        return np.unique(position, return_inverse=True)[1].reshape(-1)

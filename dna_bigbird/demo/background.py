@@ -26,10 +26,10 @@ def load_background() -> str:
     resource = resources.files("dna_bigbird.demo") / "data" / FILE_NAME
     text = gzip.decompress(resource.read_bytes()).decode("ascii")
     sequence = "".join(text.splitlines()[1:])
-    found = hashlib.sha256(sequence.encode()).hexdigest()
-    if found != SEQUENCE_SHA256:
+    sha256 = hashlib.sha256(sequence.encode()).hexdigest()
+    if sha256 != SEQUENCE_SHA256:
         raise InputError(
-            f"{FILE_NAME}: sha256 of the sequence is {found}, expected {SEQUENCE_SHA256}; "
+            f"{FILE_NAME}: sha256 of the sequence is {sha256}, expected {SEQUENCE_SHA256}; "
             "the installed package is damaged. Install it again"
         )
     return sequence

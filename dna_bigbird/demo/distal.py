@@ -62,11 +62,11 @@ def plant_distal(
     for unit, start, parts in planned:
         for part in parts:
             name = f"D{len(elements) + 1:04d}"
-            element = Element(name, unit.kind)
+            element = Element(name, unit.category)
             same = next(ctcf_strands) if unit == Unit("cluster", "CTCF") else None
             for factor, offset in part:
                 strand = same or str(rng.choice(["+", "-"]))
-                decoy = unit.kind == "decoy"
+                decoy = unit.category == "decoy"
                 site = _plant(motifs[factor], start + offset, strand, name, decoy, canvas, rng)
                 element.sites.append(site)
             elements.append(element)
@@ -96,9 +96,9 @@ def _plan(
 ) -> tuple[list[list[Placed]], int]:
     """Return the sites of a unit, by element, and its length."""
     planners: dict[str, Callable] = {"cluster": _cluster, "short": _short, "mid": _mid}
-    if unit.kind == "decoy":
+    if unit.category == "decoy":
         return [[(unit.first, 0)]], motifs[unit.first].width
-    return planners[unit.kind](unit, motifs, rng)
+    return planners[unit.category](unit, motifs, rng)
 
 
 def _cluster(unit: Unit, motifs: dict[str, Motif], rng: np.random.Generator):

@@ -35,7 +35,7 @@ class Element:
     """A promoter (`tss` set) or a distal element, with its sites."""
 
     name: str
-    kind: str
+    category: str
     """`promoter`, `cluster`, `short`, `mid` or `decoy`."""
     strand: str = "+"
     tss: int | None = None

@@ -70,7 +70,7 @@ class Unit:
     (pairs of `first` and `second` in one element), `mid` (a cluster of each, in two elements).
     """
 
-    kind: str
+    category: str
     first: str
     second: str = ""
 

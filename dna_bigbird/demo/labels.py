@@ -37,8 +37,8 @@ class Rules:
 
     def sites(self, *factors: str) -> list[Site]:
         """Return the intact sites of some factors, from left to right."""
-        found = [site for factor in factors for site in self._sites.get(factor, [])]
-        return sorted(found, key=lambda site: site.start)
+        sites = [site for factor in factors for site in self._sites.get(factor, [])]
+        return sorted(sites, key=lambda site: site.start)
 
     def with_partner(self, factor: str, partner: str, distance: tuple[int, int]) -> list[Site]:
         """Return the sites of `factor` that have a site of `partner` within a distance range."""
@@ -56,24 +56,24 @@ class Rules:
         if label == "EP300":
             trio = ("JUN", "CEBPB", "TEAD1")
             pairs = [(a, b) for a in trio for b in trio if a != b]
-            found = {s for a, b in pairs for s in self.with_partner(a, b, grammar.MID_PAIR_BP)}
-            return sorted(found, key=lambda site: site.start)
+            sites = {s for a, b in pairs for s in self.with_partner(a, b, grammar.MID_PAIR_BP)}
+            return sorted(sites, key=lambda site: site.start)
         if label == "RAD21":
             return self._convergent_ctcf()
         return self.sites(label)
 
     def _convergent_ctcf(self) -> list[Site]:
         low, high = grammar.LONG_PAIR_BP
-        sites = self.sites("CTCF")
-        found = {
+        ctcf = self.sites("CTCF")
+        sites = {
             site
-            for left in sites
-            for right in sites
+            for left in ctcf
+            for right in ctcf
             if left.strand == "+" and right.strand == "-"
             if low <= right.centre - left.centre <= high
             for site in (left, right)
         }
-        return sorted(found, key=lambda site: site.start)
+        return sorted(sites, key=lambda site: site.start)
 
     def active(self) -> list[Element]:
         """Return the promoters with a FOS::JUN site 1 to 3 kb away (POLR2A)."""
@@ -92,14 +92,14 @@ class Rules:
         """Return the promoters without POLR2A near REST sites, and the elements of these sites."""
         active = {promoter.name for promoter in self.active()}
         low, high = grammar.LONG_PAIR_BP
-        found = []
+        promoters = []
         for promoter in self.promoters:
             near = {
                 s.element for s in self.sites("REST") if low <= abs(s.centre - promoter.tss) <= high
             }
             if near and promoter.name not in active:
-                found.append((promoter, sorted(near)))
-        return found
+                promoters.append((promoter, sorted(near)))
+        return promoters
 
 
 def derive_peaks(elements: list[Element], length: int, seed: int) -> dict[str, list[Peak]]:

@@ -88,7 +88,10 @@ def build_long_range(config: LongRangeConfig) -> LongRange:
         elements += _plant_unit(unit, config, canvas, motifs, rng)
     every = derive_peaks(elements, len(canvas), config.seed)
     peaks = {name: every[name] for name in DISTANT + CONTROLS}
-    peaks |= {name: _class_peaks(name, kind, elements) for name, kind in CLASSES.items()}
+    peaks |= {
+        name: _class_peaks(name, promoter_class, elements)
+        for name, promoter_class in CLASSES.items()
+    }
     return LongRange(config, str(canvas), elements, peaks)
 
 

@@ -8,7 +8,8 @@ from dna_bigbird.demo.writing import write_genome_and_peaks, write_text
 from dna_bigbird.writing import atomic_directory
 
 RULES = {label.name: label.rule for label in grammar.LABELS} | {
-    name: f"promoters of the class {kind}, -100..+220" for name, kind in CLASSES.items()
+    name: f"promoters of the class {promoter_class}, -100..+220"
+    for name, promoter_class in CLASSES.items()
 }
 GROUPS = (("Distant", DISTANT), ("Control", CONTROLS), ("Anchor", tuple(CLASSES)))
 """Groups of the sample sheet: `chromatin-set --require_group Anchor` keeps one bin a promoter."""

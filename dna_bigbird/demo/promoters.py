@@ -88,8 +88,8 @@ def plant_promoter(
 
 def _proximal_factors(rng: np.random.Generator) -> list[str]:
     """Draw the proximal sites, in the order in which they go upstream."""
-    kinds = 1 + int(rng.choice(3, p=grammar.PROXIMAL_KINDS))
-    chosen = rng.choice(list(grammar.PROXIMAL_COPIES), size=kinds, replace=False)
+    num_factors = 1 + int(rng.choice(3, p=grammar.PROXIMAL_KINDS))
+    chosen = rng.choice(list(grammar.PROXIMAL_COPIES), size=num_factors, replace=False)
     sites = [
         str(factor)
         for factor in chosen

@@ -55,8 +55,8 @@ def draw_variants(
     users = site_labels(elements)
     variants = _breaking(sequence, elements, users, motifs, count, rng)
     variants += _creating(sequence, elements, motifs)
-    taken = {variant.position for variant in variants}
-    variants += _neutral(sequence, elements, peaks, motifs, count, taken, rng)
+    used_positions = {variant.position for variant in variants}
+    variants += _neutral(sequence, elements, peaks, motifs, count, used_positions, rng)
     return sorted(variants, key=lambda variant: variant.position)
 
 
@@ -163,7 +163,7 @@ def _neutral(
     peaks: dict[str, list[Peak]],
     motifs: dict[str, Motif],
     count: int,
-    taken: set[int],
+    used_positions: set[int],
     rng: np.random.Generator,
 ) -> list[Variant]:
     """Draw half of them between the sites of bound elements, half far from anything planted."""
@@ -194,11 +194,11 @@ def _neutral(
             allowed = not near[position]
             name, names = "", ()
         ref = sequence[position]
-        if not allowed or ref == "N" or position in taken:
+        if not allowed or ref == "N" or position in used_positions:
             continue
         alt = LETTERS[(LETTERS.index(ref) + int(rng.integers(1, 4))) % 4]
         if _is_neutral(sequence, position, alt, motifs):
-            taken.add(position)
+            used_positions.add(position)
             variants.append(Variant(position, ref, alt, "none", names, "", name))
     return variants
 

@@ -134,12 +134,12 @@ def truth_rows(demo: Demo | LongRange) -> list[tuple]:
             rows.append(("flank", "CpG", *element.flank, element.strand, element.name, "."))
         else:
             row = ("element", element.name, element.start, element.end, ".", ".")
-            rows.append((*row, f"unit={element.kind}"))
+            rows.append((*row, f"unit={element.category}"))
         for site in sorted(element.sites, key=lambda site: site.start):
-            kind = "decoy" if site.is_decoy else "site"
+            site_type = "decoy" if site.is_decoy else "site"
             note = f"matrix={motifs[site.factor].matrix_id};bits={site.score:.3f}"
             note += f";intact={site.intact}" if site.is_decoy else ""
-            row = (kind, site.factor, site.start, site.end, site.strand, element.name, note)
+            row = (site_type, site.factor, site.start, site.end, site.strand, element.name, note)
             rows.append(row)
     return sorted(rows, key=lambda row: (row[2], row[3], row[0], row[1]))
 

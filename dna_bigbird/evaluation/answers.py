@@ -45,11 +45,11 @@ def overlap(
         >>> overlap("the Eiffel Tower in Paris", "Eiffel Tower")
         Overlap(exact=0.0, f1=0.6666666666666666, precision=0.5, recall=1.0)
     """
-    found, wanted = normalise(predicted), normalise(gold)
-    exact = float(found == wanted)
-    found_words, wanted_words = found.split(), wanted.split()
-    shared = sum((Counter(found_words) & Counter(wanted_words)).values())
+    answer, expected = normalise(predicted), normalise(gold)
+    exact = float(answer == expected)
+    answer_words, expected_words = answer.split(), expected.split()
+    shared = sum((Counter(answer_words) & Counter(expected_words)).values())
     if not shared:
         return Overlap(exact, 0.0, 0.0, 0.0)
-    precision, recall = shared / len(found_words), shared / len(wanted_words)
+    precision, recall = shared / len(answer_words), shared / len(expected_words)
     return Overlap(exact, 2 * precision * recall / (precision + recall), precision, recall)

@@ -37,7 +37,7 @@ class Platt:
         return expit(self.slope * _logit(np.asarray(probabilities, dtype=np.float64)) + self.bias)
 
 
-def fit_platt(found: Reliability) -> Platt | None:
+def fit_platt(table: Reliability) -> Platt | None:
     """Fit the correction with the highest likelihood; give it validation rows.
 
     Every row counts with the mean probability of its fine cell. After Platt the labels are drawn
@@ -45,21 +45,21 @@ def fit_platt(found: Reliability) -> Platt | None:
     apart perfectly. None without a positive or a negative, or if higher probabilities are not
     the likelier ones (slope not above 0): then there is nothing to correct.
     """
-    used = found.rows > 0
-    rows, positives = found.rows[used].astype(float), found.positives[used].astype(float)
+    used = table.rows > 0
+    rows, positives = table.rows[used].astype(float), table.positives[used].astype(float)
     total, total_negative = positives.sum(), (rows - positives).sum()
     if not total or not total_negative:
         return None
     high, low = (total + 1) / (total + 2), 1 / (total_negative + 2)
-    wanted = positives * high + (rows - positives) * low
-    logits = _logit(found.sums[used] / rows)
+    targets = positives * high + (rows - positives) * low
+    logits = _logit(table.sums[used] / rows)
 
     def loss(at: NDArray) -> tuple[float, NDArray]:
         """Cross-entropy a row, and its gradient."""
         z = at[0] * logits + at[1]
-        nats = (rows * np.logaddexp(0, z) - wanted * z).sum()
-        off = rows * expit(z) - wanted
-        return nats / found.n, np.array([(off * logits).sum(), off.sum()]) / found.n
+        nats = (rows * np.logaddexp(0, z) - targets * z).sum()
+        off = rows * expit(z) - targets
+        return nats / table.n, np.array([(off * logits).sum(), off.sum()]) / table.n
 
     slope, bias = minimize(loss, (1.0, 0.0), jac=True, method="BFGS").x
     # Rounded, so that the last bits of another processor's logarithms change no result.
@@ -85,7 +85,7 @@ class Calibration:
 
     def pooled(self, way: str) -> Reliability:
         """Return the reliability over all labels."""
-        return _sum(found[way] for found in self.groups.values() if way in found)
+        return _sum(tables[way] for tables in self.groups.values() if way in tables)
 
     def metrics(self) -> dict[str, float]:
         """Return Brier score and calibration error over all cells, and the correction."""
@@ -103,8 +103,8 @@ class Calibration:
             parts |= self.groups
         return [
             {"group": group, "probabilities": way, "bin": number, **rounded(row)}
-            for group, found in parts.items()
-            for way, pooled in found.items()
+            for group, tables in parts.items()
+            for way, pooled in tables.items()
             for number, row in enumerate(pooled.table(), start=1)
         ]
 
@@ -121,19 +121,19 @@ def calibrate(
     platt = fit_platt(_sum(reliability(*column) for column in columns(*validation)))
     scores, pooled = [], {}
     for group, (labels, probabilities) in zip(groups, columns(*test), strict=True):
-        found = {RAW: reliability(labels, probabilities)}
+        tables = {RAW: reliability(labels, probabilities)}
         if platt:
-            found[CALIBRATED] = reliability(labels, platt(probabilities))
-        scores.append(_scores(found[RAW], found.get(CALIBRATED, _sum([]))))
+            tables[CALIBRATED] = reliability(labels, platt(probabilities))
+        scores.append(_scores(tables[RAW], tables.get(CALIBRATED, _sum([]))))
         before = pooled.get(group, {})
-        pooled[group] = {way: _sum([before[way], x]) if before else x for way, x in found.items()}
+        pooled[group] = {way: _sum([before[way], x]) if before else x for way, x in tables.items()}
     return Calibration(platt, scores, pooled)
 
 
 def _scores(raw: Reliability, calibrated: Reliability) -> dict[str, float]:
     return {
-        f"{name}{ending}": getattr(found, name)()
-        for ending, found in (("", raw), ("_calibrated", calibrated))
+        f"{name}{ending}": getattr(table, name)()
+        for ending, table in (("", raw), ("_calibrated", calibrated))
         for name in ("brier", "ece")
     }
 

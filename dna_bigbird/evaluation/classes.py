@@ -35,8 +35,8 @@ def micro_f1(counts_N3: NDArray[np.float64]) -> float:
         >>> micro_f1(outcome_counts(["a", "b", "c", "c"], ["a", "b", "a", "c"]))
         0.75
     """
-    found, wrong, missed = counts_N3.sum(axis=0)
-    return share(2 * found, 2 * found + wrong + missed)
+    right, wrong, missed = counts_N3.sum(axis=0)
+    return share(2 * right, 2 * right + wrong + missed)
 
 
 def share(part: float, whole: float) -> float:

@@ -136,8 +136,8 @@ def thin(x: np.ndarray, y: np.ndarray, max_points: int) -> tuple[np.ndarray, np.
     if len(x) <= max_points:
         return x, y
     along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
-    wanted = np.linspace(0.0, along[-1], max_points)
-    keep = np.unique(np.searchsorted(along, wanted, side="left").clip(0, len(x) - 1))
+    targets = np.linspace(0.0, along[-1], max_points)
+    keep = np.unique(np.searchsorted(along, targets, side="left").clip(0, len(x) - 1))
     keep[-1] = len(x) - 1
     return x[keep], y[keep]
 

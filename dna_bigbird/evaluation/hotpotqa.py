@@ -62,7 +62,7 @@ def answer_span(
     supporting_T = np.zeros(len(inside_T), bool)
     supporting_T[inside_T] = is_supporting_U[unit_of_token_T[inside_T]]
     for allowed_T in (supporting_T, inside_T):
-        found = best_span(
+        span = best_span(
             start_T,
             end_T,
             is_allowed_T=allowed_T,
@@ -71,8 +71,8 @@ def answer_span(
             max_length=max_length,
             top=top,
         )
-        if found is not None:
-            return found
+        if span is not None:
+            return span
     return None
 
 
@@ -103,11 +103,11 @@ def fact_scores(predicted: Sequence[Fact], gold: Sequence[Fact]) -> list[float]:
 
     Two empty sets match exactly with an F1 of 0, as in the official script.
     """
-    found, wanted = set(predicted), set(gold)
-    right = len(found & wanted)
-    precision = right / len(found) if found else 0.0
-    recall = right / len(wanted) if wanted else 0.0
-    return [float(found == wanted), _f1(precision, recall), precision, recall]
+    facts, expected = set(predicted), set(gold)
+    right = len(facts & expected)
+    precision = right / len(facts) if facts else 0.0
+    recall = right / len(expected) if expected else 0.0
+    return [float(facts == expected), _f1(precision, recall), precision, recall]
 
 
 def _f1(precision: float, recall: float) -> float:

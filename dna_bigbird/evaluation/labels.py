@@ -62,8 +62,8 @@ def label_areas(
     positives_L, variance_L = np.empty(width, dtype=np.int64), np.empty(width)
     point_AL = np.empty((2, width))
     drawn_ALR = np.empty((2, width, len(draws) if draws else 0))
-    found = columns(labels_NL, scores_NL)
-    for label, (labels, scores) in zip(progress(range(width)), found, strict=True):
+    pairs = columns(labels_NL, scores_NL)
+    for label, (labels, scores) in zip(progress(range(width)), pairs, strict=True):
         ranked = RankedLabel(labels, scores)
         positives_L[label] = ranked.n_positive
         variance_L[label] = ranked.delong_variance()
@@ -82,8 +82,8 @@ def columns(*tables_NL: NDArray) -> Iterator[tuple[NDArray, ...]]:
 
 def choose_thresholds(labels_NL: NDArray, scores_NL: NDArray) -> NDArray[np.float64]:
     """Return for every label the threshold with the highest F1; give it validation rows."""
-    found = columns(labels_NL, scores_NL)
-    return np.array([RankedLabel(*column).best_f1_threshold() for column in found])
+    pairs = columns(labels_NL, scores_NL)
+    return np.array([RankedLabel(*column).best_f1_threshold() for column in pairs])
 
 
 def delong_interval(area: float, variance: float) -> tuple[float, float]:

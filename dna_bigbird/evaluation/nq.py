@@ -25,7 +25,7 @@ def is_span(span: Span) -> bool:
     return any(number >= 0 for number in span)
 
 
-def same_span(one: Span, other: Span) -> bool:
+def same_span(span: Span, other: Span) -> bool:
     """Compare two spans: by bytes where both have them, or else by tokens; either suffices.
 
     Example:
@@ -35,7 +35,7 @@ def same_span(one: Span, other: Span) -> bool:
         True
     """
     for first in (2, 0):
-        a, b = one[first : first + 2], other[first : first + 2]
+        a, b = span[first : first + 2], other[first : first + 2]
         if min(a) >= 0 and min(b) >= 0 and a == b:
             return True
     return False
@@ -72,11 +72,15 @@ def long_row(
         `COLUMNS`.
     """
     has_gold = sum(map(has_long, gold)) >= annotators
-    found = has_long(predicted)
+    has_answer = has_long(predicted)
     is_correct = (
-        has_gold and found and any(same_span(predicted[0], one[0]) for one in gold if has_long(one))
+        has_gold
+        and has_answer
+        and any(
+            same_span(predicted[0], annotation[0]) for annotation in gold if has_long(annotation)
+        )
     )
-    return float(has_gold), float(found), float(is_correct), score
+    return float(has_gold), float(has_answer), float(is_correct), score
 
 
 def short_row(
@@ -88,13 +92,13 @@ def short_row(
         `COLUMNS`.
     """
     has_gold = sum(map(has_short, gold)) >= annotators
-    found = has_short(predicted)
+    has_answer = has_short(predicted)
     _, spans, yes_no = predicted
     if yes_no != "none":
-        agrees = any(one[2] == yes_no for one in gold)
+        agrees = any(annotation[2] == yes_no for annotation in gold)
     else:
-        agrees = any(same_spans(one[1], spans) for one in gold)
-    return float(has_gold), float(found), float(has_gold and found and agrees), score
+        agrees = any(same_spans(annotation[1], spans) for annotation in gold)
+    return float(has_gold), float(has_answer), float(has_gold and has_answer and agrees), score
 
 
 def at_best_threshold(rows_N4: NDArray[np.float64]) -> dict[str, float]:
@@ -136,9 +140,9 @@ def summarise(rows_N8: NDArray[np.float64]) -> dict[str, float]:
     Args:
         rows_N8: `long_row` and `short_row` of every example.
     """
-    found = {
+    metrics = {
         f"{name}_{key}": value
         for name, rows in (("long", rows_N8[:, :4]), ("short", rows_N8[:, 4:]))
         for key, value in at_best_threshold(rows).items()
     }
-    return found | {"mean_f1": (found["long_f1"] + found["short_f1"]) / 2}
+    return metrics | {"mean_f1": (metrics["long_f1"] + metrics["short_f1"]) / 2}

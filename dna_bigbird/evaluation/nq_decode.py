@@ -87,7 +87,7 @@ def joint_span(
     return Found(first, last + 1, score, int(starts.window[i]))
 
 
-def candidate_of(found: Found, spans_C2: NDArray[np.int64], is_top_C: NDArray[np.bool_]) -> int:
+def candidate_of(span: Found, spans_C2: NDArray[np.int64], is_top_C: NDArray[np.bool_]) -> int:
     """Return the candidate that a long span coincides with, or the smallest top-level one around it.
 
     The metric wants exactly a candidate. A span that no candidate holds goes to the top-level one
@@ -98,11 +98,11 @@ def candidate_of(found: Found, spans_C2: NDArray[np.int64], is_top_C: NDArray[np
         is_top_C: Which of them are top-level.
     """
     starts, ends = spans_C2[:, 0], spans_C2[:, 1]
-    same = np.flatnonzero((starts == found.start) & (ends == found.end))
+    same = np.flatnonzero((starts == span.start) & (ends == span.end))
     if len(same):
         return int(same[0])
-    for end in (found.end, found.start + 1):
-        around = np.flatnonzero(is_top_C & (starts <= found.start) & (ends >= end))
+    for end in (span.end, span.start + 1):
+        around = np.flatnonzero(is_top_C & (starts <= span.start) & (ends >= end))
         if len(around):
             return int(around[np.argmin(ends[around] - starts[around])])
     return -1
@@ -128,21 +128,23 @@ def decode_page(
     """
     long, short = (
         joint_span(
-            pool([getattr(window, f"{kind}_start") for window in windows]),
-            pool([getattr(window, f"{kind}_end") for window in windows]),
+            pool([getattr(window, f"{side}_start") for window in windows]),
+            pool([getattr(window, f"{side}_end") for window in windows]),
             max_length=limit,
             unit=unit,
         )
-        for kind, limit in (("long", None), ("short", max_short))
+        for side, limit in (("long", None), ("short", max_short))
     )
     if long is None or short is None:
         return PagePrediction(NO_SPAN, 0.0, (), 0.0, "none")
     candidate = candidate_of(long, spans_C2, is_top_C)
     long_span = (*map(int, spans_C2[candidate]), -1, -1) if candidate >= 0 else NO_SPAN
     judge = windows[long.window if yes_no == "window" else -1]
-    kind = int(judge.type_logits.argmax())
-    if kind in (YES, NO):
+    answer_type = int(judge.type_logits.argmax())
+    if answer_type in (YES, NO):
         score = long.score if yes_no == "window" else short.score
-        return PagePrediction(long_span, long.score, (), score, "yes" if kind == YES else "no")
+        return PagePrediction(
+            long_span, long.score, (), score, "yes" if answer_type == YES else "no"
+        )
     short_span = (short.start, short.end, -1, -1)
     return PagePrediction(long_span, long.score, (short_span,), short.score, "none")

@@ -40,10 +40,14 @@ class RankedLabel:
 
     def _cut(self) -> None:
         """Find the first and last row of each group, and the positives in it."""
-        found = self._scores[self._positives]
-        new = np.append(True, found[1:] != found[:-1]) if len(found) else np.zeros(0, dtype=bool)
-        self._first_positive = np.append(np.flatnonzero(new), len(found))
-        distinct = -found[new]
+        positive_scores = self._scores[self._positives]
+        new = (
+            np.append(True, positive_scores[1:] != positive_scores[:-1])
+            if len(positive_scores)
+            else np.zeros(0, dtype=bool)
+        )
+        self._first_positive = np.append(np.flatnonzero(new), len(positive_scores))
+        distinct = -positive_scores[new]
         starts = np.searchsorted(-self._scores, distinct, side="left")
         self._ends = np.searchsorted(-self._scores, distinct, side="right")
         inner = np.stack([starts, self._ends], axis=1).reshape(-1)
@@ -108,8 +112,8 @@ class RankedLabel:
 
 def _sums(units: NDArray, bounds: NDArray, num_units: int) -> csr_array:
     """Return the matrix that sums what units weigh over each stretch of rows, (stretches, U)."""
-    ones = np.ones(len(units))
-    return csr_array((ones, units, bounds), shape=(len(bounds) - 1, num_units))
+    values = np.ones(len(units))
+    return csr_array((values, units, bounds), shape=(len(bounds) - 1, num_units))
 
 
 def _areas(stretches_SR: NDArray, gained_GR: NDArray) -> tuple[NDArray, NDArray]:

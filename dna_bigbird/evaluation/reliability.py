@@ -52,20 +52,20 @@ class Reliability:
         """
         below_C = np.cumsum(self.rows) - self.rows
         bin_C = ((below_C + self.rows / 2) * bins / max(1, self.n)).astype(int)
-        found = []
+        table = []
         for number in np.unique(bin_C[self.rows > 0]):
             here = bin_C == number
-            rows = int(self.rows[here].sum())
+            n = int(self.rows[here].sum())
             positives = int(self.positives[here].sum())
-            found.append(
+            table.append(
                 {
-                    "n": rows,
+                    "n": n,
                     "n_positive": positives,
-                    "mean_probability": float(self.sums[here].sum()) / rows,
-                    "share_positive": positives / rows,
+                    "mean_probability": float(self.sums[here].sum()) / n,
+                    "share_positive": positives / n,
                 }
             )
-        return found
+        return table
 
     def ece(self) -> float:
         """Return the expected calibration error; NaN without a row.

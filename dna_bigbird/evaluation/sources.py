@@ -57,11 +57,11 @@ def score_source(
         metrics = summarise_one(areas, labels, scores, float(thresholds_L[0]), draws)
     else:
         metrics = summarise_many(areas, groups)
-    found = []
+    at_thresholds = []
     for threshold, (labels, scores) in zip(thresholds_L, columns(*test), strict=True):
         at = confusion(labels, scores, float(threshold))
-        found.append({name: float(getattr(at, name)()[0]) for name in AT_THRESHOLD})
-    return Source(metrics, areas, thresholds_L, found)
+        at_thresholds.append({name: float(getattr(at, name)()[0]) for name in AT_THRESHOLD})
+    return Source(metrics, areas, thresholds_L, at_thresholds)
 
 
 def per_label(
@@ -80,8 +80,8 @@ def per_label(
     for i, (name, group) in enumerate(zip(names, groups, strict=True)):
         scores: dict[str, float] = {}
         for prefix, source in {"": model, **{f"{x}_": y for x, y in baselines.items()}}.items():
-            for place, key in enumerate(AREAS):
-                scores[prefix + key] = float(source.areas.point[place, i])
+            for index, key in enumerate(AREAS):
+                scores[prefix + key] = float(source.areas.point[index, i])
         scores |= _intervals(model.areas, i)
         scores |= {**model.at_threshold[i], "threshold": float(model.thresholds[i])}
         scores |= calibration.labels[i] if calibration else {}
@@ -101,8 +101,8 @@ def _intervals(areas: LabelAreas, label: int) -> dict[str, float]:
     """Return DeLong's interval of the AUROC, and the bootstrap's of both areas."""
     point, variance = areas.point[0, label], areas.auroc_variance[label]
     ends = {"auroc_delong": delong_interval(point, variance)}
-    for place, key in enumerate(AREAS):
-        ends[key] = percentile_interval(areas.drawn[place, label])
+    for index, key in enumerate(AREAS):
+        ends[key] = percentile_interval(areas.drawn[index, label])
     return {
         f"{key}_{end}": value
         for key, interval in ends.items()

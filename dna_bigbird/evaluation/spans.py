@@ -49,14 +49,14 @@ def best_span(
     """
     start_T, end_T = np.asarray(start_T, np.float64), np.asarray(end_T, np.float64)
     allowed = np.ones(len(start_T), bool) if is_allowed_T is None else np.asarray(is_allowed_T)
-    places = np.arange(len(start_T)) if places_T is None else np.asarray(places_T)
+    positions = np.arange(len(start_T)) if places_T is None else np.asarray(places_T)
     starts_S, ends_E = best_places(start_T, top, allowed), best_places(end_T, top, allowed)
     permitted_SE = starts_S[:, None] <= ends_E[None, :]
     if groups_T is not None:
         groups = np.asarray(groups_T)
         permitted_SE &= groups[starts_S][:, None] == groups[ends_E][None, :]
     if max_length is not None:
-        length_SE = places[ends_E][None, :] - places[starts_S][:, None] + 1
+        length_SE = positions[ends_E][None, :] - positions[starts_S][:, None] + 1
         permitted_SE &= length_SE <= max_length
     if not permitted_SE.any():
         return None
@@ -76,10 +76,10 @@ def best_places(
         is_allowed_T: Places that may be taken; all by default.
     """
     scores_T = np.asarray(scores_T, np.float64)
-    places = (
+    positions = (
         np.arange(len(scores_T))
         if is_allowed_T is None
         else np.flatnonzero(np.asarray(is_allowed_T))
     )
-    by_score = np.argsort(-scores_T[places], kind="stable")
-    return np.sort(places[by_score[:top]])
+    by_score = np.argsort(-scores_T[positions], kind="stable")
+    return np.sort(positions[by_score[:top]])

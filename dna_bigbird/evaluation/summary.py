@@ -29,8 +29,8 @@ def summarise_one(
         threshold: Chosen on validation (`choose_thresholds`).
     """
     metrics: dict[str, float | int] = {}
-    for place, name in enumerate(AREAS):
-        metrics |= _with_interval(name, areas.point[place, 0], areas.drawn[place, 0])
+    for index, name in enumerate(AREAS):
+        metrics |= _with_interval(name, areas.point[index, 0], areas.drawn[index, 0])
     low, high = delong_interval(areas.point[0, 0], areas.auroc_variance[0])
     metrics |= {"auroc_delong_low": low, "auroc_delong_high": high}
     point, drawn = confusion(labels, scores, threshold), confusion(labels, scores, threshold, draws)
@@ -76,9 +76,9 @@ def compare(areas: LabelAreas, other: LabelAreas) -> dict[str, float]:
     Both must have been scored on the same rows and draws, so the interval is that of the difference.
     """
     gains: dict[str, float] = {}
-    for place, name in enumerate(AREAS):
-        point_L = areas.point[place] - other.point[place]
-        drawn_LR = areas.drawn[place] - other.drawn[place]
+    for index, name in enumerate(AREAS):
+        point_L = areas.point[index] - other.point[index]
+        drawn_LR = areas.drawn[index] - other.drawn[index]
         gains |= _with_interval(
             f"{name}_gain", _over(np.nanmean, point_L), _over(np.nanmean, drawn_LR)
         )
@@ -87,12 +87,12 @@ def compare(areas: LabelAreas, other: LabelAreas) -> dict[str, float]:
 
 def _averages(key: str, average, areas: LabelAreas, here: NDArray, ending: str) -> dict:
     """Average both areas over some labels, with intervals."""
-    found: dict[str, float] = {}
-    for place, name in enumerate(AREAS):
-        point = _over(average, areas.point[place, here])
-        drawn_R = _over(average, areas.drawn[place, here])
-        found |= _with_interval(f"{key}_{name}{ending}", point, drawn_R)
-    return found
+    metrics: dict[str, float] = {}
+    for index, name in enumerate(AREAS):
+        point = _over(average, areas.point[index, here])
+        drawn_R = _over(average, areas.drawn[index, here])
+        metrics |= _with_interval(f"{key}_{name}{ending}", point, drawn_R)
+    return metrics
 
 
 def _over(average, values: NDArray) -> NDArray[np.float64]:

@@ -36,9 +36,9 @@ def best_overlap(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
         >>> best_overlap("Sunset Blvd", ["sunset boulevard", "sunset blvd"])
         (1.0, 1.0)
     """
-    found = [overlap(predicted, answer, normalise_trivia) for answer in answers]
-    return max((one.exact for one in found), default=0.0), max(
-        (one.f1 for one in found), default=0.0
+    overlaps = [overlap(predicted, answer, normalise_trivia) for answer in answers]
+    return max((score.exact for score in overlaps), default=0.0), max(
+        (score.f1 for score in overlaps), default=0.0
     )
 
 
@@ -73,18 +73,18 @@ def best_document_span(
     Returns:
         None if no document allows an answer.
     """
-    totals = [_log_total(one[:1]) + _log_total(one[1:2]) for one in documents]
+    totals = [_log_total(document[:1]) + _log_total(document[1:2]) for document in documents]
     if norm == "per_question":
-        over_all = sum(_log_total([one[side] for one in documents]) for side in (0, 1))
+        over_all = sum(_log_total([document[side] for document in documents]) for side in (0, 1))
         totals = [over_all] * len(documents)
-    found = []
+    spans = []
     for number, (start, end, word) in enumerate(documents):
         span = _best(start, end, np.asarray(word), max_words, top)
         if span is not None:
-            found.append(
+            spans.append(
                 DocumentSpan(number, span.start, span.end, float(span.score - totals[number]))
             )
-    return max(found, key=lambda one: one.log_probability, default=None)
+    return max(spans, key=lambda span: span.log_probability, default=None)
 
 
 def _log_total(logits: Sequence[ArrayLike]) -> float:

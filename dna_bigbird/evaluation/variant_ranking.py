@@ -67,10 +67,10 @@ def rank_variants(
         over blocks, `n_<question>` and `n_<question>_positive`; the model also has
         `auroc_<question>_gain_over_<source>`. NaN where a question has no positive or no neutral.
     """
-    found: dict[str, dict[str, float | int]] = {}
+    metrics: dict[str, dict[str, float | int]] = {}
     drawn: dict[str, dict[str, NDArray]] = {}
     for name, log_odds_VL in sources.items():
-        found[name], drawn[name] = {}, {}
+        metrics[name], drawn[name] = {}, {}
         knows_labels = log_odds_VL.shape == known.own_labels.shape
         for question, here, scores in questions(
             known if knows_labels else _without_labels(known, log_odds_VL), log_odds_VL
@@ -83,19 +83,19 @@ def rank_variants(
             )
             key = f"auroc_{question}"
             drawn[name][key] = ranked.areas(draws)[0]
-            found[name] |= _with_interval(key, float(ranked.areas()[0][0]), drawn[name][key])
-            found[name] |= {
+            metrics[name] |= _with_interval(key, float(ranked.areas()[0][0]), drawn[name][key])
+            metrics[name] |= {
                 f"n_{question}": int(here.sum()),
                 f"n_{question}_positive": ranked.n_positive,
             }
     model, *others = sources
     for other in others:
         for key, values in drawn[other].items():
-            gain = found[model][key] - found[other][key]
-            found[model] |= _with_interval(
+            gain = metrics[model][key] - metrics[other][key]
+            metrics[model] |= _with_interval(
                 f"{key}_gain_over_{other}", gain, drawn[model][key] - values
             )
-    return found
+    return metrics
 
 
 def _without_labels(known: KnownVariants, log_odds_VL: NDArray) -> KnownVariants:

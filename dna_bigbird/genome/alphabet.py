@@ -49,11 +49,11 @@ def normalise_bytes(letters: bytes, offset: int = 0) -> str:
         >>> normalise_bytes(b"acgtRyNu")
         'ACGTNNNT'
     """
-    found = letters.translate(_BYTES_TO_BASES)
-    place = found.find(0)
-    if place < 0:
-        return found.decode("ascii")
-    raise ValueError(f"{chr(letters[place])!r} at position {offset + place + 1} is no DNA letter")
+    bases = letters.translate(_BYTES_TO_BASES)
+    wrong = bases.find(0)
+    if wrong < 0:
+        return bases.decode("ascii")
+    raise ValueError(f"{chr(letters[wrong])!r} at position {offset + wrong + 1} is no DNA letter")
 
 
 def reverse_complement(sequence: str) -> str:

@@ -112,7 +112,7 @@ class Placed(Generic[Row]):
     """Rows past the end of a chromosome of which the genome has only a piece."""
 
 
-def place(
+def place_on_genome(
     rows: Iterable[Row], genome: Genome, path: Path | str, *, pieces: bool = False
 ) -> Placed[Row]:
     """Put BED rows or start sites on a genome.
@@ -179,9 +179,9 @@ def _nothing_placed(
         return f"{path}: no row in it; expected at least one"
     if beyond:
         return f"{path}: none of its rows is inside {genome.path.name}"
-    found, there = (", ".join(list(x)[:5]) for x in (names, genome.lengths))
+    in_file, there = (", ".join(list(x)[:5]) for x in (names, genome.lengths))
     return (
-        f"{path}: none of its chromosomes ({found}) is in {genome.path.name} (it has {there}). "
+        f"{path}: none of its chromosomes ({in_file}) is in {genome.path.name} (it has {there}). "
         "Is this the right genome?"
     )
 

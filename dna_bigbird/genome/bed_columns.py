@@ -47,10 +47,10 @@ def read_columns(path: Path) -> BedColumns:
         InputError: As `read_bed`, with file and line.
     """
     try:
-        found = _parse(_content(path)) if path.is_file() else None
+        columns = _parse(_content(path)) if path.is_file() else None
     except (OSError, EOFError, zlib.error):
-        found = None  # read_bed says what is wrong
-    return _from_rows(path) if found is None else found
+        columns = None  # read_bed says what is wrong
+    return _from_rows(path) if columns is None else columns
 
 
 def _content(path: Path) -> bytes:
@@ -104,12 +104,12 @@ def _numbers(letters: NDArray, first: NDArray, last: NDArray) -> NDArray[np.int6
     if lengths.min() < 1 or lengths.max() > _MOST_DIGITS:
         return None
     value = np.zeros(len(first), dtype=np.int64)
-    for place in range(int(lengths.max())):
-        here = place < lengths
-        digit = letters[last[here] - 1 - place] - np.uint8(ord("0"))  # others wrap beyond 9
+    for power in range(int(lengths.max())):
+        here = power < lengths
+        digit = letters[last[here] - 1 - power] - np.uint8(ord("0"))  # others wrap beyond 9
         if (digit > 9).any():
             return None
-        value[here] += digit.astype(np.int64) * 10**place
+        value[here] += digit.astype(np.int64) * 10**power
     return value
 
 

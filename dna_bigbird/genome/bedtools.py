@@ -108,11 +108,11 @@ def mostly_covered_bins(
                 stream.write(f"c{chrom}\t{start}\t{end}\t{label}\n")
         bins = _write_windows(folder / "bins.bed", bin_chrom, bin_start, bin_bp)
         _run(lambda bed: bed(str(named)).intersect(bins, wo=True, output=str(overlaps)))
-        label, place, bp = _numbers(overlaps, (3, 7, 8)).T
-    pair, where = np.unique(np.stack([place, label]), axis=1, return_inverse=True)
+        label, bin_number, bp = _numbers(overlaps, (3, 7, 8)).T
+    pair, where = np.unique(np.stack([bin_number, label]), axis=1, return_inverse=True)
     covered = np.bincount(where.ravel(), weights=bp, minlength=pair.shape[1])
-    place, label = pair[:, 2 * covered > bin_bp]
-    return place, label
+    bin_number, label = pair[:, 2 * covered > bin_bp]
+    return bin_number, label
 
 
 def _write_windows(

@@ -34,5 +34,7 @@ def combined_sha256(sequences: Mapping[str, str]) -> str:
         >>> combined_sha256({"chr2": "b", "chr1": "a"}) == combined_sha256({"1": "a", "2": "b"})
         True
     """
-    lines = sorted(f"{chrom.removeprefix('chr')}\t{found}\n" for chrom, found in sequences.items())
+    lines = sorted(
+        f"{chrom.removeprefix('chr')}\t{sha256}\n" for chrom, sha256 in sequences.items()
+    )
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -96,12 +96,12 @@ def unknown_spans(genome: Genome, chrom: str, *, at_once_bp: int = 1 << 24) -> S
     Raises:
         InputError: If the FASTA has letters that are not DNA.
     """
-    found: list[Spans] = []
+    parts: list[Spans] = []
     length = genome.lengths[chrom]
     for start in range(0, length, at_once_bp):
         piece = Interval(chrom, start, min(length, start + at_once_bp))
         is_n = np.frombuffer(b"\0" + genome.unknown_bases(piece) + b"\0", dtype=np.int8)
         edges = np.flatnonzero(np.diff(is_n)) + start
-        found.append((edges[0::2], edges[1::2]))
-    starts, ends = zip(*found, strict=True)
+        parts.append((edges[0::2], edges[1::2]))
+    starts, ends = zip(*parts, strict=True)
     return merge_spans(np.concatenate(starts), np.concatenate(ends))

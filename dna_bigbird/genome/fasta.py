@@ -44,9 +44,11 @@ class Genome:
             raise InputError(f"{path}: the FASTA file is empty")
         self._is_packed = is_gzip(self.path)
         if self._is_packed and not is_bgzip(self.path):
-            found = looks_like(self.path)
-            if found not in (None, "a FASTA file"):
-                raise InputError(f"{path}: expected a genome as FASTA, and this looks like {found}")
+            contents = looks_like(self.path)
+            if contents not in (None, "a FASTA file"):
+                raise InputError(
+                    f"{path}: expected a genome as FASTA, and this looks like {contents}"
+                )
             raise InputError(
                 f"{path}: a genome is read at random and must be plain or bgzip FASTA; "
                 f"unpack it first: gunzip {path}"
@@ -93,9 +95,9 @@ class Genome:
         Raises:
             InputError: If the genome has no such chromosome.
         """
-        found = self.find(chrom)
-        if found is not None:
-            return found
+        name = self.find(chrom)
+        if name is not None:
+            return name
         some = ", ".join(map(shortened, list(self.lengths)[:5]))
         more = ", …" if len(self.lengths) > 5 else ""
         raise InputError(
@@ -132,10 +134,10 @@ class Genome:
         Raises:
             InputError: As `letters`, or if the file has letters that are not DNA.
         """
-        found = self.letters(interval).translate(IS_UNKNOWN)
-        if NOT_DNA in found:
+        is_unknown = self.letters(interval).translate(IS_UNKNOWN)
+        if NOT_DNA in is_unknown:
             self.fetch(interval)  # raises, and names the letter
-        return found
+        return is_unknown
 
     def letters(self, interval: Interval) -> bytes:
         """Return the letters of an interval as they stand in the file, lower case included.
@@ -160,7 +162,7 @@ class Genome:
         if self._is_packed:
             try:
                 with self._one_reader:
-                    found = self._packed.fetch(chrom, start, end).encode()
+                    letters = self._packed.fetch(chrom, start, end).encode()
             except (ValueError, OSError, KeyError) as error:
                 raise InputError(
                     f"{self.path}: {chrom}:{start + 1}-{end} cannot be read ({error}). Is the file "
@@ -170,12 +172,12 @@ class Genome:
             entry = self._index[chrom]
             first = entry.byte(start)
             read = os.pread(self._raw.fileno(), entry.byte(end - 1) + 1 - first, first)
-            found = read.replace(b"\n", b"")
+            letters = read.replace(b"\n", b"")
             if entry.line_bytes > entry.line_bases + 1:
-                found = found.translate(None, b" \t\r")
-        if len(found) != end - start:
+                letters = letters.translate(None, b" \t\r")
+        if len(letters) != end - start:
             raise InputError(
-                f"{self.path}: {chrom}:{start + 1}-{end} has {len(found)} letters; the file does "
+                f"{self.path}: {chrom}:{start + 1}-{end} has {len(letters)} letters; the file does "
                 f"not fit its index. Delete {self.path.name}.fai to have it made anew"
             )
-        return found
+        return letters

@@ -110,12 +110,12 @@ def _parse(fai: Path) -> dict[str, IndexEntry]:
     return entries
 
 
-def _put_beside(made: Path, beside: Path) -> None:
+def _put_beside(index: Path, beside: Path) -> None:
     """Copy an index beside its file, whole or not at all; leave it where that is not allowed."""
     partial = beside.with_name(f".{beside.name}.{os.getpid()}.partial")
     with contextlib.suppress(OSError):
         try:
-            shutil.copyfile(made, partial)
+            shutil.copyfile(index, partial)
             partial.replace(beside)
         finally:
             partial.unlink(missing_ok=True)

@@ -95,25 +95,25 @@ class _Reader:
         self.length = 0
 
     def pieces(self, block: _Block) -> Iterator[FastaPiece]:
-        text, place = block.text, 0
+        text, start = block.text, 0
         while True:
-            end = _next_header(text, place, block.starts_line)
-            letters = _letters(text[place:end])
+            end = _next_header(text, start, block.starts_line)
+            letters = _letters(text[start:end])
             is_last = end < len(text) or block.is_last
             if self.name and (letters or is_last):
                 yield self._piece(letters, is_last)
             elif letters:
                 raise self._no_header(text[:end])
-            self.line += text.count(b"\n", place, end)
+            self.line += text.count(b"\n", start, end)
             if end == len(text):
                 return
-            place = text.find(b"\n", end) + 1
-            if place == 0 or place - end > BLOCK:
+            start = text.find(b"\n", end) + 1
+            if start == 0 or start - end > BLOCK:
                 raise InputError(
                     f"{self.shown}:{self.line}: this FASTA header is longer than {BLOCK:,} bytes. "
                     "Were the line ends lost?"
                 )
-            self._start_record(text[end + 1 : place])
+            self._start_record(text[end + 1 : start])
             self.line += 1
 
     def _piece(self, letters: bytes, is_last: bool) -> FastaPiece:
@@ -146,9 +146,9 @@ class _Reader:
         self.seen.add(self.name, self.line)
 
     def _no_header(self, text: bytes) -> InputError:
-        found = text.lstrip(_BLANKS + b"\n")
-        line = self.line + text[: len(text) - len(found)].count(b"\n")
-        first = found.partition(b"\n")[0].decode("utf-8", "replace")
+        content = text.lstrip(_BLANKS + b"\n")
+        line = self.line + text[: len(text) - len(content)].count(b"\n")
+        first = content.partition(b"\n")[0].decode("utf-8", "replace")
         probably = text_format(first)
         advice = f"This looks like {probably}" if probably else "Is this another format?"
         return InputError(
@@ -157,16 +157,16 @@ class _Reader:
         )
 
 
-def _next_header(text: bytes, place: int, starts_line: bool) -> int:
-    """Return where the next line from `place` on that starts with '>' does so, or the end."""
-    found = text.find(b">", place)
-    while found >= 0:
-        line_start = text.rfind(b"\n", place, found) + 1
-        is_start = line_start > 0 or place > 0 or starts_line
-        if is_start and not text[line_start or place : found].strip(_BLANKS):
-            return found
-        line_end = text.find(b"\n", found)  # this '>' stands within a line: on with the next
-        found = text.find(b">", line_end) if line_end >= 0 else -1
+def _next_header(text: bytes, start: int, starts_line: bool) -> int:
+    """Return where the next line from `start` on that starts with '>' does so, or the end."""
+    marker = text.find(b">", start)
+    while marker >= 0:
+        line_start = text.rfind(b"\n", start, marker) + 1
+        is_start = line_start > 0 or start > 0 or starts_line
+        if is_start and not text[line_start or start : marker].strip(_BLANKS):
+            return marker
+        line_end = text.find(b"\n", marker)  # this '>' stands within a line: on with the next
+        marker = text.find(b">", line_end) if line_end >= 0 else -1
     return len(text)
 
 

@@ -74,8 +74,8 @@ def lift_sites(
             lost.append(UnliftedSite(site.name, origin, reason))
         else:
             chrom, position, strand, _ = targets[0]
-            place = Interval(chrom, position, position + 1, strand)
-            lifted.append(LiftedSite(place, site.name, origin))
+            interval = Interval(chrom, position, position + 1, strand)
+            lifted.append(LiftedSite(interval, site.name, origin))
     lifted.sort(key=lambda x: (x.site, x.name))
     return lifted, lost
 
@@ -86,8 +86,8 @@ def _reason_for_loss(chrom: str, targets: list[tuple] | None) -> str:
     if not targets:
         return "deleted"
     if len(targets) > 1:
-        places = ", ".join(f"{name}:{position}" for name, position, *_ in targets)
-        return f"several targets ({places})"
+        positions = ", ".join(f"{name}:{position}" for name, position, *_ in targets)
+        return f"several targets ({positions})"
     if targets[0][0] != chrom:
         return f"to another chromosome ({targets[0][0]})"
     return ""

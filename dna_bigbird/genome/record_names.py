@@ -51,12 +51,12 @@ class SeenNames:
         """
         keys = sorted(self.recent)
         added = np.array(keys, dtype=self.older.dtype)
-        places = np.searchsorted(self.older, added)
+        positions = np.searchsorted(self.older, added)
         if len(self.older):
-            again = self.older[np.minimum(places, len(self.older) - 1)] == added
+            again = self.older[np.minimum(positions, len(self.older) - 1)] == added
             if again.any():
                 raise self._error(*min(self.recent[keys[i]] for i in np.flatnonzero(again)))
-        self.older = np.insert(self.older, places, added)
+        self.older = np.insert(self.older, positions, added)
         self.recent.clear()
 
     def _error(self, line: int, name: str) -> InputError:
@@ -72,13 +72,13 @@ def is_place(name: str) -> bool:
 
 def _parts(name: str) -> tuple[str, int, int, str] | None:
     """Return chromosome, the two numbers and the strand of a place, None for another name."""
-    found = _PLACE.search(name[-_LONGEST_PLACE:])
-    if found is None:
+    match = _PLACE.search(name[-_LONGEST_PLACE:])
+    if match is None:
         return None
-    before = name[: len(name) - len(found[0])]
+    before = name[: len(name) - len(match[0])]
     chrom = before.rpartition("::")[2]  # bedtools getfasta -name+ puts a name and '::' in front
-    start, end = (int(found[x].replace(",", "")) for x in ("start", "end"))
-    is_minus = (found["strand"] or "").strip(":()") in ("-", "/rc")
+    start, end = (int(match[x].replace(",", "")) for x in ("start", "end"))
+    is_minus = (match["strand"] or "").strip(":()") in ("-", "/rc")
     return (chrom, start, end, "-" if is_minus else "+") if chrom else None
 
 

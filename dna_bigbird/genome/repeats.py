@@ -93,9 +93,9 @@ class RepeatClasses:
         total = np.zeros((len(self.names), *values.shape[1:]))
         for rows in _neighbours(bounds):
             first, last = int(bounds[rows, 0].min()), int(bounds[rows, 1].max())
-            found = self.classes(Interval(chrom, first, last))
+            base_classes = self.classes(Interval(chrom, first, last))
             total += share_by_class(
-                values[rows], bounds[rows] - first, found, num_classes=len(self.names)
+                values[rows], bounds[rows] - first, base_classes, num_classes=len(self.names)
             )
         return total
 
@@ -220,16 +220,16 @@ class _Rows:
         chrom = self._genome.resolve(interval.chrom)
         if not 0 <= interval.start <= interval.end <= self._genome.lengths[chrom]:
             raise InputError(f"{chrom}:{interval.start}-{interval.end} is not within {chrom}")
-        found = np.zeros(interval.length, dtype=np.uint8)
+        result = np.zeros(interval.length, dtype=np.uint8)
         if chrom not in self._rows:
-            return found
+            return result
         starts, ends, reach, classes = self._rows[chrom]
         first = np.searchsorted(reach, interval.start, side="right")
         last = np.searchsorted(starts, interval.end)
         for row in range(first, last):
             start = max(0, int(starts[row]) - interval.start)
-            found[start : max(0, int(ends[row]) - interval.start)] = classes[row]
-        return found
+            result[start : max(0, int(ends[row]) - interval.start)] = classes[row]
+        return result
 
 
 def _sorted_rows(starts: array, ends: array, classes: array) -> tuple[np.ndarray, ...]:

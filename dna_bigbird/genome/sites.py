@@ -62,9 +62,9 @@ def format_of(path: Path | str) -> str:
                 continue
             if re.match(r"[A-Z]{2}(   |$)", line):
                 return "fps"
-            found = _format_of_row(line.rstrip("\n"))
-            if found:
-                return found
+            site_format = _format_of_row(line.rstrip("\n"))
+            if site_format:
+                return site_format
             raise InputError(
                 f"{path}:{number}: the row {line.strip()[:40]!r} is none of BED, GTF, GFF, FPS and "
                 "SGA. If you know better, say --format bed (or gtf, gff, fps, sga)"

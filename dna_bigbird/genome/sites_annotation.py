@@ -30,15 +30,15 @@ def read_annotation(path: Path | str, *, gtf: bool) -> list[StartSite]:
     Raises:
         InputError: Naming file and line, for a malformed row, or a start site without a strand.
     """
-    found: dict[Interval, tuple[dict[str, str], int]] = {}
+    transcripts: dict[Interval, tuple[dict[str, str], int]] = {}
     genes: dict[Interval, tuple[dict[str, str], int]] = {}
     parse = _gtf_attributes if gtf else _gff_attributes
     for fields, number in _rows(path):
-        if fields[2] in TRANSCRIPTS or (fields[2] == "gene" and not found):
-            target = genes if fields[2] == "gene" else found
+        if fields[2] in TRANSCRIPTS or (fields[2] == "gene" and not transcripts):
+            target = genes if fields[2] == "gene" else transcripts
             where = f"{path}:{number}"
             target.setdefault(_start(fields, where), (_attributes(fields[8], parse, where), number))
-    return _named(found or genes)
+    return _named(transcripts or genes)
 
 
 def _rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
@@ -75,24 +75,24 @@ def _start(fields: list[str], where: str) -> Interval:
 def _attributes(
     text: str, parse: Callable[[str], dict[str, str] | None], where: str
 ) -> dict[str, str]:
-    found = parse(text.strip())
-    if found is None:
+    attributes = parse(text.strip())
+    if attributes is None:
         raise InputError(
             f"{where}: cannot read the attributes (column 9) {text[:40]!r}; expected "
             + ('key "value"; (GTF)' if parse is _gtf_attributes else "key=value; (GFF3)")
         )
-    return found
+    return attributes
 
 
 def _gtf_attributes(text: str) -> dict[str, str] | None:
-    found, place = {}, 0
-    while place < len(text):
-        match = _GTF_ATTRIBUTE.match(text, place)
+    attributes, position = {}, 0
+    while position < len(text):
+        match = _GTF_ATTRIBUTE.match(text, position)
         if not match:
             return None
-        found.setdefault(match[1], match[2] if match[2] is not None else match[3])
-        place = match.end()
-    return found
+        attributes.setdefault(match[1], match[2] if match[2] is not None else match[3])
+        position = match.end()
+    return attributes
 
 
 def _gff_attributes(text: str) -> dict[str, str] | None:
@@ -102,10 +102,10 @@ def _gff_attributes(text: str) -> dict[str, str] | None:
     return {key.strip(): value.strip() for key, _, value in (p.partition("=") for p in parts)}
 
 
-def _named(found: dict[Interval, tuple[dict[str, str], int]]) -> list[StartSite]:
+def _named(transcripts: dict[Interval, tuple[dict[str, str], int]]) -> list[StartSite]:
     seen: dict[str, int] = {}
     sites = []
-    for interval, (attributes, number) in found.items():
+    for interval, (attributes, number) in transcripts.items():
         gene = _first(attributes, "gene_id", "gene_name", "gene", "Parent", "Name", "ID")
         name = _first(attributes, "gene_name", "gene", "Name") or gene
         if name:

@@ -82,7 +82,7 @@ class VcfHeader:
     @property
     def info_ids(self) -> set[str]:
         """Names of the INFO fields that the file declares."""
-        return {found[1] for line in self.lines if (found := _INFO.match(line))}
+        return {match[1] for line in self.lines if (match := _INFO.match(line))}
 
 
 def allele_kind(alt: str) -> str | None:
@@ -198,11 +198,11 @@ def _records(lines: Iterator[tuple[int, str]], num_columns: int, shown: str) -> 
 
 def _parse(line: str, number: int, num_columns: int, where: str) -> Variant:
     _refuse_nul(line, where)
-    found = line.count("\t") + 1
-    if found != num_columns:
+    count = line.count("\t") + 1
+    if count != num_columns:
         blanks = " Are there blanks where tabs belong?" if len(line.split()) >= num_columns else ""
         raise InputError(
-            f"{where}: {found} column{'s' * (found != 1)}, the header has {num_columns}.{blanks}"
+            f"{where}: {count} column{'s' * (count != 1)}, the header has {num_columns}.{blanks}"
         )
     chrom, pos, name, ref, alt = line.split("\t", 5)[:5]
     if not chrom or chrom != chrom.strip():

@@ -92,9 +92,11 @@ def read_pegasus(
         "logits_bias": BIAS in plain,
     }
     head = _settings(SummarizationHead, values, source)
-    for side, wanted in (("encoder", encoder.num_layers), ("decoder", head.decoder_layers)):
-        if (found := layers_of(plain, side)) != wanted:
-            raise InputError(f"{source}: {side}_layers is {wanted}, the weights have {found}")
+    for side, expected in (("encoder", encoder.num_layers), ("decoder", head.decoder_layers)):
+        if (num_layers := layers_of(plain, side)) != expected:
+            raise InputError(
+                f"{source}: {side}_layers is {expected}, the weights have {num_layers}"
+            )
     try:
         with torch.device("meta"):  # a config of any size costs nothing until the weights agree
             model = Summarizer(encoder, head)
@@ -123,31 +125,31 @@ def _search(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
         InputError: If a value is of another type.
     """
     path = folder / "generation_config.json"
-    given = {**config, **(read_json(path) if path.is_file() else {})}
-    found: dict[str, Any] = {
+    options = {**config, **(read_json(path) if path.is_file() else {})}
+    settings: dict[str, Any] = {
         "length_formula": "library",
         "source_form": "end",
         "max_source_tokens": config.get("max_position_embeddings", 4096),
     }
-    for ours, (theirs, kind) in SEARCH.items():
-        value = given.get(theirs)
+    for ours, (theirs, number_type) in SEARCH.items():
+        value = options.get(theirs)
         if value is None:
             continue
-        is_number = is_finite(value) and (kind is float or isinstance(value, int))
-        if not (isinstance(value, bool) if kind is bool else is_number):
+        is_number = is_finite(value) and (number_type is float or isinstance(value, int))
+        if not (isinstance(value, bool) if number_type is bool else is_number):
             raise InputError(
-                f"{folder}: {theirs} of the search is {shortened(ascii(value))}, expected {kind.__name__}"
+                f"{folder}: {theirs} of the search is {shortened(ascii(value))}, expected {number_type.__name__}"
             )
-        found[ours] = kind(value)
+        settings[ours] = number_type(value)
     # The library's length counts the start token.
-    limits = [(given.get("max_new_tokens"), 0), (given.get("max_length"), 1)]
+    limits = [(options.get("max_new_tokens"), 0), (options.get("max_length"), 1)]
     longest = next((v - less for v, less in limits if isinstance(v, int) and v > less + 1), None)
-    return found if longest is None else found | {"max_target_tokens": longest}
+    return settings if longest is None else settings | {"max_target_tokens": longest}
 
 
-def _settings(kind: type, values: dict, source: str) -> Any:
+def _settings(config_type: type, values: dict, source: str) -> Any:
     try:
-        return settings_from(kind, values)
+        return settings_from(config_type, values)
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
 
@@ -178,10 +180,10 @@ def _check_offset(folder: Path) -> None:
 
 
 def _encoder_values(config: Mapping[str, Any], plan: str | None, source: str) -> dict[str, Any]:
-    kind = config.get("attention_type", "block_sparse")
+    attention_type = config.get("attention_type", "block_sparse")
     act = config.get("activation_function", "gelu_new")
     for name, value, known in (
-        ("attention_type", kind, ATTENTION),
+        ("attention_type", attention_type, ATTENTION),
         ("activation_function", act, ACTIVATIONS),
     ):
         if not isinstance(value, str) or value not in known:
@@ -190,17 +192,19 @@ def _encoder_values(config: Mapping[str, Any], plan: str | None, source: str) ->
             )
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
     values |= {
-        "attention": ATTENTION[kind],
+        "attention": ATTENTION[attention_type],
         "activation": ACTIVATIONS[act],
         "norm_first": True,
         "norm_eps": NORM_EPS,
         "num_segments": 0,
     }
-    if kind == "block_sparse":
+    if attention_type == "block_sparse":
         # The library's encoder leaves attention weights whole there, whatever the setting says.
         return values | {"random_plan": plan or "huggingface", "attention_dropout": 0.0}
     if plan is not None:
-        raise InputError(f"--plan {plan}: attention_type is {kind}, which has no random blocks")
+        raise InputError(
+            f"--plan {plan}: attention_type is {attention_type}, which has no random blocks"
+        )
     return values | {"attention_dropout": config.get("attention_dropout", 0.0)}
 
 
@@ -217,15 +221,15 @@ def pegasus_folder(
         InputError: If the library has no such model.
     """
     encoder, decoder, head = model.encoder.config, model.decoder.config, model.head
-    for name, value, wanted in (
+    for name, value, expected in (
         ("norm_first", encoder.norm_first, True),
         ("norm_eps", encoder.norm_eps, NORM_EPS),
         ("num_segments", encoder.num_segments, 0),
         ("output_bias", encoder.output_bias, encoder.qkv_bias),
     ):
-        if value != wanted:
+        if value != expected:
             raise InputError(
-                f"{source}: {name} is {value}, that of the library's {CLASS} {wanted}; it would "
+                f"{source}: {name} is {value}, that of the library's {CLASS} {expected}; it would "
                 "compute something else"
             )
     written = {theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()}

@@ -63,9 +63,9 @@ def pegasus_names(ours: str) -> tuple[str, ...]:
     """
     if ours in _OUTSIDE:
         return (_OUTSIDE[ours],)
-    side, place, layer, *module, kind = ours.split(".")
-    parts = _PARTS[f"{side}.{place}"][".".join(module)]
-    return tuple(f"model.{side}.layers.{layer}.{part}.{kind}" for part in parts)
+    side, group, layer, *module, suffix = ours.split(".")
+    parts = _PARTS[f"{side}.{group}"][".".join(module)]
+    return tuple(f"model.{side}.layers.{layer}.{part}.{suffix}" for part in parts)
 
 
 def untie_pegasus(tensors: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
@@ -99,8 +99,8 @@ def _equal(a: Tensor | None, b: Tensor | None) -> bool:
 
 def layers_of(tensors: Mapping[str, Tensor], side: str) -> int:
     """Return how many layers of 'encoder' or 'decoder' have a tensor."""
-    found = map(re.compile(rf"model\.{side}\.layers\.(\d+)\.").match, tensors)
-    return len({layer[1] for layer in found if layer})
+    matches = map(re.compile(rf"model\.{side}\.layers\.(\d+)\.").match, tensors)
+    return len({layer[1] for layer in matches if layer})
 
 
 def pegasus_tensors(model: Summarizer) -> dict[str, Tensor]:

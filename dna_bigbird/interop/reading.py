@@ -68,9 +68,9 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
     encoder = encoder_config(config, plan, str(path))
     is_tied = config.get("tie_word_embeddings") is not False
     plain = untie(plain_names(read_tensors(folder)), is_tied, str(folder))
-    if (found := layers_in(plain)) != encoder.num_layers:
+    if (num_layers := layers_in(plain)) != encoder.num_layers:
         raise InputError(
-            f"{path}: num_hidden_layers is {encoder.num_layers}, the weights have {found}"
+            f"{path}: num_hidden_layers is {encoder.num_layers}, the weights have {num_layers}"
         )
     name = class_of(config)
     if name is None:
@@ -126,11 +126,11 @@ def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, pa
     if task != "text-classification":
         head = describe(task).head_type()(extra_block=True, block_question=True, dropout=dropout)
         return {"task": task, "head": asdict(head), "label_names": []}
-    given = config.get("classifier_dropout")
+    rate = config.get("classifier_dropout")
     try:
         head = settings_from(
             describe(task).head_type(),
-            {"activation": encoder.activation, "dropout": dropout if given is None else given},
+            {"activation": encoder.activation, "dropout": dropout if rate is None else rate},
         )
     except ValueError as error:
         raise InputError(f"{path}: classifier_dropout: {error}") from error

@@ -54,19 +54,23 @@ def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> 
         value = config.get(name)
         if value is not None and not is_finite(value):
             raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
-    kind = config.get("attention_type", "block_sparse")
-    if not isinstance(kind, str) or kind not in ATTENTION:
-        raise InputError(f"{source}: attention_type {kind!r} is not {' or '.join(ATTENTION)}")
+    attention_type = config.get("attention_type", "block_sparse")
+    if not isinstance(attention_type, str) or attention_type not in ATTENTION:
+        raise InputError(
+            f"{source}: attention_type {attention_type!r} is not {' or '.join(ATTENTION)}"
+        )
     act = config.get("hidden_act", "gelu_new")
     if not isinstance(act, str) or act not in ACTIVATIONS:
         raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
-    values |= {"attention": ATTENTION[kind], "activation": ACTIVATIONS[act]}
-    if kind == "block_sparse":
+    values |= {"attention": ATTENTION[attention_type], "activation": ACTIVATIONS[act]}
+    if attention_type == "block_sparse":
         # There the library leaves attention weights whole, whatever the setting says.
         values |= {"random_plan": plan or "huggingface", "attention_dropout": 0.0}
     elif plan is not None:
-        raise InputError(f"--plan {plan}: attention_type is {kind}, which has no random blocks")
+        raise InputError(
+            f"--plan {plan}: attention_type is {attention_type}, which has no random blocks"
+        )
     else:
         values["attention_dropout"] = config.get("attention_probs_dropout_prob", 0.1)
     try:
@@ -76,9 +80,9 @@ def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> 
 
 
 def _check_kind(config: Mapping[str, Any], source: str) -> None:
-    found = config.get("model_type")
-    if found != MODEL_TYPE:
-        raise InputError(f"{source}: model_type is {found!r}; only {MODEL_TYPE} is read")
+    model_type = config.get("model_type")
+    if model_type != MODEL_TYPE:
+        raise InputError(f"{source}: model_type is {model_type!r}; only {MODEL_TYPE} is read")
     for name in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
         if config.get(name):
             raise InputError(f"{source}: {name} is set; only encoders are read")
@@ -111,10 +115,10 @@ def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]
         InputError: If config.json has another number of them, or the classifier is a regression or
             gives several labels at once, which no task here does.
     """
-    kind = config.get("problem_type")
-    if kind not in (None, "single_label_classification") or count < 2:
+    problem_type = config.get("problem_type")
+    if problem_type not in (None, "single_label_classification") or count < 2:
         raise InputError(
-            f"{source}: problem_type {kind!r} and {count} labels; only classifiers with one label an "
+            f"{source}: problem_type {problem_type!r} and {count} labels; only classifiers with one label an "
             "input, of at least two, are read"
         )
     names = config.get("id2label")
@@ -122,18 +126,20 @@ def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]
         return [f"LABEL_{i}" for i in range(count)]
     if not isinstance(names, Mapping) or set(names) != {str(i) for i in range(count)}:
         raise InputError(f"{source}: id2label does not name 0 to {count - 1}, the weights' classes")
-    found = [names[str(i)] for i in range(count)]
-    if not all(isinstance(one, str) and one.isprintable() and one.strip() for one in found):
+    labels = [names[str(i)] for i in range(count)]
+    if not all(
+        isinstance(label, str) and label.isprintable() and label.strip() for label in labels
+    ):
         raise InputError(f"{source}: id2label holds something else than names")
-    if len(set(found)) < count:
+    if len(set(labels)) < count:
         raise InputError(f"{source}: id2label gives two classes the same name")
-    return found
+    return labels
 
 
-def required_heads(config: Mapping[str, Any], found: set[str]) -> list[str]:
+def required_heads(config: Mapping[str, Any], known_heads: set[str]) -> list[str]:
     """Return the heads of a checkpoint: those its class must have, and those it has."""
     named = [h for a in config.get("architectures") or [] for h in HEADS_OF_ARCHITECTURE.get(a, ())]
-    heads = found | set(named)
+    heads = known_heads | set(named)
     everything = HEADS_OF_ARCHITECTURE["BigBirdForPreTraining"]
     return [head for head in everything if head in heads or "nsp" in heads]
 
@@ -171,22 +177,22 @@ def library_config(
 
 def differences(encoder: EncoderConfig) -> list[str]:
     """Return what the library would compute differently; none means equal results."""
-    found = []
+    changes = []
     if encoder.attention == "bigbird":
-        for name, wanted, why in (
+        for name, expected, why in (
             ("random_plan", "huggingface", "it draws its own random blocks, in training only"),
             ("window_blocks", 3, "its window is three blocks"),
             ("global_blocks", "first_last", "its global blocks are the first and the last"),
             ("attention_dropout", 0.0, "it leaves block-sparse attention weights whole"),
         ):
             value = getattr(encoder, name)
-            if value != wanted:
-                found.append(f"{name} {value} ({why})")
+            if value != expected:
+                changes.append(f"{name} {value} ({why})")
         if encoder.num_random == 0:
-            found.append("num_random 0 (it fails without random blocks)")
+            changes.append("num_random 0 (it fails without random blocks)")
         if encoder.max_tokens % encoder.block_size:
-            found.append(
+            changes.append(
                 f"max_tokens {encoder.max_tokens} (it pads to blocks of {encoder.block_size} and has "
                 "no positions for them)"
             )
-    return found
+    return changes

@@ -56,7 +56,7 @@ class ShortEncoder:
     model: PretrainingModel
     """With an MLM head; drawn fresh (its word table is tied) if the folder has none."""
     tokenizer: TextTokenizer
-    kind: str
+    model_type: str
     """'bert' or 'roberta'."""
     has_mlm: bool
     """Whether the MLM head comes from the folder."""
@@ -78,12 +78,12 @@ def read_short_encoder(folder: Path, seed: int = 0) -> ShortEncoder:
     if not path.is_file():
         raise InputError(f"{folder}: no config.json; expected a folder of the Hugging Face library")
     config = read_json(path)
-    encoder, kind = _settings(config, str(path))
-    tensors = _bert_names(read_tensors(folder), RESERVED_POSITIONS[kind], str(folder))
+    encoder, model_type = _settings(config, str(path))
+    tensors = _bert_names(read_tensors(folder), RESERVED_POSITIONS[model_type], str(folder))
     is_tied = config.get("tie_word_embeddings") is not False
     plain = untie(tensors, is_tied, str(folder))
     has_mlm = "mlm" in heads_in(plain)
-    tokenizer = read_library_tokenizer(folder, is_roberta=kind == "roberta")
+    tokenizer = read_library_tokenizer(folder, is_roberta=model_type == "roberta")
     if tokenizer.vocab_size > encoder.vocab_size:
         raise InputError(
             f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces, config.json has vocab_size "
@@ -98,50 +98,52 @@ def read_short_encoder(folder: Path, seed: int = 0) -> ShortEncoder:
             shapes = PretrainingModel(encoder, heads=("mlm",)).state_dict()
     except RuntimeError as error:  # products of sizes beyond 64 bits
         raise InputError(f"{path}: it describes no model: {error}") from error
-    wanted = {n: t.shape for n, t in shapes.items() if has_mlm or not n.startswith("mlm.")}
-    state = to_ours(plain, wanted, str(folder))
+    expected = {n: t.shape for n, t in shapes.items() if has_mlm or not n.startswith("mlm.")}
+    state = to_ours(plain, expected, str(folder))
     model = PretrainingModel(encoder, seed=seed, heads=("mlm",))
     model.load_state_dict(state, strict=has_mlm)
-    return ShortEncoder(model.eval(), tokenizer, kind, has_mlm)
+    return ShortEncoder(model.eval(), tokenizer, model_type, has_mlm)
 
 
 def _settings(config: Mapping[str, Any], source: str) -> tuple[EncoderConfig, str]:
-    kind = config.get("model_type")
-    if not isinstance(kind, str) or kind not in RESERVED_POSITIONS:
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str) or model_type not in RESERVED_POSITIONS:
         raise InputError(
-            f"{source}: model_type is {shortened(repr(kind))}; expected 'bert' or 'roberta'"
+            f"{source}: model_type is {shortened(repr(model_type))}; expected 'bert' or 'roberta'"
         )
     if config.get("is_decoder") or config.get("add_cross_attention"):
         raise InputError(f"{source}: a decoder; only encoders are read")
-    if (found := config.get("position_embedding_type", "absolute")) != "absolute":
-        raise InputError(f"{source}: position_embedding_type {found!r}; expected 'absolute'")
+    if (embedding_type := config.get("position_embedding_type", "absolute")) != "absolute":
+        raise InputError(
+            f"{source}: position_embedding_type {embedding_type!r}; expected 'absolute'"
+        )
     act = config.get("hidden_act", "gelu")
     if not isinstance(act, str) or act not in ACTIVATIONS:
         raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
     positions = config.get("max_position_embeddings")
-    if not isinstance(positions, int) or positions <= RESERVED_POSITIONS[kind]:
+    if not isinstance(positions, int) or positions <= RESERVED_POSITIONS[model_type]:
         raise InputError(f"{source}: max_position_embeddings is {shortened(repr(positions))}")
     values = {ours: config.get(theirs) for ours, theirs in FIELDS.items()}
     values |= {ours: config[theirs] for ours, theirs in OPTIONAL.items() if theirs in config}
     values |= {"attention": "full", "activation": ACTIVATIONS[act]}
-    values |= {"max_tokens": positions - RESERVED_POSITIONS[kind]}
+    values |= {"max_tokens": positions - RESERVED_POSITIONS[model_type]}
     try:
-        return settings_from(EncoderConfig, values), kind
+        return settings_from(EncoderConfig, values), model_type
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
 
 
 def _bert_names(tensors: Mapping[str, Tensor], reserved: int, source: str) -> dict[str, Tensor]:
     """Return the tensors under BERT's plain names, without unused ones and reserved positions."""
-    found = {}
+    renamed = {}
     for name, tensor in plain_names(tensors).items():
         name = name.removeprefix("roberta.")
         for theirs, ours in ROBERTA_HEAD.items():
             if name.startswith(theirs):
                 name = ours + name.removeprefix(theirs)
         if name not in BUFFERS and not name.startswith(UNUSED):
-            found[name] = tensor
-    if POSITIONS not in found:
+            renamed[name] = tensor
+    if POSITIONS not in renamed:
         raise InputError(f"{source}: no tensor {POSITIONS}; expected those of BERT or RoBERTa")
-    found[POSITIONS] = found[POSITIONS][reserved:]
-    return found
+    renamed[POSITIONS] = renamed[POSITIONS][reserved:]
+    return renamed

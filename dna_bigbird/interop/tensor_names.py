@@ -75,9 +75,9 @@ def library_names(ours: str) -> tuple[str, ...]:
     """
     if ours in _OUTSIDE:
         return (_OUTSIDE[ours],)
-    _, _, layer, *module, kind = ours.split(".")
+    _, _, layer, *module, suffix = ours.split(".")
     parts = _LAYER[".".join(module)]
-    return tuple(f"encoder.layer.{layer}.{part}.{kind}" for part in parts)
+    return tuple(f"encoder.layer.{layer}.{part}.{suffix}" for part in parts)
 
 
 def plain_names(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -100,8 +100,8 @@ def heads_in(names: Iterable[str]) -> set[str]:
 
 def layers_in(names: Iterable[str]) -> int:
     """Return how many layers have a tensor."""
-    found = map(re.compile(r"encoder\.layer\.(\d+)\.").match, names)
-    return len({layer[1] for layer in found if layer})
+    matches = map(re.compile(r"encoder\.layer\.(\d+)\.").match, names)
+    return len({layer[1] for layer in matches if layer})
 
 
 def untie(plain: Mapping[str, Tensor], is_tied: bool, source: str) -> dict[str, Tensor]:
@@ -148,8 +148,8 @@ def to_ours(
         InputError: If tensors are missing, left over or of another shape; the first is named.
     """
     unused = dict(plain)
-    wanted = [name for ours in expected for name in names_of(ours)]
-    if missing := [name for name in wanted if name not in unused]:
+    needed = [name for ours in expected for name in names_of(ours)]
+    if missing := [name for name in needed if name not in unused]:
         raise InputError(
             f"{source}: {len(missing)} tensors are missing that config.json asks for, the first one "
             f"{missing[0]}"

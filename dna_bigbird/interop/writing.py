@@ -83,22 +83,22 @@ def _class_of(config: Mapping, model: nn.Module, encoder: EncoderConfig, source:
     task, head = config["task"], config.get("head", {})
     if task == "pretraining":
         return architecture(model.heads)
-    found = next((name for name, ours in TASK_OF_ARCHITECTURE.items() if ours == task), None)
-    if found is None:
+    class_name = next((name for name, ours in TASK_OF_ARCHITECTURE.items() if ours == task), None)
+    if class_name is None:
         raise InputError(
             f"{source}: a {task} model; the library has no head like ours, so only pretrained and "
             "converted bundles, text-classification, triviaqa and summarization are written"
         )
-    wanted = {"pooling": "cls", "activation": encoder.activation}
+    expected = {"pooling": "cls", "activation": encoder.activation}
     if task == "triviaqa":
-        wanted = {"extra_block": True, "block_question": True}
-    for name, value in wanted.items():
+        expected = {"extra_block": True, "block_question": True}
+    for name, value in expected.items():
         if head.get(name) != value:
             raise InputError(
-                f"{source}: the head's {name} is {head.get(name)}, that of the library's {found} "
+                f"{source}: the head's {name} is {head.get(name)}, that of the library's {class_name} "
                 f"{value}; it would compute something else"
             )
-    return found
+    return class_name
 
 
 def _labels(config: Mapping) -> dict:

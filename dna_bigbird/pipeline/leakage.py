@@ -43,7 +43,7 @@ def leakage(
     looked_at = f"{len(labelled):,} rows ({sizes}), {found.not_compared:,} too simple to compare; "
     looked_at += compared
     if found.leaks:
-        kinds = Counter(x.kind for x in found.leaks)
+        kinds = Counter(x.category for x in found.leaks)
         told = ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))
         raise InputError(
             f"{data}: {len({x.row for x in found.leaks}):,} rows know something of another split "

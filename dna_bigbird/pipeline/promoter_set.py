@@ -62,7 +62,7 @@ def promoter_set(
     with checked_settings():
         config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
     files = [avoid] if isinstance(avoid, str) else avoid
-    avoided = [Path(file) for file in files] if "genomic" in config.kinds else []
+    avoided = [Path(file) for file in files] if "genomic" in config.methods else []
     reference = Genome(genome)
     split.check_chromosomes(reference)
     starts = read_sites(sites, format)
@@ -97,8 +97,8 @@ def promoter_set(
     if text := few_positives(int(data.labels.positives(validation).sum()), output):
         note(text)
     print(
-        f"{len(data) // (1 + len(config.kinds))} promoters of {data.counts['sites_read']} sites, "
-        f"each with {len(config.kinds)} negative(s), {negatives}: "
+        f"{len(data) // (1 + len(config.methods))} promoters of {data.counts['sites_read']} sites, "
+        f"each with {len(config.methods)} negative(s), {negatives}: "
         + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
         file=sys.stderr,
     )

@@ -54,8 +54,8 @@ class StopAtNan(pl.Callback):
         """Look at the gradients, which may overflow where the loss does not."""
         if not self._looks(trainer, pl_module):
             return
-        given = [p.grad for group in optimizer.param_groups for p in group["params"]]
-        local = [g.to_local() if isinstance(g, DTensor) else g for g in given if g is not None]
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"]]
+        local = [g.to_local() if isinstance(g, DTensor) else g for g in gradients if g is not None]
         # One pass over memory: no sum is finite over something that is not.
         sums = torch.stack([g.sum() for g in local])
         if not bool(torch.isfinite(sums).all()):

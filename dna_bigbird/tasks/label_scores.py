@@ -18,7 +18,7 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def ids(self, place: int, strand: str = "+") -> np.ndarray: ...
+    def ids(self, index: int, strand: str = "+") -> np.ndarray: ...
 
 
 def mean_over_strands(
@@ -42,9 +42,11 @@ def mean_over_strands(
     model = model.to(device).eval()
     parts = []
     for first in progress(range(0, len(rows), batch_size)):
-        places = range(first, min(first + batch_size, len(rows)))
-        found = [_probabilities(model, [rows.ids(i, s) for i in places], device) for s in strands]
-        parts.append(np.mean(found, axis=0))
+        indices = range(first, min(first + batch_size, len(rows)))
+        by_strand = [
+            _probabilities(model, [rows.ids(i, s) for i in indices], device) for s in strands
+        ]
+        parts.append(np.mean(by_strand, axis=0))
     model.cpu()
     return np.concatenate(parts).astype(np.float32)
 

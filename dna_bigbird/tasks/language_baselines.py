@@ -132,8 +132,8 @@ def causal_baselines(
     of_bases = facts | {"n_counted_bp": bases.counted_bp}
     scores["base_ngram_causal"] = (bases.score(test, tokenizer, scored), of_bases)
     if kenlm:
-        for unit, found in kneser_ney_scores(train, test, tokenizer, most, scored).items():
-            scores[f"{unit}_ngram_kenlm_causal"] = found
+        for unit, unit_scores in kneser_ney_scores(train, test, tokenizer, most, scored).items():
+            scores[f"{unit}_ngram_kenlm_causal"] = unit_scores
     return {
         name: interval("bits_per_base_causal", score.nll_nats / np.log(2), score.base_pairs, seed)
         | {"n_bp": int(score.base_pairs.sum()), "n_documents": len(score.base_pairs)}

@@ -84,7 +84,7 @@ def spread_costs(
         )
         whole.append(values.sum(axis=0))
         if strata:
-            chroms, bounds = examples.places(number, piece_bp)
+            chroms, bounds = examples.predicted_spans(number, piece_bp)
             for name, way in strata.items():
                 parts[name].append(way.sums(chroms, bounds, values))
     return np.array(whole), {name: np.array(rows) for name, rows in parts.items()}

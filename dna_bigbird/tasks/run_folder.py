@@ -132,9 +132,9 @@ def best_step_of(path: Path, state: dict[str, Any]) -> int | None:
 def set_newer_aside(folder: Path, newest: Path | None) -> None:
     """Move what is newer than the state to continue from: `prune` would keep it and delete others."""
 
-    def newer(kind: str) -> list[Path]:
+    def newer(prefix: str) -> list[Path]:
         start = 0 if newest is None else step_of(newest) + 1
-        return [path for path in list_checkpoints(folder, kind) if step_of(path) >= start]
+        return [path for path in list_checkpoints(folder, prefix) if step_of(path) >= start]
 
     if damaged := newer("step"):
         moved = set_aside(folder, damaged + newer("best"))
@@ -153,7 +153,7 @@ def set_aside(folder: Path, paths: list[Path]) -> Path:
     return target
 
 
-def list_checkpoints(folder: Path, kind: str) -> list[Path]:
+def list_checkpoints(folder: Path, prefix: str) -> list[Path]:
     """Return the 'step' or 'best' checkpoints, oldest first.
 
     Raises:
@@ -163,7 +163,7 @@ def list_checkpoints(folder: Path, kind: str) -> list[Path]:
         names = os.listdir(folder)
     except FileNotFoundError:
         return []
-    return sorted(folder / name for name in names if re.fullmatch(rf"{kind}_\d+\.ckpt", name))
+    return sorted(folder / name for name in names if re.fullmatch(rf"{prefix}_\d+\.ckpt", name))
 
 
 def step_of(path: Path) -> int:
@@ -176,6 +176,6 @@ def prune(folder: Path) -> None:
 
     Best weights are kept as long as one of the kept states may name them: the newest two do.
     """
-    for kind in ("step", "best"):
-        for path in list_checkpoints(folder, kind)[:-KEPT]:
+    for prefix in ("step", "best"):
+        for path in list_checkpoints(folder, prefix)[:-KEPT]:
             path.unlink(missing_ok=True)

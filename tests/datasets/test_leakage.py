@@ -56,7 +56,8 @@ def test_shared_bases_torn_pairs_and_copies_are_told_apart(genome):
     rows = [*CLEAN, *COPY, ("chr1", 3399, 2), ("chr1", 3400, 1)]
     data = make(rows, pair=[0, 1, 2, 3, 4, 5, 2])
     found = [
-        (x.row, x.other, x.kind, x.measure) for x in find_leaks(rows_of_data(data, genome)).leaks
+        (x.row, x.other, x.category, x.measure)
+        for x in find_leaks(rows_of_data(data, genome)).leaks
     ]
     assert found == [
         (0, 5, "shared_bases", 1),

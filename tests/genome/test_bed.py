@@ -6,7 +6,7 @@ import pytest
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.bed import check_inside, iter_bed, place, read_bed, start_site
+from dna_bigbird.genome.bed import check_inside, iter_bed, place_on_genome, read_bed, start_site
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_one_based_single_bases_with_crlf_are_recognised(tmp_path):
 
 def test_place_names_chromosomes_as_the_genome_and_counts_the_rest(tmp_path, genome):
     rows = read_bed(bed(tmp_path, "1\t0\t100\nchr9\t0\t1\nchr2\t0\t5\n"))
-    placed = place(rows, genome, "x.bed")
+    placed = place_on_genome(rows, genome, "x.bed")
     assert [r.interval.chrom for r in placed.rows] == ["chr1", "chr2"]
     assert (placed.absent, placed.beyond) == (1, 0)
 
@@ -78,10 +78,10 @@ def test_rows_beyond_the_end_are_refused_unless_the_genome_is_a_piece(tmp_path, 
     path = bed(tmp_path, "chr1\t0\t100\nchr1\t90\t101\n")
     message = r"x\.bed:2: end 101 is beyond the end of chr1 \(100 bp in toy\.fa\)"
     with pytest.raises(InputError, match=rf"{message}.*--pieces true"):
-        place(read_bed(path), genome, path)
+        place_on_genome(read_bed(path), genome, path)
     with pytest.raises(InputError, match=rf"{message}.*Leave out such rows, or cut them$"):
         check_inside(read_bed(path), genome, path)
-    placed = place(read_bed(path), genome, path, pieces=True)
+    placed = place_on_genome(read_bed(path), genome, path, pieces=True)
     assert (len(placed.rows), placed.beyond) == (1, 1)
 
 
@@ -90,11 +90,11 @@ def test_nothing_on_the_genome_is_an_error(tmp_path, genome):
     with pytest.raises(
         InputError, match=r"none of its chromosomes \(NC_000001\.10\) is in toy\.fa"
     ):
-        place(read_bed(path), genome, path)
+        place_on_genome(read_bed(path), genome, path)
     with pytest.raises(InputError, match=r"x\.bed:1: chromosome 'NC_000001\.10' is not in toy\.fa"):
         check_inside(read_bed(path), genome, path)
     with pytest.raises(InputError, match="no row in it"):
-        place([], genome, path)
+        place_on_genome([], genome, path)
 
 
 def test_start_site_of_both_geometries(tmp_path):

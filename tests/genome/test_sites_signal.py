@@ -12,7 +12,7 @@ import pytest
 
 from dna_bigbird.demo.motifs import load_motifs
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.bed import place
+from dna_bigbird.genome.bed import place_on_genome
 from dna_bigbird.genome.liftover import lift_sites, read_chain
 from dna_bigbird.genome.sites import read_sites
 from dna_bigbird.genome.start_signal import start_signal
@@ -159,4 +159,4 @@ def test_sites_that_change_strand_read_the_same_bases(pieces, lifted, tmp_path):
     assert share_of_yr(turned, [x.site for x in found]) == share_of_yr(pieces, lifted)
     for x in found:
         assert around(turned, x.site, -40, 10) == around(pieces, x.origin, -40, 10)
-    assert len(place(read_sites(sites), turned, sites).rows) == 105
+    assert len(place_on_genome(read_sites(sites), turned, sites).rows) == 105

@@ -111,7 +111,7 @@ def test_a_short_encoder_gives_the_logits_of_the_library(name, request):
         wanted = theirs(ids, attention_mask=(~is_padding).long()).logits
         found = logits(short.model, ids, is_padding)
     assert short.has_mlm
-    assert short.kind == name
+    assert short.model_type == name
     assert wanted.abs().max() > 1
     assert torch.allclose(found[~is_padding], wanted[~is_padding], atol=1e-4)
 

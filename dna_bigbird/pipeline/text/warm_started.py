@@ -60,7 +60,7 @@ def warm_start(
     head = "its head for masked tokens" if short.has_mlm else "a fresh head for masked tokens"
     counted = ", ".join(f"{count} {name}" for name, count in made.counts.items())
     origin = (
-        f"a {short.kind} folder of {short.model.encoder.config.max_tokens} positions, tiled, with "
+        f"a {short.model_type} folder of {short.model.encoder.config.max_tokens} positions, tiled, with "
         f"{head}; vocabulary: {counted}"
     )
     config = {

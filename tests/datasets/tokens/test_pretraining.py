@@ -103,7 +103,7 @@ def test_places_of_predicted_tokens_are_their_bases(toy_corpus, max_tokens):
     strands = set()
     for index in range(60):
         example, pair = examples[index], examples.pair(index)
-        chroms, bounds = examples.places(index, tokenizer.piece_bp)
+        chroms, bounds = examples.predicted_spans(index, tokenizer.piece_bp)
         assert chroms.shape == example["labels"].shape
         assert bounds.shape == (len(chroms), 2)
         end_of_a = pair.a.end - pair.a.start
