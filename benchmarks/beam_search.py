@@ -118,8 +118,8 @@ def run(size: str, source: int, target: int, options: argparse.Namespace) -> Non
     shape = (options.batch, source)
     ids_BT = torch.randint(107, ours.encoder.config.vocab_size, shape, generator=generator)
     calls = calls_of(ours, library_twin(ours), ids_BT, target)
-    found, expected = calls[WRITE, OURS](), calls[WRITE, THEIRS]()
-    if not torch.equal(found, expected):
+    summaries, expected = calls[WRITE, OURS](), calls[WRITE, THEIRS]()
+    if not torch.equal(summaries, expected):
         raise SystemExit(f"{size}, {source} tokens: the summaries differ")
     cases = {Case(source, mode, name): call for (mode, name), call in calls.items()}
     clock = time.process_time if options.cpu_time else time.perf_counter

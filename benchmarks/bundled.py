@@ -58,7 +58,7 @@ def build_sets(recipe: dict, data: Path, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     genome, sites, avoid = (folder / name for name in ("genome.fa", "tata.bed", "sites.bed"))
     promoters = data / "promoters"
-    settings = wanted(recipe)
+    settings = settings_of(recipe)
     dna_bigbird(
         [
             "promoter-sequences",
@@ -81,34 +81,34 @@ def build_sets(recipe: dict, data: Path, folder: Path) -> Path:
         ]
     )
     splits = [f"--split.{key}={value}" for key, value in settings["splits"].items()]
-    for kinds in (settings["negatives"], *NEGATIVES):
+    for negatives in (settings["negatives"], *NEGATIVES):
         dna_bigbird(
             [
                 "promoter-set",
                 f"--genome={genome}",
                 f"--sites={sites}",
                 f"--avoid=[{avoid}]",
-                f"--output={set_path(folder, kinds)}",
+                f"--output={set_path(folder, negatives)}",
                 f"--assembly={recipe['assembly']}",
                 f"--pieces={str(recipe['pieces']).lower()}",
                 f"--seed={recipe['seed']}",
                 f"--upstream={settings['upstream']}",
                 f"--downstream={settings['downstream']}",
-                f"--negatives={kinds}",
+                f"--negatives={negatives}",
                 *splits,
             ]
         )
     return genome
 
 
-def wanted(recipe: dict) -> dict:
+def settings_of(recipe: dict) -> dict:
     """Return how the recipe builds and trains the promoter model."""
     return recipe["experiments"]["heads"]["tata"]["promoter"]
 
 
-def set_path(folder: Path, kinds: str) -> Path:
+def set_path(folder: Path, negatives: str) -> Path:
     """Return where the set with these negatives stands."""
-    return folder / f"{kinds.replace(',', '-')}.h5"
+    return folder / f"{negatives.replace(',', '-')}.h5"
 
 
 def kmer_baseline(labelled: LabelledSet) -> Scorer:
@@ -132,12 +132,12 @@ def sequences(labelled: LabelledSet, rows: np.ndarray) -> list[str]:
     return [labelled.sequence(int(i)) for i in rows]
 
 
-def check_held_out(seen: LabelledSet, one: LabelledSet) -> None:
+def check_held_out(seen: LabelledSet, data: LabelledSet) -> None:
     """Make sure that no training row of one set knows anything of a test row of another."""
-    train, test = seen.rows("train"), one.rows("test")
-    texts = sequences(seen, train) + sequences(one, test)
+    train, test = seen.rows("train"), data.rows("test")
+    texts = sequences(seen, train) + sequences(data, test)
     letters = np.frombuffer("".join(texts).encode(), np.uint8).reshape(len(texts), -1)
-    intervals = [*(seen.interval(int(i)) for i in train), *(one.interval(int(i)) for i in test)]
+    intervals = [*(seen.interval(int(i)) for i in train), *(data.interval(int(i)) for i in test)]
     split = np.repeat([0, 2], [len(train), len(test)])
     windows = Windows.of(intervals, seen.window_bp)
     rows = Rows(windows, split, np.arange(len(texts)), lambda numbers: letters[numbers])
@@ -145,21 +145,21 @@ def check_held_out(seen: LabelledSet, one: LabelledSet) -> None:
         sys.exit(f"{len(leaks)} training rows know something of the test: {leaks[0]}")
 
 
-def judged(one: LabelledSet, scorer: Scorer, seed: int) -> Source:
+def judged(data: LabelledSet, scorer: Scorer, seed: int) -> Source:
     """Judge the test rows of a set with one kind of negatives.
 
     The threshold is chosen on its validation rows, as in Table 6.
     """
-    rows = [one.rows(split) for split in ("validation", "test")]
-    units, _ = block_units(one, rows[1])
+    rows = [data.rows(split) for split in ("validation", "test")]
+    units, _ = block_units(data, rows[1])
     draws = draw_units(len(rows[1]), replicates=1000, seed=seed, units=units)
-    found = [(one.labels_of(part), scorer(sequences(one, part))) for part in rows]
-    return score_source(*found, one.label_groups, draws)
+    splits = [(data.labels_of(part), scorer(sequences(data, part))) for part in rows]
+    return score_source(*splits, data.label_groups, draws)
 
 
-def named(source: Source, kind: str) -> dict[str, float]:
+def named(source: Source, negatives: str) -> dict[str, float]:
     """Return what is kept of the metrics of one kind of negatives."""
-    return {f"{key}_{kind}": source.metrics[key] for key in KEPT}
+    return {f"{key}_{negatives}": source.metrics[key] for key in KEPT}
 
 
 def scan(predictor: Predictor, genome: Genome, seen: LabelledSet, avoid: Path, threshold: float):
@@ -199,22 +199,25 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path) -> dict:
     """Return metrics.json of the bundled model."""
     genome = build_sets(recipe, data, folder)
     reference, seed = Genome(genome), recipe["seed"]
-    seen = LabelledSet(set_path(folder, wanted(recipe)["negatives"]), reference)
+    seen = LabelledSet(set_path(folder, settings_of(recipe)["negatives"]), reference)
     predictor = Predictor(bundle, compute=Compute(precision="32-true"))
     same_rows = kmer_baseline(seen)
     metrics: dict = {}
     baselines: dict[str, dict] = {"kmer_same_rows": {}, "kmer_one_kind": {}}
-    for kind in NEGATIVES:
-        one = LabelledSet(set_path(folder, kind), reference)
-        check_held_out(seen, one)
-        own = judged(one, predictor.probabilities, seed)
-        metrics |= named(own, kind) | {f"n_{kind}": own.metrics["n"]}
-        for name, scorer in (("kmer_same_rows", same_rows), ("kmer_one_kind", kmer_baseline(one))):
-            other = judged(one, scorer, seed)
-            baselines[name] |= named(other, kind)
+    for negatives in NEGATIVES:
+        labelled = LabelledSet(set_path(folder, negatives), reference)
+        check_held_out(seen, labelled)
+        own = judged(labelled, predictor.probabilities, seed)
+        metrics |= named(own, negatives) | {f"n_{negatives}": own.metrics["n"]}
+        for name, scorer in (
+            ("kmer_same_rows", same_rows),
+            ("kmer_one_kind", kmer_baseline(labelled)),
+        ):
+            other = judged(labelled, scorer, seed)
+            baselines[name] |= named(other, negatives)
             gain = compare(own.areas, other.areas)
             for end in ("", "_low", "_high"):
-                metrics[f"auroc_gain_over_{name}{end}_{kind}"] = gain[f"auroc_gain{end}"]
+                metrics[f"auroc_gain_over_{name}{end}_{negatives}"] = gain[f"auroc_gain{end}"]
     validation = seen.rows("validation")
     threshold = choose_thresholds(
         seen.labels_of(validation), predictor.probabilities(sequences(seen, validation))
@@ -237,11 +240,11 @@ def ship(bundle: Bundle, metrics: dict) -> None:
         (partial / "README.md").write_text(bundled_card.card(bundle.config, metrics))
 
 
-def differences(found: dict, told: dict, where: str = "") -> list[str]:
+def differences(measured: dict, recorded: dict, where: str = "") -> list[str]:
     """Name every figure that is not what the card's metrics.json says."""
     lines = []
-    for key in sorted(found.keys() | told.keys()):
-        a, b = found.get(key), told.get(key)
+    for key in sorted(measured.keys() | recorded.keys()):
+        a, b = measured.get(key), recorded.get(key)
         if isinstance(a, dict) and isinstance(b, dict):
             lines += differences(a, b, f"{key}.")
         elif isinstance(a, float) and isinstance(b, float | int):

@@ -9,7 +9,7 @@ DATA = """\
   the gene: 2,000 sequences without coordinates, of which {train:,} train, {validation:,} choose the
   step and the thresholds and {test:,} test. Fold 0 of 5, seed {seed}; overlapping and nearly identical
   sequences never stand on two sides of a split (`dna-bigbird leakage` finds nothing).
-- Negatives of each training promoter: {kinds}. Permuted ones were left out: with them
+- Negatives of each training promoter: {negatives}. Permuted ones were left out: with them
   it came out worse on all three kinds of the validation (docs/bundled-model.md).
 - Pretraining, without labels: chr22:16,050,001-21,000,000 without 19.5-20.5 Mb, and chr17:1-1,000,000, of
   hg19. No promoter was read there, but most genomic negatives, those of the test too, lie in these
@@ -44,17 +44,19 @@ ROWS = {"BigBird": None, "k-mer, same rows": "kmer_same_rows", "k-mer, one kind"
 
 def score_table(metrics: dict) -> str:
     """Return the scores as a Markdown table: one row a source of scores, AUROC and F1 a kind."""
-    heads = [f"`{kind}`: {score}" for kind in NEGATIVES for score in ("AUROC", "F1")]
+    heads = [f"`{negatives}`: {score}" for negatives in NEGATIVES for score in ("AUROC", "F1")]
     lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
     for name, key in ROWS.items():
         source = metrics["baselines"][key] if key else metrics
-        cells = [_cell(source, f"{s}", kind) for kind in NEGATIVES for s in ("auroc", "f1")]
+        cells = [
+            _cell(source, f"{s}", negatives) for negatives in NEGATIVES for s in ("auroc", "f1")
+        ]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _cell(source: dict, score: str, kind: str) -> str:
-    point, low, high = (source[f"{score}{end}_{kind}"] for end in ("", "_low", "_high"))
+def _cell(source: dict, score: str, negatives: str) -> str:
+    point, low, high = (source[f"{score}{end}_{negatives}"] for end in ("", "_low", "_high"))
     return f"{point:.3f} [{low:.3f}, {high:.3f}]"
 
 
@@ -64,16 +66,18 @@ def verdicts(metrics: dict) -> list[str]:
     By the interval of the difference on the same bootstrap draws.
     """
     lines = []
-    for kind in NEGATIVES:
+    for negatives in NEGATIVES:
         for name, key in list(ROWS.items())[1:]:
             gain, low, high = (
-                metrics[f"auroc_gain_over_{key}{end}_{kind}"] for end in ("", "_low", "_high")
+                metrics[f"auroc_gain_over_{key}{end}_{negatives}"] for end in ("", "_low", "_high")
             )
             told = f"AUROC {gain:+.3f} [{low:+.3f}, {high:+.3f}] against {name}"
             if high < 0:
-                lines.append(f"- `{kind}`: {told}: **the baseline is better.**")
+                lines.append(f"- `{negatives}`: {told}: **the baseline is better.**")
             else:
-                lines.append(f"- `{kind}`: {told}{': ahead.' if low > 0 else ': not told apart.'}")
+                lines.append(
+                    f"- `{negatives}`: {told}{': ahead.' if low > 0 else ': not told apart.'}"
+                )
     return lines
 
 
@@ -81,7 +85,9 @@ def card(config: dict, metrics: dict) -> str:
     """Return README.md of the bundled model."""
     facts = model_card(config, {}).split("\n## Scores", 1)[0].rstrip()
     counts = {split: metrics[f"n_promoters_{split}"] for split in SPLITS}
-    data = DATA.format(**counts, seed=metrics["seed"], kinds=config["negatives"].replace(",", ", "))
+    data = DATA.format(
+        **counts, seed=metrics["seed"], negatives=config["negatives"].replace(",", ", ")
+    )
     rivals = len(config["negatives"].split(","))
     limits = LIMITS.format(
         where=SCANNED,

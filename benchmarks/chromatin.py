@@ -60,14 +60,14 @@ def write_peaks(
     rng = np.random.default_rng(seed)
     chroms, sizes = list(lengths), np.array(list(lengths.values()))
     ends = np.cumsum(sizes)
-    places = rng.integers(0, ends[-1], max(1, int(ends[-1] // 1500)))
-    demand = np.cumsum(100 ** rng.random(len(places)))
-    kinds = [x for group, count, width in GROUPS for x in [(group, width)] * count]
+    positions = rng.integers(0, ends[-1], max(1, int(ends[-1] // 1500)))
+    demand = np.cumsum(100 ** rng.random(len(positions)))
+    groups = [x for group, count, width in GROUPS for x in [(group, width)] * count]
     rows = ["label\tgroup\tcell\tpath"]
     for i in range(labels):
-        group, width = kinds[i * len(kinds) // labels]
+        group, width = groups[i * len(groups) // labels]
         count = int(rng.integers(per_file[0], per_file[1] + 1))
-        shared = places[np.searchsorted(demand, rng.random(count) * demand[-1] * (1 - 1e-9))]
+        shared = positions[np.searchsorted(demand, rng.random(count) * demand[-1] * (1 - 1e-9))]
         centre = np.where(rng.random(count) < 0.8, shared, rng.integers(0, ends[-1], count))
         chrom = np.searchsorted(ends, centre, side="right")
         widths = np.minimum(rng.lognormal(np.log(width), 0.5, count).astype(int) + 20, sizes.min())
@@ -128,12 +128,12 @@ def main(argv: list[str] | None = None) -> None:
                 "--allow_empty_labels=true",
             ]
         )
-        made = LabelledSet(output)
+        data = LabelledSet(output)
         print(f"labels\t{options.labels}")
         print(f"genome, Gb\t{sum(lengths.values()) / 1e9:.3f}")
-        print(f"peaks read\t{made.counts['peaks_read']}")
-        print(f"bins with a label\t{made.counts['bins_with_a_label']}")
-        print(f"rows\t{len(made)}")
+        print(f"peaks read\t{data.counts['peaks_read']}")
+        print(f"bins with a label\t{data.counts['bins_with_a_label']}")
+        print(f"rows\t{len(data)}")
         print(f"minutes on the clock (limit {LIMIT_MINUTES})\t{clock:.2f}")
         print(f"processor minutes\t{processor:.2f}")
         print(f"peak memory, GB (limit {LIMIT_GB})\t{memory:.2f}")

@@ -130,7 +130,7 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
         ValueError: If the sets do not hold the same bins with the same labels.
     """
     genome = Genome(steps.genome)
-    found: list[dict] = []
+    rows: list[dict] = []
     shortest: LabelAreas | None = None
     bins = expected = None
     for window in windows:
@@ -151,10 +151,10 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
             values = [areas.point[0, i], *percentile_interval(areas.drawn[0, i])]
             values += [areas.point[0, i] - shortest.point[0, i], *percentile_interval(gain)]
             rounded = [f"{value:.4f}" for value in values]
-            found.append(
+            rows.append(
                 dict(zip(COLUMNS, [*names, int(areas.positives[i]), *rounded], strict=True))
             )
-    return found
+    return rows
 
 
 def draw(rows: list[dict], path: Path) -> None:

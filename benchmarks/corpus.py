@@ -70,25 +70,25 @@ def document_rates(genome: Genome, output: Path, rounds: int) -> Spread:
     return spread([total_mbp / s for s in times[case]])
 
 
-def against_sentencepiece(made: SimpleNamespace, rounds: int) -> Spread:
+def against_sentencepiece(corpus: SimpleNamespace, rounds: int) -> Spread:
     """Return the time of SentencePiece alone over that of making a store from the same text.
 
     SentencePiece gets the normalised sentences as a list, already in memory.
     """
-    texts = [text for document in made.some for text in document.texts(made.genome)]
-    processor = made.tokenizer._processor
+    texts = [text for document in corpus.some for text in document.texts(corpus.genome)]
+    processor = corpus.tokenizer._processor
     alone, ours = Case(0, "", "SentencePiece alone"), Case(0, "", "token store")
     calls = {
         alone: lambda: processor.encode(texts, num_threads=1),
         ours: lambda: token_store.write_token_store(
-            made.folder / "some.h5", made.some, made.genome, made.tokenizer
+            corpus.folder / "some.h5", corpus.some, corpus.genome, corpus.tokenizer
         ),
     }
     times, _ = interleaved(calls, rounds, "cpu", clock=time.process_time)
     return ratio(times, alone, ours)
 
 
-def parts_per_second(made: SimpleNamespace, workers: int) -> float:
+def parts_per_second(corpus: SimpleNamespace, workers: int) -> float:
     """Return how fast parts become ready, once all workers are at work."""
     stamps: list[float] = []
     usual = token_store.iter_parts
@@ -101,22 +101,28 @@ def parts_per_second(made: SimpleNamespace, workers: int) -> float:
     token_store.iter_parts = stamped
     try:
         token_store.write_token_store(
-            made.folder / "parts.h5", made.many, made.genome, made.tokenizer, workers=workers
+            corpus.folder / "parts.h5",
+            corpus.many,
+            corpus.genome,
+            corpus.tokenizer,
+            workers=workers,
         )
     finally:
         token_store.iter_parts = usual
     return (len(stamps) - WARM_PARTS) / (stamps[-1] - stamps[WARM_PARTS - 1])
 
 
-def two_workers_over_one(made: SimpleNamespace, rounds: int) -> Spread:
+def two_workers_over_one(corpus: SimpleNamespace, rounds: int) -> Spread:
     """Return how much faster two workers make parts than this process alone."""
-    return spread([parts_per_second(made, 2) / parts_per_second(made, 1) for _ in range(rounds)])
+    return spread(
+        [parts_per_second(corpus, 2) / parts_per_second(corpus, 1) for _ in range(rounds)]
+    )
 
 
-def loader_rates(made: SimpleNamespace, rounds: int, batches: int) -> Spread:
+def loader_rates(corpus: SimpleNamespace, rounds: int, batches: int) -> Spread:
     """Return million tokens a second received from one data worker."""
-    store = token_store.TokenStore(made.folder / "parts.h5")
-    examples = PretrainExamples(store, made.tokenizer, TOKENS, MaskingConfig(), seed=0)
+    store = token_store.TokenStore(corpus.folder / "parts.h5")
+    examples = PretrainExamples(store, corpus.tokenizer, TOKENS, MaskingConfig(), seed=0)
     data = pretraining_data(
         examples, examples, batch_size=BATCH, validation_examples=BATCH, workers=1
     )
@@ -134,21 +140,21 @@ def tree_peak_gb(folder: Path, mbp: float, model: Path) -> dict[str, float]:
     """Return the peak memory of `documents`, and of `tokenize` with two workers (one pass)."""
     fasta = simulate(folder / f"simulated_{mbp:g}.fa", mbp)
     documents, once = folder / "all.bed.gz", folder / "once.bed.gz"
-    found = {
+    peaks = {
         "documents": memory_tree.peak("documents", "--genome", fasta, "--output", documents),
     }
     memory_tree.peak("documents", "--genome", fasta, "--output", once, "--documents.passes", 1)
-    found["tokenize, 2 workers"] = memory_tree.peak(
+    peaks["tokenize, 2 workers"] = memory_tree.peak(
         *("tokenize", "--genome", fasta, "--documents", once, "--tokenizer", model),
         *("--output", folder / "tree.h5", "--workers", 2),
     )
     fasta.unlink()
-    return {name: num_bytes / 1e9 for name, num_bytes in found.items()}
+    return {name: num_bytes / 1e9 for name, num_bytes in peaks.items()}
 
 
-def memory_rows(made: SimpleNamespace, sizes_mbp: tuple[float, float]) -> list[targets.Target]:
+def memory_rows(corpus: SimpleNamespace, sizes_mbp: tuple[float, float]) -> list[targets.Target]:
     """Return the rows about memory at both sizes of the genome."""
-    small, large = (tree_peak_gb(made.folder, mbp, made.model) for mbp in sizes_mbp)
+    small, large = (tree_peak_gb(corpus.folder, mbp, corpus.model) for mbp in sizes_mbp)
     rows = []
     for name in small:
         for mbp, peaks in zip(sizes_mbp, (small, large), strict=True):
@@ -201,12 +207,12 @@ def main(argv: list[str] | None = None) -> None:
     print(*header("cpu"), sep="\n")
     token_parts.DOCUMENTS_PER_PART = options.documents_per_part
     with tempfile.TemporaryDirectory() as name:
-        made = prepare(Path(name), options)
+        corpus = prepare(Path(name), options)
         rounds, row = options.rounds, targets.Target
-        documents = document_rates(made.genome, made.folder / "d.bed.gz", rounds)
-        alone = against_sentencepiece(made, rounds)
-        two = two_workers_over_one(made, rounds)
-        loader = loader_rates(made, rounds, options.batches)
+        documents = document_rates(corpus.genome, corpus.folder / "d.bed.gz", rounds)
+        alone = against_sentencepiece(corpus, rounds)
+        two = two_workers_over_one(corpus, rounds)
+        loader = loader_rates(corpus, rounds, options.batches)
         rows = [
             row("documents, Mbp of genome a processor second", 50, 200, documents),
             row("SentencePiece alone / token store, processor time", 0.8, 0.95, alone),
@@ -214,7 +220,7 @@ def main(argv: list[str] | None = None) -> None:
             row("M tokens/s from one data worker", 1, 3, loader),
         ]
         if not options.no_memory:
-            rows += memory_rows(made, (options.mbp, options.large_mbp))
+            rows += memory_rows(corpus, (options.mbp, options.large_mbp))
     targets.print_targets(rows)
 
 

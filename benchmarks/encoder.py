@@ -124,12 +124,12 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     try:
         texts = (options.variants or DEFAULT[options.device]).split(",")
-        found = [Variant.parse(text) for text in texts]
+        variants = [Variant.parse(text) for text in texts]
     except ValueError as error:
         parser.error(f"--variants: {error}")
     if options.logits:
-        found = [variant._replace(logits=options.logits) for variant in found]
-    options.variants = list(dict.fromkeys(found))
+        variants = [variant._replace(logits=options.logits) for variant in variants]
+    options.variants = list(dict.fromkeys(variants))
     start(parser, options)
     return options
 

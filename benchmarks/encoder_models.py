@@ -142,18 +142,18 @@ def library_logits(model: nn.Module, batch: Batch, logits: str) -> tuple[Tensor,
 
     With "predicted" its own head is called on the hidden states of the predicted positions.
     """
-    given = {"attention_mask": (~batch.is_padding).long(), "token_type_ids": batch.segment_ids}
+    inputs = {"attention_mask": (~batch.is_padding).long(), "token_type_ids": batch.segment_ids}
     if logits == "all":
-        out = model(batch.token_ids, **given)
+        out = model(batch.token_ids, **inputs)
         return out.prediction_logits.flatten(0, 1), out.seq_relationship_logits
-    out = model.bert(batch.token_ids, **given)
+    out = model.bert(batch.token_ids, **inputs)
     chosen = out.last_hidden_state.flatten(0, 1)[batch.positions]
     return model.cls(chosen, out.pooler_output)
 
 
-def loss_of(found: tuple[Tensor, Tensor], batch: Batch, logits: str) -> Tensor:
+def loss_of(logits_pair: tuple[Tensor, Tensor], batch: Batch, logits: str) -> Tensor:
     """Return the sum of both mean losses."""
-    of_tokens, of_pairs = found
+    of_tokens, of_pairs = logits_pair
     targets = batch.targets
     if logits == "all":  # as the library does: the others count as -100
         targets = torch.full((batch.token_ids.numel(),), -100, device=targets.device)

@@ -121,8 +121,8 @@ def check(ours: nn.Module, theirs: nn.Module, batch: Batch) -> float:
         SystemExit: If it is beyond `TOLERANCE`.
     """
     with torch.no_grad():
-        expected, found = (logits_of(model.eval(), batch) for model in (theirs, ours))
-    difference = float((found - expected).abs().max() / expected.std())
+        expected, measured = (logits_of(model.eval(), batch) for model in (theirs, ours))
+    difference = float((measured - expected).abs().max() / expected.std())
     if not difference <= TOLERANCE:
         raise SystemExit(f"the models compute different things: logits differ by {difference:.2g}")
     return difference
@@ -198,8 +198,8 @@ def show(start_of_line: str, times: Times, batch: int) -> None:
         median_s = spread(times[case]).median
         cells = [f"{1000 * median_s:.4g}", f"{batch / median_s:.4g}"]
         for peer in PEERS:
-            found = ratio(times, case._replace(name=peer), case)
-            cells.append("-" if found is None or peer == case.name else str(found))
+            speedup = ratio(times, case._replace(name=peer), case)
+            cells.append("-" if speedup is None or peer == case.name else str(speedup))
         print("\t".join([start_of_line, case.mode, case.name, *cells]), flush=True)
 
 

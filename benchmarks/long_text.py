@@ -71,12 +71,15 @@ def make_sets(folder: Path, seed: int, train: int, test: int, longest: int) -> N
     rng = np.random.default_rng(seed)
 
     def anywhere(count: int) -> list[dict]:
-        places = np.exp(rng.uniform(np.log(SHORTEST), np.log(longest), count)).astype(int)
-        return [question(rng, i, place + 40, place) for i, place in enumerate(places.tolist())]
+        positions = np.exp(rng.uniform(np.log(SHORTEST), np.log(longest), count)).astype(int)
+        return [
+            question(rng, i, position + 40, position)
+            for i, position in enumerate(positions.tolist())
+        ]
 
     def between(first: int, last: int) -> list[dict]:
-        places = rng.integers(first, last, test).tolist()
-        return [question(rng, i, longest, place) for i, place in enumerate(places)]
+        positions = rng.integers(first, last, test).tolist()
+        return [question(rng, i, longest, position) for i, position in enumerate(positions)]
 
     sets = {
         "train": anywhere(train),
@@ -102,9 +105,9 @@ class Steps:
         self.args, self.folder = args, args.output
         self.data = self.folder / "data"
 
-    def call(self, made: Path, command: str, **options) -> None:
+    def call(self, output: Path, command: str, **options) -> None:
         """Run one command of `dna-bigbird text`, unless what it makes is there."""
-        if made.exists():
+        if output.exists():
             return
         words = ["text", command]
         for name, value in options.items():
@@ -176,10 +179,12 @@ def compare(args: argparse.Namespace) -> list[tuple]:
     ):
         bundle = steps.train(name, max_tokens, attention)
         for test in ("near", "far"):
-            found = steps.score(bundle, test)
-            accuracy = [found[f"accuracy{end}"] for end in ("", "_low", "_high")]
-            guesses = [found["baselines"][key]["accuracy"] for key in ("random", "most_mentioned")]
-            rows.append((name, test, found["n"], *accuracy, *guesses))
+            metrics = steps.score(bundle, test)
+            accuracy = [metrics[f"accuracy{end}"] for end in ("", "_low", "_high")]
+            guesses = [
+                metrics["baselines"][key]["accuracy"] for key in ("random", "most_mentioned")
+            ]
+            rows.append((name, test, metrics["n"], *accuracy, *guesses))
     return rows
 
 

@@ -102,10 +102,10 @@ def peaks(make: Make, cases: Iterable[Case], device: str) -> dict[Case, int | st
     cases = list(cases)
     if device == "cuda":
         return {case: _measure(make, case, device) for case in cases}
-    found: dict[Case, int | str] = {}
+    results: dict[Case, int | str] = {}
     before = {name: os.environ.get(name) for name in MALLOC}
-    while len(found) < len(cases):
-        left = [case for case in cases if case not in found]
+    while len(results) < len(cases):
+        left = [case for case in cases if case not in results]
         context = multiprocessing.get_context("spawn")
         receive, send = context.Pipe(duplex=False)
         child = context.Process(target=_child, args=(make, left, torch.get_num_threads(), send))
@@ -118,9 +118,9 @@ def peaks(make: Make, cases: Iterable[Case], device: str) -> dict[Case, int | st
         send.close()
         for case in left:
             try:
-                found[case] = receive.recv()
+                results[case] = receive.recv()
             except EOFError:
-                found[case] = "the process that ran it was killed"
+                results[case] = "the process that ran it was killed"
                 break
         child.join()
-    return found
+    return results

@@ -126,9 +126,9 @@ def main(arguments: list[str] | None = None) -> None:
             for case in CASES
             if case.mode == mode
         }
-        found = interleaved(calls, options.rounds, "cpu", at_least_s=options.at_least_ms / 1000)
-        times |= found[0]
-        failed |= found[1]
+        timed = interleaved(calls, options.rounds, "cpu", at_least_s=options.at_least_ms / 1000)
+        times |= timed[0]
+        failed |= timed[1]
     print_cases([case for case in CASES if case != PEAK], times, failed, {}, ("hf-strip", "dense"))
     print(f"# float32 multiply-adds: {peak.operations / min(times[PEAK]) / 1e9:.0f} GFLOP/s")
     print(f"# load after the run {load()}")

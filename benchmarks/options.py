@@ -12,11 +12,11 @@ def names(allowed: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
     """Return a parser of names that are separated by commas."""
 
     def parse(text: str) -> tuple[str, ...]:
-        found = tuple(part for part in text.split(",") if part)
-        for name in found:
+        parts = tuple(part for part in text.split(",") if part)
+        for name in parts:
             if name not in allowed:
                 raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(allowed)}")
-        return found
+        return parts
 
     return parse
 

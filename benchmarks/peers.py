@@ -106,17 +106,17 @@ def stripped_function() -> Callable[..., tuple[Tensor, None]]:
     lines, first_line = inspect.getsourcelines(shipped)
     tree = without_probabilities(textwrap.dedent("".join(lines)))
     ast.increment_lineno(tree, first_line - 1)
-    made: dict[str, Any] = {}
-    exec(compile(tree, module.__file__ or "transformers", "exec"), vars(module), made)
-    return made[FUNCTION]
+    namespace: dict[str, Any] = {}
+    exec(compile(tree, module.__file__ or "transformers", "exec"), vars(module), namespace)
+    return namespace[FUNCTION]
 
 
 def strip(model: nn.Module) -> nn.Module:
     """Give every block-sparse attention inside `model` the stripped function; return `model`."""
     function = stripped_function()
-    kind = library().BigBirdBlockSparseAttention
+    module_type = library().BigBirdBlockSparseAttention
     for part in model.modules():
-        if isinstance(part, kind):
+        if isinstance(part, module_type):
             setattr(part, FUNCTION, types.MethodType(function, part))
     return model
 

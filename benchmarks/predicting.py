@@ -104,14 +104,14 @@ class Library:
     @torch.inference_mode()
     def logits(self, texts: list[str]) -> torch.Tensor:
         """Return the logits of texts as they stand."""
-        found = []
+        parts = []
         for first in range(0, len(texts), self.batch_size):
             some = texts[first : first + self.batch_size]
             inputs = self.tokenizer(
                 some, padding=True, return_tensors="pt", return_token_type_ids=False
             )
-            found.append(self.model(**inputs).logits.float())
-        return torch.cat(found)
+            parts.append(self.model(**inputs).logits.float())
+        return torch.cat(parts)
 
     def probabilities(self, texts: list[str]) -> np.ndarray:
         """Return the mean over both strands."""
@@ -154,8 +154,8 @@ def check(size: str, bp: int, options: argparse.Namespace) -> tuple[float, float
             raise SystemExit("the tokenizers cut the same window into different tokens")
     expected = theirs.logits(texts).numpy()
     ours = Predictor(bundle, compute=Compute(precision="32-true"))
-    found = np.concatenate(list(ours.logits([texts])))
-    difference = float(np.abs(found - expected).max() / expected.std())
+    measured = np.concatenate(list(ours.logits([texts])))
+    difference = float(np.abs(measured - expected).max() / expected.std())
     if not difference <= TOLERANCE:
         raise SystemExit(f"the models compute different things: logits differ by {difference:.2g}")
     return difference, len(texts) * bp / tokens
@@ -183,8 +183,8 @@ def run(size: str, bp: int, options: argparse.Namespace) -> None:
         megabytes = f"{peak / 1e6:.0f}" if isinstance(peak, int) else peak
         cells = [case.name, f"{median_s:.4g}", f"{count / median_s:.4g}", megabytes]
         for peer in PEERS:
-            found = ratio(times, case._replace(name=peer), case)
-            cells.append("-" if found is None or peer == case.name else str(found))
+            speedup = ratio(times, case._replace(name=peer), case)
+            cells.append("-" if speedup is None or peer == case.name else str(speedup))
         print(size, bp, *cells, sep="\t", flush=True)
     for case, why in failed.items():
         print(size, bp, case.name, f"not run: {why}", sep="\t")

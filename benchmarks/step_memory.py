@@ -96,13 +96,13 @@ def make(step: Step) -> Callable[[], None]:
 
 def compare(names: list[str]) -> None:
     """Print measured and estimated memory of steps on the CPU, and their ratio."""
-    found = memory.peaks(make, [STEPS[name] for name in names], "cpu")
+    peaks = memory.peaks(make, [STEPS[name] for name in names], "cpu")
     print(f"{'step on the CPU':32} {'measured':>9} {'estimate':>9} {'measured / estimate':>20}")
     for name in names:
         step = STEPS[name]
         part = step.estimate("cpu")
         copies = BFLOAT16 * pretraining_parameters(step.config) * (step.precision == "bf16-mixed")
-        expected, measured = part.total - part.states + copies, found[step]
+        expected, measured = part.total - part.states + copies, peaks[step]
         if isinstance(measured, str):
             print(f"{name:32} {measured}")
         else:

@@ -41,6 +41,6 @@ def print_cases(
             f"{batch * case.tokens / median_s:.0f}",
         ]
         for peer in peers:
-            found = ratio(times, case._replace(name=peer), case)
-            cells.append("-" if found is None or peer == case.name else str(found))
+            speedup = ratio(times, case._replace(name=peer), case)
+            cells.append("-" if speedup is None or peer == case.name else str(speedup))
         print("\t".join([*cells, megabytes(peak.get(case))]), flush=True)

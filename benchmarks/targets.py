@@ -32,8 +32,8 @@ class Target:
         """Return the row as text."""
         sign = "<=" if self.at_most else ">="
         must, aim = (f"{sign} {x:g}" if x is not None else "-" for x in (self.must, self.aim))
-        found = str(self.measured) if self.measured else "-"
-        cells = (self.text, found, must, self.verdict(self.must), aim, self.verdict(self.aim))
+        measured = str(self.measured) if self.measured else "-"
+        cells = (self.text, measured, must, self.verdict(self.must), aim, self.verdict(self.aim))
         return "\t".join(cells)
 
 
@@ -84,8 +84,8 @@ def fastest_growth(times: Times, backends: Sequence[str]) -> tuple[str, Spread |
     if not far:
         return "-", None
     fastest = min(far, key=lambda case: spread(times[case]).median)
-    found = ratio(times, fastest, fastest._replace(tokens=4096))
-    return fastest.name, found and Spread(*(value * 4096 / 65536 for value in found))
+    growth = ratio(times, fastest, fastest._replace(tokens=4096))
+    return fastest.name, growth and Spread(*(value * 4096 / 65536 for value in growth))
 
 
 def native_targets(
@@ -112,8 +112,8 @@ def native_targets(
         for tokens, mode, slow, fast, must, aim in asked
     ]
     for tokens, must, aim in ((4096, 0.6, 0.75), (65536, 0.4, 0.6)):
-        found = ratio(times, peak, Case(tokens, FORWARD, "native"))
-        share = found and Spread(*(value * work[tokens] for value in found))
+        speed = ratio(times, peak, Case(tokens, FORWARD, "native"))
+        share = speed and Spread(*(value * work[tokens] for value in speed))
         text = f"share of the float32 multiply-add peak, forward, {tokens} tokens"
         rows.append(Target(text, must, aim, share))
     held = Spread(*[peak_memory / 1e9] * 3) if isinstance(peak_memory, int) else None

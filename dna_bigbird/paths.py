@@ -202,11 +202,11 @@ def _check_folder(output: NamedPath, source: NamedPath, target: Path, read: Path
             raise _refusal(output, f"is the input {path}", path, path)
 
 
-def _check_two_outputs(one: NamedPath, other: NamedPath) -> None:
-    first, second = real_path(one.path), real_path(other.path)
+def _check_two_outputs(output: NamedPath, other: NamedPath) -> None:
+    first, second = real_path(output.path), real_path(other.path)
     if first == second or _is_same(first, second):
-        raise InputError(f"{one} and {other} are the same path; give each output its own name")
-    for outer, inner, paths in ((one, other, (first, second)), (other, one, (second, first))):
+        raise InputError(f"{output} and {other} are the same path; give each output its own name")
+    for outer, inner, paths in ((output, other, (first, second)), (other, output, (second, first))):
         if outer.role is not Role.FOLDER and paths[0] in paths[1].parents:
             raise InputError(f"{inner} is inside {outer}, which is written as a whole; move it out")
 
@@ -232,8 +232,8 @@ def _with_companions(path: Path) -> list[Path]:
     return [path, *(path.with_name(path.name + suffix) for suffix in COMPANIONS)]
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(path: Path, other: Path) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(path, other)
     except OSError:  # one of them does not exist
         return False

@@ -212,14 +212,14 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(path: Path, other: Path) -> bool:
     """Exchange two folders in one step; False where the system cannot."""
     at_working_folder, exchange = -100, 2
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
         return False
-    names = [os.fsencode(os.path.abspath(path)) for path in (one, other)]
+    names = [os.fsencode(os.path.abspath(p)) for p in (path, other)]
     if renameat2(at_working_folder, names[0], at_working_folder, names[1], exchange) == 0:
         return True
     number = ctypes.get_errno()

@@ -24,15 +24,15 @@ def sentences(text: str) -> list[str]:
         >>> sentences("Dr. A. Smith met e.g. the U.S. team. It won .  then it left\\nAll went home!")
         ['Dr. A. Smith met e.g. the U.S. team.', 'It won .', 'then it left', 'All went home!']
     """
-    found = []
+    parts = []
     for line in text.splitlines():
         start = 0
         for match in _END.finditer(line):
             if _ends_sentence(match):
-                found.append(line[start : match.end()])
+                parts.append(line[start : match.end()])
                 start = match.end()
-        found.append(line[start:])
-    return [sentence.strip() for sentence in found if sentence.strip()]
+        parts.append(line[start:])
+    return [sentence.strip() for sentence in parts if sentence.strip()]
 
 
 def _ends_sentence(match: re.Match) -> bool:

@@ -75,16 +75,16 @@ def attend(
     name = _fastest(q, pattern, dropout_p) if backend == "auto" else backend
     if name not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")
-    given = (q, k, v, pattern, key_padding_mask, dropout_p)
+    arguments = (q, k, v, pattern, key_padding_mask, dropout_p)
     if name == "native":  # an operator, which torch.compile knows
-        return BACKENDS[name](*given)
-    return _uncompiled(name, *given)
+        return BACKENDS[name](*arguments)
+    return _uncompiled(name, *arguments)
 
 
 @torch.compiler.disable
-def _uncompiled(name: str, q: Tensor, *given) -> Tensor:
+def _uncompiled(name: str, q: Tensor, *arguments) -> Tensor:
     with torch.autocast(q.device.type, enabled=False):
-        return BACKENDS[name](q, *given)
+        return BACKENDS[name](q, *arguments)
 
 
 def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float) -> str:

@@ -45,8 +45,8 @@ def tokenizer_json(tokenizer: DnaTokenizer) -> bytes:
 def _joins(pieces: list[str]) -> list[tuple[str, str]]:
     known = set(pieces)
     return [
-        (piece[:place], piece[place:])
+        (piece[:cut], piece[cut:])
         for piece in pieces
-        for place in range(1, len(piece))
-        if piece[:place] in known and piece[place:] in known
+        for cut in range(1, len(piece))
+        if piece[:cut] in known and piece[cut:] in known
     ]

@@ -47,7 +47,7 @@ def check_documents(path: Path, genome: Genome) -> dict[str, str | None]:
         InputError: If a chromosome is missing, or has another length or other bases.
     """
     recorded, chroms = _read(path)
-    found: dict[str, str | None] = dict.fromkeys(chroms)
+    checksums: dict[str, str | None] = dict.fromkeys(chroms)
     for chrom, entry in recorded:
         length = genome.lengths[genome.resolve(chrom)]
         if entry.length != length:
@@ -55,17 +55,17 @@ def check_documents(path: Path, genome: Genome) -> dict[str, str | None]:
                 f"{chrom} had {entry.length:,} bp, and has {length:,} bp in {genome.path.name}"
             )
             raise _other_genome(path, entry, problem)
-        found[chrom] = found.get(chrom) or sequence_sha256(genome, chrom)
-        if entry.sha256 != found[chrom]:
+        checksums[chrom] = checksums.get(chrom) or sequence_sha256(genome, chrom)
+        if entry.sha256 != checksums[chrom]:
             problem = f"{chrom} has other bases in {genome.path.name}, though it is as long"
             raise _other_genome(path, entry, problem)
-    unknown = [chrom for chrom in chroms if found[chrom] is None]
+    unknown = [chrom for chrom in chroms if checksums[chrom] is None]
     if unknown:
         note(
             f"{path}: does not say from which genome its documents on {shortened(unknown[0])} were drawn (an "
             f"earlier version wrote it); whether that was {genome.path.name} is not checked"
         )
-    return {chrom: found[chrom] for chrom in chroms}
+    return {chrom: checksums[chrom] for chrom in chroms}
 
 
 def _read(path: Path) -> tuple[list[tuple[str, Recorded]], list[str]]:

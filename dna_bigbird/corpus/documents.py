@@ -77,8 +77,8 @@ class Document:
         start = self.interval.start
         edges = [start, *(start + end for end in self.sentence_ends)]
         chrom, strand = self.interval.chrom, self.interval.strand
-        found = [Interval(chrom, *pair, strand) for pair in itertools.pairwise(edges)]
-        return found[::-1] if strand == "-" else found
+        intervals = [Interval(chrom, *pair, strand) for pair in itertools.pairwise(edges)]
+        return intervals[::-1] if strand == "-" else intervals
 
     def texts(self, genome: Genome) -> list[str]:
         """Return the normalised sequence of every sentence in reading order."""
@@ -250,14 +250,14 @@ def write_documents(path: Path, documents: Iterable[Document], comments: Iterabl
 
 
 def _bed12(document: Document, number: int) -> str:
-    place, ends = document.interval, document.sentence_ends
+    interval, ends = document.interval, document.sentence_ends
     starts = [0, *ends[:-1]]
     sizes = list(map(operator.sub, ends, starts))
     # The text of a list is the fastest way to write many numbers.
     blocks = f"{repr(sizes)[1:-1]}\t{repr(starts)[1:-1]}".replace(" ", "")
     return (
-        f"{place.chrom}\t{place.start}\t{place.end}\tdocument{number}\t0\t{place.strand}\t"
-        f"{place.start}\t{place.end}\t0\t{len(ends)}\t{blocks}\n"
+        f"{interval.chrom}\t{interval.start}\t{interval.end}\tdocument{number}\t0\t{interval.strand}\t"
+        f"{interval.start}\t{interval.end}\t0\t{len(ends)}\t{blocks}\n"
     )
 
 

@@ -138,17 +138,17 @@ class JsonDnaTokenizer:
                 f"letters {letters!r} are not A C G T N; pass the sequence through normalise()"
             )
         try:
-            found = self._tokenizer.encode(sequence, add_special_tokens=False)
+            encoding = self._tokenizer.encode(sequence, add_special_tokens=False)
         except Exception as error:  # the library raises plain Exception
             raise InputError(f"{self._name}: it cannot cut DNA into tokens: {error}") from error
         # Tokens follow each other. Where a rule replaced a run, the library gives it its last base only.
-        ends = np.array([end for _, end in found.offsets], dtype=np.int64)
+        ends = np.array([end for _, end in encoding.offsets], dtype=np.int64)
         if (np.diff(ends, prepend=0) < 0).any() or ends.max(initial=0) != len(sequence):
             raise InputError(
                 f"{self._name}: its tokens do not cover the sequence they were made from"
             )
         spans = np.stack([np.concatenate([[0], ends])[:-1], ends], axis=1)
-        return np.array(found.ids, dtype=np.int64), spans
+        return np.array(encoding.ids, dtype=np.int64), spans
 
     def encode_all(self, sequences: Sequence[str], num_threads: int = 1) -> list[np.ndarray]:
         """Return the token ids of each sequence, encoded alone, always by one thread."""

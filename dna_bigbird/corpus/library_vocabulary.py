@@ -39,10 +39,10 @@ def _json_of(folder: Path) -> tuple[bytes, Path]:
         if name == JSON:
             return path.read_bytes(), path
         try:
-            made = _word_pieces(path) if name == WORD_PIECES else _byte_pieces(path)
+            tokenizer = _word_pieces(path) if name == WORD_PIECES else _byte_pieces(path)
         except Exception as error:  # the library raises plain Exception
             raise InputError(f"{path}: no vocabulary: {error}") from error
-        return made.to_str().encode(), path
+        return tokenizer.to_str().encode(), path
     raise InputError(
         f"{folder}: no vocabulary; expected {JSON}, {WORD_PIECES}, or {BYTE_PIECES} and {MERGES}"
     )
@@ -50,9 +50,9 @@ def _json_of(folder: Path) -> tuple[bytes, Path]:
 
 def _word_pieces(path: Path) -> tokenizers.implementations.BaseTokenizer:
     settings = path.parent / "tokenizer_config.json"
-    given = read_json(settings) if settings.is_file() else {}
+    options = read_json(settings) if settings.is_file() else {}
     return tokenizers.BertWordPieceTokenizer(
-        str(path), lowercase=given.get("do_lower_case", True) is not False
+        str(path), lowercase=options.get("do_lower_case", True) is not False
     )
 
 

@@ -65,10 +65,10 @@ def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs
                 offsets.append(len(bounds))
                 used = 1
                 continue
-            taken = min(end - start, room)
-            bounds.append((start, start + taken))
-            used += taken + 1
-            start += taken
+            length = min(end - start, room)
+            bounds.append((start, start + length))
+            used += length + 1
+            start += length
     if offsets[-1] < len(bounds):
         offsets.append(len(bounds))
     return Packs(np.array(bounds, dtype=np.int64).reshape(-1, 2), np.array(offsets, dtype=np.int64))

@@ -65,9 +65,9 @@ def select(
     Raises:
         InputError: As `read_region` does, or if nothing is left.
     """
-    wanted = [read_region(text, genome) for text in (regions or genome.lengths)]
+    selected = [read_region(text, genome) for text in (regions or genome.lengths)]
     excluded = [read_region(text, genome) for text in exclude]
-    left = subtract(merge(wanted, list(genome.lengths)), merge(excluded, list(genome.lengths)))
+    left = subtract(merge(selected, list(genome.lengths)), merge(excluded, list(genome.lengths)))
     if not left:
         raise InputError(
             f"the excluded regions {list(exclude)} leave nothing of the regions {list(regions)}"
@@ -140,13 +140,13 @@ def _runs_of_n(genome: Genome, interval: Interval) -> Iterator[tuple[int, int]]:
     for start in range(interval.start, interval.end, SCAN_BP):
         end = min(start + SCAN_BP, interval.end)
         is_n = genome.unknown_bases(Interval(interval.chrom, start, end))
-        for found in _runs(is_n, start):
-            if run and run[1] == found[0]:
-                run = (run[0], found[1])
+        for next_run in _runs(is_n, start):
+            if run and run[1] == next_run[0]:
+                run = (run[0], next_run[1])
                 continue
             if run:
                 yield run
-            run = found
+            run = next_run
     if run:
         yield run
 

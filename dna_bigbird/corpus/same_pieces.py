@@ -26,7 +26,7 @@ def same_pieces(target: TextTokenizer, source: TextTokenizer) -> tuple[np.ndarra
         rows[i] = ids.get(key, FRESH)
         if rows[i] == FRESH and not any(map(str.isalnum, key[1])):
             rows[i] = ids.get((True, key[1]), FRESH)
-    found = int((rows >= 0).sum())
+    num_same = int((rows >= 0).sum())
     for role in target.names:
         rows[getattr(target, f"{role}_id")] = getattr(source, f"{role}_id")
     marks = (
@@ -37,8 +37,8 @@ def same_pieces(target: TextTokenizer, source: TextTokenizer) -> tuple[np.ndarra
         if ours is not None:
             rows[ours] = instead if theirs is None else theirs
     return rows, {
-        "pieces taken over": found,
-        "special entries taken over": int((rows >= 0).sum()) - found,
+        "pieces taken over": num_same,
+        "special entries taken over": int((rows >= 0).sum()) - num_same,
         "entries drawn fresh": int((rows < 0).sum()),
     }
 

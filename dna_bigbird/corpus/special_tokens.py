@@ -30,9 +30,9 @@ def read_names(folder: Path) -> dict[str, str]:
         path = folder / file
         if not path.is_file():
             continue
-        given = read_json(path)
+        settings = read_json(path)
         for role in ROLES:
-            value = given.get(f"{role}_token")
+            value = settings.get(f"{role}_token")
             name = value.get("content") if isinstance(value, dict) else value
             if isinstance(name, str) and role not in names:
                 names[role] = name
@@ -57,14 +57,14 @@ def find_special(
     Raises:
         InputError: If a role has no entry.
     """
-    found = {}
+    tokens = {}
     for role in ROLES:
-        wanted = (names[role],) if role in names else USUAL_NAMES[role]
-        name = next((name for name in wanted if name in ids_by_piece), None)
+        candidates = (names[role],) if role in names else USUAL_NAMES[role]
+        name = next((name for name in candidates if name in ids_by_piece), None)
         if name is None:
             raise InputError(
-                f"{source}: the vocabulary has no {' or '.join(wanted)}, needed as {role} token. "
+                f"{source}: the vocabulary has no {' or '.join(candidates)}, needed as {role} token. "
                 f'Name it in {NAME_FILES[0]} beside it: {{"{role}_token": …}}'
             )
-        found[role] = name
-    return found
+        tokens[role] = name
+    return tokens

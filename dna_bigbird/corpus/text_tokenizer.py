@@ -135,11 +135,11 @@ class TextTokenizer:
         a piece. A piece of white space alone, or one that the vocabulary adds, has start == end.
         """
         if self._json is not None:
-            found = self._json.encode(text, add_special_tokens=False)
-            ids, offsets = found.ids, found.offsets
+            encoding = self._json.encode(text, add_special_tokens=False)
+            ids, offsets = encoding.ids, encoding.offsets
         else:
-            found = self._processor.encode(text, return_type="offset_mapping")
-            ids, offsets = found["ids"], found["offsets"]
+            encoding = self._processor.encode(text, return_type="offset_mapping")
+            ids, offsets = encoding["ids"], encoding["offsets"]
         starts = np.array([start for start, _ in offsets], dtype=np.int64)
         ends = np.array([end for _, end in offsets], dtype=np.int64)
         for i, (start, end) in enumerate(offsets):

@@ -19,10 +19,10 @@ def read_text_tokenizer(path: Path) -> TextTokenizer:
     """
     path = Path(path)
     if path.is_dir():
-        found = [path / name for name in (JSON, SENTENCEPIECE) if (path / name).is_file()]
-        if not found:
+        paths = [path / name for name in (JSON, SENTENCEPIECE) if (path / name).is_file()]
+        if not paths:
             raise InputError(f"{path}: no vocabulary of text; expected {JSON} or {SENTENCEPIECE}")
-        path = found[0]
+        path = paths[0]
     if not path.is_file():
         raise InputError(f"{path}: no such vocabulary; expected a SentencePiece model or {JSON}")
     file = JSON if path.suffix == ".json" else SENTENCEPIECE

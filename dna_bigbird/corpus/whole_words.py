@@ -94,19 +94,19 @@ def mask_words(
     Raises:
         ValueError: If nothing is maskable.
     """
-    places = np.flatnonzero(maskable)
-    if not len(places):
+    positions = np.flatnonzero(maskable)
+    if not len(positions):
         raise ValueError("there is no token that could be masked")
     numbers = words(ids, maskable, vocabulary.is_word_start if config.whole_words else None)
-    starts = np.searchsorted(numbers[places], np.arange(numbers.max() + 2))
+    starts = np.searchsorted(numbers[positions], np.arange(numbers.max() + 2))
     lengths = np.diff(starts)
     drawn = rng.permutation(len(lengths))[: max(1, round(config.fraction * len(lengths)))]
     chosen, left = [], budget
     for word in drawn.tolist():
         if lengths[word] <= left:
-            chosen.append(places[starts[word] : starts[word + 1]])
+            chosen.append(positions[starts[word] : starts[word + 1]])
             left -= int(lengths[word])
     if not chosen:
         first = starts[drawn[0]]
-        chosen = [places[first : first + budget]]
+        chosen = [positions[first : first + budget]]
     return hide(ids, np.sort(np.concatenate(chosen)), rng, config, vocabulary)

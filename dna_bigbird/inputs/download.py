@@ -78,11 +78,11 @@ def download(
                         "Without network, give a local copy: --local PATH"
                     ) from None
                 sleep(patience.first_wait_s * 2 ** (failures - 1))
-        found = sha256_of(partial)
-        if file.sha256 and found != file.sha256:
+        checksum = sha256_of(partial)
+        if file.sha256 and checksum != file.sha256:
             size = _size(partial)
             _discard(partial)
-            raise InputError(wrong_checksum(file.url, found, file.sha256, size))
+            raise InputError(wrong_checksum(file.url, checksum, file.sha256, size))
         with open(partial, "rb") as written:
             os.fsync(written.fileno())
         partial.replace(output)
@@ -90,7 +90,7 @@ def download(
     except OSError as error:
         _discard(partial)
         raise readable_write_error(output, error) from error
-    return found
+    return checksum
 
 
 def _continue(file: RemoteFile, partial: Path, stall_s: float, progress: Progress) -> None:

@@ -26,8 +26,8 @@ def fetch_spec(spec: DataSpec, output: Path, local: Path | None, meter: Meter) -
         InputError: As `download` and `take_local` do.
     """
     if not spec.is_sheet:
-        found = _fetch_one(spec.files[0], output, local, meter)
-        return [] if spec.files[0].sha256 else [_unverified(spec, output, found)]
+        sha256 = _fetch_one(spec.files[0], output, local, meter)
+        return [] if spec.files[0].sha256 else [_unverified(spec, output, sha256)]
     if local is not None and not local.is_dir():
         raise InputError(f"{local}: expected the folder with the {len(spec.files)} files")
     for file in spec.files:
@@ -57,8 +57,8 @@ def _fetch_one(file: RemoteFile, output: Path, local: Path | None, meter: Meter)
         return download(file, output, progress=progress)
 
 
-def _unverified(spec: DataSpec, output: Path, found: str) -> str:
+def _unverified(spec: DataSpec, output: Path, sha256: str) -> str:
     return (
-        f"{output}: {spec.path} has no checksum to compare with; this file has sha256 {found}. "
+        f"{output}: {spec.path} has no checksum to compare with; this file has sha256 {sha256}. "
         "Write it there once you have reason to trust it"
     )

@@ -178,7 +178,7 @@ def _checked_sha(where: str, sha256: object) -> str | None:
 def _read_sheet(path: Path) -> tuple[RemoteFile, ...]:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
-    found: list[RemoteFile] = []
+    sheet_files: list[RemoteFile] = []
     with open(path, newline="") as stream:
         rows = csv.reader(stream, delimiter="\t")
         header = tuple(next(rows, ()))
@@ -190,7 +190,7 @@ def _read_sheet(path: Path) -> tuple[RemoteFile, ...]:
                 raise InputError(f"{where}: {len(row)} columns; expected {len(SHEET_COLUMNS)}")
             label, group, cell, url, sha256 = row
             url = _checked_url(where, url)
-            found.append(
+            sheet_files.append(
                 RemoteFile(
                     url,
                     Path(urlsplit(url).path).name,
@@ -199,9 +199,9 @@ def _read_sheet(path: Path) -> tuple[RemoteFile, ...]:
                 )
             )
     by_name: dict[str, str] = {}
-    for file in found:
+    for file in sheet_files:
         if by_name.setdefault(file.filename, file.url) != file.url:
             raise InputError(f"{path}: two addresses end in {file.filename!r}")
-    if not found:
+    if not sheet_files:
         raise InputError(f"{path}: the table has no rows")
-    return tuple(found)
+    return tuple(sheet_files)

@@ -122,15 +122,15 @@ class EncoderConfig:
         self._check_pattern()
 
     def _check_pattern(self) -> None:
-        window, places = self.window_blocks, self.global_blocks
+        window, global_blocks = self.window_blocks, self.global_blocks
         if window < 0 or (window and window % 2 == 0):
             raise ValueError(f"--model.window_blocks {window} must be 0 or odd")
-        if self.random_plan != "uniform" and (window != 3 or places == "none"):
+        if self.random_plan != "uniform" and (window != 3 or global_blocks == "none"):
             raise ValueError(
                 f"--model.random_plan {self.random_plan} has --model.window_blocks 3 and "
-                f"--model.global_blocks first_last or first_two, got {window} and {places}"
+                f"--model.global_blocks first_last or first_two, got {window} and {global_blocks}"
             )
-        if (window, places, self.num_random) == (0, "none", 0):
+        if (window, global_blocks, self.num_random) == (0, "none", 0):
             raise ValueError(
                 "--model.window_blocks 0, --model.global_blocks none and --model.num_random 0: "
                 "no block would read anything"

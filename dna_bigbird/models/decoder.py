@@ -87,11 +87,11 @@ class Cache:
 
     def extend(self, layer: int, key_NHD: Tensor, value_NHD: Tensor) -> tuple[Tensor, Tensor]:
         """Store one more token; return all keys and values (N, H, U, D)."""
-        found = []
+        extended = []
         for number, new in ((2 * layer, key_NHD), (2 * layer + 1, value_NHD)):
             self.parts[number][self.length] = new
-            found.append(self.parts[number][: self.length + 1].permute(1, 2, 0, 3))
-        return found[0], found[1]
+            extended.append(self.parts[number][: self.length + 1].permute(1, 2, 0, 3))
+        return extended[0], extended[1]
 
     def reorder(self, rows_N: Tensor) -> None:
         """Let sequence i go on from what sequence `rows_N[i]` was."""

@@ -165,10 +165,10 @@ class Encoder(nn.Module):
         Raises:
             ValueError: If a sequence is longer than `max_tokens` or the shapes differ.
         """
-        for name, given in (("is_padding", is_padding_BT), ("segment_ids", segment_ids_BT)):
-            if given is not None and given.shape != token_ids_BT.shape:
+        for name, tensor in (("is_padding", is_padding_BT), ("segment_ids", segment_ids_BT)):
+            if tensor is not None and tensor.shape != token_ids_BT.shape:
                 raise ValueError(
-                    f"{name} is {tuple(given.shape)}, token_ids {tuple(token_ids_BT.shape)}"
+                    f"{name} is {tuple(tensor.shape)}, token_ids {tuple(token_ids_BT.shape)}"
                 )
         packing = Packing.of(
             is_padding_BT,

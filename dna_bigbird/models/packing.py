@@ -107,8 +107,8 @@ class Packing:
                     for part, g in zip(states_PE.split(sizes), self.groups, strict=True)
                 ]
             )
-            places = torch.tensor(self.order, device=states_PE.device).argsort()
-            states_BTE = states_BTE.index_select(0, places)
+            ranks = torch.tensor(self.order, device=states_PE.device).argsort()
+            states_BTE = states_BTE.index_select(0, ranks)
         if self.is_whole_batch and self.groups[0].is_padding is None:
             return states_BTE
         return states_BTE.masked_fill(self.is_padding[..., None], 0.0)

@@ -13,11 +13,11 @@ LARGEST = 2**31 - 1
 T = TypeVar("T")
 
 
-def settings_from(kind: type[T], values: object) -> T:
+def settings_from(config_type: type[T], values: object) -> T:
     """Return settings whose fields have the types that the dataclass declares.
 
     Args:
-        kind: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool or str.
+        config_type: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool or str.
         values: What JSON gave; fields that are absent have their defaults.
 
     Raises:
@@ -34,13 +34,13 @@ def settings_from(kind: type[T], values: object) -> T:
     """
     if not isinstance(values, Mapping):
         raise ValueError(f"expected an object, found {type(values).__name__}")
-    known = {field.name: field.default for field in fields(kind)}
+    known = {field.name: field.default for field in fields(config_type)}
     for name, value in values.items():
         if name not in known:
             raise ValueError(f"unknown setting {shortened(repr(name))}")
         _check(name, value, type(known[name]))
     try:
-        return kind(**values)
+        return config_type(**values)
     except ValueError as error:
         for prefix in ("--model.", "--head.", "--options."):
             error = str(error).replace(prefix, "")
@@ -57,14 +57,14 @@ def is_finite(value: object) -> bool:
         return False
 
 
-def _check(name: str, value: Any, wanted: type) -> None:
+def _check(name: str, value: Any, expected: type) -> None:
     is_bool = isinstance(value, bool)
-    if wanted is int:
+    if expected is int:
         good = isinstance(value, int) and not is_bool and abs(value) <= LARGEST
         words = "a whole number" if not isinstance(value, int) or is_bool else f"at most {LARGEST}"
-    elif wanted is float:
+    elif expected is float:
         good, words = is_finite(value), "a finite number"
     else:
-        good, words = isinstance(value, wanted), {bool: "true or false", str: "a text"}[wanted]
+        good, words = isinstance(value, expected), {bool: "true or false", str: "a text"}[expected]
     if not good:
         raise ValueError(f"{name} is {shortened(repr(value))}, expected {words}")

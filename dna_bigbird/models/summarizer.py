@@ -33,9 +33,9 @@ class Summarizer(nn.Module):
         super().__init__()
         self.head = head or SummarizationHead()
         for name in ("start_id", "end_id"):
-            if (given := getattr(self.head, name)) >= config.vocab_size:
+            if (token_id := getattr(self.head, name)) >= config.vocab_size:
                 raise ValueError(
-                    f"--head.{name} {given} is beyond the vocabulary of {config.vocab_size} entries"
+                    f"--head.{name} {token_id} is beyond the vocabulary of {config.vocab_size} entries"
                 )
         generator = torch.Generator().manual_seed(seed)
         self.encoder = Encoder(config, generator)

@@ -46,9 +46,9 @@ class Chunk(NamedTuple):
         C, N, S, D = some.shape
         if self.blocks is None:
             return some.flatten(1, 2)[None]
-        taken = workspace(name, (self.blocks.numel(), S * D), some.dtype)
-        torch.index_select(some.view(C * N, S * D), 0, self.blocks.flatten(), out=taken)
-        return taken.view(C, self.blocks.shape[1], -1, D)
+        copied = workspace(name, (self.blocks.numel(), S * D), some.dtype)
+        torch.index_select(some.view(C * N, S * D), 0, self.blocks.flatten(), out=copied)
+        return copied.view(C, self.blocks.shape[1], -1, D)
 
     def give(self, total_GNSD: Tensor, grad: Tensor) -> None:
         """Add the gradient of what `keys` returned."""

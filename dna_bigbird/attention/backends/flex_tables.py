@@ -97,13 +97,13 @@ def _lists(
     line: np.ndarray,
     other: np.ndarray,
     whole: np.ndarray,
-    places: int,
+    divisor: int,
     device: torch.device,
 ) -> Lists:
     """Build the lists of (head, line, other); `whole` (H, N) marks lines that list everything.
 
     torch.compile makes a kernel of its own for a size of 1 and for each overlapping stride, so there
-    are at least two lines, and `places` in each or a multiple. Lists are ascending: a kernel that
+    are at least two lines, and `divisor` in each or a multiple. Lists are ascending: a kernel that
     stops after as many tokens as there are must have met the ragged block last.
     """
     heads, blocks = whole.shape
@@ -111,12 +111,12 @@ def _lists(
     flat = head * lines + line
     order = np.lexsort((other, flat))
     num = np.bincount(flat, minlength=heads * lines)
-    place = np.arange(len(flat)) - (num.cumsum() - num)[flat[order]]
-    most = places * max(-(-int(num.max(initial=0)) // places), 1)
+    rank = np.arange(len(flat)) - (num.cumsum() - num)[flat[order]]
+    most = divisor * max(-(-int(num.max(initial=0)) // divisor), 1)
     # The CPU kernel wants a width of all blocks, though it reads only what is listed: an
     # overlapping view costs nothing. The tail keeps its last row inside the storage.
     listed = np.zeros(heads * lines * most + lines, dtype=np.int32)
-    listed[flat[order] * most + place] = other[order]
+    listed[flat[order] * most + rank] = other[order]
     width = lines if device.type == "cpu" else most
     num_all = np.zeros((1, heads, lines), dtype=np.int32)
     num_all[0, :, :blocks] = np.where(whole, blocks, 0)

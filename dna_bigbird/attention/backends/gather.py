@@ -59,11 +59,11 @@ def _plan(pattern: BlockPattern, device: torch.device) -> _Plan:
             [torch.full_like(rows, len(results)), torch.arange(len(rows))], dim=1
         )
     pieces: list[tuple[int, int, int]] = []
-    for result, place in piece_of_row.tolist():
-        if pieces and pieces[-1][0] == result and pieces[-1][2] == place:
-            pieces[-1] = (result, pieces[-1][1], place + 1)
+    for result, row in piece_of_row.tolist():
+        if pieces and pieces[-1][0] == result and pieces[-1][2] == row:
+            pieces[-1] = (result, pieces[-1][1], row + 1)
         else:
-            pieces.append((result, place, place + 1))
+            pieces.append((result, row, row + 1))
     return _Plan(global_rows.to(device), results, pieces)
 
 

@@ -96,8 +96,8 @@ def _attend(
         some_out, some_lse = torch.empty_like(some[0]), torch.empty_like(some[0][..., :1])
         for chunk in chunks(lists(table), heads.start, len(some_out), table.num_blocks, most_rows):
             method = attend_long if chunk.blocks is None else flash
-            found = method(chunk.queries(some[0]), *_keys(chunk, *some[1:], some_bias))
-            for whole, part in zip((some_out, some_lse), found, strict=True):
+            parts = method(chunk.queries(some[0]), *_keys(chunk, *some[1:], some_bias))
+            for whole, part in zip((some_out, some_lse), parts, strict=True):
                 chunk.put(whole, part)
         if bias is not None:
             some_out.masked_fill_(some_lse < HIDDEN / 2, 0.0)

@@ -70,15 +70,15 @@ def built(isa: str, *, source: Path = SOURCE) -> Path | None:
     """
     try:
         folder = _folder(isa, _texts(source))
-        found = sorted(folder.glob("*.so"), key=lambda path: path.stat().st_mtime_ns)
+        libraries = sorted(folder.glob("*.so"), key=lambda path: path.stat().st_mtime_ns)
     except OSError:
         return None
-    found = [path for path in found if _is_ours(path)]
-    if len(found) > 1:
+    libraries = [path for path in libraries if _is_ours(path)]
+    if len(libraries) > 1:
         with contextlib.suppress(NativeUnavailableError):
             own = _library(folder, find_compiler())
-            return own if own in found else found[-1]
-    return found[-1] if found else None
+            return own if own in libraries else libraries[-1]
+    return libraries[-1] if libraries else None
 
 
 def build(isa: str, *, verbose: bool = False, source: Path = SOURCE) -> Path:
@@ -132,19 +132,19 @@ def _make(
     library: Path, isa: str, texts: dict[str, bytes], compiler: str, search_path: str
 ) -> None:
     """Compile in a folder of its own, then give the library its name."""
-    with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as place:
+    with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as scratch:
         for name, text in texts.items():
-            Path(place, name).write_bytes(text)
+            Path(scratch, name).write_bytes(text)
         settings = {
             "name": "kernel",
-            "sources": [os.path.join(place, next(iter(texts)))],
+            "sources": [os.path.join(scratch, next(iter(texts)))],
             "extra_cflags": [*COMPILE, *FLAGS[isa]],
             "extra_ldflags": list(LINK),
-            "build_directory": place,
+            "build_directory": scratch,
             "is_python_module": False,
             "verbose": True,
         }
-        log = Path(place, LOG)
+        log = Path(scratch, LOG)
         with open(log, "wb") as stream:
             done = subprocess.run(
                 [sys.executable, "-P", "-c", _SCRIPT],
@@ -155,13 +155,13 @@ def _make(
                 check=False,
             )
         log = log.replace(library.with_name(LOG))
-        made = Path(place, "kernel.so")
-        if done.returncode or not made.is_file():
+        compiled = Path(scratch, "kernel.so")
+        if done.returncode or not compiled.is_file():
             raise NativeUnavailableError(
                 f"the native kernel could not be compiled with {compiler}: {_reason(log)}; all the "
                 f"compiler said: {log}; CXX names another compiler"
             )
-        made.replace(library)
+        compiled.replace(library)
 
 
 def _environment(compiler: str, search_path: str) -> dict[str, str]:
@@ -189,9 +189,9 @@ def _texts(source: Path) -> dict[str, bytes]:
 
 
 def _folder(isa: str, texts: dict[str, bytes]) -> Path:
-    place = [platform.system(), platform.machine(), *platform.libc_ver()]
+    system = [platform.system(), platform.machine(), *platform.libc_ver()]
     digests = {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
-    inputs = json.dumps([isa, COMPILE, FLAGS[isa], LINK, place, digests])
+    inputs = json.dumps([isa, COMPILE, FLAGS[isa], LINK, system, digests])
     return cache_folder() / "native" / hashlib.sha256(inputs.encode()).hexdigest()[:20]
 
 

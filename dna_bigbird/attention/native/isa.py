@@ -34,10 +34,10 @@ def supported_isas(cpuinfo: Path = CPUINFO, machine: str | None = None) -> tuple
     """
     if (machine or platform.machine()).lower() not in X86:
         return ("portable",)
-    found = processor_flags(cpuinfo)
-    if found is None:
+    flags = processor_flags(cpuinfo)
+    if flags is None:
         return tuple(isa for isa in ISAS if _torch_has(isa))
-    return tuple(isa for isa in ISAS if {_flag_of(option) for option in FLAGS[isa]} <= found)
+    return tuple(isa for isa in ISAS if {_flag_of(option) for option in FLAGS[isa]} <= flags)
 
 
 def best_isa() -> str:
@@ -47,15 +47,15 @@ def best_isa() -> str:
         InputError: If the variable names none, or one that this processor lacks.
     """
     supported = supported_isas()
-    wanted = os.environ.get(VARIABLE)
-    if not wanted:
+    chosen = os.environ.get(VARIABLE)
+    if not chosen:
         return supported[0]
-    if wanted not in supported:
-        lack = "this processor lacks it" if wanted in ISAS else "there is none of that name"
+    if chosen not in supported:
+        lack = "this processor lacks it" if chosen in ISAS else "there is none of that name"
         raise InputError(
-            f"{VARIABLE} is {wanted!r}, but {lack}; expected one of {', '.join(supported)}, or unset it"
+            f"{VARIABLE} is {chosen!r}, but {lack}; expected one of {', '.join(supported)}, or unset it"
         )
-    return wanted
+    return chosen
 
 
 def processor_flags(cpuinfo: Path = CPUINFO) -> set[str] | None:

@@ -84,9 +84,9 @@ class Library:
         """Write `grad_q`, `grad_k` and `grad_v`."""
         self._run("dna_bigbird_backward", problem)
 
-    def threads(self, wanted: int) -> int:
-        """Return how many threads share the work where `wanted` are asked for."""
-        return self._calls.dna_bigbird_threads(wanted)
+    def threads(self, requested: int) -> int:
+        """Return how many threads share the work where `requested` are asked for."""
+        return self._calls.dna_bigbird_threads(requested)
 
     def _run(self, name: str, problem: Problem) -> None:
         if getattr(self._calls, name)(ctypes.byref(problem)):

@@ -58,12 +58,12 @@ def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
         for head in table
         for row, blocks in enumerate(head)
     ]
-    lengths = np.array([len(one) for one in lists]).reshape(len(table), N)
+    lengths = np.array([len(listed) for listed in lists]).reshape(len(table), N)
     ends = lengths.cumsum().reshape(lengths.shape)
     row_starts = np.concatenate([ends[:, :1] - lengths[:, :1], ends], axis=1)
     order = np.argsort(-lengths, axis=1, kind="stable")
-    found = (row_starts, np.concatenate(lists), order)
-    return tuple(torch.from_numpy(part.astype(np.int32)) for part in found)
+    arrays = (row_starts, np.concatenate(lists), order)
+    return tuple(torch.from_numpy(part.astype(np.int32)) for part in arrays)
 
 
 @torch.library.impl("dna_bigbird::block_attention", "CPU")

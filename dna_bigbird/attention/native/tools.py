@@ -29,9 +29,9 @@ def find_compiler() -> str:
         path = shutil.which(name)
         if path:
             return os.path.abspath(path)
-    found = f"CXX is {named!r}, which is no program" if named else "no C++ compiler found"
+    problem = f"CXX is {named!r}, which is no program" if named else "no C++ compiler found"
     raise NativeUnavailableError(
-        f"the native kernel needs a C++ compiler: {found}; get one with apt-get install g++, or "
+        f"the native kernel needs a C++ compiler: {problem}; get one with apt-get install g++, or "
         "conda install -c conda-forge cxx-compiler"
     )
 

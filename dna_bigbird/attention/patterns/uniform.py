@@ -15,14 +15,14 @@ def draw_uniform(
         (heads, rows, num_random) int64, ascending, -1 at the end where no block is left.
     """
     # Blocks already read in ascending order, unused places behind all blocks.
-    taken = np.sort(np.where(fixed < 0, num_blocks, fixed), axis=1)
+    used = np.sort(np.where(fixed < 0, num_blocks, fixed), axis=1)
     num_free = num_blocks - (fixed >= 0).sum(axis=1)
-    drawn = [_draw(taken, num_free, num_blocks, num_random, seed, h) for h in range(num_heads)]
+    drawn = [_draw(used, num_free, num_blocks, num_random, seed, h) for h in range(num_heads)]
     return np.stack(drawn)
 
 
 def _draw(
-    taken: np.ndarray,
+    used: np.ndarray,
     num_free: np.ndarray,
     num_blocks: int,
     num_random: int,
@@ -30,7 +30,7 @@ def _draw(
     head: int,
 ) -> np.ndarray:
     """Floyd's algorithm over the ranks of the free blocks, all rows at once: O(rows)."""
-    num_rows = len(taken)
+    num_rows = len(used)
     # Raw bits, because the methods of Generator may change their stream between NumPy versions.
     bits = np.random.PCG64([seed, head, num_blocks]).random_raw(num_random * num_rows)
     uniform = (bits >> 11).reshape(num_random, num_rows) * 2.0**-53
@@ -41,7 +41,7 @@ def _draw(
         rank = np.where((ranks == rank[:, None]).any(axis=1), largest, rank)
         ranks[:, slot] = np.where(largest >= 0, rank, -1)
     blocks = ranks.copy()
-    for column in taken.T:  # ascending, so each shift is final
+    for column in used.T:  # ascending, so each shift is final
         blocks += (blocks >= column[:, None]) & (ranks >= 0)
     # The real ones first, in ascending order: the table is easier to read, the memory to prefetch.
     return np.sort(np.where(ranks >= 0, blocks, num_blocks), axis=1) % num_blocks - (
