@@ -31,9 +31,9 @@ from dna_bigbird.datasets.leakage import Rows, find_leaks
 from dna_bigbird.datasets.negatives import NEGATIVES
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.windows import Windows
-from dna_bigbird.evaluation.binary import rounded
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.labels import choose_thresholds
+from dna_bigbird.evaluation.rounding import rounded
 from dna_bigbird.evaluation.sources import Source, score_source
 from dna_bigbird.evaluation.summary import compare
 from dna_bigbird.genome import Genome, Interval

@@ -4,7 +4,6 @@ Labels are 0 and 1, a higher score means more likely positive, and a score count
 is at or above the threshold. What is not defined is NaN, never 0.5 or 0.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,21 +108,3 @@ def confusion(
     units = len(draws.times)
     cells_4U = np.stack([np.bincount(draws.units[cell], minlength=units) for cell in cells_4N])
     return Confusion(*np.concatenate([cells_4U @ part for part in draws.parts(units)], axis=1))
-
-
-def rounded(metrics: dict) -> dict:
-    """Return metrics as they are written: six digits behind the point, NaN as None.
-
-    Example:
-        >>> rounded({"auroc": 0.12345678, "auprc": float("nan"), "n": 3, "split": "test"})
-        {'auroc': 0.123457, 'auprc': None, 'n': 3, 'split': 'test'}
-    """
-
-    def value(x):
-        if isinstance(x, dict):
-            return rounded(x)
-        if isinstance(x, float | np.floating):
-            return round(float(x), 6) if math.isfinite(x) else None
-        return int(x) if isinstance(x, np.integer) else x
-
-    return {key: value(x) for key, x in metrics.items()}

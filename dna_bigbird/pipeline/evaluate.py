@@ -47,7 +47,7 @@ def evaluate(
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.datasets.scores import STRANDS, read_scores, write_scores
     from dna_bigbird.errors import InputError, note
-    from dna_bigbird.evaluation.binary import rounded
+    from dna_bigbird.evaluation.rounding import rounded
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.limits import use_threads

@@ -1,9 +1,8 @@
 """`dna-bigbird finetune`."""
 
-from pathlib import Path
-
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.tasks.config import TrainConfig
 
 
@@ -19,7 +18,7 @@ def finetune(
     head: HeadConfig = HeadConfig(),  # noqa: B008 - jsonargparse shows the default
     training: TrainConfig = TrainConfig(),  # noqa: B008
     threads: int = 0,
-) -> None:
+) -> TrainedModel:
     """Fine-tune a pretrained model on a labelled set.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
@@ -37,7 +36,7 @@ def finetune(
         from_scratch: Take only the architecture and tokenizer of `pretrained` and draw fresh
             weights, to see what pretraining is worth.
         dropout: Dropout of the encoder in this training; that of `pretrained` if not given. A few
-            thousand examples are soon known by heart without any.
+            thousand examples are soon memorised without any.
         head: How labels are read off the encoder.
         training: How it is trained.
         threads: CPU threads of one process; 0 leaves the choice to torch.
@@ -46,100 +45,43 @@ def finetune(
 
     signals.listen()  # before the imports, which take seconds
 
-    from dataclasses import asdict, replace
-
-    from dna_bigbird.bundles.bundle import check_output, load_bundle
-    from dna_bigbird.bundles.card import is_semi_synthetic
+    from dna_bigbird.bundles.bundle import check_output
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.models.classifier import SequenceClassifier
-    from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.pipeline import label_model as steps
     from dna_bigbird.pipeline.label_training import train_on_labels
-    from dna_bigbird.pipeline.training_checks import module_sha256, set_training_backend
+    from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
+    from dna_bigbird.pipeline.training_checks import set_training_backend
     from dna_bigbird.tasks.peers import is_first_on_node
 
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     check_output(output)
     use_threads(threads)
-    bundle = load_bundle(pretrained)
-    bundle.check_reads_dna()
-    bundle.check_single("fine-tuning")
+    source = steps.load_encoder(pretrained)
     labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
-    encoder = EncoderConfig(**bundle.config["encoder"])
-    if dropout is not None:
-        encoder = replace(encoder, dropout=dropout)
-    model = SequenceClassifier(encoder, len(labelled.label_names), head, seed=seed)
-    if not from_scratch:
-        model.encoder.load_state_dict(bundle.model.encoder.state_dict())
+    setup = steps.FinetuningSetup(source, labelled, head, dropout, from_scratch, seed)
+    model = setup.build_model()
     set_training_backend(model.encoder, training.attention_backend)
     task, result, examples = train_on_labels(
         model,
         labelled,
-        bundle.tokenizer,
+        source.tokenizer,
         training,
-        max_tokens=encoder.max_tokens,
+        max_tokens=model.encoder.config.max_tokens,
         checkpoints=checkpoints,
         seed=seed,
-        settings={
-            "command": "finetune",
-            "model": asdict(encoder),
-            "head": asdict(head),
-            "inputs": {"encoder": module_sha256(model.encoder)},
-        },
+        settings=setup.run_settings(model),
     )
-    if result.is_writer:
-        described = {
-            "encoder": asdict(encoder),
-            "head": asdict(head),
-            "semi_synthetic": is_semi_synthetic(labelled.assembly)
-            or bool(bundle.config.get("semi_synthetic")),
-            "initial_weights": "random" if from_scratch else "pretrained",
-            "seed": seed,
-        }
-        save_finetuned(
-            output, task, training, result, bundle.tokenizer, labelled, described, examples
-        )
-
-
-def save_finetuned(
-    output: Path,
-    task,
-    training: TrainConfig,
-    result,
-    tokenizer,
-    labelled,
-    described: dict,
-    examples: int,
-) -> None:
-    """Write the bundle of a finished run with its scores on validation."""
-    from dna_bigbird.bundles.bundle import save_bundle
-    from dna_bigbird.bundles.card import model_card
-    from dna_bigbird.pipeline.training_checks import described_training, round_metrics
-
-    names = ("task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives")
-    config = {
-        **{name: getattr(labelled, name) for name in names},
-        **described,
-        **described_training(training, result),
-    }
-    metrics = {
-        **round_metrics(result.best_metrics),
-        "n": examples,
-        "step": result.best_step,
-        "seed": described["seed"],
-        "split": "validation",
-        "strand": "forward",
-    }
-    save_bundle(
+    metrics = validation_metrics(result.best_metrics, result.best_step, seed, n=examples)
+    return save_trained(
         output,
-        model=task.model,
-        config=config,
-        tokenizer=tokenizer,
-        metrics=metrics,
-        card=model_card(config, metrics),
-        extra_files={"history.tsv": result.history},
+        task,
+        source.tokenizer,
+        training,
+        result,
+        config=setup.config(),
+        metrics=metrics | {"strand": "forward"},
     )
-    print(f"{output}: step {result.best_step} of {training.max_steps}: {metrics}")

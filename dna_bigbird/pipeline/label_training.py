@@ -1,21 +1,37 @@
-"""Training on a labelled set, whatever the model: shared by `finetune` and `baseline`."""
+"""Training on a labelled set, for any model: shared by `finetune` and `baseline`."""
 
+from __future__ import annotations
+
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tqdm import tqdm
+
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.modules import labelled_data
+from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows, tokenize_rows
+from dna_bigbird.files import sha256_of
+from dna_bigbird.pipeline.training_checks import check_compiles, check_trainable, validation_rows
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.fit import FitResult, fit
+from dna_bigbird.tasks.labelling import LabellingTask, note_few_positives, start_at_base_rates
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 def train_on_labels(
-    model,
-    labelled,
-    tokenizer,
+    model: nn.Module,
+    labelled: LabelledSet,
+    tokenizer: object,
     training: TrainConfig,
     *,
     max_tokens: int,
     checkpoints: Path,
     seed: int,
     settings: dict,
-):
+) -> tuple[LabellingTask, FitResult, int]:
     """Train a model on the training rows; killed and called again it goes on.
 
     Args:
@@ -24,21 +40,11 @@ def train_on_labels(
 
     Returns:
         The task (its model has the weights of the step with the highest macro AUROC on validation),
-        tasks.fit.FitResult and the number of validation rows.
+        the result of the training and the number of validation rows.
 
     Raises:
         InputError: If the set cannot be trained on, or the training failed (tasks.fit.fit).
     """
-    from dna_bigbird.datasets.modules import labelled_data
-    from dna_bigbird.files import sha256_of
-    from dna_bigbird.pipeline.training_checks import (
-        check_compiles,
-        check_trainable,
-        validation_rows,
-    )
-    from dna_bigbird.tasks.fit import fit
-    from dna_bigbird.tasks.labelling import LabellingTask, note_few_positives, start_at_base_rates
-
     check_trainable(labelled)
     rows = validation_rows(labelled, training.validation_examples, seed)
     note_few_positives(int(labelled.packed_labels.positives(rows).sum()), labelled.path)
@@ -46,7 +52,7 @@ def train_on_labels(
     train, validation = tokenized_splits(
         labelled, tokenizer, training, max_tokens=max_tokens, seed=seed
     )
-    stream = labelled_data(
+    data = labelled_data(
         train,
         validation,
         seed=seed,
@@ -55,54 +61,46 @@ def train_on_labels(
         accumulate=training.accumulate,
         workers=training.workers,
     )
-    # The set holds a checksum of its genome, and opening it compares the two.
+    # The set has a checksum of its genome, and opening it compares the two.
     inputs = {"data": sha256_of(labelled.path), **settings.get("inputs", {})}
     if training.start_at_base_rates:
-        rows = labelled.rows("train")
-        start_at_base_rates(
-            model.label_layer,
-            labelled.packed_labels.positives(rows),
-            len(rows),
-            positive_weight=training.positive_weight,
-        )
+        set_label_biases(model, labelled, training.positive_weight)
     task = LabellingTask(model, training)
-    result = fit(
-        task,
-        stream,
-        training,
-        checkpoints=checkpoints,
-        seed=seed,
-        settings={**settings, "inputs": inputs},
-    )
+    settings = {**settings, "inputs": inputs}
+    result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
     return task, result, len(validation)
 
 
-def tokenized_splits(labelled, tokenizer, training: TrainConfig, *, max_tokens: int, seed: int):
+def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: float) -> None:
+    """Let the untrained model predict each label as often as it is positive in training."""
+    rows = labelled.rows("train")
+    positives = labelled.packed_labels.positives(rows)
+    start_at_base_rates(model.label_layer, positives, len(rows), positive_weight=positive_weight)
+
+
+def tokenized_splits(
+    labelled: LabelledSet, tokenizer: object, training: TrainConfig, *, max_tokens: int, seed: int
+) -> tuple[TokenizedRows | RowsOnTheFly, TokenizedRows]:
     """Return the training rows and the validation rows as token ids.
 
-    Validation is read again and again and is small: it is always tokenized once.
+    Validation is read many times and is small: it is always tokenized once.
     """
-    from tqdm import tqdm
+    limits = {"max_tokens": max_tokens, "name": str(labelled.path)}
 
-    from dna_bigbird.datasets.tokenized import RowsOnTheFly, tokenize_rows
-    from dna_bigbird.pipeline.training_checks import validation_rows
-
-    given = {"max_tokens": max_tokens, "name": str(labelled.path)}
-
-    def once(name: str, numbers, both_strands: bool):
+    def tokenize_once(split: str, rows, both_strands: bool) -> TokenizedRows:
         return tokenize_rows(
             labelled,
-            numbers,
+            rows,
             tokenizer,
             both_strands=both_strands,
-            progress=lambda items: tqdm(items, desc=f"tokenize {name}", disable=None),
-            **given,
+            progress=partial(tqdm, desc=f"tokenize {split}", disable=None),
+            **limits,
         )
 
     train = labelled.rows("train")
     validation = validation_rows(labelled, training.validation_examples, seed)
     if training.tokenize == "on_the_fly":
-        made = RowsOnTheFly(labelled, train, tokenizer, **given)
+        train_rows = RowsOnTheFly(labelled, train, tokenizer, **limits)
     else:
-        made = once("train", train, training.both_strands)
-    return made, once("validation", validation, False)
+        train_rows = tokenize_once("train", train, training.both_strands)
+    return train_rows, tokenize_once("validation", validation, False)

@@ -1,11 +1,10 @@
 """`dna-bigbird pretrain`."""
 
-from pathlib import Path
-
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.tasks.config import TrainConfig
 
 DEFAULT_VALIDATION_EXAMPLES = 256
@@ -22,7 +21,7 @@ def pretrain(
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
     threads: int = 0,
-) -> None:
+) -> TrainedModel:
     """Pretrain BigBird with masked tokens and next-sentence prediction.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
@@ -46,110 +45,43 @@ def pretrain(
 
     signals.listen()  # before the imports, which take seconds
 
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
     from dna_bigbird.bundles.bundle import check_output
-    from dna_bigbird.corpus.tokenizer import DnaTokenizer
-    from dna_bigbird.datasets.modules import pretraining_data
-    from dna_bigbird.datasets.pretraining import PretrainExamples
-    from dna_bigbird.datasets.token_store import TokenStore
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.pretraining import PretrainingModel
-    from dna_bigbird.pipeline.training_checks import (
-        check_compiles,
-        check_tokenizer,
-        set_training_backend,
-        verify_stores,
-    )
-    from dna_bigbird.tasks.fit import fit
-    from dna_bigbird.tasks.peers import is_first_on_node
+    from dna_bigbird.pipeline import dna_pretraining as steps
+    from dna_bigbird.pipeline.pretraining_run import run_pretraining
+    from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.tasks.pretraining import PretrainingTask
 
     check_output(output)
     use_threads(threads)
-    bpe = DnaTokenizer.from_file(tokenizer)
-    stores = {"train": TokenStore(train), "validation": TokenStore(validation)}
-    for store in stores.values():
-        check_tokenizer(store, bpe, tokenizer)
-    if is_first_on_node():
-        verify_stores(stores.values())
+    corpus = steps.open_corpus(train, validation, tokenizer)
     if model.num_segments < 2:
         raise InputError(f"--model.num_segments {model.num_segments}: pairs of segments need 2")
-    encoder = replace(model, vocab_size=bpe.vocab_size)
-    examples = {
-        # Validation examples come from another stream than training's even in the same store.
-        name: PretrainExamples(store, bpe, encoder.max_tokens, masking, seed=2 * seed + number)
-        for number, (name, store) in enumerate(stores.items())
-    }
-    num_validation = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
-    task = PretrainingTask(PretrainingModel(encoder, seed=seed), training, bpe.piece_bp)
-    data = pretraining_data(
-        examples["train"],
-        examples["validation"],
-        batch_size=training.batch_size,
-        validation_examples=num_validation,
-        accumulate=training.accumulate,
-        workers=training.workers,
+    encoder = replace(model, vocab_size=corpus.tokenizer.vocab_size)
+    examples = steps.pretraining_examples(corpus, encoder.max_tokens, masking, seed)
+    validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
+    network = PretrainingModel(encoder, seed=seed)
+    task = PretrainingTask(network, training, corpus.tokenizer.piece_bp)
+    result = run_pretraining(
+        task,
+        examples,
+        training,
+        validation_examples=validation_examples,
+        checkpoints=checkpoints,
+        seed=seed,
+        settings=steps.run_settings(corpus, encoder, masking),
     )
-    settings = {
-        "command": "pretrain",
-        "model": asdict(encoder),
-        "masking": asdict(masking),
-        "inputs": {
-            **{name: str(store.attributes["checksum"]) for name, store in stores.items()},
-            "tokenizer": stores["train"].tokenizer_sha256,
-        },
-    }
-    set_training_backend(task.model.encoder, training.attention_backend)
-    check_compiles(training)
-    result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
-    if result.is_writer:
-        store = stores["train"]
-        described = {
-            "encoder": asdict(encoder),
-            "assembly": store.assembly,
-            "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
-            "masking": asdict(masking),
-            "seed": seed,
-        }
-        save_pretrained(output, task, training, result, bpe, described, num_validation)
-
-
-def save_pretrained(
-    output: Path, task, training: TrainConfig, result, tokenizer, described: dict, examples: int
-) -> None:
-    """Write the bundle of a finished run with its scores on validation."""
-    from dna_bigbird.bundles.bundle import PRETRAINING, save_bundle
-    from dna_bigbird.bundles.card import is_semi_synthetic, model_card
-    from dna_bigbird.pipeline.training_checks import described_training, round_metrics
-
-    config = {
-        "task": PRETRAINING,
-        "label_names": [],
-        "label_groups": [],
-        "semi_synthetic": is_semi_synthetic(described["assembly"]),
-        **described,
-        **described_training(training, result),
-    }
-    metrics = {
-        **round_metrics(result.best_metrics),
-        "n_examples": examples,
-        "step": result.best_step,
-        "seed": described["seed"],
-        "split": "validation",
-    }
-    save_bundle(
+    return save_trained(
         output,
-        model=task.model,
-        config=config,
-        tokenizer=tokenizer,
-        metrics=metrics,
-        card=model_card(config, metrics),
-        extra_files={"history.tsv": result.history},
+        task,
+        corpus.tokenizer,
+        training,
+        result,
+        config=steps.pretrained_config(corpus, encoder, masking, seed),
+        metrics=validation_metrics(
+            result.best_metrics, result.best_step, seed, n_examples=validation_examples
+        ),
     )
-    print(f"{output}: step {result.best_step} of {training.max_steps}: {metrics}")
-
-
-def total_bp(store) -> int:
-    """Return the base pairs of all documents of a store, each counted."""
-    return sum(store.document_interval(d).length for d in range(store.num_documents))

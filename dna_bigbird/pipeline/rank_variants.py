@@ -51,7 +51,7 @@ def rank_variants(
     import numpy as np
 
     from dna_bigbird.bundles.bundle import to_json
-    from dna_bigbird.evaluation.binary import rounded
+    from dna_bigbird.evaluation.rounding import rounded
     from dna_bigbird.evaluation.variant_ranking import KnownVariants
     from dna_bigbird.evaluation.variant_ranking import rank_variants as rank
     from dna_bigbird.genome import Genome

@@ -15,10 +15,31 @@ class Result(Protocol):
 
 @dataclass(frozen=True)
 class Written:
-    """Files or a folder, of which the command prints nothing."""
+    """A file or a folder; the command prints nothing on standard output."""
 
     output: Path
 
     def summary(self) -> str:
         """Return an empty text."""
         return ""
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """The bundle of a finished training."""
+
+    output: Path
+    step: int
+    """The step whose weights the bundle has: the best on validation."""
+    max_steps: int
+    metrics: dict
+    """metrics.json of the bundle; empty if this process did not write it."""
+    is_writer: bool = True
+    """False in the processes of a training that write no files: all but one."""
+
+    def summary(self) -> str:
+        """Return the chosen step and its scores on validation."""
+        if not self.is_writer:
+            return ""
+        scores = {name: value for name, value in self.metrics.items() if name != "baselines"}
+        return f"{self.output}: step {self.step} of {self.max_steps}: {scores}"

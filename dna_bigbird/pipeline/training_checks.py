@@ -1,6 +1,5 @@
-"""What the commands that train and evaluate share."""
+"""Checks of inputs, backend and compiler before a training or a measurement."""
 
-import math
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
@@ -31,16 +30,6 @@ def verify_stores(stores) -> None:
 
     for store in {store.path: store for store in stores}.values():
         store.verify(lambda blocks: tqdm(blocks, desc="verify", unit="block", disable=None))
-
-
-def round_metrics(metrics: dict) -> dict:
-    """Round to six digits; a score that is not defined is None (null in JSON)."""
-    return {
-        name: round(value, 6)
-        if isinstance(value, float) and math.isfinite(value)
-        else (None if isinstance(value, float) else value)
-        for name, value in metrics.items()
-    }
 
 
 def check_trainable(data) -> None:
@@ -113,16 +102,3 @@ def module_sha256(module) -> str:
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().contiguous().numpy())
     return digest.hexdigest()
-
-
-def described_training(training, result) -> dict:
-    """Return what a bundle's config says of its training."""
-    from dataclasses import replace
-
-    from dna_bigbird.tasks.fit import training_settings
-
-    return {
-        "training": training_settings(replace(training, precision=result.precision)),
-        "examples_per_step": training.batch_size * training.accumulate * training.processes,
-        "chosen_step": result.best_step,
-    }

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
+from dna_bigbird.evaluation.rounding import rounded
 from dna_bigbird.pipeline.text.set_rows import count_metrics, count_shared
-from dna_bigbird.pipeline.training_checks import round_metrics
 from dna_bigbird.tasks.text.task import TextTask
 
 
@@ -85,8 +85,8 @@ def evaluation(
     metrics |= {"seed": seed, **described}
     for name, other in baselines.items():
         metrics |= own.gains(other, name)
-    metrics["baselines"] = {name: round_metrics(one.metrics()) for name, one in baselines.items()}
-    return round_metrics(metrics)
+    metrics["baselines"] = {name: rounded(one.metrics()) for name, one in baselines.items()}
+    return rounded(metrics)
 
 
 def _with_intervals(

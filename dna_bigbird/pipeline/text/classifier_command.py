@@ -3,6 +3,7 @@
 from dna_bigbird.datasets.text.classification import ClassificationOptions, SetName
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
@@ -13,7 +14,7 @@ def train_classifier(
     options: ClassificationOptions = ClassificationOptions(),  # noqa: B008 - jsonargparse shows the default
     head: HeadConfig = HeadConfig(),  # noqa: B008
     **run: RunOptions,
-) -> None:
+) -> TrainedModel:
     """Fine-tune a pretrained text model to tell the class of a document.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
@@ -32,7 +33,7 @@ def train_classifier(
 
     from dna_bigbird.tasks.text.classification import ClassificationTask
 
-    train_text(
+    return train_text(
         ClassificationTask(replace(options, set=set or options.set), head),
         train=train,
         validation=validation,

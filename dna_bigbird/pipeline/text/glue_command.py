@@ -3,6 +3,7 @@
 from dna_bigbird.datasets.text.glue import GlueOptions, GlueSet
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
@@ -13,7 +14,7 @@ def train_glue(
     options: GlueOptions = GlueOptions(),  # noqa: B008 - jsonargparse shows the default
     head: HeadConfig = HeadConfig(),  # noqa: B008
     **run: RunOptions,
-) -> None:
+) -> TrainedModel:
     """Fine-tune a pretrained text model on a task of GLUE; STS-B is a regression.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
@@ -31,7 +32,7 @@ def train_glue(
 
     from dna_bigbird.tasks.text.glue import GlueTask
 
-    train_text(
+    return train_text(
         GlueTask(replace(options, set=set or options.set), head),
         train=train,
         validation=validation,

@@ -3,6 +3,7 @@
 from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
 from dna_bigbird.models.text_config import HotpotQaHead
 from dna_bigbird.paths import InputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
@@ -12,7 +13,7 @@ def train_hotpotqa(
     options: HotpotQaOptions = HotpotQaOptions(),  # noqa: B008 - jsonargparse shows the default
     head: HotpotQaHead = HotpotQaHead(),  # noqa: B008
     **run: RunOptions,
-) -> None:
+) -> TrainedModel:
     """Fine-tune a pretrained text model on HotpotQA (distractor): answer and supporting facts.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
@@ -27,7 +28,7 @@ def train_hotpotqa(
     """
     from dna_bigbird.tasks.text.hotpotqa import HotpotQaTask
 
-    train_text(
+    return train_text(
         HotpotQaTask(options, head),
         train=train,
         validation=validation,

@@ -3,6 +3,7 @@
 from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
 from dna_bigbird.models.text_config import NaturalQuestionsHead
 from dna_bigbird.paths import InputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
@@ -12,7 +13,7 @@ def train_nq(
     options: NaturalQuestionsOptions = NaturalQuestionsOptions(),  # noqa: B008 - jsonargparse shows the default
     head: NaturalQuestionsHead = NaturalQuestionsHead(),  # noqa: B008
     **run: RunOptions,
-) -> None:
+) -> TrainedModel:
     """Fine-tune a pretrained text model on Natural Questions: long and short answers, yes and no.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
@@ -29,7 +30,7 @@ def train_nq(
     """
     from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsTask
 
-    train_text(
+    return train_text(
         NaturalQuestionsTask(options, head),
         train=train,
         validation=validation,

@@ -5,6 +5,7 @@ from pathlib import Path
 from dna_bigbird.datasets.text.summarization import SummarizationOptions
 from dna_bigbird.models.text_config import SummarizationHead
 from dna_bigbird.paths import InputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
@@ -16,7 +17,7 @@ def train_summarizer(
     options: SummarizationOptions = SummarizationOptions(),  # noqa: B008 - jsonargparse shows the default
     head: SummarizationHead = SummarizationHead(),  # noqa: B008
     **run: RunOptions,
-) -> None:
+) -> TrainedModel:
     """Fine-tune a sparse encoder with a decoder to write summaries.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends with
@@ -42,7 +43,7 @@ def train_summarizer(
     if set is not None:
         with checked_settings():
             options = replace(options, set=set)
-    train_text(
+    return train_text(
         SummarizationTask(options, _head_of(pretrained, head)),
         train=train,
         validation=validation,

@@ -4,6 +4,7 @@ from dna_bigbird.corpus.whole_words import TextMaskingConfig
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.tasks.config import TrainConfig
 
 
@@ -20,7 +21,7 @@ def pretrain(
     training: TrainConfig = TrainConfig(),  # noqa: B008
     max_unpacked_gib: float = 0,
     threads: int = 0,
-) -> None:
+) -> TrainedModel:
     """Pretrain BigBird on text with masked words.
 
     Documents are packed to --model.max_tokens. Killed and started again with the same command, it
@@ -55,18 +56,14 @@ def pretrain(
     from dna_bigbird.bundles.bundle import check_output
     from dna_bigbird.corpus.piece_characters import characters_of
     from dna_bigbird.datasets.masked_batches import collate_masked
-    from dna_bigbird.datasets.modules import pretraining_data
     from dna_bigbird.datasets.text.masked import MaskedTextExamples
     from dna_bigbird.datasets.text.store import text_store
     from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.limits import use_threads
+    from dna_bigbird.pipeline.pretraining_run import run_pretraining
     from dna_bigbird.pipeline.text.pretraining_start import start
-    from dna_bigbird.pipeline.training_checks import (
-        check_compiles,
-        module_sha256,
-        set_training_backend,
-    )
-    from dna_bigbird.tasks.fit import fit
+    from dna_bigbird.pipeline.trained_bundle import unwritten
+    from dna_bigbird.pipeline.training_checks import module_sha256
     from dna_bigbird.tasks.peers import is_first_on_node
     from dna_bigbird.tasks.text.mlm import MaskedTextTask
 
@@ -97,15 +94,6 @@ def pretrain(
         examples["validation"].examples_per_epoch,
     )
     task = MaskedTextTask(network, training, characters_of(bpe))
-    data = pretraining_data(
-        examples["train"],
-        examples["validation"],
-        batch_size=training.batch_size,
-        validation_examples=num_validation,
-        accumulate=training.accumulate,
-        workers=training.workers,
-        collate=collate_masked,
-    )
     settings = {
         "command": "text pretrain",
         "model": asdict(encoder),
@@ -113,29 +101,36 @@ def pretrain(
         "inputs": {name: store.checksum for name, store in stores.items()}
         | {"tokenizer": stores["train"].tokenizer_sha256, "weights": module_sha256(network)},
     }
-    set_training_backend(network.encoder, training.attention_backend)
-    check_compiles(training)
-    result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
-    if result.is_writer:
-        _save(
-            output,
-            task,
-            examples["validation"],
-            num_validation,
-            stores["train"],
-            training,
-            result,
-            {"masking": asdict(masking), "seed": seed, "initial_weights": origin},
-        )
+    result = run_pretraining(
+        task,
+        examples,
+        training,
+        validation_examples=num_validation,
+        checkpoints=checkpoints,
+        seed=seed,
+        settings=settings,
+        collate=collate_masked,
+    )
+    if not result.is_writer:
+        return unwritten(output, training, result)
+    return _save(
+        output,
+        task,
+        examples["validation"],
+        num_validation,
+        stores["train"],
+        training,
+        result,
+        {"masking": asdict(masking), "seed": seed, "initial_weights": origin},
+    )
 
 
-def _save(output, task, examples, count, train_store, training, result, described: dict) -> None:
+def _save(output, task, examples, count, train_store, training, result, described: dict):
     """Score the chosen weights on validation and write the bundle."""
     from dataclasses import asdict
 
-    from dna_bigbird.bundles.bundle import PRETRAINING, save_bundle
-    from dna_bigbird.bundles.card import model_card
-    from dna_bigbird.pipeline.training_checks import described_training, round_metrics
+    from dna_bigbird.bundles.bundle import PRETRAINING
+    from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.tasks.fit import training_device
     from dna_bigbird.tasks.text.mlm import evaluate_masked
 
@@ -159,21 +154,13 @@ def _save(output, task, examples, count, train_store, training, result, describe
         "training_tokens": train_store.num_tokens,
         "training_documents": train_store.num_documents,
         **described,
-        **described_training(training, result),
     }
-    metrics = round_metrics(metrics) | {
-        "step": result.best_step,
-        "seed": described["seed"],
-        "split": "validation",
-    }
-    save_bundle(
+    return save_trained(
         output,
-        model=task.model,
+        task,
+        examples.vocabulary,
+        training,
+        result,
         config=config,
-        tokenizer=examples.vocabulary,
-        metrics=metrics,
-        card=model_card(config, metrics),
-        extra_files={"history.tsv": result.history},
+        metrics=validation_metrics(metrics, result.best_step, described["seed"]),
     )
-    shown = {k: v for k, v in metrics.items() if k != "baselines"}
-    print(f"{output}: step {result.best_step} of {training.max_steps}: {shown}")

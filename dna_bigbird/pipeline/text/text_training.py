@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.tasks.config import TrainConfig
 
 
@@ -22,7 +23,7 @@ def train_text(
     training: TrainConfig = TrainConfig(),  # noqa: B008 - jsonargparse shows the default
     max_unpacked_gib: float = 0,
     threads: int = 0,
-) -> None:
+) -> TrainedModel:
     """Fine-tune, and write the bundle of the best validation; called again after a kill it goes on.
 
     The commands pass their `**run` on to it: types, defaults and descriptions here are theirs.
@@ -53,10 +54,17 @@ def train_text(
     signals.listen()  # before the imports, which take seconds
 
     from dna_bigbird.bundles.bundle import check_output, load_bundle
+    from dna_bigbird.bundles.text_card import text_card
     from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.errors import InputError, checked_settings
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.pipeline.text.set_rows import examples_sha256, rows_sha256, tell
+    from dna_bigbird.pipeline.text.set_rows import (
+        count_metrics,
+        examples_sha256,
+        rows_sha256,
+        tell,
+    )
+    from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.pipeline.training_checks import (
         check_compiles,
         module_sha256,
@@ -106,9 +114,18 @@ def train_text(
         seed=seed,
         settings={**described, "inputs": inputs},
     )
-    if result.is_writer:
-        described |= {"initial_weights": "random" if from_scratch else "pretrained", "seed": seed}
-        save_text_bundle(output, task, bundle.tokenizer, described, training, result)
+    described |= {"initial_weights": "random" if from_scratch else "pretrained", "seed": seed}
+    counts = {"n": len(sets["validation"].examples), **count_metrics(sets["validation"].counts)}
+    return save_trained(
+        output,
+        task,
+        bundle.tokenizer,
+        training,
+        result,
+        config=described,
+        metrics=validation_metrics(result.best_metrics, result.best_step, seed, **counts),
+        card=text_card,
+    )
 
 
 RunOptions = Annotated[object, train_text]
@@ -194,33 +211,3 @@ def read_sets(
         )
         for name, path in (("train", train), ("validation", validation))
     }
-
-
-def save_text_bundle(
-    output: Path, task, tokenizer, described: dict, training: TrainConfig, result
-) -> None:
-    """Write the bundle of a finished run with its scores on validation."""
-    from dna_bigbird.bundles.bundle import save_bundle
-    from dna_bigbird.bundles.text_card import text_card
-    from dna_bigbird.pipeline.text.set_rows import count_metrics
-    from dna_bigbird.pipeline.training_checks import described_training, round_metrics
-
-    config = {**described, **described_training(training, result)}
-    metrics = {
-        **round_metrics(result.best_metrics),
-        "n": len(task.validation.examples),
-        **count_metrics(task.validation.counts),
-        "step": result.best_step,
-        "seed": described["seed"],
-        "split": "validation",
-    }
-    save_bundle(
-        output,
-        model=task.model,
-        config=config,
-        tokenizer=tokenizer,
-        metrics=metrics,
-        card=text_card(config, metrics),
-        extra_files={"history.tsv": result.history},
-    )
-    print(f"{output}: step {result.best_step} of {training.max_steps}: {metrics}")

@@ -3,6 +3,7 @@
 from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
 from dna_bigbird.models.text_config import TriviaQaHead
 from dna_bigbird.paths import InputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
@@ -12,7 +13,7 @@ def train_triviaqa(
     options: TriviaQaOptions = TriviaQaOptions(),  # noqa: B008 - jsonargparse shows the default
     head: TriviaQaHead = TriviaQaHead(),  # noqa: B008
     **run: RunOptions,
-) -> None:
+) -> TrainedModel:
     """Fine-tune a pretrained text model on TriviaQA: answers in documents, learnt from every match.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
@@ -28,7 +29,7 @@ def train_triviaqa(
     """
     from dna_bigbird.tasks.text.triviaqa import TriviaQaTask
 
-    train_text(
+    return train_text(
         TriviaQaTask(options, head),
         train=train,
         validation=validation,

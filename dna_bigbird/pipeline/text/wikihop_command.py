@@ -3,6 +3,7 @@
 from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
 from dna_bigbird.models.text_config import WikiHopHead
 from dna_bigbird.paths import InputPath
+from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
@@ -12,7 +13,7 @@ def train_wikihop(
     options: WikiHopOptions = WikiHopOptions(),  # noqa: B008 - jsonargparse shows the default
     head: WikiHopHead = WikiHopHead(),  # noqa: B008
     **run: RunOptions,
-) -> None:
+) -> TrainedModel:
     """Fine-tune a pretrained text model on WikiHop: which candidate answers the query.
 
     Killed and started again with the same command, it goes on from the newest checkpoint and ends
@@ -28,7 +29,7 @@ def train_wikihop(
     """
     from dna_bigbird.tasks.text.wikihop import WikiHopTask
 
-    train_text(
+    return train_text(
         WikiHopTask(options, head),
         train=train,
         validation=validation,

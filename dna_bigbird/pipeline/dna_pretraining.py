@@ -1,0 +1,91 @@
+"""Steps of `pretrain`: read the token stores, make the examples, describe the model."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dna_bigbird.bundles.bundle import PRETRAINING
+from dna_bigbird.bundles.card import is_semi_synthetic
+from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.datasets.pretraining import PretrainExamples
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.pipeline.training_checks import check_tokenizer, verify_stores
+from dna_bigbird.tasks.peers import is_first_on_node
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """Token stores for training and validation, and the tokenizer that made both."""
+
+    tokenizer: DnaTokenizer
+    train: TokenStore
+    validation: TokenStore
+
+    @property
+    def stores(self) -> dict[str, TokenStore]:
+        """Both stores, by the name of their split."""
+        return {"train": self.train, "validation": self.validation}
+
+
+def open_corpus(train: Path, validation: Path, tokenizer: Path) -> TokenizedCorpus:
+    """Open the token stores; one process of a machine compares them with their checksums.
+
+    Raises:
+        InputError: If a store is damaged or was made with another tokenizer.
+    """
+    corpus = TokenizedCorpus(
+        DnaTokenizer.from_file(tokenizer), TokenStore(train), TokenStore(validation)
+    )
+    for store in corpus.stores.values():
+        check_tokenizer(store, corpus.tokenizer, tokenizer)
+    if is_first_on_node():
+        verify_stores(corpus.stores.values())
+    return corpus
+
+
+def pretraining_examples(
+    corpus: TokenizedCorpus, max_tokens: int, masking: MaskingConfig, seed: int
+) -> dict[str, PretrainExamples]:
+    """Return the examples of both splits: sentence pairs with masked tokens.
+
+    Validation draws from another random stream than training, even from the same store.
+    """
+    return {
+        name: PretrainExamples(store, corpus.tokenizer, max_tokens, masking, seed=2 * seed + number)
+        for number, (name, store) in enumerate(corpus.stores.items())
+    }
+
+
+def run_settings(corpus: TokenizedCorpus, encoder: EncoderConfig, masking: MaskingConfig) -> dict:
+    """Return what decides the result besides the training settings and the seed."""
+    checksums = {name: str(store.attributes["checksum"]) for name, store in corpus.stores.items()}
+    return {
+        "command": "pretrain",
+        "model": asdict(encoder),
+        "masking": asdict(masking),
+        "inputs": {**checksums, "tokenizer": corpus.train.tokenizer_sha256},
+    }
+
+
+def pretrained_config(
+    corpus: TokenizedCorpus, encoder: EncoderConfig, masking: MaskingConfig, seed: int
+) -> dict:
+    """Return what the bundle's config says of model and data."""
+    store = corpus.train
+    return {
+        "task": PRETRAINING,
+        "label_names": [],
+        "label_groups": [],
+        "semi_synthetic": is_semi_synthetic(store.assembly),
+        "encoder": asdict(encoder),
+        "assembly": store.assembly,
+        "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
+        "masking": asdict(masking),
+        "seed": seed,
+    }
+
+
+def total_bp(store: TokenStore) -> int:
+    """Return the base pairs of all documents of a store; where documents overlap, each counts."""
+    return sum(store.document_interval(d).length for d in range(store.num_documents))
