@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dna_bigbird.baselines.kmer import KmerConfig
+from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.evaluation.binary import auroc

@@ -4,15 +4,13 @@ Every promoter or chromatin score is shown beside this one; without it a score m
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
-from dna_bigbird.choices import check_fields
 
 # N rows, D features, L labels
 
@@ -21,37 +19,6 @@ PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
 PENALTY_WITHOUT_VALIDATION = 0.01
 _CODES = np.full(256, 4, dtype=np.int64)
 _CODES[np.frombuffer(b"ACGT", np.uint8)] = range(4)
-
-
-@dataclass(frozen=True)
-class KmerConfig:
-    """Which words are counted, and where."""
-
-    max_k: int = 5
-    """Longest word in bases."""
-    strands: Literal["auto", "apart", "together"] = "auto"
-    """Count a word and its reverse complement apart or together; auto: apart for promoters, whose
-    windows are oriented, together otherwise."""
-    centre_bp: int = -1
-    """Also count in this many bases at the centre of the window, 0 for none; -1: 1000 for sets
-    with labelled bins (as DeepSEA reads), none otherwise."""
-    max_rows: int = 50000
-    """Training rows, drawn by the seed if there are more."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        if not 1 <= self.max_k <= 8:
-            raise ValueError(f"--kmer.max_k {self.max_k} is not between 1 and 8")
-        if self.centre_bp < -1:
-            raise ValueError(f"--kmer.centre_bp {self.centre_bp} is below -1")
-        if self.max_rows < 2:
-            raise ValueError(f"--kmer.max_rows {self.max_rows} is below 2")
-
-    def for_set(self, *, window_bp: int, bin_bp: int, oriented: bool) -> "KmerConfig":
-        """Return the same settings with `auto` and -1 filled in for a labelled set."""
-        strands = self.strands if self.strands != "auto" else ("apart" if oriented else "together")
-        centre_bp = self.centre_bp if self.centre_bp >= 0 else (1000 if bin_bp else 0)
-        return replace(self, strands=strands, centre_bp=centre_bp if centre_bp < window_bp else 0)
 
 
 class KmerBaseline:

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.genome import Interval
@@ -45,6 +43,10 @@ def group_windows(intervals: Sequence[Interval], keys: Sequence[str] = ()) -> ND
     # Stretches and keys are the nodes of a graph; a row with a key joins its two.
     nodes = int(stretch.max()) + 1 + len(keyed)
     edges = (np.ones(len(keyed)), (stretch[keyed], stretch.max() + 1 + key.reshape(-1)))
+    # Help texts read settings of splits and must not wait for scipy.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     _, component = connected_components(coo_array(edges, shape=(nodes, nodes)), directed=False)
     return _in_order_of_occurrence(component[stretch])
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.baselines.kmer import KmerConfig
+from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.tasks.config import TrainConfig

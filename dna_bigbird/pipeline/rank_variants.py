@@ -123,7 +123,7 @@ def kmer_changes(
     import numpy as np
     from threadpoolctl import threadpool_limits
 
-    from dna_bigbird.baselines.kmer import KmerConfig
+    from dna_bigbird.baselines.kmer_config import KmerConfig
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.inference.variants.windows import allele_windows
     from dna_bigbird.pipeline.baseline import fitted_words
