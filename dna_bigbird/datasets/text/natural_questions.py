@@ -1,187 +1,254 @@
-"""Natural Questions: whole Wikipedia pages with long, short and yes/no answers (Kwiatkowski et al. 2019).
+"""Natural Questions: the task, its settings, and windows of pages (specification §3.2; ETC's preproc_nq_lib.py)."""
 
-Both published forms give the same examples, bytes apart: the native one (`document_tokens`) and the
-simplified one (`document_text`, tokens between single spaces, no bytes).
-"""
-
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
-from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
-from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
-from dna_bigbird.datasets.text.reading import check_ids, found_kind, need, read_json_lines
-from dna_bigbird.errors import InputError
+from dna_bigbird.datasets.text.natural_questions_pages import Annotation, NqExample
+from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
+from dna_bigbird.datasets.text.rows import TextRow, TextSet
 
-SPLITS = {"train": "train", "validation": "dev", "test": "test"}
-YES_NO = ("YES", "NO", "NONE")
-_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(_[^ ]*)?>")
+if TYPE_CHECKING:
+    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 
-
-class PageSpan(NamedTuple):
-    """Half-open, in tokens of the page and bytes of its HTML; all -1: no span; bytes -1: not known."""
-
-    start: int = -1
-    end: int = -1
-    start_byte: int = -1
-    end_byte: int = -1
-
-
-class Annotation(NamedTuple):
-    """What one annotator marked."""
-
-    long: PageSpan
-    short: tuple[PageSpan, ...]
-    yes_no: str
-    """'yes', 'no' or 'none'."""
+CHOICES = {
+    "short_unit": ("words", "pieces"),
+    "score": ("difference", "ratio"),
+    "yes_no": ("window", "last"),
+}
 
 
 @dataclass(frozen=True)
-class NqExample:
-    """A question and a page."""
+class NaturalQuestionsOptions:
+    """How Natural Questions is read, learnt, decoded and scored."""
 
-    id: int | str
-    question: str
-    text: str
-    """The page's tokens between single spaces; a space in a token is an underscore."""
-    is_html: bytes
-    """One byte a token: 1 for a tag."""
-    candidates: tuple[PageSpan, ...]
-    """Where a long answer may be."""
-    is_top_level: tuple[bool, ...]
-    """Of every candidate: it lies in no other one."""
-    annotations: tuple[Annotation, ...] | None
-    """None: no gold."""
-    token_bytes: NDArray[np.int32] | None = field(default=None, compare=False)
-    """(tokens, 2), half-open; None in the simplified form."""
+    max_tokens: int = 4096
+    """Tokens of one window, the question included."""
+    max_question_tokens: int = 32
+    """Tokens that are kept of a question."""
+    stride: int = 2048
+    """Tokens of the document from the start of a window to that of the next one."""
+    null_rate: float = 1.0
+    """Share of the training windows without an answer that is kept, drawn at random."""
+    unanswerable_rate: float = 0.0
+    """The same for the windows of questions without any answer; 0: four times `null_rate`, at most 1."""
+    null_seed: int = 0
+    """Seed of both draws."""
+    top: int = 50
+    """Best places of each head that are kept of a window; a document pools those of its windows."""
+    max_short: int = 38
+    """A short answer is shorter than this, in `short_unit`; the ETC code has 32."""
+    short_unit: str = "words"
+    """What `max_short` counts: 'words', the tokens of the page, or 'pieces' of the vocabulary."""
+    score: str = "difference"
+    """Score of a place: its logit minus that of the first token of its window ('difference'), or
+    divided by it ('ratio'), as the ETC code has it, whose sign may turn."""
+    yes_no: str = "window"
+    """Whose type of answer can replace the short answer by yes or no: that of the window of the long
+    answer, whose score it gets then ('window'), or that of the last one, with the score of the short
+    span, as in the ETC code ('last')."""
+    min_annotators: int = 2
+    """Annotators who must have marked an answer for there to be one: 2 of 5 in the official metric; 1
+    for training files, which have one annotation."""
 
-    @property
-    def tokens(self) -> list[str]:
-        """The page's tokens."""
-        return self.text.split(" ")
+    def __post_init__(self) -> None:
+        least = {"max_question_tokens": 1, "stride": 1, "top": 1, "max_short": 1}
+        least |= {"min_annotators": 1, "null_seed": 0, "max_tokens": self.max_question_tokens + 4}
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
+        for name in ("null_rate", "unanswerable_rate"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"--options.{name} {getattr(self, name)} must be from 0 to 1")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"--options.{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
+                )
+        room = self.max_tokens - self.max_question_tokens - 3
+        if self.stride > room:
+            raise ValueError(
+                f"--options.stride {self.stride} passes over tokens: a window holds {room} of the "
+                "document"
+            )
 
 
-def read_natural_questions(path: Path, split: str, *, gold: bool = True) -> list[NqExample]:
-    """Read pages in either form.
+# P pieces of a page, T tokens of a row
+
+NULL, YES, NO, LONG, SHORT = range(5)
+UNKNOWN = -100
+"""Target of a row without gold."""
+
+
+class PagePieces(NamedTuple):
+    """The part of a page that is read: what lies in top-level candidates. All of length P."""
+
+    ids: NDArray[np.int32]
+    candidate: NDArray[np.int32]
+    """Which of the candidates each piece lies in."""
+    token: NDArray[np.int32]
+    """Token of the page each piece belongs to."""
+
+
+def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
+    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>.
+
+    Words between two tags are tokenized together, as text with single spaces.
+    """
+    words, is_html = example.tokens, np.frombuffer(example.is_html, np.uint8)
+    ids, candidates, tokens = [], [], []
+    marks = {True: tokenizer.marker_id("<close>"), False: tokenizer.marker_id("<open>")}
+    for number, span in enumerate(example.candidates):
+        if not example.is_top_level[number]:
+            continue
+        place = span.start
+        while place < span.end:
+            stop = place + 1
+            if is_html[place]:
+                found = np.array([marks[words[place].startswith("</")]]), np.array([place])
+            else:
+                while stop < span.end and not is_html[stop]:
+                    stop += 1
+                found = _run(words[place:stop], place, tokenizer)
+            ids.append(found[0])
+            tokens.append(found[1])
+            candidates.append(np.full(len(found[0]), number))
+            place = stop
+    return PagePieces(*(_joined(parts) for parts in (ids, candidates, tokens)))
+
+
+def _run(
+    words: list[str], first: int, tokenizer: "TextTokenizer"
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pieces of words, and the token of the page each belongs to."""
+    ids, starts, _ = tokenizer.encode_with_offsets(" ".join(words))
+    begins = np.cumsum([0] + [len(word) + 1 for word in words[:-1]])
+    return ids, first + np.searchsorted(begins, starts, side="right") - 1
+
+
+def _joined(parts: list[NDArray]) -> NDArray[np.int32]:
+    return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32)
+
+
+def natural_questions_rows(
+    examples: Sequence[NqExample],
+    tokenizer: "TextTokenizer",
+    options: NaturalQuestionsOptions,
+    *,
+    training: bool,
+) -> TextSet:
+    """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page.
+
+    Arrays of a row: `token` (T,), the token of the page or -1 outside the document; `first` (1,), the
+    piece of the page the window begins with; `targets` (5,): first and last token of the short, of
+    the long answer, and the type; `UNKNOWN` without gold.
 
     Args:
-        path: JSON lines, plain or gzip; or a folder with files named nq-train-*, nq-dev-* or
-            nq-test-*.jsonl[.gz] at any depth (where there is none, the simplified ones).
-        gold: Whether every page must have an annotation.
-
-    Raises:
-        InputError: Naming file and line, if a key is missing or a span lies outside its page; if an
-            id comes twice.
+        training: Leave out pages without a top-level candidate, and the share of null windows that
+            the options want left out.
     """
-    examples = [
-        _example(item, f"{file}:{number}", gold)
-        for file in _files(Path(path), split)
-        for number, item in read_json_lines(file)
-    ]
-    check_ids((one.id for one in examples), path)
-    return examples
+    counts: Counter[str] = Counter()
+    rows = []
+    for number, example in enumerate(examples):
+        pieces = page_pieces(example, tokenizer)
+        if not len(pieces.ids):
+            counts["pages without a top-level candidate"] += 1
+            if training:
+                continue
+        question = tokenizer.encode(" ".join(example.question.split()))
+        counts["questions cut"] += len(question) > options.max_question_tokens
+        question = question[: options.max_question_tokens]
+        before = np.concatenate([[tokenizer.cls_id], question, [tokenizer.sep_id]])
+        windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
+        if example.annotations:
+            wanted = answer_type(example.annotations[0])
+            shown = any(row.arrays["targets"][4] == wanted for row in windows)
+            counts["pages whose answer no window shows"] += not shown
+        if training:
+            everything, windows = windows, _drawn(windows, number, example, options)
+            counts["null windows left out"] += len(everything) - len(windows)
+        rows += windows
+    return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
 
 
-def _files(path: Path, split: str) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    pattern = re.compile(rf"(.*-)?nq-{SPLITS[split]}\b.*\.jsonl(\.gz)?")
-    found = sorted(file for file in path.rglob("*") if pattern.fullmatch(file.name))
-    if not found:
-        raise InputError(f"{path}: no file named nq-{SPLITS[split]}-*.jsonl.gz in it")
-    native = [file for file in found if "simplified" not in file.name]
-    yield from native or found
+def _windows(
+    example: NqExample,
+    number: int,
+    pieces: PagePieces,
+    before: NDArray[np.int64],
+    sep_id: int,
+    options: NaturalQuestionsOptions,
+) -> list[TextRow]:
+    room = options.max_tokens - len(before) - 1
+    rows = []
+    for first in range(0, max(len(pieces.ids) - room, 0) + options.stride, options.stride):
+        here = slice(first, first + room)
+        ids = np.concatenate([before, pieces.ids[here], [sep_id]]).astype(np.int32)
+        token = np.full(len(ids), -1, dtype=np.int32)
+        token[len(before) : -1] = pieces.token[here]
+        segments = np.ones(len(ids), dtype=np.int8)
+        segments[: len(before)] = 0
+        targets = np.full(5, UNKNOWN)
+        if example.annotations:
+            targets = window_targets(example.annotations[0], token)
+        arrays = {"token": token, "first": np.array([first]), "targets": targets}
+        rows.append(TextRow(ids, number, segments, arrays))
+    return rows
 
 
-def _example(item: dict, where: str, gold: bool) -> NqExample:
-    name = need(item, "example_id", (int, str), where)
-    where = f"{where} ({name})"
-    if "document_tokens" in item:
-        words, is_html, token_bytes = _native_tokens(item, where)
-    else:
-        words = need(item, "document_text", str, where).split(" ")
-        is_html, token_bytes = bytes(map(is_tag, words)), None
-    candidates = _objects(item, "long_answer_candidates", where)
-    annotations = _objects(item, "annotations", where) if gold or "annotations" in item else []
-    if gold and not annotations:
-        raise InputError(f"{where}: 'annotations' is empty; expected at least one")
-    spans = tuple(
-        _span(one, f"{where}: candidate {i}", len(words)) for i, one in enumerate(candidates)
-    )
-    if PageSpan() in spans:
-        raise InputError(f"{where}: a candidate without tokens; expected a span of the page")
-    return NqExample(
-        id=name,
-        question=need(item, "question_text", str, where),
-        text=" ".join(words),
-        is_html=is_html,
-        candidates=spans,
-        is_top_level=tuple(bool(need(one, "top_level", bool, where)) for one in candidates),
-        annotations=tuple(_annotation(one, where, len(words)) for one in annotations) or None,
-        token_bytes=token_bytes,
-    )
+def answer_type(annotation: Annotation) -> int:
+    """Return `YES`, `NO`, `SHORT`, `LONG` or `NULL`, the first of them that holds."""
+    if annotation.yes_no != "none":
+        return YES if annotation.yes_no == "yes" else NO
+    if annotation.short:
+        return SHORT
+    return LONG if annotation.long.start >= 0 else NULL
 
 
-def is_tag(word: str) -> bool:
-    """Tell whether a token of the simplified form is HTML.
+def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return first and last place of the short and of the long answer, and the type.
 
-    Example:
-        >>> [is_tag(word) for word in ("<P>", "</Td>", '<Th_colspan="2">', "<", "<3>", "a<b>")]
-        [True, True, True, False, False, False]
+    Short answers of several spans are one from the first to the last. A place outside the window is
+    0, that of [CLS]. A short (long) answer of which the window shows neither end is null there; yes
+    and no keep their type.
+
+    Args:
+        token_T: Token of the page at each place, -1 for none.
     """
-    return bool(_TAG.fullmatch(word))
-
-
-def _native_tokens(item: dict, where: str) -> tuple[list[str], bytes, NDArray[np.int32]]:
-    tokens = _objects(item, "document_tokens", where)
-    words = [need(one, "token", str, where).replace(" ", "_") for one in tokens]
-    is_html = bytes(need(one, "html_token", bool, where) for one in tokens)
-    offsets = [(one.get("start_byte", -1), one.get("end_byte", -1)) for one in tokens]
-    return words, is_html, np.array(offsets, dtype=np.int32).reshape(-1, 2)
-
-
-def _objects(item: dict, key: str, where: str) -> list[dict]:
-    values = need(item, key, list, where)
-    for i, value in enumerate(values):
-        if not isinstance(value, dict):
-            raise InputError(f"{where}: {key!r} {i} is {found_kind(value)}, expected an object")
-    return values
-
-
-def _span(item: dict, where: str, length: int) -> PageSpan:
-    start, end = need(item, "start_token", int, where), need(item, "end_token", int, where)
-    first, last = (
-        need(item, key, int, where) if key in item else -1 for key in ("start_byte", "end_byte")
+    long = annotation.long
+    shorts = annotation.short
+    short = (
+        (min(one.start for one in shorts), max(one.end for one in shorts)) if shorts else (-1, -1)
     )
-    if (start, end) == (-1, -1):
-        return PageSpan()
-    if not 0 <= start < end <= length:
-        raise InputError(
-            f"{where}: tokens {start} to {end}, expected a span within the {length} of the page"
-        )
-    return PageSpan(start, end, first, last)
+    places = []
+    for start, end in (short, (long.start, long.end)):
+        for token, which in ((start, 0), (end - 1, -1)):
+            found = np.flatnonzero(token_T == token) if token >= 0 else []
+            places.append(int(found[which]) if len(found) else 0)
+    kind = answer_type(annotation)
+    seen = {SHORT: any(places[:2]), LONG: any(places[2:])}
+    return np.array([*places, kind if seen.get(kind, True) else NULL], dtype=np.int64)
 
 
-def _annotation(item: dict, where: str, length: int) -> Annotation:
-    yes_no = need(item, "yes_no_answer", str, where)
-    if yes_no.upper() not in YES_NO:
-        raise InputError(f"{where}: 'yes_no_answer' is {yes_no!r}, expected YES, NO or NONE")
-    shorts = [
-        _span(one, f"{where}: short answer", length)
-        for one in _objects(item, "short_answers", where)
+def _drawn(
+    windows: list[TextRow], number: int, example: NqExample, options: NaturalQuestionsOptions
+) -> list[TextRow]:
+    """Return the windows to train on: of null ones a share, which only the seed and the page decide."""
+    unanswerable = answer_type(example.annotations[0]) == NULL if example.annotations else True
+    rate = options.null_rate
+    if unanswerable:
+        rate = options.unanswerable_rate or min(1.0, 4 * options.null_rate)
+    chances = np.random.default_rng([options.null_seed, number]).random(len(windows))
+    return [
+        row
+        for row, chance in zip(windows, chances, strict=True)
+        if row.arrays["targets"][4] != NULL or chance < rate
     ]
-    return Annotation(
-        _span(need(item, "long_answer", dict, where), f"{where}: long answer", length),
-        tuple(one for one in shorts if one.start >= 0),
-        yes_no.lower(),
-    )
 
 
 TASK = TaskDescription(
@@ -216,7 +283,7 @@ TASK = TaskDescription(
                 Column("NQ LA", "natural-questions", ("long_f1",)),
                 Column("NQ SA", "natural-questions", ("short_f1",)),
             ),
-            rows("""
+            cells_by_system("""
                 RoBERTa | – | –
                 Longformer | – | –
                 BigBird-ITC | 70.8 | 53.3

@@ -32,11 +32,11 @@ class PublishedTable:
     """By system; as many cells as there are columns."""
 
 
-def rows(text: str) -> dict[str, tuple[str, ...]]:
+def cells_by_system(text: str) -> dict[str, tuple[str, ...]]:
     """Return cells by system.
 
     Example:
-        >>> rows("BERT | 1 | 2")
+        >>> cells_by_system("BERT | 1 | 2")
         {'BERT': ('1', '2')}
     """
     lines = ([cell.strip() for cell in line.split("|")] for line in text.strip().splitlines())

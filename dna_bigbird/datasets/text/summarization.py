@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
-from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
+from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 
 SETS = ("arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum")
 SOURCE_FORMS = ("auto", "cls_sep", "end", "plain")
@@ -139,7 +139,7 @@ TASK = TaskDescription(
                 _rouge("PubMed", "pubmed"),
                 _rouge("BigPatent", "bigpatent"),
             ),
-            rows("""
+            cells_by_system("""
                 SumBasic | 29.47 / 6.95 / 26.30 | 37.15 / 11.36 / 33.43 | 27.44 / 7.08 / 23.66
                 LexRank | 33.85 / 10.73 / 28.99 | 39.19 / 13.89 / 34.59 | 35.57 / 10.47 / 29.03
                 LSA | 29.91 / 7.42 / 25.67 | 33.89 / 9.93 / 29.70 | –
@@ -164,7 +164,7 @@ TASK = TaskDescription(
             "Summaries of shorter documents",
             ABOUT_ROUGE,
             (_rouge("BBC XSum", "xsum"), _rouge("CNN/DailyMail", "cnn-dailymail")),
-            rows("""
+            cells_by_system("""
                 Lead | 16.30 / 1.61 / 11.95 | 39.60 / 17.70 / 36.20
                 PtGen | 29.70 / 9.21 / 23.24 | 39.53 / 17.28 / 36.38
                 ConvS2S | 31.89 / 11.54 / 25.75 | –

@@ -1,191 +1,218 @@
-"""TriviaQA-RC: questions with evidence documents that may hold the answer (Joshi et al. 2017)."""
+"""TriviaQA: the task, its settings, and a row for every document (specification §3.3)."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+import string
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
-from dna_bigbird.datasets.text.folders import Folder, open_folder
-from dna_bigbird.datasets.text.published import Column, PublishedTable, rows
-from dna_bigbird.datasets.text.reading import (
-    check_ids,
-    check_items,
-    found_kind,
-    need,
-    parse_json,
-    read_json_value,
-)
-from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
-from dna_bigbird.errors import InputError
+from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
+from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.spans import tokens_of
+from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample, read_questions
 
-SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
-PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
-"""Key of a question's pages: folder of their texts."""
+if TYPE_CHECKING:
+    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+
+CHOICES = {
+    "domain": ("wikipedia", "web"),
+    "norm": ("per_document", "per_question"),
+    "answer_score": ("per_question", "per_document"),
+}
 
 
 @dataclass(frozen=True)
-class EvidenceDocument:
-    """A page, of which the first words are kept."""
+class TriviaQaOptions:
+    """How TriviaQA is read, learnt and decoded."""
 
-    name: str
-    """File name as in the questions."""
-    title: str
-    text: str
-    """The beginning of the file as it is, line ends and all."""
+    evidence: str = ""
+    """Folder (or tar archive) with wikipedia/ and web/; where it is not given, `evidence` beside the
+    folder of the questions, as in the official layout."""
+    domain: str = "wikipedia"
+    """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
+    max_tokens: int = 4096
+    """Tokens of a question with one document, which is cut."""
+    max_question_tokens: int = 55
+    """Tokens that are kept of a question."""
+    max_words: int = 4096
+    """Words that are read of a document; each line end counts as one."""
+    max_spans: int = 64
+    """Places of the answer that are learnt in one document: the first ones."""
+    norm: str = "per_document"
+    """Over what the probabilities of the training loss add up to 1: each document ('per_document'), or
+    all documents of a question ('per_question'), which then count as one of the batch size."""
+    max_answer_words: int = 16
+    """Longest answer in words."""
+    top_spans: int = 50
+    """Best starts and best ends of a document whose pairs can become its answer."""
+    answer_score: str = "per_question"
+    """How the answers of a question's documents are compared: by probabilities over all of them
+    ('per_question'; the highest sum of logits wins) or over each alone ('per_document')."""
+
+    def __post_init__(self) -> None:
+        least = {"max_question_tokens": 1, "max_words": 1, "max_spans": 1, "max_answer_words": 1}
+        least |= {"top_spans": 1, "max_tokens": self.max_question_tokens + 3}
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"--options.{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
+                )
 
 
-@dataclass(frozen=True)
-class TriviaQaExample:
-    """What one prediction answers: a question, or of the web files a question and one page."""
+# T tokens, S spans
 
-    id: str
-    """QuestionId; of the web files `QuestionId--Filename`, as in the official evaluation."""
-    question: str
-    documents: tuple[EvidenceDocument, ...]
-    aliases: tuple[str, ...] | None
-    """Normalised by the makers of the set; None: no gold."""
-    human_answers: tuple[str, ...] = ()
-    """As written; they count in the evaluation."""
-    is_verified: bool = False
+_WORD = re.compile(rf"[^\s{re.escape(string.punctuation)}‘’´`]+")
 
 
 def read_triviaqa(
     path: Path, split: str, options: TriviaQaOptions, *, gold: bool = True
 ) -> tuple[list[TriviaQaExample], dict[str, int]]:
-    """Read questions and the beginnings of their documents.
+    """Read questions and their documents; see `read_questions`."""
+    return read_questions(
+        path,
+        split,
+        domain=options.domain,
+        evidence=options.evidence,
+        max_words=options.max_words,
+        gold=gold,
+    )
 
-    Of a file of the verified set only verified questions are kept, and of its web files only verified
-    pages, as in the official script.
+
+def alias_spans(
+    text: str, aliases: Sequence[str], normalise: Callable[[str], str]
+) -> list[tuple[int, int]]:
+    """Return every place of a text whose words are those of an alias, from left to right.
+
+    Both sides are normalised, so what stands between the words (punctuation, an article) does not
+    matter, and the text of each place is an exact match. A part of a word is no place.
 
     Args:
-        path: A file of questions; or the official folder or archive with `qa` and `evidence`, of
-            which `options.domain` and the split say the file.
-        gold: Whether every question must have an answer.
+        normalise: evaluation.triviaqa.normalise_trivia; it works word by word.
 
     Returns:
-        The examples and counts of what was left out.
-
-    Raises:
-        InputError: If a file or key is missing, naming the question and the file expected.
-    """
-    path = Path(path)
-    if path.name.endswith((".json", ".json.gz")):
-        evidence = Path(options.evidence) if options.evidence else path.parent.parent / "evidence"
-        if not evidence.exists():
-            raise InputError(
-                f"{evidence}: no such folder; expected the texts that {path.name} names, in "
-                "wikipedia/ and web/. Give --options.evidence"
-            )
-        with open_folder(evidence) as texts:
-            return _examples(read_json_value(path), str(path), texts, "", options, gold)
-    with open_folder(path) as folder:
-        wanted = f"qa/{options.domain}-{SPLITS[split]}.json"
-        found = [name for name in folder.names() if f"/{name}".endswith(f"/{wanted}")]
-        if not found:
-            raise InputError(
-                f"{path}: no {wanted} in it; give the file, or --options.domain wikipedia or web"
-            )
-        value = parse_json(folder.text(found[0]), f"{path}: {found[0]}")
-        given = (value, f"{path}: {found[0]}")
-        if options.evidence:
-            with open_folder(options.evidence) as texts:
-                return _examples(*given, texts, "", options, gold)
-        root = found[0].removesuffix(wanted) + "evidence/"
-        return _examples(*given, folder, root, options, gold)
-
-
-def _examples(
-    value: object, where: str, texts: Folder, root: str, options: TriviaQaOptions, gold: bool
-) -> tuple[list[TriviaQaExample], dict[str, int]]:
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: expected an object with 'Data', found {found_kind(value)}")
-    is_web = need(value, "Domain", str, where).lower() == "web"
-    only_verified = bool(value.get("VerifiedEval"))
-    counts: Counter[str] = Counter()
-    examples = []
-    for item in check_items(need(value, "Data", list, where), where):
-        name = need(item, "QuestionId", str, where)
-        here = f"{where}: {name}"
-        is_verified = bool(item.get("QuestionPartOfVerifiedEval", False))
-        if only_verified and not is_verified:
-            counts["questions not verified"] += 1
-            continue
-        pages = list(_pages(item, here))
-        if only_verified and is_web:
-            kept = [page for page in pages if page[1].get("DocPartOfVerifiedEval")]
-            counts["pages not verified"] += len(pages) - len(kept)
-            pages = kept
-        counts["questions without a page"] += not pages
-        documents = tuple(
-            _document(page, kind, texts, root, here, options.max_words, counts)
-            for kind, page in pages
-        )
-        question, answers = need(item, "Question", str, here), _answers(item, here, gold)
-        if is_web:
-            by_name = {one.name: one for one in documents}
-            counts["pages named twice"] += len(documents) - len(by_name)
-            examples += [
-                TriviaQaExample(f"{name}--{file}", question, (one,), *answers, is_verified)
-                for file, one in by_name.items()
-            ]
-        else:
-            examples.append(TriviaQaExample(name, question, documents, *answers, is_verified))
-    check_ids((one.id for one in examples), where)
-    return examples, {reason: n for reason, n in counts.items() if n}
-
-
-def _pages(item: dict, where: str) -> Iterator[tuple[str, dict]]:
-    for key, kind in PAGES.items():
-        for page in check_items(item.get(key, []), f"{where}: {key}"):
-            yield kind, page
-
-
-def _document(
-    page: dict,
-    kind: str,
-    texts: Folder,
-    root: str,
-    where: str,
-    max_words: int,
-    counts: Counter[str],
-) -> EvidenceDocument:
-    name = need(page, "Filename", str, where)
-    try:
-        text = texts.text(f"{root}{kind}/{name}")
-    except InputError as error:
-        raise InputError(f"{where}: its evidence cannot be read: {error}") from error
-    beginning = first_words(text, max_words)
-    counts["documents cut to max_words"] += len(beginning) < len(text)
-    title = need(page, "Title", str, where) if "Title" in page else ""
-    return EvidenceDocument(name, title, beginning)
-
-
-def first_words(text: str, count: int) -> str:
-    """Return the beginning of a text up to its word number `count`; each line end is a word, too.
+        Half-open character offsets, longer places first among those that start together.
 
     Example:
-        >>> first_words("one two\\n\\nthree four", 5)
-        'one two\\n\\nthree'
+        >>> alias_spans("In New York's rain; New-York", ["new york"], str.lower)
+        [(3, 11), (20, 28)]
     """
-    for seen, match in enumerate(re.finditer(r"\n|[^\s]+", text), start=1):
-        if seen == count:
-            return text[: match.end()]
-    return text
+    wanted: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for alias in aliases:
+        words = tuple(normalise(alias).split())
+        if words:
+            wanted[words[0]].add(words)
+    words, places = [], []
+    known: dict[str, list[str]] = {}
+    for match in _WORD.finditer(text):
+        raw = match.group()
+        if raw not in known:
+            known[raw] = normalise(raw).split()
+        words += known[raw]
+        places += [match.span()] * len(known[raw])
+    found = set()
+    for i, word in enumerate(words):
+        for alias in wanted.get(word, ()):
+            if tuple(words[i : i + len(alias)]) == alias:
+                found.add((places[i][0], places[i + len(alias) - 1][1]))
+    return sorted(found, key=lambda span: (span[0], -span[1]))
 
 
-def _answers(item: dict, where: str, gold: bool) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    if "Answer" not in item and not gold:
-        return None, ()
-    answer = need(item, "Answer", dict, where)
-    found = []
-    for key in ("NormalizedAliases", "HumanAnswers"):
-        values = need(answer, key, list, where) if key in answer or key[0] == "N" else []
-        if not all(isinstance(one, str) for one in values):
-            raise InputError(f"{where}: {key!r} holds something else than texts")
-        found.append(tuple(values))
-    return found[0], found[1]
+def triviaqa_rows(
+    examples: Sequence[TriviaQaExample],
+    tokenizer: "TextTokenizer",
+    options: TriviaQaOptions,
+    normalise: Callable[[str], str],
+    *,
+    training: bool,
+) -> TextSet:
+    """Make a row `[CLS] question [SEP] document` for every document of every example.
+
+    Arrays of a row: `document` (1,), its number; `word` (T,), the word of each token, -1 where no
+    answer may begin or end; `offsets` (T, 2), half-open characters of the document; `spans` (S, 2),
+    first and last token of every place of the answer.
+
+    Args:
+        normalise: As for `alias_spans`.
+        training: Leave out documents without a place of the answer; with `norm` per_question leave
+            out questions without any, but no document of the others, which share their sum.
+    """
+    counts: Counter[str] = Counter()
+    rows = []
+    for number, example in enumerate(examples):
+        question = tokenizer.encode(" ".join(example.question.split()))
+        counts["questions cut"] += len(question) > options.max_question_tokens
+        front = [tokenizer.cls_id, *question[: options.max_question_tokens], tokenizer.sep_id]
+        made = [
+            _row(example, number, place, front, tokenizer, options, normalise, counts)
+            for place in range(len(example.documents))
+        ]
+        if training:
+            has_answer = [len(row.arrays["spans"]) > 0 for row in made]
+            if options.norm == "per_document":
+                counts["documents without the answer"] += len(made) - sum(has_answer)
+                made = [row for row, there in zip(made, has_answer, strict=True) if there]
+            elif not any(has_answer):
+                counts["documents without the answer"] += len(made)
+                made = []
+            counts["questions without the answer in their documents"] += not made
+        rows += made
+    return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
+
+
+def _row(
+    example: TriviaQaExample,
+    number: int,
+    place: int,
+    front: list[int],
+    tokenizer: "TextTokenizer",
+    options: TriviaQaOptions,
+    normalise: Callable[[str], str],
+    counts: Counter[str],
+) -> TextRow:
+    text = example.documents[place].text
+    # To the published vocabulary a line end is an unknown letter. One for one: offsets stay.
+    ids, starts, ends = tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
+    room = options.max_tokens - len(front)
+    counts["documents cut"] += len(ids) > room
+    ids, starts, ends = ids[:room], starts[:room], ends[:room]
+    offsets = np.zeros((len(front) + len(ids), 2), dtype=np.int32)
+    offsets[len(front) :] = np.stack([starts, ends], axis=1)
+    # A place for an answer is a piece with a letter to it.
+    words = np.where(starts < ends, _word_numbers(text, starts), -1)
+    spans = []
+    for start, end in alias_spans(text, example.aliases or (), normalise):
+        found = tokens_of(starts, ends, start, end)
+        if found and ends[found[1]] >= end:  # all of it was kept
+            spans.append((found[0] + len(front), found[1] + len(front)))
+    counts["places of answers beyond max_spans"] += max(0, len(spans) - options.max_spans)
+    segments = np.ones(len(offsets), dtype=np.int8)
+    segments[: len(front)] = 0
+    return TextRow(
+        np.concatenate([front, ids]).astype(np.int32),
+        number,
+        segments,
+        {
+            "document": np.array([place]),
+            "word": np.concatenate([np.full(len(front), -1), words]).astype(np.int32),
+            "offsets": offsets,
+            "spans": np.array(spans[: options.max_spans], dtype=np.int32).reshape(-1, 2),
+        },
+    )
+
+
+def _word_numbers(text: str, starts_T: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the word, between white space, that each token stands in."""
+    begins = np.array([match.start() for match in re.finditer(r"\S+", text)], dtype=np.int64)
+    return np.searchsorted(begins, starts_T, side="right") - 1
 
 
 TASK = TaskDescription(
@@ -212,7 +239,7 @@ TASK = TaskDescription(
             "Question answering, development sets, base size, in per cent",
             "TriviaQA (Wikipedia, full): F1.",
             (Column("TriviaQA Full", "triviaqa", ("f1",)),),
-            rows("""
+            cells_by_system("""
                 RoBERTa | 74.3
                 Longformer | 75.2
                 BigBird-ITC | 79.5

@@ -1,6 +1,6 @@
 """`dna-bigbird text train-hotpotqa`."""
 
-from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
+from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions
 from dna_bigbird.models.text_config import HotpotQaHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel

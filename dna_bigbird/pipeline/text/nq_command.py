@@ -1,6 +1,6 @@
 """`dna-bigbird text train-nq`."""
 
-from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
+from dna_bigbird.datasets.text.natural_questions import NaturalQuestionsOptions
 from dna_bigbird.models.text_config import NaturalQuestionsHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel

@@ -1,6 +1,6 @@
 """`dna-bigbird text train-triviaqa`."""
 
-from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
+from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions
 from dna_bigbird.models.text_config import TriviaQaHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel

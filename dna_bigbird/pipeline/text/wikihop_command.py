@@ -1,6 +1,6 @@
 """`dna-bigbird text train-wikihop`."""
 
-from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
+from dna_bigbird.datasets.text.wikihop import WikiHopOptions
 from dna_bigbird.models.text_config import WikiHopHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel

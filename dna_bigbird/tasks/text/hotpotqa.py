@@ -14,8 +14,14 @@ from torch import Tensor, nn
 from dna_bigbird.baselines.questions import most_alike
 from dna_bigbird.datasets.modules import pad_right
 from dna_bigbird.datasets.text.data import common_fields
-from dna_bigbird.datasets.text.hotpotqa import TASK, HotpotQaExample, read_hotpotqa
-from dna_bigbird.datasets.text.hotpotqa_rows import TITLE, UNKNOWN, hotpotqa_rows
+from dna_bigbird.datasets.text.hotpotqa import (
+    TASK,
+    TITLE,
+    UNKNOWN,
+    HotpotQaExample,
+    hotpotqa_rows,
+    read_hotpotqa,
+)
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.hotpotqa import (

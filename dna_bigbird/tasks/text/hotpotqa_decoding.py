@@ -6,9 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample
-from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
-from dna_bigbird.datasets.text.hotpotqa_rows import NO, SPAN, TITLE, YES, unit_text
+from dna_bigbird.datasets.text.hotpotqa import (
+    NO,
+    SPAN,
+    TITLE,
+    YES,
+    HotpotQaExample,
+    HotpotQaOptions,
+    unit_text,
+)
 from dna_bigbird.datasets.text.rows import TextRow
 from dna_bigbird.evaluation.hotpotqa import HotpotQaPrediction, answer_span
 from dna_bigbird.tasks.text.task import Outputs

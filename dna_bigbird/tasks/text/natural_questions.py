@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from dna_bigbird.datasets.modules import pad_right
 from dna_bigbird.datasets.text.data import common_fields
-from dna_bigbird.datasets.text.natural_questions import TASK, NqExample, read_natural_questions
-from dna_bigbird.datasets.text.natural_questions_rows import UNKNOWN, natural_questions_rows
+from dna_bigbird.datasets.text.natural_questions import TASK, UNKNOWN, natural_questions_rows
+from dna_bigbird.datasets.text.natural_questions_pages import NqExample, read_natural_questions
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.nq import NO_SPAN, Span, long_row, short_row, summarise

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from dna_bigbird.baselines.names import most_named
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.triviaqa import TASK, TriviaQaExample, read_triviaqa
-from dna_bigbird.datasets.text.triviaqa_rows import triviaqa_rows
+from dna_bigbird.datasets.text.triviaqa import TASK, read_triviaqa, triviaqa_rows
+from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample
 from dna_bigbird.evaluation.triviaqa import best_document_span, best_overlap, normalise_trivia
 from dna_bigbird.tasks.text.task import Outputs, TextTask
 

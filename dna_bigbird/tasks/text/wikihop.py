@@ -14,8 +14,13 @@ from dna_bigbird.baselines.questions import most_mentioned
 from dna_bigbird.datasets.modules import pad_right
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.wikihop import TASK, WikiHopExample, read_wikihop
-from dna_bigbird.datasets.text.wikihop_rows import NO_TARGET, wikihop_rows
+from dna_bigbird.datasets.text.wikihop import (
+    NO_TARGET,
+    TASK,
+    WikiHopExample,
+    read_wikihop,
+    wikihop_rows,
+)
 from dna_bigbird.models.wikihop import ABSENT
 from dna_bigbird.tasks.text.task import Outputs, TextTask
 

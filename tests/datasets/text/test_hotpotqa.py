@@ -8,9 +8,13 @@ import pytest
 
 from dna_bigbird.corpus.markers import MARKERS
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.hotpotqa import read_hotpotqa
-from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
-from dna_bigbird.datasets.text.hotpotqa_rows import TITLE, hotpotqa_rows, unit_text
+from dna_bigbird.datasets.text.hotpotqa import (
+    TITLE,
+    HotpotQaOptions,
+    hotpotqa_rows,
+    read_hotpotqa,
+    unit_text,
+)
 from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer
 

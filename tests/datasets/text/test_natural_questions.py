@@ -9,22 +9,22 @@ import pytest
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.datasets.text.natural_questions import (
-    Annotation,
-    PageSpan,
-    is_tag,
-    read_natural_questions,
-)
-from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
-from dna_bigbird.datasets.text.natural_questions_rows import (
     LONG,
     NO,
     NULL,
     SHORT,
     UNKNOWN,
     YES,
+    NaturalQuestionsOptions,
     natural_questions_rows,
     page_pieces,
     window_targets,
+)
+from dna_bigbird.datasets.text.natural_questions_pages import (
+    Annotation,
+    PageSpan,
+    is_tag,
+    read_natural_questions,
 )
 from dna_bigbird.demo.text.pages import nq_item, simplified
 from dna_bigbird.errors import InputError

@@ -6,12 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.hotpotqa import read_hotpotqa
-from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
-from dna_bigbird.datasets.text.hotpotqa_rows import hotpotqa_rows
-from dna_bigbird.datasets.text.wikihop import read_wikihop
-from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
-from dna_bigbird.datasets.text.wikihop_rows import wikihop_rows
+from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions, hotpotqa_rows, read_hotpotqa
+from dna_bigbird.datasets.text.wikihop import WikiHopOptions, read_wikihop, wikihop_rows
 from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer
 

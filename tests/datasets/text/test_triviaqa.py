@@ -6,9 +6,13 @@ import tarfile
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.triviaqa import first_words, read_triviaqa
-from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
-from dna_bigbird.datasets.text.triviaqa_rows import alias_spans, triviaqa_rows
+from dna_bigbird.datasets.text.triviaqa import (
+    TriviaQaOptions,
+    alias_spans,
+    read_triviaqa,
+    triviaqa_rows,
+)
+from dna_bigbird.datasets.text.triviaqa_pages import first_words
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.triviaqa import normalise_trivia
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -10,9 +10,7 @@ import pytest
 
 from dna_bigbird.corpus.markers import MARKERS
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.wikihop import read_wikihop
-from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
-from dna_bigbird.datasets.text.wikihop_rows import shorten, wikihop_rows
+from dna_bigbird.datasets.text.wikihop import WikiHopOptions, read_wikihop, shorten, wikihop_rows
 from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer
 

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, Paragraph
-from dna_bigbird.datasets.text.hotpotqa_options import HotpotQaOptions
+from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, HotpotQaOptions, Paragraph
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import HotpotQaHead

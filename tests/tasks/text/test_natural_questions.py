@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.text.natural_questions import Annotation, PageSpan
-from dna_bigbird.datasets.text.natural_questions_options import NaturalQuestionsOptions
+from dna_bigbird.datasets.text.natural_questions import NaturalQuestionsOptions
+from dna_bigbird.datasets.text.natural_questions_pages import Annotation, PageSpan
 from dna_bigbird.demo.text.pages import nq_item
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.natural_questions import SPANS

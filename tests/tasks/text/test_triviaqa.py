@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dna_bigbird.datasets.text.rows import TextRow
-from dna_bigbird.datasets.text.triviaqa_options import TriviaQaOptions
+from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions
 from dna_bigbird.models.text_config import TriviaQaHead
 from dna_bigbird.tasks.text.triviaqa import NO_SPAN, TriviaQaTask, noisy_span_loss
 from tests.text_overfit import overfit

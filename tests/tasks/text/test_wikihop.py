@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.wikihop import WikiHopExample
-from dna_bigbird.datasets.text.wikihop_options import WikiHopOptions
+from dna_bigbird.datasets.text.wikihop import WikiHopExample, WikiHopOptions
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import WikiHopHead
 from dna_bigbird.tasks.text.wikihop import WikiHopTask

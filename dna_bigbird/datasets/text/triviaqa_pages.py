@@ -1,0 +1,191 @@
+"""TriviaQA-RC: questions with evidence documents that may hold the answer (Joshi et al. 2017)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.datasets.text.folders import Folder, open_folder
+from dna_bigbird.datasets.text.reading import (
+    check_ids,
+    check_items,
+    found_kind,
+    need,
+    parse_json,
+    read_json_value,
+)
+from dna_bigbird.errors import InputError
+
+SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
+PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
+"""Key of a question's pages: folder of their texts."""
+
+
+@dataclass(frozen=True)
+class EvidenceDocument:
+    """A page, of which the first words are kept."""
+
+    name: str
+    """File name as in the questions."""
+    title: str
+    text: str
+    """The beginning of the file as it is, line ends and all."""
+
+
+@dataclass(frozen=True)
+class TriviaQaExample:
+    """What one prediction answers: a question, or of the web files a question and one page."""
+
+    id: str
+    """QuestionId; of the web files `QuestionId--Filename`, as in the official evaluation."""
+    question: str
+    documents: tuple[EvidenceDocument, ...]
+    aliases: tuple[str, ...] | None
+    """Normalised by the makers of the set; None: no gold."""
+    human_answers: tuple[str, ...] = ()
+    """As written; they count in the evaluation."""
+    is_verified: bool = False
+
+
+def read_questions(
+    path: Path,
+    split: str,
+    *,
+    domain: str = "wikipedia",
+    evidence: str = "",
+    max_words: int = 4096,
+    gold: bool = True,
+) -> tuple[list[TriviaQaExample], dict[str, int]]:
+    """Read questions and the beginnings of their documents.
+
+    Of a file of the verified set only verified questions are kept, and of its web files only verified
+    pages, as in the official script.
+
+    Args:
+        path: A file of questions; or the official folder or archive with `qa` and `evidence`, of
+            which domain and split name the file.
+        domain, evidence, max_words: See TriviaQaOptions.
+        gold: Whether every question must have an answer.
+
+    Returns:
+        The examples and counts of what was left out.
+
+    Raises:
+        InputError: If a file or key is missing, naming the question and the file expected.
+    """
+    path = Path(path)
+    if path.name.endswith((".json", ".json.gz")):
+        pages = Path(evidence) if evidence else path.parent.parent / "evidence"
+        if not pages.exists():
+            raise InputError(
+                f"{pages}: no such folder; expected the texts that {path.name} names, in "
+                "wikipedia/ and web/. Give --options.evidence"
+            )
+        with open_folder(pages) as texts:
+            return _examples(read_json_value(path), str(path), texts, "", max_words, gold)
+    with open_folder(path) as folder:
+        wanted = f"qa/{domain}-{SPLITS[split]}.json"
+        found = [name for name in folder.names() if f"/{name}".endswith(f"/{wanted}")]
+        if not found:
+            raise InputError(
+                f"{path}: no {wanted} in it; give the file, or --domain wikipedia or web"
+            )
+        value = parse_json(folder.text(found[0]), f"{path}: {found[0]}")
+        given = (value, f"{path}: {found[0]}")
+        if evidence:
+            with open_folder(evidence) as texts:
+                return _examples(*given, texts, "", max_words, gold)
+        root = found[0].removesuffix(wanted) + "evidence/"
+        return _examples(*given, folder, root, max_words, gold)
+
+
+def _examples(
+    value: object, where: str, texts: Folder, root: str, max_words: int, gold: bool
+) -> tuple[list[TriviaQaExample], dict[str, int]]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected an object with 'Data', found {found_kind(value)}")
+    is_web = need(value, "Domain", str, where).lower() == "web"
+    only_verified = bool(value.get("VerifiedEval"))
+    counts: Counter[str] = Counter()
+    examples = []
+    for item in check_items(need(value, "Data", list, where), where):
+        name = need(item, "QuestionId", str, where)
+        here = f"{where}: {name}"
+        is_verified = bool(item.get("QuestionPartOfVerifiedEval", False))
+        if only_verified and not is_verified:
+            counts["questions not verified"] += 1
+            continue
+        pages = list(_pages(item, here))
+        if only_verified and is_web:
+            kept = [page for page in pages if page[1].get("DocPartOfVerifiedEval")]
+            counts["pages not verified"] += len(pages) - len(kept)
+            pages = kept
+        counts["questions without a page"] += not pages
+        documents = tuple(
+            _document(page, kind, texts, root, here, max_words, counts) for kind, page in pages
+        )
+        question, answers = need(item, "Question", str, here), _answers(item, here, gold)
+        if is_web:
+            by_name = {one.name: one for one in documents}
+            counts["pages named twice"] += len(documents) - len(by_name)
+            examples += [
+                TriviaQaExample(f"{name}--{file}", question, (one,), *answers, is_verified)
+                for file, one in by_name.items()
+            ]
+        else:
+            examples.append(TriviaQaExample(name, question, documents, *answers, is_verified))
+    check_ids((one.id for one in examples), where)
+    return examples, {reason: n for reason, n in counts.items() if n}
+
+
+def _pages(item: dict, where: str) -> Iterator[tuple[str, dict]]:
+    for key, kind in PAGES.items():
+        for page in check_items(item.get(key, []), f"{where}: {key}"):
+            yield kind, page
+
+
+def _document(
+    page: dict,
+    kind: str,
+    texts: Folder,
+    root: str,
+    where: str,
+    max_words: int,
+    counts: Counter[str],
+) -> EvidenceDocument:
+    name = need(page, "Filename", str, where)
+    try:
+        text = texts.text(f"{root}{kind}/{name}")
+    except InputError as error:
+        raise InputError(f"{where}: its evidence cannot be read: {error}") from error
+    beginning = first_words(text, max_words)
+    counts["documents cut to max_words"] += len(beginning) < len(text)
+    title = need(page, "Title", str, where) if "Title" in page else ""
+    return EvidenceDocument(name, title, beginning)
+
+
+def first_words(text: str, count: int) -> str:
+    """Return the beginning of a text up to its word number `count`; each line end is a word, too.
+
+    Example:
+        >>> first_words("one two\\n\\nthree four", 5)
+        'one two\\n\\nthree'
+    """
+    for seen, match in enumerate(re.finditer(r"\n|[^\s]+", text), start=1):
+        if seen == count:
+            return text[: match.end()]
+    return text
+
+
+def _answers(item: dict, where: str, gold: bool) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    if "Answer" not in item and not gold:
+        return None, ()
+    answer = need(item, "Answer", dict, where)
+    found = []
+    for key in ("NormalizedAliases", "HumanAnswers"):
+        values = need(answer, key, list, where) if key in answer or key[0] == "N" else []
+        if not all(isinstance(one, str) for one in values):
+            raise InputError(f"{where}: {key!r} holds something else than texts")
+        found.append(tuple(values))
+    return found[0], found[1]
