@@ -1,0 +1,93 @@
+"""The shape of the package as a whole: lengths, import cycles, repeated lines."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MAX_FILE_LINES, MAX_FUNCTION_LINES = 220, 30
+"""What nine of ten files and functions do not exceed."""
+REPEATED = {
+    ("pipeline/text/text_evaluation.py", "pipeline/text/text_prediction.py"): "one signature of two commands",
+    ("datasets/text/published.py", "report/published_text.py"): "tables of the paper, moving",
+    ("datasets/text/summarization.py", "report/published_text.py"): "tables of the paper, moving",
+}  # fmt: skip
+"""Pairs of files with equal lines, and why they stay."""
+
+
+@pytest.fixture(scope="module")
+def structure():
+    """The script benchmarks/structure.py."""
+    spec = importlib.util.spec_from_file_location("structure", ROOT / "benchmarks/structure.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["structure"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["structure"]
+
+
+@pytest.fixture(scope="module")
+def trees(structure):
+    return structure.sources()
+
+
+def test_files_are_short(structure, trees):
+    assert structure.percentile_90(map(structure.line_count, trees)) <= MAX_FILE_LINES
+
+
+def test_functions_are_short(structure, trees):
+    lengths = [function.lines for function in structure.functions(trees)]
+    assert structure.percentile_90(lengths) <= MAX_FUNCTION_LINES
+
+
+def test_no_module_imports_itself_through_others(structure, trees):
+    assert structure.cycles(structure.import_graph(trees, only_top_level=True)) == []
+
+
+def test_no_folder_imports_itself_through_others(structure, trees):
+    graph = structure.import_graph(trees, only_top_level=False)
+    assert structure.cycles(structure.folder_graph(graph)) == []
+
+
+def test_no_logic_is_written_twice(structure, trees):
+    package = structure.PACKAGE
+    repeats = [
+        str(repeat)
+        for repeat in structure.repeats(trees)
+        if tuple(str(path.relative_to(package)) for path in (repeat.first, repeat.second))
+        not in REPEATED
+    ]
+    assert repeats == []
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """A package of two modules that import each other, one of them within a function."""
+    lines = "\n".join(f"    x{i} = {i}" for i in range(12))
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "a.py").write_text(f"from toy import b\n\n\ndef f():\n{lines}\n")
+    (folder / "b.py").write_text(f"def g():\n    import toy.a\n    y = 1\n{lines}\n    z = 2\n")
+    return folder
+
+
+def test_a_cycle_would_be_seen(structure, toy):
+    trees = structure.sources(toy)
+    graph = structure.import_graph(trees, only_top_level=False, package=toy)
+    assert structure.cycles(graph) == [["toy.a", "toy.b"]]
+    assert structure.cycles(structure.import_graph(trees, only_top_level=True, package=toy)) == []
+
+
+def test_repeated_lines_would_be_seen(structure, toy):
+    (repeat,) = structure.repeats(structure.sources(toy))
+    assert (repeat.first_line, repeat.second_line, len(repeat.text)) == (5, 4, 12)
+    assert structure.repeats(structure.sources(toy), length=13) == []
+
+
+def test_the_script_prints_all_counts(structure, capsys):
+    structure.main(["--list"])
+    text = capsys.readouterr().out
+    for title in ("all\t", "files: ", "functions: ", "import cycles between folders: 0", "names"):
+        assert title in text
