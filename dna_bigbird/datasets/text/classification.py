@@ -1,12 +1,17 @@
-"""Classification of documents: the task, its settings, its sets."""
+"""Classification of documents: the task, its settings and its sets."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
+from dna_bigbird.datasets.text import labelled_csv, labelled_folders, labelled_xml, patent_files
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
-from dna_bigbird.datasets.text.labelled_text import HashedSplits
+from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.datasets.text.option_checks import check_set, check_tokens
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
+from dna_bigbird.datasets.text.reading import check_ids
+from dna_bigbird.errors import InputError
 
 SetName = Literal["imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan", "json-lines"]
 
@@ -42,6 +47,91 @@ class ClassificationOptions:
     def splits(self) -> HashedSplits | None:
         """How splits are drawn where the files have none."""
         return HashedSplits.parse(self.split_shares, self.split_seed) if self.split_shares else None
+
+
+Reader = Callable[[Path, str, HashedSplits | None, bool], list[LabelledText] | None]
+
+
+@dataclass(frozen=True)
+class ClassificationSet:
+    """How a set is read and which classes it has."""
+
+    read: Reader
+    labels: tuple[str, ...] = ()
+    """In the order of the logits; empty: those of the training documents, sorted."""
+
+
+READERS: dict[str, ClassificationSet] = {
+    "imdb": ClassificationSet(labelled_folders.read_rated_reviews, labelled_folders.RATED),
+    "yelp5": ClassificationSet(labelled_csv.read_stars, labelled_csv.LABELS),
+    "arxiv-topics": ClassificationSet(labelled_folders.read_class_folders),
+    "patents": ClassificationSet(patent_files.read_class_patents),
+    "hyperpartisan": ClassificationSet(labelled_xml.read_xml_pair, labelled_xml.LABELS),
+    "json-lines": ClassificationSet(read_one_file),
+}
+"""'json-lines' is any set of one's own."""
+
+
+def read_classification(
+    name: str,
+    path: Path,
+    split: str,
+    *,
+    splits: HashedSplits | None,
+    gold: bool = True,
+    skip_empty: bool = False,
+) -> tuple[list[LabelledText], dict[str, int]]:
+    """Read one split of a set.
+
+    Args:
+        name: One of `READERS`.
+        split: "train", "validation" or "test".
+        splits: How splits are drawn where the files have none; None takes everything as any split.
+        gold: Labels are needed.
+        skip_empty: Leave out, and count, documents without text; else the first is an error.
+
+    Returns:
+        The documents, and how many were left out by reason.
+
+    Raises:
+        InputError: If a file is not as its reader expects, a label is none of the set, an id stands
+            twice, or nothing is left.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    read = READERS[name].read(path, split, splits, gold)
+    if read is None:
+        raise InputError(
+            f"{path}: expected JSON lines (a name in .jsonl), or a folder with {split}.jsonl"
+        )
+    documents, empty = [], 0
+    for each in read:
+        if (
+            each.label is not None
+            and READERS[name].labels
+            and each.label not in READERS[name].labels
+        ):
+            raise InputError(
+                f"{path}: document {each.id!r} has the label {each.label!r}; expected one of "
+                f"{', '.join(READERS[name].labels)}"
+            )
+        if each.text.strip():
+            documents.append(each)
+        elif skip_empty:
+            empty += 1
+        else:
+            raise InputError(
+                f"{path}: document {each.id!r} is empty; expected text. To leave such documents out and "
+                "count them: --options.skip_empty true"
+            )
+    if not documents:
+        raise InputError(
+            f"{path}: no document for the split {split!r}; expected at least one. "
+            "See --options.split_shares"
+        )
+    check_ids((each.id for each in documents), path)
+    return documents, {"document is empty": empty} if empty else {}
 
 
 TASK = TaskDescription(

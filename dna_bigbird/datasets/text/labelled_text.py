@@ -144,3 +144,19 @@ def one_split(
 def class_folders(folder: Folder) -> dict[str, tuple[str, ...]]:
     """Return the .txt files, each with the folders above it, the innermost last."""
     return {name: tuple(name.split("/")[:-1]) for name in folder.names() if name.endswith(".txt")}
+
+
+def read_one_file(
+    path: Path, split: str, splits: HashedSplits | None, gold: bool
+) -> list[LabelledText] | None:
+    """Read a split from JSON lines; None if the path is no such file or folder.
+
+    A file called after a split (train, validation, val, dev, test), by itself or in the folder that
+    was given, is taken whole. Of any other file the split is drawn by `splits`; with None it is
+    taken whole too.
+    """
+    file = path if is_json_lines(path) else split_file(path, split)
+    if file is None:
+        return None
+    drawn = None if named_split(file) else splits
+    return one_split(read_labelled_lines(file, gold=gold), drawn, split)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.summaries import SummaryExample
-from dna_bigbird.datasets.text.summarization import SummarizationOptions
+from dna_bigbird.datasets.text.summarization import SummarizationOptions, SummaryExample
 from dna_bigbird.errors import InputError
 
 # T tokens of a document, U tokens of a summary

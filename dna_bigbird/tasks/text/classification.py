@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.text_counts import commonest, tfidf_logistic
-from dna_bigbird.datasets.text.classification import TASK
+from dna_bigbird.datasets.text.classification import READERS, TASK, read_classification
 from dna_bigbird.datasets.text.classification_rows import classification_rows
-from dna_bigbird.datasets.text.classification_sets import SETS, read_classification
 from dna_bigbird.datasets.text.labelled_text import LabelledText
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError
@@ -49,7 +48,7 @@ class ClassificationTask(ClassifyingTask):
         Raises:
             InputError: If there is one class alone.
         """
-        names = SETS[self.options.set].labels or sorted({each.label for each in examples})
+        names = READERS[self.options.set].labels or sorted({each.label for each in examples})
         if len(names) < 2:
             raise InputError(
                 f"all {len(examples)} training documents have the label {names[0]!r}; expected two "

@@ -14,8 +14,7 @@ from dna_bigbird.baselines.text_lead import lead, sum_basic, words
 from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.summaries import SummaryExample, read_summaries
-from dna_bigbird.datasets.text.summarization import TASK
+from dna_bigbird.datasets.text.summarization import TASK, SummaryExample, read_summaries
 from dna_bigbird.datasets.text.summary_rows import NEWLINE_PIECE, SummaryText, summary_rows
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.evaluation.rouge import ROUGE_TYPES, rouge_scores

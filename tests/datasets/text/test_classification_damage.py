@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.datasets.text.classification_sets import read_classification
+from dna_bigbird.datasets.text.classification import read_classification
 from dna_bigbird.datasets.text.glue import read_glue
 from dna_bigbird.errors import InputError
 

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.datasets.text.classification import ClassificationOptions
-from dna_bigbird.datasets.text.classification_sets import SETS, read_classification
+from dna_bigbird.datasets.text.classification import (
+    READERS,
+    ClassificationOptions,
+    read_classification,
+)
 from dna_bigbird.datasets.text.labelled_text import SPLITS, HashedSplits
 from dna_bigbird.errors import InputError
 
@@ -247,7 +250,7 @@ def test_empty_documents_are_counted_if_wanted(tmp_path):
     assert (len(documents), counts) == (1, {"document is empty": 2})
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", READERS)
 def test_other_files_give_one_line(tmp_path, name):
     with pytest.raises(InputError, match="no such file or folder"):
         read(name, tmp_path / "absent")

@@ -8,8 +8,11 @@ import tarfile
 
 import pytest
 
-from dna_bigbird.datasets.text.summaries import SummaryExample, read_summaries
-from dna_bigbird.datasets.text.summarization import SummarizationOptions
+from dna_bigbird.datasets.text.summarization import (
+    SummarizationOptions,
+    SummaryExample,
+    read_summaries,
+)
 from dna_bigbird.datasets.text.summary_rows import SummaryText, summary_rows
 from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer

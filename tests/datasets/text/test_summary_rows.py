@@ -7,8 +7,11 @@ import pytest
 import sentencepiece
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.summaries import SummaryExample, read_summaries
-from dna_bigbird.datasets.text.summarization import SummarizationOptions
+from dna_bigbird.datasets.text.summarization import (
+    SummarizationOptions,
+    SummaryExample,
+    read_summaries,
+)
 from dna_bigbird.datasets.text.summary_rows import SummaryText, summary_rows
 from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -12,10 +12,10 @@ import torch
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.datasets.text.classification import (
+    READERS,
     ClassificationOptions,
     SetName,
 )
-from dna_bigbird.datasets.text.classification_sets import SETS
 from dna_bigbird.datasets.text.glue import FORMATS, GlueOptions, GlueSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.glue import METRICS
@@ -197,5 +197,5 @@ def test_baselines_are_scored_like_models(tmp_path, real_data):
 
 
 def test_names_of_sets_are_the_same_everywhere():
-    assert set(get_args(SetName)) == set(SETS)
+    assert set(get_args(SetName)) == set(READERS)
     assert set(get_args(GlueSet)) == set(FORMATS) == set(METRICS)

@@ -8,8 +8,7 @@ import torch
 from rouge_score import rouge_scorer
 
 from dna_bigbird.baselines.text_lead import words
-from dna_bigbird.datasets.text.summaries import SummaryExample
-from dna_bigbird.datasets.text.summarization import SummarizationOptions
+from dna_bigbird.datasets.text.summarization import SummarizationOptions, SummaryExample
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import SummarizationHead

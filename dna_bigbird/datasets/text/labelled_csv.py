@@ -11,8 +11,8 @@ from dna_bigbird.datasets.text.labelled_text import (
     LabelledText,
     named_split,
     one_split,
+    read_one_file,
 )
-from dna_bigbird.datasets.text.one_file_sets import read_one_file
 from dna_bigbird.datasets.text.unpacking import Allowance, read_limited
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text
@@ -22,7 +22,7 @@ LONGEST = 1 << 24
 """Characters of the longest review."""
 
 
-def read_yelp(
+def read_stars(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> list[LabelledText]:
     r"""Read one split.

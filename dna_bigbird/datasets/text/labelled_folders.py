@@ -1,4 +1,4 @@
-"""IMDb reviews: the official folder `aclImdb`, its archive, or JSON lines."""
+"""Documents with a class from folders of .txt files: reviews with a rating, papers in a folder per class."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ from dna_bigbird.datasets.text.labelled_text import (
     HashedSplits,
     LabelledText,
     class_folders,
+    read_one_file,
 )
-from dna_bigbird.datasets.text.one_file_sets import read_one_file
 from dna_bigbird.errors import InputError
 
-LABELS = ("neg", "pos")
+RATED = ("neg", "pos")
 
 
-def read_imdb(
+def read_rated_reviews(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> list[LabelledText]:
     """Read one split; `<br />` stays in the text, as in the published set.
@@ -36,7 +36,7 @@ def read_imdb(
     documents = []
     with open_folder(path) as folder:
         for name, above in class_folders(folder).items():
-            if above[-2:-1] != (part,) or above[-1] not in LABELS:
+            if above[-2:-1] != (part,) or above[-1] not in RATED:
                 continue
             id_ = "/".join((*above[-2:], name.rpartition("/")[2].removesuffix(".txt")))
             if part == "train" and splits and splits.within_train().split_of(id_) != split:
@@ -48,3 +48,33 @@ def read_imdb(
             f"{part}/pos/0_9.txt (aclImdb), or JSON lines"
         )
     return sorted(documents, key=lambda each: each.id)
+
+
+def read_class_folders(
+    path: Path, split: str, splits: HashedSplits | None, gold: bool
+) -> list[LabelledText]:
+    """Read one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
+
+    A folder or archive holds `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
+    have `text`, `label`, perhaps `id`; `datasets.text.labelled_text.read_one_file` says when they are split already.
+
+    Raises:
+        InputError: If nothing of the kind is there.
+    """
+    documents = read_one_file(path, split, splits, gold)
+    if documents is not None:
+        return documents
+    found = []
+    with open_folder(path) as folder:
+        files = class_folders(folder)
+        if not any(files.values()):
+            raise InputError(
+                f"{path}: no paper in it; expected <class>/<paper>.txt, such as cs.AI/1305.1234.txt, "
+                "or JSON lines"
+            )
+        for name, above in files.items():
+            paper = name.rpartition("/")[2].removesuffix(".txt")
+            if above and (splits is None or splits.split_of(paper) == split):
+                id_ = f"{above[-1]}/{paper}"
+                found.append(LabelledText(id_, folder.text(name), above[-1]))
+    return sorted(found, key=lambda each: each.id)

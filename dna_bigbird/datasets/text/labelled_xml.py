@@ -4,8 +4,12 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from dna_bigbird.datasets.text.folders import open_folder
-from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText, one_split
-from dna_bigbird.datasets.text.one_file_sets import read_one_file
+from dna_bigbird.datasets.text.labelled_text import (
+    HashedSplits,
+    LabelledText,
+    one_split,
+    read_one_file,
+)
 from dna_bigbird.errors import InputError, shortened
 
 LABELS = ("false", "true")
@@ -13,7 +17,7 @@ ARTICLES, TRUTH = "articles-", "ground-truth-"
 """How the names of the two files begin."""
 
 
-def read_hyperpartisan(
+def read_xml_pair(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> list[LabelledText]:
     """Read one split, drawn by the article's id; articles without truth are in any.

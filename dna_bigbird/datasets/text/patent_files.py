@@ -1,4 +1,4 @@
-"""BigPatent: descriptions of patents with their abstracts (Sharma et al. 2019, arXiv 1906.03741)."""
+"""Patents (BigPatent, Sharma et al. 2019, arXiv 1906.03741): with abstracts as summaries, or with classes."""
 
 import io
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.folders import open_folder
+from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.datasets.text.reading import need, parse_json_lines, read_json_lines
 from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair, holds_files
 from dna_bigbird.errors import InputError
@@ -64,3 +65,28 @@ def _pair(item: dict, where: str, *, gold: bool) -> Pair:
         need(item, "description", str, where),
         summary,
     )
+
+
+def read_class_patents(
+    path: Path, split: str, splits: HashedSplits | None, gold: bool
+) -> list[LabelledText]:
+    """Read one split.
+
+    JSON lines have `text`, `label` (any class name), perhaps `id`; `datasets.text.labelled_text`
+    says when they are split already. Of BigPatent's folder or archive the text is `description`, the
+    label the class letter, and the splits are its own.
+
+    Raises:
+        InputError: If nothing of the kind is there.
+    """
+    documents = read_one_file(path, split, splits, gold)
+    if documents is not None:
+        return documents
+    return [
+        LabelledText(
+            need(item, "publication_number", str, where),
+            need(item, "description", str, where),
+            letter,
+        )
+        for letter, item, where in patent_items(path, split)
+    ]
