@@ -242,3 +242,14 @@ def _sorted_rows(starts: array, ends: array, classes: array) -> tuple[np.ndarray
         np.maximum.accumulate(sorted_ends),
         np.frombuffer(classes, dtype=np.uint8)[order],
     )
+
+
+def repeat_classes(genome: Genome, repeats: Path | None, pieces: bool) -> RepeatClasses:
+    """Return the repeat class of every base, from a BED file or, without one, from lower case.
+
+    Args:
+        pieces: The genome may have only the first part of a chromosome.
+    """
+    if repeats is None:
+        return RepeatClasses.from_soft_mask(genome)
+    return RepeatClasses.from_bed(repeats, genome, pieces=pieces)

@@ -23,9 +23,10 @@ def compare_lm(
             scores by chromosome or repeat class are shown.
     """
     from dna_bigbird.bundles.bundle import to_json
+    from dna_bigbird.evaluation.tables import to_tsv
     from dna_bigbird.report.compare.lm_runs import read_run
     from dna_bigbird.report.compare.lm_tables import TABLES
-    from dna_bigbird.report.compare.markdown import to_markdown, to_tsv
+    from dna_bigbird.report.compare.markdown import to_markdown
     from dna_bigbird.report.figures.lm_figures import scores_figure, steps_figure
     from dna_bigbird.report.figures.style import save
     from dna_bigbird.writing import atomic_directory, refuse_other_folder

@@ -1,8 +1,36 @@
 """`dna-bigbird evaluate`."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of a model and its baselines on the test rows."""
+
+    output: Path
+    """The bundle with these scores."""
+    report: Path
+    """Folder with scores.h5 and the tables."""
+    metrics: dict
+    """metrics.json of the bundle."""
+    num_labels: int
+
+    def summary(self) -> str:
+        """Return the AUROC of the model and of each baseline, with their intervals."""
+        name = "auroc" if self.num_labels == 1 else "macro_auroc"
+        lines = [f"{self.output}: {name} {_with_interval(self.metrics, name)}"]
+        for baseline, metrics in self.metrics["baselines"].items():
+            lines.append(f"  {baseline}: {_with_interval(metrics, name)}")
+        return "\n".join(lines)
+
+
+def _with_interval(metrics: dict, name: str) -> str:
+    return f"{metrics[name]} ({metrics[f'{name}_low']}-{metrics[f'{name}_high']})"
 
 
 def evaluate(
@@ -18,8 +46,8 @@ def evaluate(
     replicates: int = 1000,
     block_bp: int = 0,
     threads: int = 0,
-) -> None:
-    """Score a fine-tuned model on the held-out rows beside its baselines.
+) -> Evaluation:
+    """Score a fine-tuned model and its baselines on the held-out rows.
 
     Probabilities are computed in float32. Thresholds are chosen on validation rows (best F1),
     for the model and for each baseline alike; every score is of test rows.
@@ -41,17 +69,15 @@ def evaluate(
             of 1 Mb, 500, 200, 100, 50, 20 and 10 kb that gives at least 20 blocks.
         threads: CPU threads; 0 leaves the choice to torch.
     """
-
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.card import model_card, write_scored_bundle
     from dna_bigbird.datasets.same_genome import open_labelled_set
-    from dna_bigbird.datasets.scores import STRANDS, read_scores, write_scores
-    from dna_bigbird.errors import InputError, note
+    from dna_bigbird.datasets.scores import read_scores, write_scores
     from dna_bigbird.evaluation.rounding import rounded
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.pipeline.held_out import MODEL, HeldOut, check_labels, model_scores
+    from dna_bigbird.pipeline import held_out as steps
 
     for name, value, least in (("replicates", replicates, 1), ("block_bp", block_bp, 0)):
         if value < least:
@@ -59,31 +85,20 @@ def evaluate(
     use_threads(threads)
     bundle = load_bundle(model)
     labelled = open_labelled_set(data, Genome(genome))
-    check_labels(bundle, labelled)
+    steps.check_labels(bundle, labelled)
     checksum = sha256_of(data)
-    held_out = HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
-    if MODEL in baselines:
-        raise InputError(f"--baselines: {MODEL!r} is the name of the model itself; take another")
-    for path in baselines.values():  # before hours of prediction
-        scores = read_scores(path)
-        scores.check_belongs(path, data, checksum)
-        scores.of(held_out.rows)
-        if scores.strand in STRANDS and scores.strand != strand:
-            note(
-                f"{path}: {STRANDS[scores.strand]}, the model: {STRANDS[strand]}. To compare the "
-                f"same, score the baseline again: dna-bigbird baseline --strand {strand}"
-            )
-    own = model_scores(bundle, labelled, held_out, batch_size, checksum, strand)
-    write_scores(report / "scores.h5", own)
-    held_out.score(own)
-    del own  # a large set's scores take gigabytes; one source is held at a time
+    held_out = steps.HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
+    steps.check_baselines(baselines, held_out, data, checksum, strand)
+    scores = steps.model_scores(
+        bundle, labelled, held_out.rows, batch_size=batch_size, checksum=checksum, strand=strand
+    )
+    write_scores(report / "scores.h5", scores)
+    held_out.score(scores)
+    del scores  # a large set's scores take gigabytes; one source is in memory at a time
     for name, path in baselines.items():
         held_out.score(read_scores(path), name)
     held_out.write(report)
     metrics = held_out.metrics() | {"step": bundle.metrics.get("step"), "strand": strand}
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
-    key = "auroc" if len(labelled.label_names) == 1 else "macro_auroc"
-    print(f"{output}: {key} {metrics[key]} ({metrics[f'{key}_low']}-{metrics[f'{key}_high']})")
-    for name, table in metrics["baselines"].items():
-        print(f"  {name}: {table[key]} ({table[f'{key}_low']}-{table[f'{key}_high']})")
+    return Evaluation(output, report, metrics, len(labelled.label_names))

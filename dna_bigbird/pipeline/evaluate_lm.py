@@ -1,7 +1,31 @@
 """`dna-bigbird evaluate-lm`."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import InputPath, OutputPath
+
+
+@dataclass(frozen=True)
+class LanguageEvaluation:
+    """Scores of a pretrained model and its baselines on held-out documents."""
+
+    output: Path
+    """The bundle with these scores."""
+    report: Path
+    """JSON file with the scores and a description of each baseline."""
+    metrics: dict
+    """metrics.json of the bundle."""
+
+    def summary(self) -> str:
+        """Return the bits per base of the model and of each baseline."""
+        bits = self.metrics["bits_per_base_masked"]
+        lines = [f"{self.output}: bits per base {bits} (masked); baselines:"]
+        for name, table in self.metrics["baselines"].items():
+            bits, counted = next(iter(table.values())), table["n_counted_bp"]
+            lines.append(f"  {name}: {bits}, counted on {counted:,} bp")
+        return "\n".join(lines)
 
 
 def evaluate_lm(
@@ -20,12 +44,12 @@ def evaluate_lm(
     repeats: InputPath | None = None,
     pieces: bool = False,
     kenlm: bool = False,
-) -> None:
-    """Score a pretrained model on held-out documents beside n-gram baselines.
+) -> LanguageEvaluation:
+    """Score a pretrained model and n-gram baselines on held-out documents.
 
     Bits per base: negative log-likelihood of the predicted tokens over ln 2 times the base pairs
-    they cover, in float32, whole, by chromosome and by repeat class. Masked and causal scores
-    answer different questions and are named apart.
+    they cover, in float32: over all, by chromosome and by repeat class. Masked and causal scores
+    answer different questions and have different names.
 
     Args:
         model: Bundle of `dna-bigbird pretrain`.
@@ -47,23 +71,13 @@ def evaluate_lm(
         pieces: The FASTA file holds only the first part of its chromosomes.
         kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).
     """
-    import torch
-    from tqdm import tqdm
-
     from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
     from dna_bigbird.bundles.bundle import to_json
     from dna_bigbird.bundles.card import model_card, write_scored_bundle
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.pipeline.language_inputs import load_masked_model, load_stores, ways_to_divide
-    from dna_bigbird.tasks.config import TrainConfig
-    from dna_bigbird.tasks.language_baselines import (
-        DESCRIPTIONS,
-        BaselineDocuments,
-        causal_baselines,
-    )
-    from dna_bigbird.tasks.language_scores import score_examples
-    from dna_bigbird.tasks.pretraining import PretrainingTask
+    from dna_bigbird.pipeline import language_inputs, language_tables
+    from dna_bigbird.tasks.language_baselines import BaselineDocuments, causal_baselines
     from dna_bigbird.writing import atomic_path
 
     if examples < 1 or batch_size < 1:
@@ -73,63 +87,19 @@ def evaluate_lm(
     with checked_settings():
         documents = BaselineDocuments(baseline_counted_documents, baseline_scored_documents)
     use_threads(threads)
-    bundle, masking = load_masked_model(model)
-    stores = load_stores(train, test, bundle.tokenizer, model)
-    strata = ways_to_divide(stores["test"], genome, repeats, pieces)
+    bundle, masking = language_inputs.load_masked_model(model)
+    stores = language_inputs.load_stores(train, test, bundle.tokenizer, model)
+    strata = language_inputs.ways_to_divide(stores["test"], genome, repeats, pieces)
     max_tokens = bundle.config["encoder"]["max_tokens"]
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, max_tokens, masking, seed)
-    task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)
-    task.to("cuda" if torch.cuda.is_available() else "cpu")
-    scores = score_examples(
-        task,
-        held_out,
-        examples,
-        batch_size=batch_size,
-        progress=lambda batches: tqdm(batches, desc="examples", unit=" batches", disable=None),
-    )
+    scores = language_tables.model_scores(bundle, held_out, examples, batch_size)
     metrics = {**scores.metrics(seed), "step": bundle.metrics.get("step")}
     metrics |= {"seed": seed, "split": "test"}
-    metrics |= masked_tables(scores, held_out, bundle.tokenizer, stores["train"], strata, documents)
+    metrics |= language_tables.masked_tables(scores, held_out, stores["train"], strata, documents)
     metrics["baselines"] |= causal_baselines(
         stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed, kenlm=kenlm
     )
-    lines = dict(metrics)
-    lines["baselines"] = {
-        name: {"description": DESCRIPTIONS[name], **table}
-        for name, table in metrics["baselines"].items()
-    }
     with atomic_path(report) as path:
-        path.write_text(to_json(lines))
+        path.write_text(to_json(language_tables.with_descriptions(metrics)))
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
-    print(f"{output}: bits per base {metrics['bits_per_base_masked']} (masked); baselines:")
-    for name, table in metrics["baselines"].items():
-        bits, counted = next(iter(table.values())), table["n_counted_bp"]
-        print(f"  {name}: {bits}, counted on {counted:,} bp")
-
-
-def masked_tables(scores, examples, tokenizer, train, strata: dict, documents) -> dict:
-    """Return the tables by chromosome and class of the model, and its masked baselines with theirs."""
-    import numpy as np
-    from tqdm import tqdm
-
-    from dna_bigbird.evaluation.language import interval
-    from dna_bigbird.tasks.language_baselines import MaskedBaselines
-    from dna_bigbird.tasks.language_strata import spread_costs, strata_tables
-
-    seed, piece_bp = examples.seed, tokenizer.piece_bp
-    masked = MaskedBaselines(train, tokenizer, examples.masking, documents.most_counted)
-    whole, parts = spread_costs(
-        examples,
-        scores.token_nats,
-        masked.nats,
-        piece_bp,
-        strata,
-        progress=lambda numbers: tqdm(numbers, desc="baselines", disable=None),
-    )
-    baselines = {
-        name: interval("bits_per_base_masked", whole[:, k] / np.log(2), whole[:, -1], seed)
-        | masked.counted
-        | strata_tables(strata, parts, k, seed)
-        for k, name in enumerate(masked.names, start=1)
-    }
-    return {**strata_tables(strata, parts, 0, seed), "baselines": baselines}
+    return LanguageEvaluation(output, report, metrics)

@@ -1,5 +1,6 @@
-"""The held-out rows of a labelled set, and the sources of scores judged on them, one after another."""
+"""Steps of `evaluate`: the held-out rows of a labelled set, and the scores of model and baselines."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -9,20 +10,21 @@ from tqdm import tqdm
 from dna_bigbird.bundles.bundle import PRETRAINING, Bundle
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import STRANDS, Scores
+from dna_bigbird.datasets.scores import STRANDS, Scores, read_scores
 from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.calibration import Calibration, calibrate
 from dna_bigbird.evaluation.curves import CHANCE, CurvePoint, curve_rows, write_curves
 from dna_bigbird.evaluation.sources import Source, per_label, score_source
 from dna_bigbird.evaluation.summary import compare
+from dna_bigbird.evaluation.tables import to_tsv
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.writing import atomic_path
 
 MODEL = "model"
 ROWS_AT_ONCE = 1024
-"""Windows read from the set at once."""
+"""Windows that are read from the set at once."""
 
 
 class HeldOut:
@@ -54,7 +56,7 @@ class HeldOut:
         return np.sort(np.concatenate([self.validation, self.test]))
 
     def score(self, scores: Scores, name: str = MODEL) -> None:
-        """Judge one source of scores; the model first, whose calibration is measured too."""
+        """Measure one source of scores; the model first, whose calibration is measured too."""
         validation = self.labels[0], scores.of(self.validation)
         test = self.labels[1], scores.of(self.test)
 
@@ -71,19 +73,19 @@ class HeldOut:
 
     def metrics(self) -> dict:
         """Return the test metrics of the model, those of each baseline, and the gain over it."""
-        made = {
+        bootstrap = {
             "block_bp": self.block_bp,
             "n_blocks": len(self.draws.times),
             "seed": self.seed,
             "split": "test",
         }
         own = self.sources[MODEL]
-        metrics = own.metrics | self.calibration.metrics() | made
+        metrics = own.metrics | self.calibration.metrics() | bootstrap
         for name, source in self._baselines().items():
             for key, value in compare(own.areas, source.areas).items():
                 metrics[key.replace("gain", f"gain_over_{name}")] = value
         metrics["baselines"] = {
-            name: source.metrics | made | self.descriptions[name]
+            name: source.metrics | bootstrap | self.descriptions[name]
             for name, source in self._baselines().items()
         }
         return metrics
@@ -103,62 +105,76 @@ class HeldOut:
                 path.write_text(text)
 
     def _baselines(self) -> dict[str, Source]:
-        return {name: x for name, x in self.sources.items() if name != MODEL}
+        return {name: source for name, source in self.sources.items() if name != MODEL}
 
 
 def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
-    """Refuse a model of text, and one that was made for other labels or other windows.
-
-    Raises:
-        InputError: Naming what differs.
-    """
+    """Raise InputError if a model reads text, or has other labels or windows than the set."""
     bundle.check_reads_dna()
     if bundle.config["task"] == PRETRAINING:
         raise InputError(
             f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"
         )
     for key in ("label_names", "window_bp"):
-        found, expected = bundle.config[key], getattr(labelled, key)
-        if found != expected:
+        of_model, of_set = bundle.config[key], getattr(labelled, key)
+        if of_model != of_set:
             raise InputError(
-                f"{labelled.path}: its {key} is {shortened(expected)}, that of {bundle.folder} "
-                f"{shortened(found)}; is it the set the model was fine-tuned on?"
+                f"{labelled.path}: its {key} is {shortened(of_set)}, that of {bundle.folder} "
+                f"{shortened(of_model)}; is it the set the model was fine-tuned on?"
+            )
+
+
+def check_baselines(
+    baselines: Mapping[str, Path], held_out: HeldOut, data: Path, checksum: str, strand: str
+) -> None:
+    """Read the score files of the baselines once, before hours of prediction.
+
+    Notes baselines that were scored on other strands than the model.
+
+    Raises:
+        InputError: If a file belongs to another set, lacks a held-out row, or has the model's name.
+    """
+    if MODEL in baselines:
+        raise InputError(f"--baselines: {MODEL!r} is the name of the model itself; take another")
+    for path in baselines.values():
+        scores = read_scores(path)
+        scores.check_belongs(path, data, checksum)
+        scores.of(held_out.rows)
+        if scores.strand in STRANDS and scores.strand != strand:
+            note(
+                f"{path}: {STRANDS[scores.strand]}, the model: {STRANDS[strand]}. To compare the "
+                f"same, score the baseline again: dna-bigbird baseline --strand {strand}"
             )
 
 
 def model_scores(
     bundle: Bundle,
     labelled: LabelledSet,
-    held_out: HeldOut,
+    rows: np.ndarray,
+    *,
     batch_size: int,
     checksum: str,
     strand: Literal["both", "forward"],
 ) -> Scores:
-    """Return the probabilities of a model for all held-out rows, with a progress bar on a terminal.
+    """Return the probabilities of a model for some rows, with a progress bar on a terminal.
 
     Args:
         checksum: sha256 of the labelled set.
         strand: 'forward' reads a row as the set orients it, 'both' its reverse complement too.
 
     Raises:
-        InputError: If a row holds no base.
+        InputError: If a row has no A, C, G or T.
     """
-    # Reported scores do not depend on what processor is at hand.
+    # The same precision on every processor, so that reported scores do not depend on it.
     compute = Compute(batch_size=batch_size, precision="32-true")
     predictor = Predictor(bundle, compute=compute, strand=strand)
-    rows = held_out.rows
     values = np.empty((len(rows), len(labelled.label_names)), dtype=np.float32)
     with tqdm(total=len(rows), desc="evaluate", unit=" windows", disable=None) as progress:
         for first in range(0, len(rows), ROWS_AT_ONCE):
             chunk = rows[first : first + ROWS_AT_ONCE]
-            found = predictor.probabilities([labelled.sequence(int(i)) for i in chunk])
-            empty = np.flatnonzero(np.isnan(found).any(axis=1))
-            if len(empty):
-                raise InputError(
-                    f"{labelled.path}: row {chunk[empty[0]]} holds no A, C, G or T, so it has no "
-                    "score; build the set with a smaller max_n_fraction"
-                )
-            values[first : first + len(chunk)] = found
+            probabilities = predictor.probabilities([labelled.sequence(int(i)) for i in chunk])
+            _check_has_bases(probabilities, labelled, chunk)
+            values[first : first + len(chunk)] = probabilities
             progress.update(len(chunk))
     for line in predictor.notes():
         note(line)
@@ -173,7 +189,10 @@ def model_scores(
     )
 
 
-def to_tsv(rows: list[dict]) -> str:
-    """Return a table with a header; scores that are not defined are `nan`."""
-    lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
-    return "\n".join(lines) + "\n"
+def _check_has_bases(probabilities: np.ndarray, labelled: LabelledSet, rows: np.ndarray) -> None:
+    empty = np.flatnonzero(np.isnan(probabilities).any(axis=1))
+    if len(empty):
+        raise InputError(
+            f"{labelled.path}: row {rows[empty[0]]} has no A, C, G or T, so it has no score; build "
+            "the set with a smaller max_n_fraction"
+        )

@@ -1,32 +1,85 @@
-"""Variants of known effect, and what score-variants gave them."""
+"""Steps of `rank-variants`: read the variants with their effects, and the scores of a model."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dna_bigbird.errors import InputError
-
-if TYPE_CHECKING:
-    from dna_bigbird.genome.variants import Variant
+from dna_bigbird.evaluation.variant_ranking import KnownVariants
+from dna_bigbird.files import open_text
+from dna_bigbird.genome.interval import parse_region
+from dna_bigbird.genome.variants import Variant, read_vcf
 
 EFFECTS = ("break", "create", "none")
 ENDING = "_log_odds"
 
 
+@dataclass(frozen=True)
+class Truth:
+    """Variants with one allele and a known effect."""
+
+    path: Path
+    variants: list[Variant]
+    effects: list[str]
+    labels: list[set[str]]
+    """Of each variant the labels that depend on its site."""
+
+    def for_labels(self, labels: Sequence[str], block_bp: int) -> KnownVariants:
+        """Return effects, own labels among `labels` and blocks of the genome, as arrays."""
+        blocks = [f"{v.chrom}:{(v.pos - 1) // block_bp}" for v in self.variants]
+        return KnownVariants(
+            np.array(self.effects),
+            np.array([[label in names for label in labels] for names in self.labels]),
+            np.unique(blocks, return_inverse=True)[1],
+        )
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The changes of log odds that `score-variants` wrote."""
+
+    path: Path
+    labels: list[str]
+    changes: dict[tuple[str, str, str, str], list[float]]
+    """By chromosome, position, reference and alternative allele."""
+
+    def of(self, truth: Truth) -> np.ndarray:
+        """Return the changes of the variants, (variants, labels).
+
+        Raises:
+            InputError: If a variant is not in the table, or has no score.
+        """
+        rows = [self.changes.get(key_of(v)) for v in truth.variants]
+        if None in rows:
+            lacking = truth.variants[rows.index(None)]
+            raise InputError(
+                f"{truth.path}:{lacking.line}: {lacking.chrom}:{lacking.pos} {lacking.ref}>"
+                f"{lacking.alts[0]} is not in {self.path}. Score this VCF with score-variants first, "
+                "without --ref_mismatch skip"
+            )
+        log_odds = np.array(rows).reshape(len(rows), len(self.labels))
+        is_scored = np.isfinite(log_odds).all(axis=1)
+        if not is_scored.all():
+            bad = truth.variants[int(np.argmin(is_scored))]
+            raise InputError(
+                f"{self.path}: no score of {bad.chrom}:{bad.pos}; expected one of every variant"
+            )
+        return log_odds
+
+
 def key_of(variant: Variant) -> tuple[str, str, str, str]:
-    """Return what tells a variant from others, as text."""
+    """Return what identifies a variant, as text."""
     return variant.chrom, str(variant.pos), variant.ref, variant.alts[0]
 
 
-def read_scores(path: Path) -> tuple[list[str], dict[tuple, list[float]]]:
-    """Return the labels of a table of score-variants and the changes of log odds of every row.
+def read_score_table(path: Path) -> ScoreTable:
+    """Read a table of `score-variants`.
 
     Raises:
-        InputError: If it is no such table.
+        InputError: If it is another type of table, or a line is damaged.
     """
-    from dna_bigbird.files import open_text
-
     with open_text(path) as stream:
         names = stream.readline().rstrip("\n").split("\t")
         columns = [i for i, name in enumerate(names) if name.endswith(ENDING)]
@@ -35,7 +88,7 @@ def read_scores(path: Path) -> tuple[list[str], dict[tuple, list[float]]]:
                 f"{path}:1: expected the columns chrom, pos, id, ref, alt and <label>{ENDING}, as "
                 "score-variants writes them"
             )
-        found = {}
+        changes = {}
         for line, text in enumerate(stream, start=2):
             fields = text.rstrip("\n").split("\t")
             try:
@@ -45,26 +98,21 @@ def read_scores(path: Path) -> tuple[list[str], dict[tuple, list[float]]]:
                     f"{path}:{line}: {len(fields)} columns, the header has {len(names)}, and scores are "
                     "numbers. Run score-variants again"
                 ) from None
-            found[fields[0], fields[1], fields[3], fields[4]] = values
-    return [names[i].removesuffix(ENDING) for i in columns], found
+            changes[fields[0], fields[1], fields[3], fields[4]] = values
+    return ScoreTable(path, [names[i].removesuffix(ENDING) for i in columns], changes)
 
 
-def read_truth(
-    path: Path, regions: list[str] | None
-) -> tuple[list[Variant], list[str], list[set[str]]]:
-    """Return the variants in the regions, their effects, and the labels each is about.
+def read_truth(path: Path, regions: list[str] | None) -> Truth:
+    """Read the variants of a VCF that are in the regions (all if there are none).
 
     Raises:
         InputError: If a record has no known EFFECT or several alleles, or nothing is left.
     """
-    from dna_bigbird.genome.interval import parse_region
-    from dna_bigbird.genome.variants import read_vcf
-
     try:
         inside = [parse_region(region) for region in regions or []]
     except ValueError as error:
         raise InputError(f"--regions {error}") from error
-    variants, effects, named = [], [], []
+    truth = Truth(path, [], [], [])
     for variant in read_vcf(path):
         if regions and not any(region.overlap(variant.interval) for region in inside):
             continue
@@ -74,9 +122,9 @@ def read_truth(
                 f"{path}:{variant.line}: expected one allele and EFFECT={', '.join(EFFECTS)} in INFO, as "
                 "in the variants.vcf of demo-data"
             )
-        variants.append(variant)
-        effects.append(info["EFFECT"])
-        named.append(set(info["LABEL"].split(",")) if info.get("LABEL") else set())
-    if not variants:
+        truth.variants.append(variant)
+        truth.effects.append(info["EFFECT"])
+        truth.labels.append(set(info["LABEL"].split(",")) if info.get("LABEL") else set())
+    if not truth.variants:
         raise InputError(f"{path}: no variant{' in --regions' if regions else ''} to rank")
-    return variants, effects, named
+    return truth

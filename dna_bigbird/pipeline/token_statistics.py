@@ -42,8 +42,8 @@ def token_statistics(
     from dna_bigbird.datasets.token_store import TokenStore
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
-    from dna_bigbird.pipeline.language_inputs import repeat_classes
-    from dna_bigbird.pipeline.training_checks import check_tokenizer, verify_stores
+    from dna_bigbird.genome.repeats import repeat_classes
+    from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
     from dna_bigbird.writing import atomic_path
 
     if documents < 1:

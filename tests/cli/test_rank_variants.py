@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.pipeline.known_variants import read_truth
-from dna_bigbird.pipeline.rank_variants import gc_changes
+from dna_bigbird.pipeline.variant_baselines import gc_changes
 
 TRUTH = [
     ("101", "A", "C", "EFFECT=break;LABEL=CTCF,RAD21;FACTOR=CTCF"),
@@ -73,14 +73,14 @@ def test_metrics_and_table(files):
 
 
 def test_regions_count_from_1_with_both_ends(files):
-    _, effects, labels = read_truth(files / "truth.vcf", ["chr1:101-151", "chr1:300-301"])
-    assert effects == ["break", "none", "break"]
-    assert labels == [{"CTCF", "RAD21"}, {"JUN"}, {"JUN"}]
+    truth = read_truth(files / "truth.vcf", ["chr1:101-151", "chr1:300-301"])
+    assert truth.effects == ["break", "none", "break"]
+    assert truth.labels == [{"CTCF", "RAD21"}, {"JUN"}, {"JUN"}]
 
 
 def test_gc_changes(files):
-    variants, _, _ = read_truth(files / "truth.vcf", None)
-    np.testing.assert_array_equal(gc_changes(variants)[:, 0], [1, 1, 1, 0, 1])
+    truth = read_truth(files / "truth.vcf", None)
+    np.testing.assert_array_equal(gc_changes(truth.variants)[:, 0], [1, 1, 1, 0, 1])
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from dna_bigbird.evaluation.tables import to_tsv
 from dna_bigbird.report.compare.head_tables import Block, HeadComparison
-from dna_bigbird.report.compare.markdown import markdown_table, to_tsv
+from dna_bigbird.report.compare.markdown import markdown_table
 from dna_bigbird.report.figures.head_figures import block_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.markup import (

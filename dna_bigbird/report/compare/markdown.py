@@ -1,21 +1,10 @@
 """A comparison of pretrained models as files: tab-separated for programs, Markdown for readers."""
 
-import csv
-import io
 from collections.abc import Sequence
 
 from dna_bigbird.report.compare.lm_runs import cells
 from dna_bigbird.report.compare.lm_tables import Comparison
 from dna_bigbird.report.words import baseline_title, bits_of
-
-
-def to_tsv(rows: Sequence[dict]) -> str:
-    """Write rows as tab-separated text; an undefined value is `nan`, one that is not given empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), delimiter="\t", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def to_markdown(comparison: Comparison) -> str:

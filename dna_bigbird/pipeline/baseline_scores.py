@@ -1,0 +1,66 @@
+"""What a baseline gives: probabilities of the held-out rows of a labelled set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dna_bigbird.errors import note
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dna_bigbird.datasets.labelled import LabelledSet
+
+
+@dataclass(frozen=True)
+class BaselineScores:
+    """A fitted baseline and the file with its probabilities."""
+
+    output: Path
+    name: str
+    description: str
+    """The method, its settings and its fit, in one sentence."""
+    num_rows: int
+    """Validation and test rows in the file."""
+
+    def summary(self) -> str:
+        """Return an empty text; the figures of the fit are a note."""
+        return ""
+
+
+def save_scores(
+    output: Path,
+    labelled: LabelledSet,
+    name: str,
+    description: str,
+    rows: np.ndarray,
+    values: np.ndarray,
+    *,
+    fit: str,
+    strand: str = "",
+) -> BaselineScores:
+    """Write the probabilities of some rows of a labelled set.
+
+    Args:
+        fit: Figures of the fit, for the note.
+        strand: Strands that were scored; empty for a baseline that has none.
+    """
+    from dna_bigbird.datasets.scores import Scores, write_scores
+    from dna_bigbird.files import sha256_of
+
+    write_scores(
+        output,
+        Scores(
+            name=name,
+            description=description,
+            label_names=labelled.label_names,
+            rows=rows,
+            values=values,
+            set_sha256=sha256_of(labelled.path),
+            strand=strand,
+        ),
+    )
+    note(f"{name} baseline: {fit}, {len(rows)} rows scored")
+    return BaselineScores(output, name, description, len(rows))

@@ -1,0 +1,105 @@
+"""The baselines that are published networks, trained by the same task as the model."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from torch import nn
+from tqdm import tqdm
+
+from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
+from dna_bigbird.baselines.networks import build_network
+from dna_bigbird.datasets.bases import BaseTokenizer
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.same_genome import open_labelled_set
+from dna_bigbird.datasets.scores import STRANDS
+from dna_bigbird.datasets.tokenized import RowsOnTheFly
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome
+from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
+from dna_bigbird.pipeline.label_training import train_on_labels
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.fit import FitResult
+from dna_bigbird.tasks.label_scores import mean_over_strands
+from dna_bigbird.tasks.peers import is_first_on_node
+
+NetworkConfig = CnnPromConfig | DeePromoterConfig | DeepSeaConfig
+
+
+def fit_network_baseline(
+    genome: Path,
+    data: Path,
+    output: Path,
+    config: NetworkConfig,
+    training: TrainConfig,
+    *,
+    checkpoints: Path,
+    seed: int,
+    strand: str,
+) -> BaselineScores:
+    """Train a published network and write its scores of the held-out rows."""
+    if training.head_learning_rate:
+        raise InputError(
+            "--training.head_learning_rate belongs to models with an encoder; a baseline network has "
+            "one rate, --training.learning_rate"
+        )
+    labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
+    task, result, _ = train_on_labels(
+        network_for(labelled, config, seed),
+        labelled,
+        BaseTokenizer(),
+        training,
+        max_tokens=labelled.window_bp,
+        checkpoints=checkpoints,
+        seed=seed,
+        settings={"command": f"baseline {config.NAME}", "model": asdict(config)},
+    )
+    held_out = np.flatnonzero(labelled.split != 0)
+    parameters = sum(p.numel() for p in task.model.parameters())
+    description = (
+        f"{config.describe()}, {parameters:,} parameters; {training_text(training, result)}, seed "
+        f"{seed}; {STRANDS[strand]}."
+    )
+    if not result.is_writer:
+        return BaselineScores(output, config.NAME, description, len(held_out))
+    auroc = result.best_metrics["macro_auroc"]
+    return save_scores(
+        output,
+        labelled,
+        config.NAME,
+        description,
+        held_out,
+        network_scores(task.model, labelled, held_out, strand),
+        fit=f"{parameters} parameters, step {result.best_step}, macro AUROC {auroc:.4f} on validation",
+        strand=strand,
+    )
+
+
+def network_for(labelled: LabelledSet, config: NetworkConfig, seed: int) -> nn.Module:
+    """Return an untrained network for the windows and labels of a set.
+
+    Raises:
+        InputError: If the windows are too small for it.
+    """
+    try:
+        return build_network(config, labelled.window_bp, len(labelled.label_names), seed=seed)
+    except ValueError as error:
+        raise InputError(f"{labelled.path}: {error}; build the set with a larger window") from error
+
+
+def network_scores(
+    model: nn.Module, labelled: LabelledSet, rows: np.ndarray, strand: str
+) -> np.ndarray:
+    """Return the probabilities of some rows, with a progress bar on a terminal."""
+    return mean_over_strands(
+        model,
+        RowsOnTheFly(labelled, rows, BaseTokenizer(), max_tokens=labelled.window_bp),
+        strands="+-" if strand == "both" else "+",
+        progress=lambda batches: tqdm(batches, desc="score", unit="batch", disable=None),
+    )
+
+
+def training_text(training: TrainConfig, result: FitResult) -> str:
+    """Return the chosen step and the batch size in words."""
+    windows = training.batch_size * training.accumulate * training.processes
+    return f"step {result.best_step} of {training.max_steps}, {windows} windows a step"

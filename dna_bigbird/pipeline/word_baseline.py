@@ -1,0 +1,83 @@
+"""The baselines without a network: logistic regression on word counts or on GC content."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from dna_bigbird.baselines.kmer import KmerBaseline
+from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.same_genome import open_labelled_set
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome
+from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
+
+ROWS_AT_ONCE = 16_384
+"""Rows whose word counts (up to 11 KB each) are in memory at once while they are scored."""
+
+
+def fit_word_baseline(
+    genome: Path, data: Path, output: Path, config: KmerConfig, *, only_gc: bool, seed: int
+) -> BaselineScores:
+    """Fit on the training rows and write the scores of the held-out rows."""
+    labelled = open_labelled_set(data, Genome(genome))
+    held_out = np.flatnonzero(labelled.split != 0)
+    with threadpool_limits(1):  # sums depend on the number of threads in their last digits
+        model, shape = fitted_words(labelled, config, only_gc=only_gc, seed=seed)
+        parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
+        values = np.concatenate(
+            [model.predict(word_counts(model, labelled, part, "held out")) for part in parts]
+        )
+    return save_scores(
+        output,
+        labelled,
+        "gc" if only_gc else "kmer",
+        model.describe(),
+        held_out,
+        values,
+        fit=f"{shape[0]} training rows, {shape[1]} features, ridge penalty {model.penalty:g}",
+    )
+
+
+def fitted_words(
+    labelled: LabelledSet, config: KmerConfig, *, only_gc: bool = False, seed: int = 0
+) -> tuple[KmerBaseline, tuple[int, int]]:
+    """Fit a logistic regression on the training rows of a set.
+
+    Returns:
+        The model, and the numbers of its training rows and features.
+
+    Raises:
+        InputError: If the set has no training row.
+    """
+    config = config.for_set(
+        window_bp=labelled.window_bp,
+        bin_bp=labelled.bin_bp,
+        oriented=labelled.task == "promoter",
+    )
+    train, validation = labelled.rows("train"), labelled.rows("validation")
+    if not len(train):
+        raise InputError(f"{labelled.path}: no training row")
+    if len(train) > config.max_rows:
+        chosen = np.random.default_rng([seed]).choice(train, config.max_rows, replace=False)
+        train = np.sort(chosen)
+    model = KmerBaseline(config, only_gc=only_gc)
+    features = word_counts(model, labelled, train, "train")
+    model.fit(
+        features,
+        labelled.labels_of(train),
+        word_counts(model, labelled, validation, "validation"),
+        labelled.labels_of(validation),
+    )
+    return model, features.shape
+
+
+def word_counts(
+    model: KmerBaseline, labelled: LabelledSet, rows: Sequence[int], name: str
+) -> np.ndarray:
+    """Return the features of some rows of a set, with a progress bar on a terminal."""
+    progress = tqdm(rows, desc=f"count {name}", unit="row", disable=None)
+    return model.features(labelled.sequence(int(row)) for row in progress)
