@@ -9,7 +9,8 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_type_hints
 
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.messages import for_reader, on_command_line
@@ -86,32 +87,36 @@ def check_fields(settings: object) -> None:
 def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
     """Make a decorator that checks the arguments of each call, as `check_argument`.
 
-    Args:
-        rest: Dataclass of the settings that the function takes as further keywords.
+    Text becomes a `Path` where the type is one, and no file that is read may be written. A keyword
+    that the function does not have is a TypeError that names the function and the nearest keyword.
+    Messages of an InputError name arguments, not options, unless a command runs.
 
-    A keyword that the function does not have is a TypeError that names the function and the
-    nearest keyword. Messages of an InputError name arguments, not options, unless a command runs.
+    Args:
+        rest: Dataclass of the settings that the function takes as further keywords, or function
+            that they are passed on to; if None, as `**keywords: Annotated[object, rest]` says.
     """
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        hints = inspect.get_annotations(function)
-        keywords = _keywords(signature, rest)
+        # Not before the first call: a type may be defined below the function.
+        hints_of = functools.cache(functools.partial(get_type_hints, function, include_extras=True))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            _check_keywords(function.__qualname__, kwargs, keywords)
+            hints = hints_of()
+            passed_on = rest or _passed_on_to(signature, hints)
+            _check_keywords(function.__qualname__, kwargs, _keywords(signature, passed_on))
             try:
                 bound = signature.bind_partial(*args, **kwargs)
             except TypeError:
                 return function(*args, **kwargs)  # Python's own words
             with _argument_names():
-                for name, value in bound.arguments.items():
-                    if name in hints:
-                        bound.arguments[name] = check_argument(name, value, hints[name])
+                for name in bound.arguments.keys() & hints.keys():
+                    value = check_argument(name, bound.arguments[name], hints[name])
+                    bound.arguments[name] = _with_paths(value, hints[name])
                 check_paths(function, bound.arguments)
-                if rest is not None:
-                    rest(**{k: v for k, v in kwargs.items() if k not in signature.parameters})
+                if dataclasses.is_dataclass(passed_on):
+                    passed_on(**{k: v for k, v in kwargs.items() if k not in signature.parameters})
                 return function(*bound.args, **bound.kwargs)
 
         call.checks_choices = True
@@ -168,13 +173,42 @@ def _whole_number(name: str, value: Any) -> int:
     raise ChoiceError(f"{_shown(name, value)}: expected a whole number{advice}")
 
 
-def _keywords(signature: inspect.Signature, rest: type | None) -> tuple[str, ...]:
-    parameters = [
+def _passed_on_to(signature: inspect.Signature, hints: Mapping[str, object]) -> Callable | None:
+    """Return the dataclass or function that gets the `**keywords` of a function."""
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            return next(filter(callable, getattr(hints.get(name), "__metadata__", ())), None)
+    return None
+
+
+def _keywords(signature: inspect.Signature, passed_on: Callable | None) -> tuple[str, ...]:
+    """Return the names that a function takes; `**keywords` of any name are not checked."""
+    names = [
         name
         for name, parameter in signature.parameters.items()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        if parameter.kind is not parameter.VAR_KEYWORD
     ]
-    return (*parameters, *(inspect.get_annotations(rest) if rest else ()))
+    return (*names, *(inspect.signature(passed_on).parameters if passed_on else ()))
+
+
+def _with_paths(value: Any, hint: object) -> Any:
+    """Return a value with `Path` in place of text where the type is a path, also in lists."""
+    options = [_without_roles(each) for each in _alternatives(_without_roles(hint))]
+    if isinstance(value, str):
+        return Path(value) if Path in options and str not in options else value
+    for option in options:
+        items = typing.get_args(option)
+        if typing.get_origin(option) is list and isinstance(value, list | tuple):
+            changed = [_with_paths(each, items[0]) for each in value]
+            return changed if changed != list(value) else value
+        if typing.get_origin(option) is dict and isinstance(value, Mapping):
+            return {key: _with_paths(each, items[1]) for key, each in value.items()}
+    return value
+
+
+def _without_roles(hint: object) -> object:
+    is_annotated = typing.get_origin(hint) is typing.Annotated
+    return typing.get_args(hint)[0] if is_annotated else hint
 
 
 def _check_keywords(function: str, kwargs: Mapping[str, object], known: tuple[str, ...]) -> None:

@@ -5,7 +5,8 @@ import importlib
 import inspect
 import pkgutil
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from dna_bigbird.choices import (
 )
 from dna_bigbird.errors import InputError
 from dna_bigbird.messages import command_line
+from dna_bigbird.paths import InputPath, InputText
 
 NO_CHOICE = "no such choice"
 
@@ -147,6 +149,38 @@ def test_arguments_go_on_as_they_were_given():
     assert work("a", stride=np.int64(3), mode="exact") == ("a", 3, Settings("exact"))
     assert work.__name__ == "work"
     assert "settings" in inspect.signature(work).parameters
+
+
+@checked()
+def copy(
+    source: InputPath,
+    others: list[InputPath] | InputPath | None = None,
+    tables: dict[str, InputPath] | None = None,
+    name: InputText = "-",
+    **settings: Annotated[object, Settings],
+) -> tuple:
+    """A function that is called with text for paths."""
+    return source, others, tables, name, settings
+
+
+def test_text_becomes_a_path_where_the_type_is_one():
+    assert copy("a", ["b", Path("c")], {"d": "e"}, "f") == (
+        Path("a"),
+        [Path("b"), Path("c")],
+        {"d": Path("e")},
+        "f",
+        {},
+    )
+    assert copy("a", "b")[1] == Path("b")
+    assert copy(Path("a"))[:2] == (Path("a"), None)
+
+
+def test_the_type_of_the_keywords_says_what_checks_them():
+    assert copy("a", mode="exact")[-1] == {"mode": "exact"}
+    with pytest.raises(ChoiceError, match=r"mode='exactly': .* did you mean 'exact'"):
+        copy("a", mode="exactly")
+    with pytest.raises(TypeError, match=r"copy\(\) .* 'counts'; did you mean 'count'\?"):
+        copy("a", counts=1)
 
 
 def test_settings_are_checked_before_the_function_starts():

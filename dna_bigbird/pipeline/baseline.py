@@ -4,11 +4,13 @@ from typing import Literal
 
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.pipeline.baseline_scores import BaselineScores
 from dna_bigbird.tasks.config import TrainConfig
 
 
+@checked()
 def baseline(
     genome: InputPath,
     data: InputPath,

@@ -4,10 +4,12 @@ import shlex
 import sys
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.paths import InputPath, OutputPath, check_paths
 
 
+@checked()
 def chromatin_set(
     genome: InputPath,
     peaks: InputPath,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dna_bigbird import watchdog
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputFolder
 
@@ -14,6 +15,7 @@ WAIT_S = 10.0
 DAY_NS = 24 * 3600 * 10**9
 
 
+@checked()
 def clear_lock(folder: OutputFolder = Path(".")) -> None:
     """Remove a stale Snakemake lock after proof that its process is dead.
 

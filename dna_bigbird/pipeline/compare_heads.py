@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath, ResultsPath
 
 
+@checked()
 def compare_heads(
     results: ResultsPath,
     runs: list[str],

@@ -2,10 +2,12 @@
 
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def compare_lm(
     runs: list[InputPath], table: Literal["table5", "figure8", "table1"], output: OutputPath
 ) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 
@@ -13,6 +14,7 @@ WAYS = (
 )
 
 
+@checked()
 def convert(
     from_: InputPath | None = None,
     to: OutputPath | None = None,

@@ -3,11 +3,13 @@
 import shlex
 import sys
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath, check_paths
 
 _TEST = ["chr8", "chr9"]
 
 
+@checked()
 def deepsea_set(
     bundle: InputPath,
     genome: InputPath,

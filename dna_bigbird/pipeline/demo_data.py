@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputPath
 
 
+@checked()
 def demo_data(
     output: OutputPath,
     seed: int = 0,

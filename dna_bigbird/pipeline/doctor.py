@@ -3,10 +3,12 @@
 import os
 from pathlib import Path
 
+from dna_bigbird.choices import checked
 from dna_bigbird.pipeline.advice import BUILD, advice, missing
 from dna_bigbird.pipeline.machine import Machine
 
 
+@checked()
 def doctor(build_native: bool = False) -> None:
     """Say what this machine has, which attention backends work on it, and what is slow and why.
 

@@ -1,9 +1,11 @@
 """`dna-bigbird documents`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def draw_documents(
     genome: InputPath,
     output: OutputPath,

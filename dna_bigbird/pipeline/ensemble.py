@@ -1,8 +1,10 @@
 """`dna-bigbird ensemble`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def ensemble(models: list[InputPath], output: OutputPath) -> None:
     """Join independently trained models into one whose probabilities are the mean of theirs.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 
@@ -33,6 +34,7 @@ def _with_interval(metrics: dict, name: str) -> str:
     return f"{metrics[name]} ({metrics[f'{name}_low']}-{metrics[f'{name}_high']})"
 
 
+@checked()
 def evaluate(
     genome: InputPath,
     model: InputPath,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import InputPath, OutputPath
 
@@ -28,6 +29,7 @@ class LanguageEvaluation:
         return "\n".join(lines)
 
 
+@checked()
 def evaluate_lm(
     model: InputPath,
     train: InputPath,

@@ -1,8 +1,10 @@
 """`dna-bigbird fetch`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -> None:
     """Download one input named in data_specs/, or take a local copy, and verify it.
 

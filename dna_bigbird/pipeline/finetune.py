@@ -1,11 +1,13 @@
 """`dna-bigbird finetune`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.tasks.config import TrainConfig
 
 
+@checked()
 def finetune(
     genome: InputPath,
     data: InputPath,

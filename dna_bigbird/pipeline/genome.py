@@ -1,8 +1,10 @@
 """`dna-bigbird genome`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def genome(
     inputs: list[InputPath],
     output: OutputPath,

@@ -8,6 +8,7 @@ import numpy as np
 from tqdm import tqdm
 
 from dna_bigbird.bundles.bundle import PRETRAINING, Bundle
+from dna_bigbird.choices import checked
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import STRANDS, Scores, read_scores
@@ -147,6 +148,7 @@ def check_baselines(
             )
 
 
+@checked()
 def model_scores(
     bundle: Bundle,
     labelled: LabelledSet,

@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath
 
 SHOWN = 10
 """Labels named where there are many."""
 
 
+@checked()
 def info(
     path: InputPath,
     format: Literal["text", "json"] = "text",

@@ -3,9 +3,11 @@
 import sys
 from collections import Counter
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def leakage(
     genome: InputPath, data: InputPath, output: OutputPath, min_shared: float = 0.5
 ) -> None:

@@ -3,9 +3,11 @@
 import sys
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def lift_over(
     input: InputPath,
     chain: InputPath,

@@ -3,12 +3,14 @@
 import sys
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import InputPath, OutputPath, OutputStream
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
+@checked()
 def mutagenesis(
     fasta: InputPath,
     region: str | None = None,

@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.models.config import EncoderConfig
@@ -23,6 +24,7 @@ MOST_PANELS = 16
 LEGEND = "g global, w window, r random, . not read, a digit: counted so often"
 
 
+@checked()
 def plot_attention(
     output: OutputStream | None = None,
     bundle: InputPath | None = None,

@@ -2,11 +2,13 @@
 
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import note
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import InputPath, InputText, OutputStream
 
 
+@checked()
 def predict(
     fasta: InputText,
     bed: InputText | None = None,

@@ -1,5 +1,6 @@
 """`dna-bigbird pretrain`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
@@ -10,6 +11,7 @@ from dna_bigbird.tasks.config import TrainConfig
 DEFAULT_VALIDATION_EXAMPLES = 256
 
 
+@checked()
 def pretrain(
     train: InputPath,
     validation: InputPath,

@@ -2,9 +2,11 @@
 
 import sys
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def promoter_sequences(
     input: InputPath,
     tss_offset: int,

@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.paths import InputPath, InputText, OutputPath
 
 
+@checked()
 def promoter_set(
     genome: InputPath,
     sites: InputPath,

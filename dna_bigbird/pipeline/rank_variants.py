@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 
@@ -25,6 +26,7 @@ class VariantRanking:
         )
 
 
+@checked()
 def rank_variants(
     scores: InputPath,
     truth: InputPath,

@@ -1,8 +1,10 @@
 """`dna-bigbird report`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
 
 
+@checked()
 def report(
     results: ResultsPath,
     config_file: InputPath,

@@ -2,10 +2,12 @@
 
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import InputPath, InputText, OutputPath, OutputStream
 
 
+@checked()
 def score_variants(
     vcf: InputText,
     fasta: InputPath,

@@ -1,11 +1,13 @@
 """`dna-bigbird token-statistics`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 PAPER_BP_PER_TOKEN = 8.78
 """Appendix F.1, 32K pieces over GRCh37."""
 
 
+@checked()
 def token_statistics(
     store: InputPath,
     genome: InputPath,

@@ -1,8 +1,10 @@
 """`dna-bigbird tokenize`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def tokenize(
     genome: InputPath,
     documents: InputPath,

@@ -1,9 +1,11 @@
 """`dna-bigbird train-tokenizer`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def train_tokenizer(
     genome: InputPath,
     documents: InputPath,

@@ -1,5 +1,6 @@
 """`dna-bigbird text train-classifier`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.datasets.text.classification import ClassificationOptions, SetName
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath
@@ -7,6 +8,7 @@ from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
+@checked()
 def train_classifier(
     train: InputPath,
     validation: InputPath,

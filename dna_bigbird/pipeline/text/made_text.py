@@ -1,9 +1,11 @@
 """`dna-bigbird text made-data`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputPath
 
 
+@checked()
 def made_data(output: OutputPath, seed: int = 0, examples: int = 240) -> None:
     """Write made text in the native format of every set, with a rule planted in each.
 

@@ -1,5 +1,6 @@
 """`dna-bigbird text train-nq`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.datasets.text.natural_questions import NaturalQuestionsOptions
 from dna_bigbird.models.text_config import NaturalQuestionsHead
 from dna_bigbird.paths import InputPath
@@ -7,6 +8,7 @@ from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
+@checked()
 def train_nq(
     train: InputPath,
     validation: InputPath,

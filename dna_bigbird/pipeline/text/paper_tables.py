@@ -1,8 +1,10 @@
 """`dna-bigbird text tables`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
 
 
+@checked()
 def tables(
     results: ResultsPath,
     output: OutputPath,

@@ -2,9 +2,11 @@
 
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath, check_paths
 
 
+@checked()
 def documents(
     set: str,
     data: InputPath,

@@ -1,8 +1,10 @@
 """`dna-bigbird text runs`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def runs(metrics: list[InputPath], output: OutputPath) -> None:
     """Join the scores of runs that differ in their training seed: mean and standard deviation.
 

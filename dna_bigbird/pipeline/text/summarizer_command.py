@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dna_bigbird.choices import checked
 from dna_bigbird.datasets.text.summarization import SummarizationOptions
 from dna_bigbird.models.text_config import SummarizationHead
 from dna_bigbird.paths import InputPath
@@ -9,6 +10,7 @@ from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
+@checked()
 def train_summarizer(
     train: InputPath,
     validation: InputPath,

@@ -2,10 +2,12 @@
 
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def predict(
     model: InputPath,
     data: InputPath,

@@ -1,5 +1,6 @@
 """`dna-bigbird text pretrain`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.corpus.whole_words import TextMaskingConfig
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.models.config import EncoderConfig
@@ -8,6 +9,7 @@ from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.tasks.config import TrainConfig
 
 
+@checked()
 def pretrain(
     train: InputPath,
     validation: InputPath,

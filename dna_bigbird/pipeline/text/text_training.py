@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.tasks.config import TrainConfig
 
 
+@checked()
 def train_text(
     kind,
     *,

@@ -1,5 +1,6 @@
 """`dna-bigbird text train-triviaqa`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions
 from dna_bigbird.models.text_config import TriviaQaHead
 from dna_bigbird.paths import InputPath
@@ -7,6 +8,7 @@ from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
 
 
+@checked()
 def train_triviaqa(
     train: InputPath,
     validation: InputPath,

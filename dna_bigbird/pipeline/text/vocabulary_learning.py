@@ -1,8 +1,10 @@
 """`dna-bigbird text vocabulary`."""
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def vocabulary(
     input: InputPath,
     output: OutputPath,

@@ -2,9 +2,11 @@
 
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@checked()
 def warm_start(
     from_: InputPath,
     output: OutputPath,
