@@ -2,7 +2,7 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions
-from dna_bigbird.models.text_config import HotpotQaHead
+from dna_bigbird.models.text_config import FactsHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
@@ -13,7 +13,7 @@ def train_hotpotqa(
     train: InputPath,
     validation: InputPath,
     options: HotpotQaOptions = HotpotQaOptions(),  # noqa: B008 - jsonargparse shows the default
-    head: HotpotQaHead = HotpotQaHead(),  # noqa: B008
+    head: FactsHead = FactsHead(),  # noqa: B008
     **run: RunOptions,
 ) -> TrainedModel:
     """Fine-tune a pretrained text model on HotpotQA (distractor): answer and supporting facts.

@@ -2,7 +2,7 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.text.natural_questions import NaturalQuestionsOptions
-from dna_bigbird.models.text_config import NaturalQuestionsHead
+from dna_bigbird.models.text_config import LongAnswerHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
@@ -13,7 +13,7 @@ def train_nq(
     train: InputPath,
     validation: InputPath,
     options: NaturalQuestionsOptions = NaturalQuestionsOptions(),  # noqa: B008 - jsonargparse shows the default
-    head: NaturalQuestionsHead = NaturalQuestionsHead(),  # noqa: B008
+    head: LongAnswerHead = LongAnswerHead(),  # noqa: B008
     **run: RunOptions,
 ) -> TrainedModel:
     """Fine-tune a pretrained text model on Natural Questions: long and short answers, yes and no.

@@ -2,7 +2,7 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions
-from dna_bigbird.models.text_config import TriviaQaHead
+from dna_bigbird.models.text_config import SpanHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
@@ -13,7 +13,7 @@ def train_triviaqa(
     train: InputPath,
     validation: InputPath,
     options: TriviaQaOptions = TriviaQaOptions(),  # noqa: B008 - jsonargparse shows the default
-    head: TriviaQaHead = TriviaQaHead(),  # noqa: B008
+    head: SpanHead = SpanHead(),  # noqa: B008
     **run: RunOptions,
 ) -> TrainedModel:
     """Fine-tune a pretrained text model on TriviaQA: answers in documents, learnt from every match.

@@ -2,7 +2,7 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.text.wikihop import WikiHopOptions
-from dna_bigbird.models.text_config import WikiHopHead
+from dna_bigbird.models.text_config import CandidateHead
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.text_training import RunOptions, train_text
@@ -13,7 +13,7 @@ def train_wikihop(
     train: InputPath,
     validation: InputPath,
     options: WikiHopOptions = WikiHopOptions(),  # noqa: B008 - jsonargparse shows the default
-    head: WikiHopHead = WikiHopHead(),  # noqa: B008
+    head: CandidateHead = CandidateHead(),  # noqa: B008
     **run: RunOptions,
 ) -> TrainedModel:
     """Fine-tune a pretrained text model on WikiHop: which candidate answers the query.
