@@ -148,7 +148,7 @@ class Steps:
             training__validation_examples=1, **shared,
         )  # fmt: skip
         self.call(
-            trained, "train-wikihop", train=self.data / "train.json",
+            trained, "train", task="wikihop", train=self.data / "train.json",
             validation=self.data / "validation.json", pretrained=start, from_scratch="true",
             output=trained, checkpoints=self.folder / "run" / name,
             options__max_tokens=max_tokens, options__max_sentences=1000, head__dropout=0.0,

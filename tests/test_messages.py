@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.commands import every_command
-from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.cli.main import main
+from dna_bigbird.cli.parser import parsers_of
 from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.cli.streams import PrintableStream
 from dna_bigbird.errors import InputError, OutputError, note
@@ -94,7 +95,8 @@ def strings_of(path: Path) -> list[str]:
 
 
 def test_every_option_in_a_text_of_the_package_is_one_of_some_command():
-    options = set().union(*(option_names(build_parser(name)[0]) for name in every_command()))
+    parsers = [parser for name in every_command() for parser in parsers_of(name)]
+    options = set().union(*map(option_names, parsers))
     options |= {option.rpartition(".")[2] for option in options} | OF_OTHER_PROGRAMS
     unknown = set()
     for path in PACKAGE.rglob("*.py"):

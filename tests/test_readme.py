@@ -34,7 +34,7 @@ def test_dna_bigbird_commands_parse(page, line):
     if words[0].startswith("-") or words[-1] == "--help":
         return
     depth = 2 if words[0] in GROUPS else 1
-    parser, _ = build_parser(" ".join(words[:depth]))
+    parser, _ = build_parser(" ".join(words[:depth]), words[depth:])
     parser.instantiate(parser.parse_args(renamed(words[depth:])))
 
 

@@ -22,6 +22,9 @@ class Command:
     """Defaults of options where they differ from the function's."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Old names of options -> new ones. The old ones are accepted but not shown."""
+    function_for: str = ""
+    """Module and name of a function that returns the function for some arguments, if the options depend on
+    one of them."""
     note: str | None = None
     """Printed to standard error before the command runs: a new name, for example."""
 
@@ -84,13 +87,11 @@ TEXT = {
     "vocabulary": _text("vocabulary", "learn a SentencePiece vocabulary from text, laid out as BigBird's"),
     "pretrain": _text("pretrain", "pretrain BigBird on text with whole-word masking"),
     "warm-start": _text("warm_start", "make a text model from a RoBERTa or BERT folder"),
-    "train-classifier": _text("train_classifier", "fine-tune on IMDb, Yelp-5, Arxiv, Patents or Hyperpartisan"),
-    "train-glue": _text("train_glue", "fine-tune on a task of GLUE"),
-    "train-hotpotqa": _text("train_hotpotqa", "fine-tune on HotpotQA: answer and supporting facts"),
-    "train-nq": _text("train_nq", "fine-tune on Natural Questions: long and short answers"),
-    "train-triviaqa": _text("train_triviaqa", "fine-tune on TriviaQA: noisy spans in documents"),
-    "train-wikihop": _text("train_wikihop", "fine-tune on WikiHop: a choice among candidates"),
-    "train-summarizer": _text("train_summarizer", "fine-tune a sparse encoder with a decoder on summaries"),
+    "train": _text(
+        "train",
+        "fine-tune on a text task: classification, GLUE, questions, summaries",
+        function_for="dna_bigbird.cli.text_train:train_function",
+    ),
     "evaluate": _text("evaluate", "score a fine-tuned model with the official metric, next to trivial baselines"),
     "runs": _text("runs", "mean and standard deviation of the scores of several runs"),
     "predict": _text("predict", "write predictions in the official format of the set"),

@@ -8,6 +8,7 @@ from typing import Literal
 
 from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, Command
 from dna_bigbird.cli.help import STREAMS
+from dna_bigbird.cli.parser import parsers_of
 from dna_bigbird.cli.parser_internals import actions_of, type_of
 
 
@@ -44,27 +45,32 @@ def plain_parser() -> argparse.ArgumentParser:
 
 
 def _add_all(subparsers, commands: Mapping[str, Command], prefix: str = "") -> None:
-    from dna_bigbird.cli.main import build_parser
-
     for name, command in commands.items():
-        parser, _ = build_parser(prefix + name)
         plain = subparsers.add_parser(name, help=command.about, add_help=False)
-        for action in actions_of(parser):
-            _copy(action, plain)
+        copies: dict[str, argparse.Action] = {}
+        for parser in parsers_of(prefix + name):
+            for action in actions_of(parser):
+                earlier = copies.get(action.dest)
+                if earlier is None:
+                    copies[action.dest] = _copy(action, plain)
+                elif earlier.choices:
+                    earlier.choices = list(
+                        dict.fromkeys([*earlier.choices, *(_choices(action) or [])])
+                    )
 
 
-def _copy(action: argparse.Action, plain: argparse.ArgumentParser) -> None:
+def _copy(action: argparse.Action, plain: argparse.ArgumentParser) -> argparse.Action:
     """Add one option of jsonargparse, with its choices or as a file where its type says so."""
     import shtab
 
     if action.nargs == 0:
-        plain.add_argument(*action.option_strings, action="store_true", help=action.help)
-        return
+        return plain.add_argument(*action.option_strings, action="store_true", help=action.help)
     # No nargs: shtab would take the word after a switch with an optional value for that value.
     names = action.option_strings or [action.dest]
     copied = plain.add_argument(*names, help=action.help, choices=_choices(action))
     if _is_file(action):
         copied.complete = shtab.FILE
+    return copied
 
 
 def _types(hint: object) -> list:

@@ -18,6 +18,7 @@ from dna_bigbird.cli.streams import (
     open_closed_streams,
     protect_terminal,
 )
+from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, note
 from dna_bigbird.messages import command_line, printable, with_arguments
@@ -102,9 +103,10 @@ def _run(argv: list[str]) -> None:
         if not rest or rest[0] in ("-h", "--help", "help"):
             print(group_overview(command), end="")
             return
-        if rest[0] not in GROUPS[command]:
-            fail(f"unknown command '{command} {rest[0]}'. See: dna-bigbird {command} --help")
-        command, *rest = f"{command} {rest[0]}", *rest[1:]
+        group = command
+        command, rest = current_name(f"{group} {rest[0]}", rest[1:])
+        if command.removeprefix(f"{group} ") not in GROUPS[group]:
+            fail(f"unknown command '{command}'. See: dna-bigbird {group} --help")
     elif command not in COMMANDS:
         fail(f"unknown command {command!r}. See: dna-bigbird --help")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -118,7 +120,7 @@ def _run(argv: list[str]) -> None:
 def _call(name: str, argv: list[str]) -> None:
     """Call the function of a command, and print the summary of its result."""
     command = find_command(name)
-    parser, function = build_parser(name)
+    parser, function = build_parser(name, argv)
     with command_line(option_names(parser)):
         if command.note:
             note(command.note)

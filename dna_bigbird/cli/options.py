@@ -6,7 +6,7 @@ import inspect
 import itertools
 import re
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.cli.commands import Command
@@ -35,10 +35,15 @@ class Option:
         return self.parameter.rstrip("_")
 
 
-def load_function(command: Command) -> Callable:
-    """Import the function of a command."""
-    module, _, name = command.function.partition(":")
-    return getattr(importlib.import_module(module), name)
+def load_function(command: Command, argv: Sequence[str] = ()) -> Callable:
+    """Import the function of a command.
+
+    Args:
+        argv: Its arguments, for a command whose options depend on one of them.
+    """
+    module, _, name = (command.function_for or command.function).partition(":")
+    function = getattr(importlib.import_module(module), name)
+    return function(argv) if command.function_for else function
 
 
 def options_of(function: Callable) -> list[Option]:

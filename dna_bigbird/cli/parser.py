@@ -2,7 +2,7 @@
 
 import keyword
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from types import MappingProxyType
 
@@ -33,11 +33,26 @@ class _Parser(jsonargparse.ArgumentParser):
         fail(f"{words}{end} See: {self.prog} --help")
 
 
-def build_parser(name: str) -> tuple[jsonargparse.ArgumentParser, Callable]:
-    """Return the parser of one command, such as "text evaluate", and the function that it calls."""
+def build_parser(
+    name: str, argv: Sequence[str] = ()
+) -> tuple[jsonargparse.ArgumentParser, Callable]:
+    """Return the parser of one command, such as "text evaluate", and the function that it calls.
+
+    Args:
+        argv: The arguments; the options of `text train` depend on its --task.
+    """
     command = find_command(name)
-    function = load_function(command)
+    function = load_function(command, argv)
     return parser_of(function, command, f"dna-bigbird {name}"), function
+
+
+def parsers_of(name: str) -> list[jsonargparse.ArgumentParser]:
+    """Return the parsers that together have every option of a command; the first has the shared ones."""
+    if not find_command(name).function_for:
+        return [build_parser(name)[0]]
+    from dna_bigbird.datasets.text.registry import tasks
+
+    return [build_parser(name, argv)[0] for argv in ([], *(["--task", task] for task in tasks()))]
 
 
 def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.ArgumentParser:

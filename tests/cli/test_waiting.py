@@ -14,7 +14,7 @@ COMMAND = """
 import json, os, subprocess, sys
 import dna_bigbird.cli.main as cli
 
-def stop(command):
+def stop(command, argv):
     child = [sys.executable, "-c", "import os; print(os.environ.get('OMP_WAIT_POLICY'))"]
     inherited = subprocess.run(child, capture_output=True, text=True, check=True).stdout.strip()
     seen = {name: os.environ.get(name) for name in sys.argv[1:]}
@@ -32,7 +32,7 @@ print(json.dumps([os.environ.get(name) for name in sys.argv[1:]]))
 """
 SPINS = """
 import dna_bigbird.cli.main as cli
-def load(command):
+def load(command, argv):
     import torch
     raise SystemExit
 cli.build_parser = load

@@ -125,13 +125,13 @@ rule text_train:
         run=text_command,
         version=VERSION,
         seed=config["seed"],
-        kind=lambda wildcards: " ".join(text_kind(wildcards.task)),
+        task=lambda wildcards: text_task(wildcards.task),
         train=lambda wildcards: text_path(wildcards.task, "train"),
         validation=lambda wildcards: text_path(wildcards.task, "validation"),
         checkpoints=f"{RES}/checkpoints/text/{{task}}",
         options=text_options,
     shell:
-        "keep_log {log}; {params.run} text train-{params.kind} --train {params.train}"
+        "keep_log {log}; {params.run} text train {params.task} --train {params.train}"
         " --validation {params.validation} --pretrained {input.pretrained} --output {output}"
         " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
         " {params.options} >> {log} 2>&1"

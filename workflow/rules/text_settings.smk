@@ -3,18 +3,13 @@
 TEXT = f"{RES}/text"
 SECTION = config["text"]
 MADE = SECTION.get("made")
-# By set: the command that trains it, and where made text has training, validation and the part that
-# is scored. The last is the split that the paper's tables are of, in the originals' own files.
-TRAINERS = {
-    "hotpotqa": "hotpotqa",
-    "natural-questions": "nq",
-    "triviaqa": "triviaqa",
-    "wikihop": "wikihop",
-}
+# By set: its task, and where made text has training, validation and the part that is scored.
+# The last is the split that the paper's tables are of, in the originals' own files.
+QUESTIONS = ["hotpotqa", "natural-questions", "triviaqa", "wikihop"]
 CLASSIFIED = ["imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan"]
 GLUE = ["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
 SUMMARISED = ["arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum"]
-TEXT_SETS = [*CLASSIFIED, *GLUE, *TRAINERS, *SUMMARISED]
+TEXT_SETS = [*CLASSIFIED, *GLUE, *QUESTIONS, *SUMMARISED]
 MADE_FILES = {
     "imdb": "imdb/aclImdb",
     **dict.fromkeys(GLUE, "glue"),
@@ -64,12 +59,13 @@ def text_input(name, part):
     return f"{TEXT}/made" if is_made(name) else text_path(name, part)
 
 
-def text_kind(name):
-    """The end of the command's name, and the set where the command takes several."""
-    if name in TRAINERS:
-        return TRAINERS[name], ""
-    kind = "glue" if name in GLUE else "classifier"
-    return ("summarizer" if name in SUMMARISED else kind), option("set", name)
+def text_task(name):
+    """The options that name the task of a set, and the set where the task has several."""
+    if name in QUESTIONS:
+        return option("task", name)
+    task = "glue" if name in GLUE else "text-classification"
+    task = "summarization" if name in SUMMARISED else task
+    return f"{option('task', task)} {option('set', name)}"
 
 
 def text_training(wildcards):

@@ -96,7 +96,7 @@ def alias_spans(
     matter, and the text of each place is an exact match. A part of a word is no place.
 
     Args:
-        normalise: tasks.text.triviaqa.normalise_trivia; it works word by word.
+        normalise: evaluation.triviaqa.normalise_trivia; it works word by word.
 
     Returns:
         Half-open character offsets, longer places first among those that start together.
@@ -219,8 +219,8 @@ TASK = TaskDescription(
     name="triviaqa",
     about="TriviaQA: answers from several documents that may contain them",
     options=TriviaQaOptions,
-    head="dna_bigbird.models.text_config:SpanHead",
-    model="dna_bigbird.models.question_models:SpanModel",
+    head="dna_bigbird.models.text_config:TriviaQaHead",
+    model="dna_bigbird.models.triviaqa:TriviaQaModel",
     sets=(SetDescription("triviaqa", ("triviaqa/triviaqa-rc",)),),
     train_data="a file of questions (qa/wikipedia-train.json), or the official folder or archive with qa and evidence",
     recipe="config/text/triviaqa.yaml",

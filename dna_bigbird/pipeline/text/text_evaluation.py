@@ -31,7 +31,7 @@ def evaluate(
     the same draws, counts of what was left out) and the predictions in the official format.
 
     Args:
-        model: Bundle of one of the commands `dna-bigbird text train-…`.
+        model: Bundle of `dna-bigbird text train`.
         data: The set in its native format, as for training.
         output: Folder to write.
         split: Part of the set, where the data holds several.

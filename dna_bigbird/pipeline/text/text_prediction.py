@@ -27,7 +27,7 @@ def predict(
     Gold answers need not be in the data, and are not looked at.
 
     Args:
-        model: Bundle of one of the commands `dna-bigbird text train-…`.
+        model: Bundle of `dna-bigbird text train`.
         data: The set in its native format, as for training.
         output: Folder to write the official files into.
         split: Part of the set, where the data holds several.

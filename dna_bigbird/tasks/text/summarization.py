@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,12 @@ class SummarizationTask(TextTask):
                 f"--head.start_id {self.text.start_id} --head.end_id {self.text.end_id}"
             )
         return summary_rows(examples, self.text)
+
+    def head_from(self, config: dict) -> Any:
+        """Return its own settings; those of a pretrained summarizer if none were given."""
+        if self.head == type(self.head)() and config["task"] == self.name:
+            return type(self.head)(**config["head"])
+        return self.head
 
     def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:
         """Take encoder and decoder from a summarizer, else both from an encoder.

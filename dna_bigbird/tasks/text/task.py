@@ -48,6 +48,14 @@ class TextTask:
         """The task of the bundle."""
         return self.description.name
 
+    def head_from(self, config: dict) -> Any:
+        """Return the settings of the head for a training that starts from a model: its own.
+
+        Args:
+            config: Of the model's bundle.
+        """
+        return self.head
+
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[Any], dict[str, int]]:

@@ -1,4 +1,4 @@
-"""`text train-classifier`, `train-glue`, `evaluate`, `predict`, `runs` from the command line; the recipes."""
+"""Classification and GLUE: `text train`, `evaluate`, `predict`, `runs` from the command line; the recipes."""
 
 import json
 from pathlib import Path
@@ -17,10 +17,11 @@ TRAIN = (
 )
 
 
-def settings_of(command: str, *files: str):
-    parser, _ = build_parser(f"text {command}")
-    configs = [f"--config={CONFIGS / file}.yaml" for file in files]
-    return parser.instantiate(parser.parse_args([*configs, *PATHS]))
+def settings_of(*files: str):
+    """The settings of recipes, which name the task."""
+    argv = [*(f"--config={CONFIGS / file}.yaml" for file in files), *PATHS]
+    parser, _ = build_parser("text train", argv)
+    return parser.instantiate(parser.parse_args(argv))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def settings_of(command: str, *files: str):
     ],
 )
 def test_the_recipes_are_those_of_table_14(name, batch, rate, epochs, examples, trained):
-    found = settings_of("train-classifier", f"classification/{name}")
+    found = settings_of(f"classification/{name}")
     training, splits = found.training, found.options.splits
     assert found.set == name
     assert (training.batch_size * training.accumulate, training.learning_rate) == (batch, rate)
@@ -64,7 +65,7 @@ def test_the_recipes_are_those_of_table_14(name, batch, rate, epochs, examples, 
     ],
 )
 def test_the_recipes_of_glue(task, rate, batch, updates, warmup):
-    found = settings_of("train-glue", "glue/recipe", f"glue/{task}")
+    found = settings_of("glue/recipe", f"glue/{task}")
     training = found.training
     assert found.set == task
     assert (training.learning_rate, training.batch_size * training.accumulate) == (rate, batch)
@@ -118,7 +119,7 @@ def refused(line: str, capsys) -> str:
 def test_documents_from_training_to_the_mean_of_two_runs(here):
     for seed in (0, 1):
         run(
-            f"text train-classifier --set imdb --train train.jsonl --validation train.jsonl {TRAIN} "
+            f"text train --task text-classification --set imdb --train train.jsonl --validation train.jsonl {TRAIN} "
             f"--output c{seed} --checkpoints runs/c{seed} --seed {seed}"
         )
         run(
@@ -146,7 +147,7 @@ def test_documents_from_training_to_the_mean_of_two_runs(here):
 
 def test_a_task_of_glue_to_its_submission(here, capsys):
     run(
-        f"text train-glue --set rte --train . --validation . {TRAIN} --output rte --checkpoints runs/rte"
+        f"text train --task glue --set rte --train . --validation . {TRAIN} --output rte --checkpoints runs/rte"
     )
     run("text predict --model rte --data . --split test --output rte-test --threads 1")
     lines = (here / "rte-test/RTE.tsv").read_text().splitlines()
@@ -158,7 +159,7 @@ def test_a_task_of_glue_to_its_submission(here, capsys):
 
 
 def test_wrong_sets_and_models_give_one_line(here, tmp_path, capsys):
-    command = "text train-classifier --output no --checkpoints runs/no"
+    command = "text train --task text-classification --output no --checkpoints runs/no"
     message = refused(
         f"{command} --set imdb --train open.jsonl --validation open.jsonl {TRAIN}", capsys
     )
@@ -179,7 +180,7 @@ def test_wrong_sets_and_models_give_one_line(here, tmp_path, capsys):
 def test_a_model_of_dna_is_refused(here, capsys):
     """Another vocabulary: the set cannot be read with it."""
     message = refused(
-        "text train-classifier --set imdb --train train.jsonl --validation train.jsonl "
+        "text train --task text-classification --set imdb --train train.jsonl --validation train.jsonl "
         f"{TRAIN.replace('mlm', str(bundled_model()))} --output no --checkpoints runs/no",
         capsys,
     )

@@ -18,7 +18,7 @@ from tests.text_vocabulary import WORDS, tiny_text_tokenizer
 from tests.tiny_bundle import write_tiny_bundle
 
 TRAIN = (
-    "text train-classifier --set json-lines --pretrained pretrained --options.max_tokens 64 "
+    "text train --task text-classification --set json-lines --pretrained pretrained --options.max_tokens 64 "
     "--training.max_steps 12 --training.validate_every 4 --training.batch_size 4 "
     "--training.checkpoint_every_steps 3 --training.learning_rate 0.003 --training.log_every 3 "
     "--training.precision 32-true --train train.jsonl --validation validation.jsonl --threads 1"

@@ -57,7 +57,7 @@ def train(name, **changes):
     data = changes.pop("data", f"{name}.json")
     more = " ".join(f"--{key.replace('__', '.')} {value}" for key, value in changes.items())
     return (
-        f"text train-{name} --train {data} --validation {name}.json --pretrained mlm "
+        f"text train --task {name} --train {data} --validation {name}.json --pretrained mlm "
         f"--output {name} --checkpoints runs/{name} --options.max_tokens 256 --head.dropout 0 "
         "--global_blocks first_two --training.max_steps 40 --training.validate_every 20 "
         "--training.batch_size 8 --training.learning_rate 0.003 --training.precision 32-true "
@@ -166,10 +166,10 @@ PAPER = {
 
 @pytest.mark.parametrize("name", sorted(PAPER))
 def test_the_papers_settings(name):
-    parser, _ = build_parser(f"text train-{name}")
     needed = "--train a --validation b --pretrained c --output d --checkpoints e"
-    config = CONFIGS / f"{name}.yaml"
-    found = parser.instantiate(parser.parse_args([f"--config={config}", *needed.split()]))
+    argv = [f"--config={CONFIGS / name}.yaml", *needed.split()]
+    parser, _ = build_parser("text train", argv)
+    found = parser.instantiate(parser.parse_args(argv))
     batch, rate, steps, decay = PAPER[name]
     training = found.training
     assert training.batch_size * training.accumulate == batch

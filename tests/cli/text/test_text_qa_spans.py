@@ -13,10 +13,13 @@ CONFIGS = Path(__file__).parents[3] / "config" / "text"
 TRIVIA = "triviaqa/triviaqa-rc/qa/wikipedia"
 NQ = "natural-questions/nq"
 SETS = {
-    "nq": (f"{NQ}-train-00.jsonl.gz", f"{NQ}-dev-00.jsonl.gz"),
+    "natural-questions": (f"{NQ}-train-00.jsonl.gz", f"{NQ}-dev-00.jsonl.gz"),
     "triviaqa": (f"{TRIVIA}-train.json", f"{TRIVIA}-dev.json"),
 }
-SMALL = {"nq": "--options.max_question_tokens 16 --options.stride 64", "triviaqa": ""}
+SMALL = {
+    "natural-questions": "--options.max_question_tokens 16 --options.stride 64",
+    "triviaqa": "",
+}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,7 @@ def project(tmp_path_factory):
 def train(name, more=""):
     first, second = SETS[name]
     return (
-        f"text train-{name} --train {first} --validation {second} --pretrained mlm "
+        f"text train --task {name} --train {first} --validation {second} --pretrained mlm "
         f"--output models/{name} "
         f"--checkpoints runs/{name} --options.max_tokens 128 {SMALL[name]} "
         "--global_blocks first_two --training.max_steps 4 --training.validate_every 4 "
@@ -61,7 +64,9 @@ def refused(line, capsys):
     return error
 
 
-@pytest.mark.parametrize(("name", "monitor"), [("nq", "long_f1"), ("triviaqa", "f1")])
+@pytest.mark.parametrize(
+    ("name", "monitor"), [("natural-questions", "long_f1"), ("triviaqa", "f1")]
+)
 def test_train_evaluate_predict(here, name, monitor):
     data = SETS[name][1]
     main(f"text evaluate --model models/{name} --data {data} --output {name}_scores".split())
@@ -76,7 +81,7 @@ def test_train_evaluate_predict(here, name, monitor):
     }
     assert len(files) == 1
     said = json.loads(files.pop())
-    assert len(said["predictions"] if name == "nq" else said) == 4
+    assert len(said["predictions"] if name == "natural-questions" else said) == 4
 
 
 def test_questions_without_answers_are_predicted(here):
@@ -104,10 +109,10 @@ def test_missing_evidence_is_one_line(here, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "option", "message"),
     [
-        ("nq", "--options.stride 4000", "stride 4000 passes over tokens"),
-        ("nq", "--options.score sum", "'sum' is not one of difference, ratio"),
-        ("nq", "--options.null_rate 2", "null_rate 2.0 must be from 0 to 1"),
-        ("nq", "--options.min_annotators 6", "pages with 5 annotation at most"),
+        ("natural-questions", "--options.stride 4000", "stride 4000 passes over tokens"),
+        ("natural-questions", "--options.score sum", "'sum' is not one of difference, ratio"),
+        ("natural-questions", "--options.null_rate 2", "null_rate 2.0 must be from 0 to 1"),
+        ("natural-questions", "--options.min_annotators 6", "pages with 5 annotation at most"),
         ("triviaqa", "--options.norm none", "'none' is not one of per_document, per_question"),
         ("triviaqa", "--options.max_spans 0", "max_spans 0 must be at least 1"),
         ("triviaqa", "--head.dropout 1", "--head.dropout 1.0 must be at least 0 and below 1"),
@@ -119,7 +124,7 @@ def test_wrong_options_are_named(here, name, option, message, capsys):
 
 PAPER = {
     # Table 12: batch; the rates are the ETC code's and Table 13's
-    "nq": ("natural-questions.yaml", 128, 5e-5),
+    "natural-questions": ("natural-questions.yaml", 128, 5e-5),
     "triviaqa": ("triviaqa.yaml", 32, 3e-5),
 }
 
@@ -127,16 +132,17 @@ PAPER = {
 @pytest.mark.parametrize("name", sorted(PAPER))
 def test_the_papers_settings(name):
     file, batch, rate = PAPER[name]
-    parser, _ = build_parser(f"text train-{name}")
     needed = "--train a --validation b --pretrained c --output d --checkpoints e"
-    found = parser.instantiate(parser.parse_args([f"--config={CONFIGS / file}", *needed.split()]))
+    argv = [f"--config={CONFIGS / file}", *needed.split()]
+    parser, _ = build_parser("text train", argv)
+    found = parser.instantiate(parser.parse_args(argv))
     training = found.training
     assert training.batch_size * training.accumulate == batch
     assert training.warmup_steps * 10 == training.max_steps
     assert (training.learning_rate, training.weight_decay) == (rate, 0.01)
     assert (training.gradient_clip, training.optimizer, training.schedule) == (1, "adamw", "linear")
     assert (found.options.max_tokens, found.global_blocks) == (4096, "first_two")
-    if name == "nq":
+    if name == "natural-questions":
         assert (found.options.max_short, found.options.stride) == (38, 2048)
         assert found.options.max_question_tokens == 32
     else:

@@ -24,10 +24,10 @@ LARGE = {
     for name in sorted(SUMMARIES)
 }
 QUESTIONS = {
-    "hotpotqa": ("hotpotqa", "hotpot_train_v1.1.json", "hotpot_dev_distractor_v1.json"),
-    "natural-questions": ("nq", "nq-train-00.jsonl.gz", "nq-dev-00.jsonl.gz"),
-    "triviaqa": ("triviaqa", "triviaqa-rc", "triviaqa-rc"),
-    "wikihop": ("wikihop", "qangaroo_v1.1", "qangaroo_v1.1"),
+    "hotpotqa": ("hotpot_train_v1.1.json", "hotpot_dev_distractor_v1.json"),
+    "natural-questions": ("nq-train-00.jsonl.gz", "nq-dev-00.jsonl.gz"),
+    "triviaqa": ("triviaqa-rc", "triviaqa-rc"),
+    "wikihop": ("qangaroo_v1.1", "qangaroo_v1.1"),
 }
 FOLDERS = {
     "imdb": "imdb/aclImdb",
@@ -72,24 +72,22 @@ def command(name: str, start: str) -> str:
     size = "--options.max_tokens 256"
     base = name.removesuffix("-large")
     if base in QUESTIONS:
-        kind, train, validation = QUESTIONS[base]
+        train, validation = QUESTIONS[base]
         data = f"--train made/{base}/{train} --validation made/{base}/{validation}"
-        size += " --options.stride 64" if kind == "nq" else ""
+        size += " --options.stride 64" if base == "natural-questions" else ""
     elif base in SUMMARIES:
-        kind = "summarizer"
         files = ["train.jsonl", "validation.jsonl"] if base == "xsum" else ["", ""]
         paths = [f"made/{FOLDERS.get(base, base)}/{file}".rstrip("/") for file in files]
         data = f"--train {paths[0]} --validation {paths[1]}"
         size = "--options.max_source_tokens 256 --options.max_target_tokens 16"
     else:
         is_glue = "/glue/" in RECIPES[base][0]
-        kind = "glue" if is_glue else "classifier"
         path = f"made/{'glue' if is_glue else FOLDERS.get(base, base)}"
         data = f"--train {path} --validation {path}"
     recipes = " ".join(f"--config {ROOT / path}" for path in (RECIPES | LARGE)[name])
     target = f"{name}-{start}"
     return (
-        f"text train-{kind} {recipes} {data} --pretrained {start} --output models/{target} "
+        f"text train {recipes} {data} --pretrained {start} --output models/{target} "
         f"--checkpoints runs/{target} {size} {TRAINING}"
     )
 

@@ -1,4 +1,4 @@
-"""`text train-summarizer`, then `evaluate` and `predict`, from the command line."""
+"""Summaries: `text train`, then `evaluate` and `predict`, from the command line."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ ITEMS = [
     {"document": "a school of music was founded\nthe day", "summary": "a new school"},
 ]
 TRAIN = (
-    "text train-summarizer --set xsum --train train.jsonl --validation train.jsonl --pretrained mlm "
+    "text train --task summarization --set xsum --train train.jsonl --validation train.jsonl --pretrained mlm "
     "--options.max_source_tokens 48 --options.max_target_tokens 16 --options.beam_size 2 "
     "--training.max_steps 4 --training.validate_every 2 --training.batch_size 2 "
     "--training.precision 32-true --training.measure_speed false --threads 1"
@@ -146,11 +146,11 @@ def test_bad_input_is_one_line(here, capsys):
 )
 def test_the_papers_settings(name, source, target, penalty, size, rate, optimizer):
     """Table 17, typed again."""
-    parser, _ = build_parser("text train-summarizer")
     paths = [arg for x in ("train", "validation", "pretrained", "output", "checkpoints")
              for arg in (f"--{x}", "x")]  # fmt: skip
-    files = [f"--config={CONFIGS / file}.yaml" for file in (size, name)]
-    found = parser.instantiate(parser.parse_args([*files, *paths]))
+    argv = [*(f"--config={CONFIGS / file}.yaml" for file in (size, name)), *paths]
+    parser, _ = build_parser("text train", argv)
+    found = parser.instantiate(parser.parse_args(argv))
     assert found.set == name
     assert (found.options.max_source_tokens, found.options.max_target_tokens) == (source, target)
     assert found.options.length_penalty == penalty

@@ -1,0 +1,80 @@
+"""`text train`: its options depend on the task, which is looked up before they are read."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+from dna_bigbird.cli.config_files import config_first
+from dna_bigbird.errors import InputError, note
+from dna_bigbird.files import read_text
+
+TRAIN = "text train"
+END_OF_OLD_NAMES = "0.2"
+
+
+def current_name(command: str, rest: list[str]) -> tuple[str, list[str]]:
+    """Return a command of this version and its arguments; a note names it if the name is an old one.
+
+    Version 0.1 had a command for every task: `text train-hotpotqa`.
+    """
+    if not command.startswith(f"{TRAIN}-"):
+        return command, rest
+    from dna_bigbird.datasets.text.registry import tasks
+
+    for task in tasks().values():
+        if task.old_command and command == f"text {task.old_command}":
+            note(
+                f"{command} is now: dna-bigbird {TRAIN} --task {task.name}; the old name goes with "
+                f"version {END_OF_OLD_NAMES}"
+            )
+            return TRAIN, ["--task", task.name, *rest]
+    return command, rest
+
+
+def train_function(argv: list[str]) -> Callable:
+    """Return `text.train` with the options of the task that the arguments name.
+
+    Without arguments, or for help without a task, it has the options that all tasks share.
+
+    Raises:
+        InputError: If there is no such task, none is named, or a --config file cannot be read.
+    """
+    from dna_bigbird.pipeline.text.task_options import check_task, typed_train
+
+    help_only = not argv or not {"-h", "--help"}.isdisjoint(argv)
+    if not help_only:
+        config_first(argv)  # reports a file that cannot be read
+    name = task_of(argv)
+    if name is not None or not help_only:
+        check_task(name)
+    return typed_train(name)
+
+
+def task_of(argv: list[str]) -> str | None:
+    """Return the value of --task, or of `task:` in the last --config file that has it.
+
+    Example:
+        >>> task_of(["--seed", "1", "--task", "hotpotqa"]), task_of(["--seed", "1"])
+        ('hotpotqa', None)
+    """
+    named, configured = None, None
+    for position, argument in enumerate(argv):
+        name, equals, value = argument.partition("=")
+        if not equals:
+            value = argv[position + 1] if position + 1 < len(argv) else ""
+        if name == "--task":
+            named = value
+        elif name == "--config":
+            configured = _task_in(Path(value)) or configured
+    return named or configured
+
+
+def _task_in(path: Path) -> str | None:
+    """Return the task of a recipe, if it can be read and names one."""
+    try:
+        values = yaml.safe_load(read_text(path))
+    except (InputError, yaml.YAMLError, RecursionError):
+        return None
+    task = values.get("task") if isinstance(values, dict) else None
+    return None if task is None else str(task)

@@ -1,0 +1,166 @@
+"""The parts of a fine-tuning on a text task: settings of the encoder, rows, training, the bundle."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+from torch import nn
+
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.text_card import text_card
+from dna_bigbird.datasets.text.data import text_data
+from dna_bigbird.datasets.text.rows import TextSet
+from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.pipeline.text.set_rows import (
+    check_length,
+    count_metrics,
+    examples_sha256,
+    make_rows,
+    read_examples,
+    rows_sha256,
+)
+from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
+from dna_bigbird.pipeline.training_checks import module_sha256, set_training_backend
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.fit import fit
+from dna_bigbird.tasks.text.module import TextModule
+from dna_bigbird.tasks.text.task import TextTask
+
+
+def encoder_settings(
+    bundle: Bundle, dropout: float | None, global_blocks: str | None
+) -> EncoderConfig:
+    """Return the settings of the encoder to fine-tune: with markers, as the options want it.
+
+    Raises:
+        InputError: If an option is wrong or contradicts the pretrained settings.
+    """
+    if dropout is not None and not 0 <= dropout < 1:
+        raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
+    pretrained = EncoderConfig(**bundle.config["encoder"])
+    size = max(pretrained.vocab_size, bundle.tokenizer.size_with_markers)
+    changes = {"vocab_size": size, "dropout": dropout, "global_blocks": global_blocks}
+    with checked_settings():
+        return replace(pretrained, **{k: v for k, v in changes.items() if v is not None})
+
+
+def read_sets(
+    task: TextTask,
+    bundle: Bundle,
+    paths: dict[str, Path],
+    limit: int,
+    seed: int,
+    max_unpacked_gib: float = 0,
+) -> dict[str, TextSet]:
+    """Return the training rows and the rows of (a sample of) the validation examples.
+
+    Args:
+        paths: Data of 'train' and of 'validation'.
+        limit: Validation examples, drawn at random once; 0: all.
+        max_unpacked_gib: As `read_examples`.
+    """
+    longest = bundle.config["encoder"]["max_tokens"]
+    check_length(task, longest, bundle.folder)
+    read = {
+        split: read_examples(task, path, split, max_unpacked_gib=max_unpacked_gib)
+        for split, path in paths.items()
+    }
+    task.labels = task.label_names(read["train"][0])
+    examples, counts = read["validation"]
+    if 0 < limit < len(examples):
+        drawn = np.random.default_rng([seed, 2]).choice(len(examples), size=limit, replace=False)
+        read["validation"] = [examples[i] for i in np.sort(drawn)], counts
+    return {
+        split: make_rows(
+            task,
+            *read[split],
+            bundle.tokenizer,
+            path,
+            training=split == "train",
+            max_tokens=longest,
+        )
+        for split, path in paths.items()
+    }
+
+
+def start_model(
+    task: TextTask, bundle: Bundle, encoder: EncoderConfig, seed: int, from_scratch: bool
+) -> nn.Module:
+    """Return the model of a task with the weights of the pretrained one, or with fresh ones."""
+    with checked_settings():
+        model = task.description.build_model(encoder, task.head, len(task.labels), seed)
+        if not from_scratch:
+            task.start_from(model, bundle.model, seed)
+    return model
+
+
+def fit_and_save(
+    task: TextTask,
+    model: nn.Module,
+    sets: dict[str, TextSet],
+    training: TrainConfig,
+    *,
+    tokenizer: object,
+    output: Path,
+    checkpoints: Path,
+    seed: int,
+    initial_weights: str,
+) -> TrainedModel:
+    """Train a model, and write the bundle of the best validation.
+
+    Args:
+        sets: As of `read_sets`.
+        tokenizer: Vocabulary of the bundle.
+        initial_weights: Where the weights of the model are from, for the bundle.
+    """
+    set_training_backend(model.encoder, training.attention_backend)
+    module = TextModule(model, task, training, sets["validation"])
+    stream = text_data(
+        sets["train"],
+        sets["validation"],
+        task.collate,
+        seed=seed,
+        batch_size=training.batch_size,
+        accumulate=training.accumulate,
+        workers=training.workers,
+        units=task.units(sets["train"]),
+    )
+    described = described_task(task, model.encoder.config)
+    settings = {**described, "inputs": checksums_of(sets, model)}
+    result = fit(module, stream, training, checkpoints=checkpoints, seed=seed, settings=settings)
+    validation = sets["validation"]
+    counts = {"n": len(validation.examples), **count_metrics(validation.counts)}
+    return save_trained(
+        output,
+        module,
+        tokenizer,
+        training,
+        result,
+        config={**described, "initial_weights": initial_weights, "seed": seed},
+        metrics=validation_metrics(result.best_metrics, result.best_step, seed, **counts),
+        card=text_card,
+    )
+
+
+def checksums_of(sets: dict[str, TextSet], model: nn.Module) -> dict[str, str]:
+    """Return checksums of the rows, of the labels that choose the step, and of the first weights."""
+    return {
+        **{split: rows_sha256(rows) for split, rows in sets.items()},
+        "gold": examples_sha256(sets["validation"].examples),
+        "model": module_sha256(model),
+    }
+
+
+def described_task(task: TextTask, encoder: EncoderConfig) -> dict:
+    """Return what a bundle's config says of its task and its model."""
+    return {
+        "task": task.name,
+        "set": getattr(task.options, "set", task.name),
+        "reads": "text",
+        "encoder": asdict(encoder),
+        "head": asdict(task.head),
+        "options": asdict(task.options),
+        "label_names": task.labels,
+    }
