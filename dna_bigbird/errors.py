@@ -32,7 +32,7 @@ class OutputError(InputError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM in a run that can go on; the message tells how.
+    """Ctrl-C or SIGTERM in a run that can go on; the message says how.
 
     Args:
         status: Exit status of the command.
@@ -44,7 +44,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def note(text: str) -> None:
-    """Tell the user something that is no error, as one line on standard error."""
+    """Tell the user something that is not an error, as one line on standard error."""
     print(f"dna-bigbird: note: {for_reader(text)}", file=sys.stderr)
 
 

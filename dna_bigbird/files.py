@@ -86,13 +86,13 @@ def read_json(path: Path) -> dict:
 
 
 def is_gzip(path: Path) -> bool:
-    """Tell whether a file starts like gzip (bgzip too), whatever its name."""
+    """Return True if a file starts like gzip (bgzip too), under any name."""
     with open(path, "rb") as stream:
         return stream.read(2) == GZIP_MAGIC
 
 
 def is_bgzip(path: Path) -> bool:
-    """Tell whether a file is gzip in the blocks of bgzip, which can be read at random."""
+    """Return True if a file is gzip in the blocks of bgzip, which can be read at random."""
     with open(path, "rb") as stream:
         return _starts_as_bgzip(stream.read(18))
 
@@ -160,7 +160,7 @@ def open_binary(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _check_bgzip_end(stream: BinaryIO, name: str) -> None:
-    """Refuse a bgzip file without the empty block that bgzip writes last.
+    """Raise InputError if a bgzip file lacks the empty block that bgzip writes last.
 
     A file cut off between two blocks is whole gzip data; nothing else gives it away.
     """
@@ -178,7 +178,7 @@ def _check_bgzip_end(stream: BinaryIO, name: str) -> None:
 
 
 LONGEST_LINE = 1 << 26
-"""Characters; a line this long is no row of a table."""
+"""Characters; a line this long is not a row of a table."""
 
 
 def numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:

@@ -5,8 +5,8 @@
         …                    the unfinished output
         old                  the folder that was replaced, where two folders cannot be exchanged
 
-Two processes never share a scratch folder, so nothing they write can mix, whatever the file system
-supports. Where it supports locks, the second process is refused. A killed process leaves its scratch
+Two processes never share a scratch folder, so nothing they write can mix, on any file
+system. Where it supports locks, the second process is refused. A killed process leaves its scratch
 folder; the next one that writes the same output removes it.
 """
 

@@ -34,7 +34,7 @@ State = Literal["alive", "dead", "elsewhere"]
 
 @dataclass(frozen=True)
 class Process:
-    """One process, told apart from every other one on any machine at any time."""
+    """One process, distinguished from every other one on any machine at any time."""
 
     host: str
     boot_id: str
@@ -63,7 +63,7 @@ class Process:
 def this_process() -> Process:
     """Return the identity of the calling process."""
     pid = os.getpid()
-    return Process(*_this_place(), pid=pid, start_time=start_time_of(pid) or "")
+    return Process(*_this_system(), pid=pid, start_time=start_time_of(pid) or "")
 
 
 def start_time_of(pid: int) -> str | None:
@@ -86,25 +86,27 @@ def start_time_of(pid: int) -> str | None:
 
 
 def state_of(process: Process) -> State:
-    """Tell whether a process lives; one that this place cannot know about is "elsewhere".
+    """Return whether a process lives; one that cannot be checked from here is "elsewhere".
 
-    Without proof of death it lives: an id in use whose start time nobody tells is alive.
+    Without proof of death it lives: an id in use with an unknown start time is alive.
     """
-    host, boot_id, pid_namespace = _this_place()
+    host, boot_id, pid_namespace = _this_system()
     if process.host != host:
         return "elsewhere"
     if process.boot_id != boot_id:
         return "dead"
     if process.pid_namespace != pid_namespace:
         return "elsewhere"
-    found = start_time_of(process.pid)
-    if found is None or (found and process.start_time and found != process.start_time):
+    start_time = start_time_of(process.pid)
+    if start_time is None or (
+        start_time and process.start_time and start_time != process.start_time
+    ):
         return "dead"
     return "alive"
 
 
 def announce(folder: Path = RUNS, *, is_job: bool = False, is_cluster_job: bool = False) -> None:
-    """Say which Snakemake process runs the workflow; the Snakefile calls this when it is read.
+    """Record which Snakemake process runs the workflow; the Snakefile calls this when it is read.
 
     Args:
         folder: Where the main process leaves its record until it exits.
@@ -198,7 +200,7 @@ def _end_everything() -> None:
     os._exit(EXIT_STATUS)
 
 
-def _this_place() -> tuple[str, str, str]:
+def _this_system() -> tuple[str, str, str]:
     """Return host name, boot and process-id namespace; the last two are "" where unknown."""
     boot, namespace = PROC / "sys/kernel/random/boot_id", PROC / "self/ns/pid"
     return (

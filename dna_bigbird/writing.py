@@ -15,7 +15,7 @@ def partial_path(path: Path) -> Path:
 
 
 def check_can_write(path: Path, *, folder: bool = False) -> None:
-    """Refuse early what cannot become a file (or a folder) of ours; a full disk shows later.
+    """Raise OutputError if a file (or folder) cannot be written here; a full disk shows later.
 
     Raises:
         OutputError: If there is something else of that name, or no permission.
@@ -47,7 +47,7 @@ def check_can_write_in(path: Path) -> None:
 
 
 def refuse_other_folder(folder: Path, own: Collection[str], what: str) -> None:
-    """Refuse a folder that holds something else than ours: it would be replaced as a whole.
+    """Raise InputError if a folder holds other files than ours: it would be replaced as a whole.
 
     Args:
         own: Files that every folder of the kind has.

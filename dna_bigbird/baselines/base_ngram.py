@@ -29,20 +29,20 @@ MOST_HELD_OUT = 40
 BATCH_BP = 4_000_000
 """Bases counted at once; they take 0.3 GB."""
 SPARSE = 8
-"""A table with more entries than so many per n-gram is not passed over for them."""
+"""A table with more entries than so many per n-gram is not scanned for them."""
 
 
 class BaseNgramCausal:
     """Base n-gram with interpolated Witten-Bell smoothing (see `baselines.ngram.smooth`).
 
     Each of A C G T is predicted from up to `order - 1` bases before it. N is unknown sequence: it
-    is neither predicted nor counted, and context starts anew behind it, as at a document's start.
+    is neither predicted nor counted, and context starts again after it, as at a document's start.
     The factor of each order is chosen as in `TokenNgramCausal`; without it, long contexts seen
     once or twice look certain and order 12 does worse than order 8.
 
     Args:
         order: Bases in the longest n-gram; memory of the counts is 5.3 × 4**order bytes (order
-            12: 90 MB), whatever the length of the text.
+            12: 90 MB), for a text of any length.
         factors: One an order, to fix them.
     """
 
@@ -103,7 +103,7 @@ class BaseNgramCausal:
                 counts[seen] += times.astype(np.uint32)
 
     def _choose(self, held_out: Sequence[str]) -> None:
-        text = "N".join(held_out)  # context starts anew behind N
+        text = "N".join(held_out)  # context starts again after N
         p = np.full(len(text), 0.25)
         for i, (ends, grams) in enumerate(_grams(text, self.order)):
             statistics = self._look_up(i, grams)

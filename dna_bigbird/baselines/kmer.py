@@ -1,6 +1,6 @@
 """What counting short words explains: k-mer (or GC) frequencies and a logistic regression.
 
-Every promoter or chromatin score is shown beside this one; without it a score means nothing.
+Every promoter or chromatin score is shown next to this one; without it a score means nothing.
 """
 
 from collections.abc import Callable, Iterable

@@ -25,7 +25,7 @@ HOW = "see docs/experiments.md for how to install KenLM"
 
 
 def missing() -> str:
-    """Say what of KenLM is not installed; empty if nothing is."""
+    """Return what of KenLM is missing; empty if nothing is."""
     parts = []
     if shutil.which("lmplz") is None:
         parts.append("the program lmplz")
@@ -114,10 +114,11 @@ def kneser_ney_scores(
 ) -> dict[str, tuple[Score, dict[str, int]]]:
     """Score a token 3-gram and a base 12-gram on the `covering_documents` of a held-out store.
 
-    N is neither counted nor predicted; context starts anew behind it.
+    N is neither counted nor predicted; context starts again after it.
 
     Args:
-        counted, scored: Most documents counted and scored; of bases at most `MOST_BASES` are counted.
+        counted, scored: Most documents counted and scored; of bases at most `MOST_BASES` are
+            counted.
 
     Returns:
         By "token" and "base" the score, and how many bases and documents were counted.

@@ -37,8 +37,8 @@ class TokenBigramMasked:
         del causal
         scale = np.where(total > 0, total + types, 1.0)
         self.probability = p
-        self._fallback = np.where(total > 0, types / scale, 1.0)  # weight of P(w) behind a token
-        # The seen part of P(column | row); its transpose lists what stood before a token.
+        self._fallback = np.where(total > 0, types / scale, 1.0)  # weight of P(w) after a token
+        # The seen part of P(column | row); its transpose lists what came before a token.
         pairs.data *= np.repeat(1.0 / scale, np.diff(pairs.indptr))
         self.seen = pairs
         self.before = self.seen.T.tocsr()

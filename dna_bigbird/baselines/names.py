@@ -1,4 +1,4 @@
-"""An answer without a model: the name that stands most often in the documents."""
+"""An answer without a model: the name that occurs most often in the documents."""
 
 import re
 from collections import Counter
@@ -10,10 +10,10 @@ _NAME = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 
 
 def most_named(question: str, texts: Sequence[str]) -> str:
-    """Return the run of capitalised words that stands most often in the texts; '' if there is none.
+    """Return the run of capitalised words that occurs most often in the texts; '' if there is none.
 
     Words that begin a run and are also written small somewhere (mostly: begin a sentence) do not
-    count, nor do runs of which every word is in the question. Of equals the first one is taken.
+    count, nor do runs whose every word is in the question. Of equals the first one is taken.
 
     Example:
         >>> most_named("Who wrote Emma?", ["Emma is by Jane Austen.", "Books: is Jane Austen dead? by J."])

@@ -51,7 +51,7 @@ def initialise(module: nn.Module, generator: torch.Generator) -> None:
 
 
 class CnnProm(nn.Module):
-    """Convolution over 21 bases, max pooling, a hidden layer, one logit a label.
+    """Convolution over 21 bases, max pooling, a hidden layer, one logit per label.
 
     Raises:
         ValueError: If the window is shorter than one filter and one pooling.

@@ -42,7 +42,7 @@ class Score(NamedTuple):
 class TokenUnigram:
     """Token frequencies with `add` pseudo-counts on every ordinary token; ignores all context.
 
-    Usable on masked and on causal predictions alike. Special ids have probability 0.
+    Usable on both masked and causal predictions. Special ids have probability 0.
 
     Attributes:
         probability: Shape (vocab_size,).

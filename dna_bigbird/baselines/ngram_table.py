@@ -9,7 +9,7 @@ import numpy as np
 # G different n-grams, H different contexts, T tokens
 
 PART_GRAMS = 16_000_000
-"""N-grams that are sorted at a time; bounds what counting needs beside its result to 0.6 GB."""
+"""N-grams that are sorted at a time; counting needs at most 0.6 GB in addition to its result."""
 TOKEN_TYPE = np.uint16
 """Of the tokens held while they are counted; vocabularies have at most 65,536 entries."""
 

@@ -34,7 +34,7 @@ def most_alike(question: str, texts: Sequence[str], count: int) -> list[int]:
 
 
 def most_mentioned(candidates: Sequence[str], texts: Sequence[str]) -> int:
-    """Return the number of the candidate that stands most often in the texts, as whole words.
+    """Return the number of the candidate that occurs most often in the texts, as whole words.
 
     Case does not count. Of equals the longer one, in words, is taken, then the earlier one.
 

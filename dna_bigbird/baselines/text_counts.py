@@ -67,7 +67,7 @@ def tfidf_logistic(
 def tfidf_cosine(
     train_pairs: Sequence[tuple[str, str]], pairs: Sequence[tuple[str, str]]
 ) -> NDArray[np.float64]:
-    """Return how alike the two texts of each pair are, 0 to 1: the cosine of their TF-IDF, (N,).
+    """Return the similarity of the texts of each pair, 0 to 1: the cosine of their TF-IDF, (N,).
 
     Args:
         train_pairs: Texts from which words and their weights are learnt; no scores are needed.

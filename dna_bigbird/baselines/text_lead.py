@@ -1,7 +1,7 @@
 """Summaries that need no training: the first sentences, and SumBasic.
 
 Both take whole sentences of the document and write one on each line. Published rows with these
-names stand in the paper's Tables 4 (SumBasic) and 20 (Lead).
+names are in the paper's Tables 4 (SumBasic) and 20 (Lead).
 """
 
 import re
@@ -31,9 +31,10 @@ def sum_basic(document: str, *, num_sentences: int = 0, num_words: float = 0) ->
     """Return sentences of words that are frequent in the document, in the document's order.
 
     SumBasic (Nenkova and Vanderwende, 2005, "The impact of frequency on summarization"): a word's
-    weight is its share of the document's words; take the sentence with the largest mean weight among
-    those that hold the heaviest word; square the weights of its words; go on until the length of
-    `lead` is reached. Words of fewer than four letters weigh nothing, in place of a list of function words.
+    weight is its share of the document's words; take the sentence with the largest mean weight
+    among those that hold the heaviest word; square the weights of its words; go on until the length
+    of `lead` is reached. Words of fewer than four letters weigh nothing, in place of a list of
+    function words.
     """
     if (num_sentences > 0) == (num_words > 0):
         raise ValueError("give num_sentences or num_words, one of the two and above 0")

@@ -1,8 +1,8 @@
 """Our SentencePiece DNA vocabulary as a `tokenizer.json` that cuts DNA into the same ids.
 
-SentencePiece joins the two neighbours that make the earliest piece of the vocabulary, leftmost first.
-`tokenizers` joins the pair that stands first in a list, leftmost first. So the list has every pair
-that makes a piece, in the order of the pieces.
+SentencePiece joins the two neighbours that make the earliest piece of the vocabulary, leftmost
+first. `tokenizers` joins the pair that is first in a list, leftmost first. So the list has every
+pair that makes a piece, in the order of the pieces.
 """
 
 import tokenizers

@@ -1,9 +1,10 @@
 """The genome of a file of documents: comment lines that name the sequences it was drawn from.
 
-A document is coordinates alone, and another genome of the same lengths would give other text. So the
-file begins with a line for each chromosome that has documents, which BED readers pass over:
+A document is coordinates alone, and another genome of the same lengths would give other text. So
+the file begins with a line for each chromosome that has documents, which BED readers skip:
 
-    #genome sequence chr22 length 21000000 sha256 5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef
+    #genome sequence chr22 length 21000000 sha256
+    #5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,14 +35,14 @@ def genome_lines(genome: Genome, chroms: Iterable[str]) -> Iterator[str]:
 
 
 def check_documents(path: Path, genome: Genome) -> dict[str, str | None]:
-    """Compare the genome that documents were drawn from with the one at hand.
+    """Compare the genome that documents were drawn from with another one.
 
-    A file without the comment lines (of an earlier version) is accepted with a note. Files that were
-    joined may have several such lines for a chromosome; all are compared.
+    A file without the comment lines (of an earlier version) is accepted with a note. Files that
+    were joined may have several such lines for a chromosome; all are compared.
 
     Returns:
-        The chromosomes that have documents, in the order of the file, each with its `sequence_sha256` in
-        `genome`; None where the file says nothing to compare it with.
+        The chromosomes that have documents, in the order of the file, each with its
+        `sequence_sha256` in `genome`; None where the file says nothing to compare it with.
 
     Raises:
         InputError: If a chromosome is missing, or has another length or other bases.

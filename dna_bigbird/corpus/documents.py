@@ -97,11 +97,12 @@ def iter_documents(
 ) -> Iterator[Document]:
     """Draw the documents of all passes, stretch by stretch, sorted by start within a stretch.
 
-    The draw of a pass depends only on the seed, the chromosome's name (`chr1` and `1` alike), the
-    stretch and the number of the pass, so other regions may come or go without moving it.
+    The draw of a pass depends only on the seed, the chromosome's name (`chr1` and `1` count as
+    equal), the stretch and the number of the pass, so other regions may come or go without moving
+    it.
 
     Raises:
-        InputError: If a region is not in the genome or lies behind a chromosome's end.
+        InputError: If a region is not in the genome or lies after a chromosome's end.
     """
     yield from draw_documents(find_stretches(genome, regions, exclude, config), config, seed)
 
@@ -115,7 +116,7 @@ def find_stretches(
     """Return the contiguous stretches that documents are drawn from, in the genome's order.
 
     Raises:
-        InputError: If a region is not in the genome or lies behind a chromosome's end.
+        InputError: If a region is not in the genome or lies after a chromosome's end.
     """
     return [
         stretch

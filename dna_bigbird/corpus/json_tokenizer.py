@@ -17,7 +17,7 @@ FILE = "tokenizer.json"
 _LETTERS = frozenset(BASES + IUPAC_AMBIGUOUS)
 _BASES = frozenset(BASES)
 _LARGEST_ID = 2**24
-"""Tables are as long as the largest id, whatever the number of entries."""
+"""Tables are as long as the largest id, for any number of entries."""
 
 
 def is_dna_vocabulary(pieces: Iterable[str]) -> bool:
@@ -56,8 +56,8 @@ class JsonDnaTokenizer:
             fixed text.
 
     Raises:
-        InputError: If the bytes are no tokenizer, its vocabulary is not DNA, lacks a special entry,
-            or merges unknown letters.
+        InputError: If the bytes are not a tokenizer, its vocabulary is not DNA, lacks a special
+            entry, or merges unknown letters.
     """
 
     reads = "dna"
@@ -141,7 +141,8 @@ class JsonDnaTokenizer:
             encoding = self._tokenizer.encode(sequence, add_special_tokens=False)
         except Exception as error:  # the library raises plain Exception
             raise InputError(f"{self._name}: it cannot cut DNA into tokens: {error}") from error
-        # Tokens follow each other. Where a rule replaced a run, the library gives it its last base only.
+        # Tokens follow each other. Where a rule replaced a run, the library gives it its last base
+        # only.
         ends = np.array([end for _, end in encoding.offsets], dtype=np.int64)
         if (np.diff(ends, prepend=0) < 0).any() or ends.max(initial=0) != len(sequence):
             raise InputError(

@@ -1,6 +1,6 @@
 """Marks that the inputs of text tasks need and published vocabularies lack.
 
-They are entries behind the vocabulary: a fine-tuned text encoder has rows for them
+They are entries after the vocabulary: a fine-tuned text encoder has rows for them
 (`models.resize`), a tokenizer never gives them for text.
 """
 

@@ -20,7 +20,7 @@ def read_region(text: str | int, genome: Genome) -> Interval:
     """Read `chr1`, `1` or `chr1:1,001-2,000` (1-based, both ends included) against a genome.
 
     Raises:
-        InputError: If the chromosome is missing, the text is no region, or it ends behind the
+        InputError: If the chromosome is missing, the text is not a region, or it ends after the
             chromosome.
 
     The name is the genome's own, so `22:1-1000` gives `chr22` where the genome says so.
@@ -38,7 +38,7 @@ def read_region(text: str | int, genome: Genome) -> Interval:
         raise InputError(f"region {text!r}: {error}{_comma_hint(text)}") from error
     if region.end > genome.lengths[chrom]:
         raise InputError(
-            f"region {text!r} ends behind {chrom}, which has {genome.lengths[chrom]:,} bases in "
+            f"region {text!r} ends after {chrom}, which has {genome.lengths[chrom]:,} bases in "
             f"{genome.path.name}. Is the region from another assembly?"
         )
     return Interval(chrom, region.start, region.end)
@@ -60,7 +60,7 @@ def select(
 
     Args:
         regions: Texts for `read_region`; empty means every sequence of the genome.
-        exclude: Regions of which no base is left in the result.
+        exclude: Regions whose bases are all left out of the result.
 
     Raises:
         InputError: As `read_region` does, or if nothing is left.
@@ -80,7 +80,8 @@ def merge(intervals: Iterable[Interval], order: Sequence[str]) -> list[Interval]
 
     Example:
         >>> merge([Interval("b", 5, 9), Interval("a", 3, 6), Interval("a", 0, 3)], ["b", "a"])
-        [Interval(chrom='b', start=5, end=9, strand='+'), Interval(chrom='a', start=0, end=6, strand='+')]
+        [Interval(chrom='b', start=5, end=9, strand='+'), Interval(chrom='a', start=0, end=6,
+        strand='+')]
     """
     rank = {chrom: i for i, chrom in enumerate(order)}
     merged: list[Interval] = []
@@ -98,7 +99,8 @@ def subtract(intervals: Iterable[Interval], excluded: Sequence[Interval]) -> lis
 
     Example:
         >>> subtract([Interval("a", 0, 10)], [Interval("a", 2, 4)])
-        [Interval(chrom='a', start=0, end=2, strand='+'), Interval(chrom='a', start=4, end=10, strand='+')]
+        [Interval(chrom='a', start=0, end=2, strand='+'), Interval(chrom='a', start=4, end=10,
+        strand='+')]
     """
     left = []
     for interval in intervals:
@@ -119,7 +121,7 @@ def contiguous_stretches(genome: Genome, interval: Interval, max_n_run_bp: int) 
 
     A gap of N is unknown sequence, not a repeat: no token may span it. Shorter runs (a base the
     assembly could not call) stay inside the stretch. A gap is measured on the chromosome, so a
-    long gap of which only its first bases reach into the interval is still a gap.
+    long gap is still a gap if only its first bases reach into the interval.
     """
     chrom_bp = genome.lengths[genome.resolve(interval.chrom)]
     reach = max_n_run_bp + 1

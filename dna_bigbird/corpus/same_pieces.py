@@ -12,9 +12,9 @@ def same_pieces(target: TextTokenizer, source: TextTokenizer) -> tuple[np.ndarra
 
     Ordinary pieces are the same if they spell the same and both begin a word or both do not: '▁the'
     of SentencePiece, 'Ġthe' of byte-level BPE and 'the' of WordPiece. So RoBERTa's pieces are found
-    in the published BigBird vocabulary, which has GPT-2's, whatever their ids. Punctuation, which
-    WordPiece takes for words, may also go by its spelling alone. Special entries go by
-    role; <s> and </s> of a target take [CLS] and [SEP] where the source has none.
+    in the published BigBird vocabulary, which has GPT-2's, with any ids. Punctuation, which
+    WordPiece takes for words, is also matched by its spelling alone. Special entries are
+    matched by role; <s> and </s> of a target take [CLS] and [SEP] where the source has none.
 
     Returns:
         Ids in `source`, `FRESH` where there is none, shape (V,), int64; and how many entries were

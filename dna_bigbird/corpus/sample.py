@@ -62,7 +62,7 @@ def describe(tokenizer: DnaTokenizer, documents: Iterable[list[str]]) -> dict[st
         counts += np.bincount(ids, minlength=tokenizer.vocab_size)
     first = tokenizer.first_piece_id
     has_n = np.array(["N" in piece for piece in tokenizer.pieces])
-    has_n[:first] = False  # [MASK] and its like are no bases
+    has_n[:first] = False  # [MASK] and similar tokens are not bases
     n = int(counts.sum())
     return {
         "bp_per_token": round(sample_bp / n, 6),

@@ -64,7 +64,7 @@ def find_special(
         if name is None:
             raise InputError(
                 f"{source}: the vocabulary has no {' or '.join(candidates)}, needed as {role} token. "
-                f'Name it in {NAME_FILES[0]} beside it: {{"{role}_token": …}}'
+                f'Name it in {NAME_FILES[0]} next to it: {{"{role}_token": …}}'
             )
         tokens[role] = name
     return tokens

@@ -26,7 +26,7 @@ class TextTokenizer:
     Attributes:
         cls_id, sep_id, mask_id, pad_id, unk_id: Special entries.
         bos_id, eos_id: Those named <s> and </s>; None if there is none.
-        vocab_size: Entries of the vocabulary; `markers` come behind it.
+        vocab_size: Entries of the vocabulary; `markers` come after it.
 
     Raises:
         InputError: If the bytes are no such file or a special entry is missing.
@@ -111,7 +111,7 @@ class TextTokenizer:
         return self.vocab_size + len(MARKERS)
 
     def marker_id(self, name: str) -> int:
-        """Return the id of one of `markers.MARKERS`, behind the vocabulary.
+        """Return the id of one of `markers.MARKERS`, after the vocabulary.
 
         Raises:
             ValueError: If there is none of that name.
@@ -129,7 +129,7 @@ class TextTokenizer:
         return np.array(ids, dtype=np.int64)
 
     def encode_with_offsets(self, text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return token ids and where each stands: three arrays (T,), int64.
+        """Return token ids and the position of each: three arrays (T,), int64.
 
         Starts and ends are half-open character offsets into `text`, without the white space around
         a piece. A piece of white space alone, or one that the vocabulary adds, has start == end.

@@ -1,7 +1,7 @@
 """Learning a vocabulary of text, laid out as the published BigBird's (specification §1.5).
 
-Pad 0, end 1, start 2, [CLS] 65, [SEP] 66, [MASK] 67, unknown 100, text from 101; the other ids below
-101 are reserved.
+Pad 0, end 1, start 2, [CLS] 65, [SEP] 66, [MASK] 67, unknown 100, text from 101; the other ids
+below 101 are reserved.
 """
 
 import io
@@ -16,7 +16,7 @@ from dna_bigbird.errors import InputError
 PAD_ID, END_ID, START_ID, CLS_ID, SEP_ID, MASK_ID, UNK_ID = 0, 1, 2, 65, 66, 67, 100
 FIRST_PIECE_ID = 101
 PRINTABLE = "".join(map(chr, range(33, 127)))
-"""Letters that every vocabulary has, whatever the text: marks such as <n> must survive."""
+"""Letters that every vocabulary has, for any text: marks such as <n> must survive."""
 SMALLEST = FIRST_PIECE_ID + len(PRINTABLE) + 1
 """One more for the mark of a word."""
 _LONGEST = 4000

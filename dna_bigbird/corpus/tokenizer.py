@@ -123,8 +123,8 @@ def load_sentencepiece(
         processor.load_from_serialized_proto(model_bytes)
         size = processor.get_piece_size() if model_bytes else 0
         return processor, [processor.id_to_piece(i) for i in range(size)]
-    except (RuntimeError, ValueError) as error:  # ValueError: a piece that is no UTF-8
-        raise InputError(f"{name}: this is no SentencePiece model, or a damaged one") from error
+    except (RuntimeError, ValueError) as error:  # ValueError: a piece that is not UTF-8
+        raise InputError(f"{name}: this is not a SentencePiece model, or a damaged one") from error
 
 
 class DnaTokenizer:
@@ -135,7 +135,7 @@ class DnaTokenizer:
         pieces: Text of every id; the special ones have their names in brackets.
 
     Raises:
-        InputError: If the bytes are no SentencePiece model, or not one of this package.
+        InputError: If the bytes are not a SentencePiece model, or not one of this package.
     """
 
     pad_id, unk_id, cls_id, sep_id, mask_id = PAD_ID, UNK_ID, CLS_ID, SEP_ID, MASK_ID
@@ -154,8 +154,8 @@ class DnaTokenizer:
         ):
             raise InputError(
                 f"{name}: not a tokenizer of dna-bigbird; its first entries should be "
-                f"{' '.join(SPECIAL_PIECES)}, the others of the letters A C G T N, each of which "
-                "it should have"
+                f"{' '.join(SPECIAL_PIECES)}, the others of the letters A C G T N, and each of "
+                "these should be an entry"
             )
         self.piece_bp = np.array([len(piece) for piece in self.pieces], dtype=np.int64)
         self.piece_bp[:FIRST_PIECE_ID] = 0
@@ -170,7 +170,7 @@ class DnaTokenizer:
         """Load a `.model` file.
 
         Raises:
-            InputError: If it is missing or is no tokenizer of this package.
+            InputError: If it is missing or is not a tokenizer of this package.
         """
         if not Path(path).is_file():
             raise InputError(f"{path}: no such tokenizer file")

@@ -12,7 +12,8 @@ from dna_bigbird.errors import InputError
 def read_text_tokenizer(path: Path) -> TextTokenizer:
     """Read a SentencePiece model, a `tokenizer.json`, or a folder that has one of them.
 
-    `special_tokens_map.json` beside the file names its special entries, if their names are unusual.
+    `special_tokens_map.json` next to the file names its special entries, if their names are
+    unusual.
 
     Raises:
         InputError: If there is none, it is damaged, or it is a vocabulary of DNA.

@@ -48,7 +48,7 @@ class TextIds(TokenIds, Protocol):
 def words(ids: np.ndarray, maskable: np.ndarray, is_word_start: np.ndarray | None) -> np.ndarray:
     """Return the number of the word, from 0, that each maskable token belongs to.
 
-    A word begins at a piece with the word mark, and behind anything that is not maskable. If no
+    A word begins at a piece with the word mark, and after anything that is not maskable. If no
     maskable token has a mark, each is a word of its own, as in the published code.
 
     Args:

@@ -1,7 +1,7 @@
 """Background of a chromatin set: bins without a peak, drawn next to the bins with one.
 
-Peaks of a few files cover few bins, and most of these have every label: a set of them alone has hardly
-a negative row. Bins without any peak are the missing negatives.
+Peaks of a few files cover few bins, and most of these have every label: a set of them alone has
+hardly a negative row. Bins without any peak are the missing negatives.
 """
 
 import zlib
@@ -28,7 +28,8 @@ def draw_background(
 ) -> tuple[NDArray[np.int64], int]:
     """Draw bins of a chromosome for each split in proportion to its bins with a label.
 
-    A draw depends on the seed, the chromosome's name (`chr1` and `1` alike), the split and the candidates.
+    A draw depends on the seed, the chromosome's name (`chr1` and `1` count as equal), the split and
+    the candidates.
 
     Args:
         candidates: (c,), numbers of bins without a peak, rising.

@@ -44,7 +44,7 @@ def background_candidates(
     unknown: Spans,
     config: ChromatinConfig,
 ) -> NDArray[np.int64]:
-    """Return the bins that the set would keep if they had a label, and that hold no N themselves."""
+    """Return the bins that the set would keep if they had a label, and that contain no N."""
     numbers = usable_bins(length, numbers, blacklist, unknown, config, Counter())
     first = numbers * config.bin
     return numbers[covered_bp(unknown, first, first + config.bin) == 0]

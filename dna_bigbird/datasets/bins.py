@@ -76,7 +76,7 @@ def build_bins(genome: Genome, labels: list[PeakLabel], bin_bp: int = 200) -> Bi
 def read_blacklist(path: Path | None, genome: Genome, *, pieces: bool = False) -> dict[str, Spans]:
     """Return the merged intervals of a BED file by chromosome, as the genome names it.
 
-    Rows on chromosomes that the genome does not have are passed over, as are, with `pieces`, the
+    Rows on chromosomes that the genome does not have are skipped, and with `pieces` so are the
     parts of rows past a chromosome's end. No path gives nothing.
 
     Raises:

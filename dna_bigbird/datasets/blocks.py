@@ -1,4 +1,4 @@
-"""Blocks of the genome whose rows a bootstrap draws together."""
+"""Blocks of the genome; a bootstrap draws all rows of a block together."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def block_units(
     """Return the block of each row, and the length of a block.
 
     Neighbouring windows share bases and the state of their chromatin, so rows of one block are
-    no independent evidence. A row lies where the middle of its window does; a negative that
+    not independent evidence. A row lies where the middle of its window does; a negative that
     belongs to a positive goes with it, wherever it was taken from.
 
     Args:

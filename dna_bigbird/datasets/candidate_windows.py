@@ -1,6 +1,6 @@
 """Windows from which genomic negatives are chosen: real bases, away from every start site.
 
-They stand on a grid, so that memory is bounded on any genome and two calls see the same windows.
+They lie on a grid, so that memory is bounded on any genome and two calls see the same windows.
 """
 
 import zlib
@@ -85,9 +85,9 @@ def candidate_windows(
 ) -> Candidates:
     """Find the windows that may be negatives.
 
-    On every chromosome they stand a quarter of a window apart, or further on a genome that would
-    have more than `MAX_CANDIDATES`; the seed says where the first one stands. No base of them is
-    nearer to a start site than `window_bp`. Memory is about 30 bytes a window and 50 MB beside.
+    On every chromosome they lie a quarter of a window apart, or further on a genome that would
+    have more than `MAX_CANDIDATES`; the seed sets where the first one lies. No base of them is
+    nearer to a start site than `window_bp`. Memory is about 30 bytes per window plus 50 MB.
 
     Args:
         sites: Rising 0-based positions of start sites by the genome's chromosome names.

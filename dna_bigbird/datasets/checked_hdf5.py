@@ -40,7 +40,7 @@ class Digests:
         self._digests: dict[str, Any] = {}
 
     def update(self, name: str, values: np.ndarray) -> None:
-        """Add values that are written behind the earlier ones, in the type of the dataset."""
+        """Append values, in the type of the dataset."""
         digest = self._digests.setdefault(name, hashlib.sha256())
         digest.update(np.ascontiguousarray(values))
 

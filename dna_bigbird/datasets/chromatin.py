@@ -42,8 +42,8 @@ def build_chromatin(
     Labels with too few bins go first, then bins without a label of the required group and bins
     that share a base with the blacklist. A window that runs past its chromosome, holds too many
     N, or shares bases with two splits is left out and counted. One chromosome is held at a time,
-    besides the rows kept, which take L / 8 bytes each. Background comes from the chromosomes and splits
-    of the bins with a label, in proportion to them.
+    in addition to the rows kept, which take L / 8 bytes each. Background comes from the chromosomes
+    and splits of the bins with a label, in proportion to them.
 
     Args:
         labels: With their bins of `config.bin` bases.
@@ -132,7 +132,7 @@ def _required(labels: list[PeakLabel], group: str) -> list[PeakLabel]:
     if not required:
         there = ", ".join(sorted({x.group for x in labels}))
         raise InputError(
-            f"--require_group {group}: no label is of this group; the groups are {there}, "
+            f"--require_group {group}: no label belongs to this group; the groups are {there}, "
             "`none` keeps bins with any label, `all` every bin"
         )
     return required

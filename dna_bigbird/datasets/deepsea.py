@@ -140,7 +140,7 @@ def _lines_of_splits(
     early = np.flatnonzero(is_test[: train + validation])
     if len(early):
         raise InputError(
-            f"{bed}:{_line(bed, early[0])}: a row of the test chromosomes {names} stands among the "
+            f"{bed}:{_line(bed, early[0])}: a row of the test chromosomes {names} is among the "
             f"first {train + validation:,}, which are training and validation"
         )
     if len(lines["test"]) != files["test"].rows:

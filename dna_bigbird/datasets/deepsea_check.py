@@ -35,7 +35,7 @@ def check_rows(
     centres: Windows,
     genome: Genome,
 ) -> None:
-    """Refuse the first row whose bases or labels are not what they should be.
+    """Raise InputError at the first row whose bases or labels are not as expected.
 
     Args:
         first_row: Number in the file of the slice's first row.

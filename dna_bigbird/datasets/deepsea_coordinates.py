@@ -28,7 +28,7 @@ _DAMAGED = (
     *(tarfile.TarError, EOFError, ValueError),
     *(gzip.BadGzipFile, zlib.error, lzma.LZMAError),
 )
-"""What a damaged archive raises; ValueError for a header that is no number or no text."""
+"""What a damaged archive raises; ValueError for a header that is not a number or a text."""
 
 
 def find_coordinates(bundle: Path) -> Path:
@@ -87,7 +87,7 @@ def _is_archive(path: Path) -> bool:
     except _DAMAGED:
         return is_named_so
     except OSError:
-        return False  # whoever reads the file says why it cannot be read
+        return False  # the reader of the file reports why it cannot be read
 
 
 def _unpack(archive: Path, bed: Path) -> None:

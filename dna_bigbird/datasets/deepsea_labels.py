@@ -22,7 +22,7 @@ class Label(NamedTuple):
 def read_labels(path: Path) -> list[Label]:
     """Read label names, in the order of the columns.
 
-    The file has one name a line (`cell_target_treatment`), 919 of them, whose groups follow from
+    The file has one name per line (`cell_target_treatment`), 919 of them, whose groups follow from
     their places; or it is a tab-separated table with the columns `label`, `group` and `cell`, as
     data_specs/deepsea_919_peaks.tsv. Blanks around a name are dropped.
 

@@ -168,7 +168,7 @@ class _Pool:
         return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
 
     def _mark(self, row: np.int64) -> int:
-        """Take a window and all that overlap it, which stand beside it."""
+        """Mark a window and all that overlap it, its neighbours, as used."""
         candidates, row = self._candidates, int(row)
         self._is_free[row] = False
         for step in (-1, 1):

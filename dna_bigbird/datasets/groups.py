@@ -11,9 +11,9 @@ from dna_bigbird.genome import Interval
 
 
 def group_windows(intervals: Sequence[Interval], keys: Sequence[str] = ()) -> NDArray[np.int64]:
-    """Number the groups of rows that must not be torn apart.
+    """Number the groups of rows that must stay in one split.
 
-    Two rows are of one group if their windows share a base, whatever their strands, or if they
+    Two rows belong to one group if their windows share a base, on any strand, or if they
     have the same key that is not empty; and so is all that hangs together through others.
 
     Args:
@@ -70,9 +70,9 @@ def arrays_of(
 
 
 def _stretches(intervals: Sequence[Interval]) -> NDArray[np.int64]:
-    """Number the stretches of windows that overlap one after the other; touching is no overlap."""
+    """Number the stretches of windows that overlap one after the other; touching does not count."""
     _, chrom, start, end = arrays_of(intervals)
-    # Chromosomes behind each other on one axis, so that one running maximum serves them all.
+    # Chromosomes follow each other on one axis, so that one running maximum serves them all.
     offset = chrom * (end.max() - min(0, start.min()) + 1)
     start, end = start + offset, end + offset
     order = np.argsort(start, kind="stable")

@@ -14,8 +14,8 @@ class _PatientFile(io.FileIO):
     """A file whose failed writes are remembered instead of raised.
 
     The HDF5 library cannot close a file that it cannot flush: it leaves open objects behind and
-    crashes when the process ends. So it is told that all went well, and the caller gets the first
-    error once the file is closed. What could not be written reads as zeros.
+    crashes when the process ends. So the write is reported to it as successful, and the caller gets
+    the first error once the file is closed. What could not be written reads as zeros.
     """
 
     error: OSError | None = None
@@ -32,7 +32,7 @@ class _PatientFile(io.FileIO):
         return len(view)
 
     def readinto(self, buffer) -> int:
-        """Fill the whole buffer, with zeros behind the end of the file."""
+        """Fill the whole buffer, with zeros after the end of the file."""
         view = memoryview(buffer).cast("B")
         count = super().readinto(view) or 0
         view[count:] = bytes(len(view) - count)

@@ -1,7 +1,7 @@
-"""Sets of telling 12-mers: how much two sequences have in common, on either strand.
+"""Sets of informative 12-mers: how much two sequences have in common, on either strand.
 
-A 12-mer and its reverse complement are one. It is told by a number below 2^24, mixed so that small
-numbers are no special 12-mers. Those with N and those of low complexity have no number.
+A 12-mer and its reverse complement are one. It is identified by a number below 2^24, mixed so that
+small numbers are not special 12-mers. Those with N and those of low complexity have no number.
 """
 
 from functools import cache
@@ -107,7 +107,7 @@ def sketches(kmers: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def distinct(kmers: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the different 12-mers of each row, rising, `NONE` in between and behind; (m, p)."""
+    """Return the different 12-mers of each row, ascending, `NONE` in between and after; (m, p)."""
     ascending = np.sort(kmers, axis=1)
     ascending[:, 1:][ascending[:, 1:] == ascending[:, :-1]] = NONE
     return ascending

@@ -50,8 +50,8 @@ class LabelledSet:
             of unpacked labels. Where processes train together, one per machine does it.
 
     Raises:
-        InputError: If the file is no labelled set or damaged, or the genome is not the one it was
-            made on.
+        InputError: If the file is not a labelled set or is damaged, or the genome is not the one it
+            was made on.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class LabelledSet:
             attributes = read_attributes(file)
             if attributes.get("format") != FORMAT:
                 raise InputError(
-                    f"{self.path}: this HDF5 file is no labelled set; "
+                    f"{self.path}: this HDF5 file is not a labelled set; "
                     "make one with: dna-bigbird promoter-set or chromatin-set"
                 )
             if (version := attributes["format_version"]) != FORMAT_VERSION:

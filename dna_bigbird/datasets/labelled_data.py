@@ -26,7 +26,7 @@ from dna_bigbird.genome import Genome, Interval
 FORMAT = "dna-bigbird labelled set"
 FORMAT_VERSION = 2
 CHECKED_ROWS = 16
-"""Rows whose bases are held against the genome when a set is opened."""
+"""Rows whose bases are compared with the genome when a set is opened."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ class LabelledData:
     def keep(self, rows: NDArray) -> "LabelledData":
         """Return some of the rows (numbers or a mask), with the stored sequences they need.
 
-        `counts` is a copy; whoever leaves rows out adds how many and why.
+        `counts` is a copy; a caller that leaves rows out adds how many and why.
         """
         numbers = np.arange(len(self))[rows]
         stored, sequences = self.stored, self.sequences

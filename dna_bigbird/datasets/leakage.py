@@ -1,7 +1,7 @@
-"""What one split knows of another: shared bases, near-identical sequences, torn pairs.
+"""What one split knows of another: shared bases, near-identical sequences, split pairs.
 
-A leak is told of the row that is less held out (training before validation before test): for each
-such row and each split beyond its own, one other row. The definitions: docs/splits.md.
+A leak is reported for the row that is less held out (training before validation before test): for
+each such row and each split beyond its own, one other row. The definitions: docs/splits.md.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Leak:
     other: int
     category: str
     measure: float
-    """Shared bases in bp; shared 12-mers as a share; 1 for a torn pair."""
+    """Shared bases in bp; shared 12-mers as a share; 1 for a split pair."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _shared_bases(rows: Rows) -> Found:
 
     All windows are of one length, so that is the one with the nearest start.
     """
-    # Chromosomes behind each other on one axis, a window apart.
+    # Chromosomes follow each other on one axis, a window apart.
     start, window_bp = rows.windows.start, rows.windows.window_bp
     reach = start.max(initial=0) - start.min(initial=0) + window_bp
     position = start + rows.windows.chrom.astype(np.int64) * reach
@@ -160,7 +160,7 @@ def _joined(parts: list[Found]) -> Found:
 
 
 def write_leaks(path: Path, leaks: list[Leak], data: LabelledSet) -> None:
-    """Write a tab-separated table with a header, one leak a line; coordinates as in BED.
+    """Write a tab-separated table with a header, one leak per line; coordinates as in BED.
 
     Raises:
         InputError: If the disk is full or the folder cannot be written to.
@@ -185,7 +185,8 @@ def without_leaks(
 
     Such a training row goes with all rows of its pair, and such a validation row with its; the
     test stays as it is. What went is counted as `left_out_leaks_train` and
-    `left_out_leaks_validation`; `rows_*` and `positives_*` are counted anew where the set has them.
+    `left_out_leaks_validation`; `rows_*` and `positives_*` are counted again where the set has
+    them.
 
     Raises:
         InputError: If no training row is left.

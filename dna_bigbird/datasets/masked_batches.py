@@ -14,7 +14,7 @@ from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
 
 
 class MaskedBatch(NamedTuple):
-    """Packed documents with masked tokens; padding stands on the right."""
+    """Packed documents with masked tokens; padding is on the right."""
 
     token_ids_BT: Tensor
     is_padding_BT: Tensor

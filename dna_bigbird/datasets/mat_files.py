@@ -1,6 +1,6 @@
 """The .mat files of the DeepSEA bundle: one-hot windows and labels, in slices of rows.
 
-`train.mat` is MATLAB 7.3, which is HDF5 with the axes of MATLAB reversed: the sample axis stands
+`train.mat` is MATLAB 7.3, which is HDF5 with the axes of MATLAB reversed: the sample axis is
 last. `valid.mat` and `test.mat` are of the older format, which only scipy reads, and only whole.
 Either format is taken for every file.
 """

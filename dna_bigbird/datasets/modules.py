@@ -32,7 +32,7 @@ PAD_ID = 0
 
 
 class PretrainingBatch(NamedTuple):
-    """Sentence pairs with masked tokens; padding stands on the right."""
+    """Sentence pairs with masked tokens; padding is on the right."""
 
     token_ids_BT: Tensor
     is_padding_BT: Tensor
@@ -50,7 +50,7 @@ class PretrainingBatch(NamedTuple):
 
 
 class LabelledBatch(NamedTuple):
-    """Windows with their labels; padding stands on the right."""
+    """Windows with their labels; padding is on the right."""
 
     token_ids_BT: Tensor
     is_padding_BT: Tensor
@@ -103,7 +103,7 @@ class PackedBatch(NamedTuple):
 
 
 def pack(batch: tuple) -> PackedBatch:
-    """Put all tensors of a batch into one buffer; `unpack` gives the very same batch.
+    """Put all tensors of a batch into one buffer; `unpack` gives the same batch.
 
     Each tensor that a worker sends costs a file descriptor and a new piece of shared memory, more
     than making the example did.
@@ -237,7 +237,7 @@ class StreamData(pl.LightningDataModule):
         return self._loader(self.train, sampler, self.workers)
 
     def val_dataloader(self) -> DataLoader:
-        """Return this process's share of the validation batches; no example comes twice."""
+        """Return this process's share of the validation batches; no example occurs twice."""
         sampler = MicroBatches(
             self.validation_batches.__getitem__,
             first=self.trainer.global_rank,

@@ -14,7 +14,7 @@ MIN_SHARED = 0.5
 LOWEST_SHARED = 0.3
 """Below this too many pairs would be missed by the search (see `_same_neighbours`)."""
 MIN_KMERS = 50
-"""A row with fewer different telling 12-mers is not compared."""
+"""A row with fewer different informative 12-mers is not compared."""
 
 Fetch = Callable[[NDArray[np.int64]], NDArray[np.uint8]]
 """Row numbers to their bases, (m, length) ASCII."""
@@ -38,7 +38,7 @@ class NearIdentical:
     share: NDArray[np.float64]
     """Different 12-mers in common over those of the row that has more."""
     not_compared: int
-    """Rows with fewer than `MIN_KMERS` telling 12-mers."""
+    """Rows with fewer than `MIN_KMERS` informative 12-mers."""
 
 
 def near_identical(

@@ -12,7 +12,7 @@ ARTIFICIAL = {
     "permuted": "cut into 20 parts, 12 of them shuffled among themselves (GENA-LM)",
 }
 NEGATIVES = ARTIFICIAL | {
-    "genomic": "real windows away from every start site, alike in GC and repeat content",
+    "genomic": "real windows away from every start site, similar in GC and repeat content",
 }
 
 

@@ -37,7 +37,7 @@ class PackedLabels:
 
     @classmethod
     def joined(cls, parts: "list[PackedLabels]", count: int) -> "PackedLabels":
-        """Put tables of `count` labels below each other; empties the list, to hold no table twice."""
+        """Concatenate tables of `count` labels; empties the list, so no table is in memory twice."""
         bits = np.zeros((sum(map(len, parts)), -(-count // 8)), dtype=np.uint8)
         end = len(bits)
         while parts:

@@ -74,7 +74,7 @@ def read_sheet(path: Path) -> list[SheetRow]:
             row = _parse(header, fields, number, path)
             if (row.label, row.path) in seen:
                 raise InputError(
-                    f"{path}:{number}: label {row.label!r} from {row.path.name} already stands in "
+                    f"{path}:{number}: label {row.label!r} from {row.path.name} is already in "
                     f"line {seen[row.label, row.path]}"
                 )
             seen[row.label, row.path] = number
@@ -122,15 +122,15 @@ def read_peaks(
     labels of one name (replicates): they stay two labels.
 
     Args:
-        with_peak: Filled with a flag per bin of every chromosome that has peaks: True where a peak of
-            any file shares a base with it.
+        with_peak: Filled with a flag per bin of every chromosome that has peaks: True where a peak
+            of any file shares a base with it.
 
     Returns:
         The labels, and counts of peaks read and left out (see `genome.bed.place_on_genome`).
 
     Raises:
         InputError: Naming file and line, for a bad row, a peak beyond its chromosome, or a file
-            of which no peak is on the genome.
+            without a peak on the genome.
     """
     labels: list[PeakLabel] = []
     counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}

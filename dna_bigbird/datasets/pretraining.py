@@ -15,7 +15,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
 
 _TRIES = 8
-"""How often a random second part is drawn anew because it overlaps the first on the genome."""
+"""How often a random second part is drawn again because it overlaps the first on the genome."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PretrainExamples:
     epoch draws its place in another one, in an order drawn for the epoch. So every part of the
     corpus comes once an epoch, each time elsewhere and with other masks.
 
-    The place names a document, and how far into it: A starts at that share of the sentences behind
+    The place names a document, and how far into it: A starts at that share of the sentences after
     which the document still fills the example (its first sentence if it is too short for that).
     Thus a document comes in proportion to its pairs, and all those starts are equally likely. A
     takes whole sentences up to half the room; B takes the sentences that follow, or with chance 1/2
@@ -137,14 +137,14 @@ class PretrainExamples:
 
         Returns:
             In the order of the example's `labels`: numbers into `store.chromosomes`, shape (M,),
-            int64, and start and end, shape (M, 2), int64, 0-based half-open on the chromosome
-            whatever the strand the token was read from.
+            int64, and start and end, shape (M, 2), int64, 0-based half-open on the chromosome,
+            on whichever strand the token was read.
         """
         pair = self.pair(index)
         positions = self[index]["positions"]
         bounds_a, bounds_b = (self._bounds(part, piece_bp) for part in (pair.a, pair.b))
         is_b = positions > len(bounds_a)
-        # [CLS] stands before A, [SEP] between A and B.
+        # [CLS] is before A, [SEP] between A and B.
         bounds = np.where(
             is_b[:, None],
             bounds_b[np.where(is_b, positions - len(bounds_a) - 2, 0)],
@@ -217,9 +217,9 @@ def _overlap(a: Interval, b: Interval) -> bool:
 
 
 def _count_starts(offsets: np.ndarray, end: int, room: int) -> int:
-    """Count the first sentences with at least `room` tokens up to `end`; the very first always is one.
+    """Count the first sentences with at least `room` tokens up to `end`; the first always counts.
 
-    The last entry of `offsets` is no start.
+    The last entry of `offsets` is not a start.
     """
     return max(1, int(np.searchsorted(offsets[:-1], end - room, side="right")))
 

@@ -13,7 +13,7 @@ from dna_bigbird.genome.checksum import combined_sha256, sequence_sha256
 def check_store_genome(store: TokenStore, genome: Genome) -> None:
     """Raise InputError if a token store was made from another genome.
 
-    The very file is recognised by its checksum, another file by that of its sequences. Stores of
+    The same file is recognised by its checksum, another file by that of its sequences. Stores of
     earlier versions have the checksum of the file only, so another file is refused.
     """
     if sha256_of(genome.path) == store.attributes.get("genome_sha256"):
@@ -36,8 +36,8 @@ def check_store_genome(store: TokenStore, genome: Genome) -> None:
 def open_labelled_set(data: Path, genome: Genome, *, verify: bool = True) -> LabelledSet:
     """Open a labelled set with its genome.
 
-    Its chromosome lengths and the bases of some windows are compared. If these agree but the file is
-    not the very one that the set was made from, a note says so.
+    Its chromosome lengths and the bases of some windows are compared. If these agree but the file
+    is not the same file that the set was made from, a note says so.
 
     Args:
         verify: Read both files whole and compare their checksums. Where processes train together,

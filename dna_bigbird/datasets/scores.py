@@ -56,7 +56,7 @@ class Scores:
         return self.values[positions]
 
     def check_belongs(self, path: Path, data: Path, checksum: str) -> None:
-        """Refuse scores that were computed on another labelled set.
+        """Raise InputError if scores were computed on another labelled set.
 
         Args:
             path, data: The files of these scores and of the labelled set, for the message.

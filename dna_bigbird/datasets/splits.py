@@ -1,6 +1,6 @@
 """Splits by genome region or by groups of rows: no two splits share a base.
 
-What each rule promises stands in docs/splits.md.
+What each rule promises is in docs/splits.md.
 """
 
 import json
@@ -83,7 +83,7 @@ class SplitConfig:
         return (VALIDATION, self._spans(self.validation)), (TEST, self._spans(self.test))
 
     def check_chromosomes(self, genome: Genome) -> None:
-        """Refuse a region on a chromosome that the genome does not have.
+        """Raise InputError if a region is on a chromosome that the genome does not have.
 
         Raises:
             InputError: Naming the region.

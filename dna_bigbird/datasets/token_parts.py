@@ -1,6 +1,6 @@
 """Tokenized documents in parts: made by many processes, kept on disk until the store is whole.
 
-The parts of `tokens.h5` lie in the folder `.tokens.h5.parts` beside it:
+The parts of `tokens.h5` are in the folder `.tokens.h5.parts` next to it:
     key          what they are made from and how
     000017.npz   the arrays of one part, and the key it was made with; another key's are not used
     .lock        held by the process that writes the store
@@ -38,7 +38,7 @@ DOCUMENTS_PER_PART = 64
 WORKER_BYTES = 150_000_000
 """Memory of a process that tokenizes."""
 _TEXTS_PER_CALL = 512
-"""Sentences encoded at a time: their ids pass through lists of Python, 36 bytes a token."""
+"""Sentences encoded at a time: their ids pass through lists of Python, 36 bytes per token."""
 
 
 class Part(NamedTuple):
@@ -223,7 +223,7 @@ def iter_parts(
                 yield part
         except BrokenProcessPool as error:
             raise StoppedWorkerError(
-                "a tokenizing process was killed, perhaps for want of memory; what is done is "
+                "a tokenizing process was killed, perhaps because memory ran out; what is done is "
                 "kept for the same command. Try --workers 1"
             ) from error
         finally:

@@ -6,7 +6,7 @@ Layout (S sentences, D documents, T tokens; docs/corpus.md has the table):
     sentence_bounds          (S, 2) int64, 0-based half-open on the chromosome, also on '-'
     document_sentence_offsets (D+1,) int64 into the sentences
     document_bounds          (D, 2) int64; document_chrom (D,) uint32; document_strand (D,) int8
-Equal inputs give equal bytes, whatever the number of workers. Checksums: datasets.checked_hdf5;
+Equal inputs give equal bytes for any number of workers. Checksums: datasets.checked_hdf5;
 the attribute `checksum` is the sha256 of `datasets_sha256`, and older stores have only that.
 """
 
@@ -109,9 +109,9 @@ def write_token_store(
 ) -> None:
     """Tokenize documents into a new store.
 
-    They are tokenized in parts, each kept in the hidden folder `.NAME.parts` beside the store until
-    all of them are joined in it; after a kill the same call goes on with the parts that are there.
-    The bytes written depend neither on that nor on the number of workers.
+    They are tokenized in parts, each kept in the hidden folder `.NAME.parts` next to the store
+    until all of them are joined in it; after a kill the same call goes on with the parts that are
+    there. The bytes written depend neither on that nor on the number of workers.
 
     Args:
         documents: Read once, in order, without holding all of them.
@@ -156,7 +156,7 @@ def write_token_store(
 
 
 class TokenStore:
-    """Reads a token store. May be pickled and used after a fork: each process opens the file anew.
+    """Reads a token store. Can be pickled and used after a fork: each process opens the file.
 
     Opening it checks attributes and tables of documents; `verify` checks the tokens too.
 
@@ -178,7 +178,7 @@ class TokenStore:
         with open_hdf5(self.path, _AGAIN) as file:
             self.attributes = read_attributes(file)
             if self.attributes.get("kind") != "dna-bigbird token store":
-                raise InputError(f"{path}: this HDF5 file is no token store")
+                raise InputError(f"{path}: this HDF5 file is not a token store")
             if (version := self.attributes["format_version"]) != FORMAT_VERSION:
                 raise InputError(
                     f"{path}: format version {version}, this dna-bigbird reads "
@@ -265,7 +265,7 @@ class TokenStore:
 
         Returns:
             Start and end of each token in reading order, shape (T, 2), int64, 0-based half-open
-            and counted forward whatever the strand.
+            and counted forward on either strand.
         """
         last = self.num_sentences(document) if last is None else last
         interval = self.sentence_interval(document, first, last)

@@ -14,9 +14,9 @@ class Tokenizer(Protocol):
     """What is needed of corpus.tokenizer.DnaTokenizer."""
 
     cls_id: int | None
-    """None: no [CLS] stands in front of a window."""
+    """None: no [CLS] before a window."""
     sep_id: int | None
-    """None: no [SEP] stands behind it."""
+    """None: no [SEP] after it."""
 
     def encode(self, sequence: str) -> np.ndarray: ...
 
@@ -24,7 +24,8 @@ class Tokenizer(Protocol):
 class TokenizedRows:
     """[CLS] window [SEP] of some rows of a labelled set, on one strand or both.
 
-    Ids are kept as uint16 if the vocabulary allows; a window of 8000 bp takes about 2.5 KB a strand.
+    Ids are kept as uint16 if the vocabulary allows; a window of 8000 bp takes about 2.5 KB per
+    strand.
 
     Args:
         rows: Row numbers in the labelled set, shape (n,).

@@ -15,7 +15,7 @@ class Site:
     strand: str
     element: str
     score: float
-    """Log-odds score in bits, of the site as it stands in the sequence."""
+    """Log-odds score in bits, of the site as it is in the sequence."""
     intact: str = ""
     """For a decoy, the bases before one was changed, as the site's strand reads them; else ''."""
 
@@ -90,7 +90,7 @@ class Canvas:
         return len(self._bases)
 
     def base(self, position: int) -> str:
-        """Return the base that stands at a position now."""
+        """Return the base that is at a position now."""
         return chr(self._bases[position])
 
     def repaint(self, position: int, base: str) -> None:

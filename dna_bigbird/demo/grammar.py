@@ -101,7 +101,7 @@ DECK: tuple[tuple[Unit, int], ...] = (
     (Unit("decoy", "CEBPB"), 1),
     (Unit("decoy", "TEAD1"), 1),
 )
-"""Distal units and how often each stands in one deck. A deck is shuffled and laid out from left
+"""Distal units and how often each is in one deck. A deck is shuffled and laid out from left
 to right, then the next one, so that about every 50 kb holds every kind."""
 CTCF_STRIDE = 4
 """CTCF units are put into the deck in pairs, this many units apart: 1 to 3 kb on the genome."""

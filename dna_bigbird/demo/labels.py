@@ -133,7 +133,7 @@ def _any_within(positions: np.ndarray, centre: int, distance: tuple[int, int]) -
 
 
 def _tf(label: str, rules: Rules, rng: np.random.Generator) -> list[Peak]:
-    """One peak an element with bound sites, centred on them, wider than they are."""
+    """One peak per element with bound sites, centred on them, wider than they are."""
     groups: dict[str, list[Site]] = {}
     for site in rules.bound(label):
         groups.setdefault(site.element, []).append(site)

@@ -12,7 +12,7 @@ RULES = {label.name: label.rule for label in grammar.LABELS} | {
     for name, promoter_class in CLASSES.items()
 }
 GROUPS = (("Distant", DISTANT), ("Control", CONTROLS), ("Anchor", tuple(CLASSES)))
-"""Groups of the sample sheet: `chromatin-set --require_group Anchor` keeps one bin a promoter."""
+"""Groups of the sample sheet: `chromatin-set --require_group Anchor` keeps one bin per promoter."""
 
 
 def write_long_range(demo: LongRange, folder: Path) -> None:

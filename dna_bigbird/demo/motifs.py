@@ -36,7 +36,7 @@ FACTOR_MATRICES = {
     "HNF4A": "MA1494.2",
     "MEF2A": "MA0052.3",
 }
-"""The short name used in labels and files, and the JASPAR matrix behind it."""
+"""The short name used in labels and files, and its JASPAR matrix."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ def plant_promoter(
     """Plant one promoter and return what was planted.
 
     Every promoter has an initiator. A share has a TATA box at -31 (literature count), half of
-    the others a DPE at +28. One to three kinds of SP1, NRF1, NFYA and GABPA stand upstream of
+    the others a DPE at +28. One to three kinds of SP1, NRF1, NFYA and GABPA are upstream of
     -40, some promoters have YY1 downstream. The flank is redrawn first, so sites stay whole.
     """
     has_tata = rng.random() < grammar.TATA_PROMOTERS

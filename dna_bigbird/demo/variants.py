@@ -204,7 +204,7 @@ def _neutral(
 
 
 def _is_neutral(sequence: str, position: int, alt: str, motifs: dict[str, Motif]) -> bool:
-    """Tell whether neither allele takes part in anything like a site of any factor."""
+    """Return True if neither allele takes part in anything like a site of any factor."""
     for factor, motif in motifs.items():
         if factor in ("INR", "DPE"):
             continue  # found everywhere by chance; they mean something at a start site only

@@ -74,14 +74,14 @@ def write_genome_and_peaks(
 
 
 def refuse_to_replace_other_files(folder: Path) -> None:
-    """Raise an InputError if a folder holds more than a demo and the indexes made beside it."""
+    """Raise an InputError if a folder holds more than a demo and the indexes made next to it."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: this is a file; expected a folder to write the demo into")
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         known = path.name in FILES or path.name in ("demo.fa.fai", ".snakemake_timestamp")
         if not known:
             raise InputError(
-                f"{folder}: the folder holds {path.name}, which is no file of the demo and would "
+                f"{folder}: the folder holds {path.name}, which is not a file of the demo and would "
                 "be lost; name a new or empty folder"
             )
 
@@ -97,7 +97,7 @@ def promoters_bed(demo: Demo) -> str:
 
 
 def peak_beds(chrom: str, peaks: dict[str, list[Peak]]) -> dict[str, str]:
-    """Return a BED4 text a label; the name lists the elements behind a peak."""
+    """Return one BED4 text per label; the name lists the elements that cause a peak."""
     return {
         label: table_text([(chrom, p.start, p.end, ",".join(p.members)) for p in here])
         for label, here in peaks.items()
@@ -163,7 +163,7 @@ Made by `{command}`.
 |---|---|
 | `demo.fa` | the genome: one record, `{background.CHROM}`, {background.LENGTH:,} bp; planted bases replace real ones, so position p here is hg19 chr22 position p + 20,000,000 |
 | `promoters.bed` | planted start sites, BED6, one base each |
-| `peaks/LABEL.bed` | peaks of a label, BED4; the name lists the elements behind a peak |
+| `peaks/LABEL.bed` | peaks of a label, BED4; the name lists the elements that cause a peak |
 | `peaks.tsv` | sample sheet: label, group, cell, path relative to this file |
 | `variants.vcf` | substitutions that break a planted site, repair a decoy, or do neither (INFO EFFECT) |
 | `truth.tsv` | every planted thing: kind, name, start, end, strand, belongs_to, note |

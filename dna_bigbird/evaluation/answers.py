@@ -38,7 +38,7 @@ def overlap(
 ) -> Overlap:
     """Compare two answers as multisets of words.
 
-    Two answers of which nothing is left after normalisation are an exact match with an F1 of 0, as
+    Two answers that are both empty after normalisation are an exact match with an F1 of 0, as
     in the official scripts.
 
     Example:

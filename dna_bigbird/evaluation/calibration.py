@@ -41,8 +41,8 @@ def fit_platt(table: Reliability) -> Platt | None:
     """Fit the correction with the highest likelihood; give it validation rows.
 
     Every row counts with the mean probability of its fine cell. After Platt the labels are drawn
-    in a little, to (P + 1) / (P + 2) and 1 / (N + 2), so that it exists for rows that are told
-    apart perfectly. None without a positive or a negative, or if higher probabilities are not
+    in a little, to (P + 1) / (P + 2) and 1 / (N + 2), so that it exists for rows that are separated
+    perfectly. None without a positive or a negative, or if higher probabilities are not
     the likelier ones (slope not above 0): then there is nothing to correct.
     """
     used = table.rows > 0
@@ -77,7 +77,7 @@ class Calibration:
 
     platt: Platt | None
     """One correction for all labels, fitted on the validation cells of all of them: the weight of
-    positives moves all alike, and many labels have too few positives there for their own."""
+    positives shifts all equally, and many labels have too few positives there for their own."""
     labels: list[dict[str, float]]
     """Brier score and calibration error of each label, both ways."""
     groups: dict[str, dict[str, Reliability]]

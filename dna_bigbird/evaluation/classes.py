@@ -18,7 +18,7 @@ from dna_bigbird.evaluation.binary import confusion
 def outcome_counts(gold: Sequence[str], predicted: Sequence[str]) -> NDArray[np.float64]:
     """Return true positives, false positives and false negatives of each example, (N, 3).
 
-    With one class an example, a wrong one is a false positive of the class named and a false
+    With one class per example, a wrong one is a false positive of the class named and a false
     negative of the class missed.
 
     Raises:
@@ -29,7 +29,7 @@ def outcome_counts(gold: Sequence[str], predicted: Sequence[str]) -> NDArray[np.
 
 
 def micro_f1(counts_N3: NDArray[np.float64]) -> float:
-    """Return F1 of the outcomes added up over all classes; with one class an example, accuracy.
+    """Return F1 of the outcomes added up over all classes; with one class per example, accuracy.
 
     Example:
         >>> micro_f1(outcome_counts(["a", "b", "c", "c"], ["a", "b", "a", "c"]))

@@ -41,17 +41,19 @@ def curve_rows(
 
     Args:
         labels: (rows, labels) of 0 and 1.
-        scores: For each source, such as "model" and "kmer", (rows, labels); larger is more positive.
-            Rows where any source of a label is not finite are left out of that label for all sources.
+        scores: For each source, such as "model" and "kmer", (rows, labels); larger is more
+            positive. Rows where any source of a label is not finite are left out of that label for
+            all sources.
         names: Name of each label; a name that comes again gets its number: `p300 (2)`.
         max_points: Largest number of points of one curve.
         labels_up_to: With more labels than this only the averages are returned.
 
     Returns:
-        For each label with a positive and a negative row: `roc` and `pr` points for every source and
-        for `chance` (the diagonal; the share of positives). With two or more such labels also
-        `macro-average` (mean over labels of the curves, at equal x) and `micro-average` (all cells of
-        all labels pooled). A label without positives or negatives has no curve and no part in an average.
+        For each label with a positive and a negative row: `roc` and `pr` points for every source
+        and for `chance` (the diagonal; the share of positives). With two or more such labels also
+        `macro-average` (mean over labels of the curves, at equal x) and `micro-average` (all cells
+        of all labels pooled). A label without positives or negatives has no curve and no part in an
+        average.
 
     Raises:
         ValueError: If the shapes do not belong together.
@@ -91,7 +93,7 @@ def curve_rows(
 
 
 def write_curves(points: Iterable[CurvePoint]) -> str:
-    """Return `curves.tsv`: one point a row, six digits, with a header."""
+    """Return `curves.tsv`: one point per row, six digits, with a header."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter="\t", lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -160,8 +162,8 @@ def _pooled(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return labels, scores and numbers of all cells, those of about equal scores counted together.
 
-    The 200 million cells of a large set would take tens of GB to sort. Scores are told apart here
-    by the upper 16 bits of their float32, to within 0.8 % of their size.
+    The 200 million cells of a large set would take tens of GB to sort. Scores are distinguished
+    here by the upper 16 bits of their float32, to within 0.8 % of their size.
     """
     times = np.zeros((2, 1 << 16), dtype=np.int64)
     for i in defined:
@@ -191,7 +193,8 @@ def _macro(
         false_rate, true_rate = roc_points(labels[keep, i], values[keep, i])
         roc += np.interp(grid, false_rate, true_rate)
         recall, precision = pr_points(labels[keep, i], values[keep, i])
-        # Precision at the first threshold that reaches this recall: average precision is a step sum.
+        # Precision at the first threshold that reaches this recall: average precision is a step
+        # sum.
         reached = np.searchsorted(recall, grid, side="left").clip(0, len(recall) - 1)
         pr += precision[reached]
     roc_x = np.concatenate([[0.0], grid])  # a curve may rise at false positive rate 0

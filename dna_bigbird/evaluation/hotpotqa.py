@@ -27,7 +27,7 @@ METRICS = tuple(
 
 @dataclass(frozen=True)
 class HotpotQaPrediction:
-    """What is said about one question."""
+    """The prediction for one question."""
 
     answer: str
     facts: tuple[Fact, ...]
@@ -53,7 +53,7 @@ def answer_span(
     Args:
         unit_of_token_T: Number of the title or sentence of each token; -1 for tokens that can
             neither begin nor end an answer.
-        places_T: Where each token stands in the unit of `max_length`.
+        places_T: Position of each token in the unit of `max_length`.
 
     Returns:
         None only if no span at all is short enough.

@@ -47,7 +47,7 @@ def label_areas(
 ) -> LabelAreas:
     """Compute both areas of every label, the variance of the AUROC, and the areas under each draw.
 
-    Memory beside the arguments: a few tens of MB, and 16 bytes a label and draw.
+    Memory in addition to the arguments: a few tens of MB, and 16 bytes per label and draw.
 
     Args:
         draws: None for no draw (R = 0).

@@ -55,7 +55,7 @@ def interval(
     """
     top, bottom = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
     if top.shape != bottom.shape or top.ndim != 1 or not len(top):
-        raise ValueError(f"one sum an example is needed, got shapes {top.shape}, {bottom.shape}")
+        raise ValueError(f"one sum per example is needed, got shapes {top.shape}, {bottom.shape}")
     weights = _weights(len(top), seed)
     tops, bottoms = weights @ top, weights @ bottom
     drawn = tops[bottoms > 0] / bottoms[bottoms > 0]

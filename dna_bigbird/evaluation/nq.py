@@ -1,7 +1,7 @@
 """The official metric of Natural Questions (nq_eval.py of google-research-datasets).
 
 A span is (start token, end token, start byte, end byte), half-open; numbers that are not known are
--1, and a span of which nothing is known is none.
+-1, and a span without any known end does not count.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ COLUMNS = ("has_gold", "has_prediction", "is_correct", "score")
 
 
 def is_span(span: Span) -> bool:
-    """Tell whether anything of a span is known."""
+    """Return True if anything of a span is known."""
     return any(number >= 0 for number in span)
 
 
@@ -42,7 +42,7 @@ def same_span(span: Span, other: Span) -> bool:
 
 
 def same_spans(some: Sequence[Span], others: Sequence[Span]) -> bool:
-    """Compare two sets of spans; each span must be in the other set, whatever the order."""
+    """Compare two sets of spans; each span must be in the other set, in any order."""
     some, others = list(filter(is_span, some)), list(filter(is_span, others))
     return all(any(same_span(a, b) for b in others) for a in some) and all(
         any(same_span(a, b) for a in some) for b in others
@@ -50,12 +50,12 @@ def same_spans(some: Sequence[Span], others: Sequence[Span]) -> bool:
 
 
 def has_long(answer: Answer) -> bool:
-    """Tell whether there is a long answer."""
+    """Return True if there is a long answer."""
     return is_span(answer[0])
 
 
 def has_short(answer: Answer) -> bool:
-    """Tell whether there is a short answer, or yes or no."""
+    """Return True if there is a short answer, or yes or no."""
     return any(map(is_span, answer[1])) or answer[2] != "none"
 
 

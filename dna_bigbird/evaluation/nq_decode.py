@@ -70,7 +70,8 @@ def joint_span(
     to the later. Of equal scores the first place wins.
 
     Args:
-        max_length: The end is less than this behind the start, counted in `unit`: 'token' or 'piece'.
+        max_length: The end is less than this after the start, counted in `unit`: 'token' or
+            'piece'.
 
     Returns:
         None if there is no start or no end.
@@ -123,8 +124,8 @@ def decode_page(
         windows: In the order of the page.
         max_short, unit: See `joint_span`.
         yes_no: The window whose type of answer may replace the short answer by yes or no: that of
-            the long span, whose score the answer gets ('window'), or the last one, with the score of
-            the short span ('last').
+            the long span, whose score the answer gets ('window'), or the last one, with the score
+            of the short span ('last').
     """
     long, short = (
         joint_span(

@@ -1,8 +1,8 @@
 """One label's rows sorted by score once; what follows from their order, for any draw of the rows.
 
-Areas change only where a positive stands. So the sorted rows are cut at the distinct scores that a
+Areas change only at a positive. So the sorted rows are cut at the distinct scores that a
 positive has, and all sums are over these G groups and the stretches of negatives between them:
-after the sort, a draw costs one addition a row and a few operations a group.
+after the sort, a draw costs one addition per row and a few operations per group.
 """
 
 import math
@@ -124,7 +124,7 @@ def _areas(stretches_SR: NDArray, gained_GR: NDArray) -> tuple[NDArray, NDArray]
     positives = gained_GR.sum(axis=0)
     negatives = stretches_SR.sum(axis=0) - positives
     with np.errstate(invalid="ignore", divide="ignore"):
-        # A positive beats the negatives below its score, and half of those beside it.
+        # A positive beats the negatives below its score, and half of those with the same score.
         beaten_GR = negatives - (called_GR - true_GR) + (group_GR - gained_GR) / 2
         roc = np.einsum("gr,gr->r", gained_GR, beaten_GR) / (positives * negatives)
         precision_GR = np.where(called_GR > 0, true_GR / called_GR, 0.0)

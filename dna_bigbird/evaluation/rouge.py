@@ -12,11 +12,11 @@ ROUGE_TYPES = ("rouge1", "rouge2", "rougeLsum")
 
 
 def rouge_scores(references: Sequence[str], predictions: Sequence[str]) -> NDArray[np.float64]:
-    """Return the F-measures of `ROUGE_TYPES`, one row a summary, times 100: shape (n, 3).
+    """Return the F-measures of `ROUGE_TYPES`, one row per summary, times 100: shape (n, 3).
 
-    Scored by the `rouge_score` package: lower case, letters a-z and digits only, Porter's stemmer for
-    words of four letters and more. `rougeLsum` (the tables' "R-L") takes each line of a text as a
-    sentence, so the sentences of both texts have to stand on lines of their own. A text without
+    Scored by the `rouge_score` package: lower case, letters a-z and digits only, Porter's stemmer
+    for words of four letters and more. `rougeLsum` (the tables' "R-L") takes each line of a text as
+    a sentence, so the sentences of both texts must be on separate lines. A text without
     words scores 0. The score of a set is the mean of its rows (spec §5; google-research/bigbird,
     summarization/run_summarization.py).
 

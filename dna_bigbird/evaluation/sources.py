@@ -1,4 +1,4 @@
-"""Everything that is told of one source of scores: a model, or a baseline on the same rows."""
+"""Everything that is reported of one source of scores: a model, or a baseline on the same rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from dna_bigbird.evaluation.summary import AT_THRESHOLD, summarise_many, summari
 
 @dataclass(frozen=True)
 class Source:
-    """Results of one source of scores on the test rows; small, whatever the number of rows."""
+    """Results of one source of scores on the test rows; small for any number of rows."""
 
     metrics: dict[str, float | int]
     areas: LabelAreas
@@ -71,7 +71,7 @@ def per_label(
     baselines: Mapping[str, Source],
     calibration: Calibration | None = None,
 ) -> list[dict[str, str | int | float]]:
-    """Return one row a label: label, group, n, n_positive, auroc, auprc, then the same of each baseline.
+    """Return per label: label, group, n, n_positive, auroc, auprc, then the same of each baseline.
 
     Then of the model the DeLong and the bootstrap intervals, what follows from its threshold, and
     calibration. Scores are rounded to six digits; what is not defined is NaN.

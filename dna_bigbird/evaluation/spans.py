@@ -36,7 +36,7 @@ def best_span(
         is_allowed_T: Tokens that an answer may begin or end with; all by default. The others are
             left out before the `top` are taken.
         groups_T: Start and end must have the same value, such as the number of their sentence.
-        places_T: Where each token stands in the unit of `max_length`, such as the number of its
+        places_T: Position of each token in the unit of `max_length`, such as the number of its
             word; the number of the token by default.
         max_length: Largest `places_T[end] - places_T[start] + 1`.
         top: How many of the best starts are combined with as many of the best ends.

@@ -30,7 +30,7 @@ class KnownVariants:
     effects: NDArray[np.str_]
     """(V,): `break`, `create` or `none`."""
     own_labels: NDArray[np.bool_]
-    """(V, L): labels that the variant changes or, of a neutral one, that stand where it lies."""
+    """(V, L): labels that the variant changes or, for a neutral one, the labels at its position."""
     blocks: NDArray[np.int64]
     """(V,), equal for variants that a bootstrap draws together."""
 

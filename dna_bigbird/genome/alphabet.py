@@ -32,7 +32,7 @@ def normalise(sequence: str) -> str:
     result = sequence.translate(_TO_BASES)
     if not _ALLOWED.issuperset(result):
         position, letter = next((i, c) for i, c in enumerate(result) if c not in _ALLOWED)
-        raise ValueError(f"{letter!r} at position {position + 1} is no DNA letter")
+        raise ValueError(f"{letter!r} at position {position + 1} is not a DNA letter")
     return result
 
 
@@ -53,7 +53,9 @@ def normalise_bytes(letters: bytes, offset: int = 0) -> str:
     wrong = bases.find(0)
     if wrong < 0:
         return bases.decode("ascii")
-    raise ValueError(f"{chr(letters[wrong])!r} at position {offset + wrong + 1} is no DNA letter")
+    raise ValueError(
+        f"{chr(letters[wrong])!r} at position {offset + wrong + 1} is not a DNA letter"
+    )
 
 
 def reverse_complement(sequence: str) -> str:

@@ -41,13 +41,13 @@ def read_bed(path: Path | str) -> list[BedRow]:
 def iter_bed(path: Path | str) -> Iterator[BedRow]:
     """Yield the rows of a BED file with three columns or more, plain, gzip or bgzip.
 
-    Columns stand between tabs, or between any blanks on a line without a tab. Blank lines,
+    Columns are separated by tabs, or by any blanks on a line without a tab. Blank lines,
     comments (`#`) and lines that start with `track` or `browser` are skipped; line ends may
     be LF or CRLF. narrowPeak and broadPeak are BED files too.
 
     Raises:
         InputError: With file and line, if a row has fewer than three columns, a start or an
-            end that is no whole number, a negative start, an end that is not beyond the start,
+            end that is not a whole number, a negative start, an end that is not beyond the start,
             or a strand other than '+', '-', '.'.
     """
     shown = shown_name(path)
@@ -109,7 +109,7 @@ class Placed(Generic[Row]):
     absent: int
     """Rows on chromosomes that the genome does not have."""
     beyond: int
-    """Rows past the end of a chromosome of which the genome has only a piece."""
+    """Rows past the end of a chromosome where the genome has only a piece of it."""
 
 
 def place_on_genome(
@@ -148,7 +148,7 @@ def place_on_genome(
 
 
 def check_inside(rows: Iterable[BedRow], genome: Genome, path: Path | str) -> None:
-    """Refuse the first row that is not wholly on the genome.
+    """Raise InputError at the first row that is not wholly on the genome.
 
     Raises:
         InputError: Naming file and line, for an unknown chromosome or an end beyond its end.

@@ -126,7 +126,7 @@ def _texts(letters: NDArray, first: NDArray, last: NDArray):
     if (table[inside] <= ord(" ")).any():
         return None
     texts = np.ascontiguousarray(table.astype(np.uint8)).view(f"S{width}").reshape(-1)
-    # Rows of one chromosome mostly stand together: only the first of each stretch is looked up.
+    # Rows of one chromosome mostly follow each other: only the first of each stretch is looked up.
     is_new = np.append(True, texts[1:] != texts[:-1])
     distinct, which = np.unique(texts[is_new], return_inverse=True)
     return [x.decode() for x in distinct.tolist()], which.reshape(-1)[np.cumsum(is_new) - 1]

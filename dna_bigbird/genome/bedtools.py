@@ -1,7 +1,7 @@
 """Operations of bedtools, by pybedtools: a second opinion on what `coverage` and the splits compute.
 
 The program is optional: ask `has_bedtools` first. Everything is 0-based and half-open. Files are
-written to a temporary folder, which is removed, whatever happens.
+written to a temporary folder, which is always removed.
 """
 
 import contextlib
@@ -77,7 +77,7 @@ def mostly_covered_bins(
     bin_start: NDArray[np.int64],
     bin_bp: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which bins the merged peaks of which label cover by more than half.
+    """Return bins and labels where the label's merged peaks cover more than half of the bin.
 
     Args:
         peaks: Label, chromosome, start and end of each, as numbers.
@@ -134,7 +134,7 @@ def _numbers(path: Path, columns: tuple[int, ...]) -> NDArray[np.int64]:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    """Yield a temporary folder; pybedtools writes nothing elsewhere as long as it is told where."""
+    """Yield a temporary folder; pybedtools writes only there if it is given the folder."""
     with tempfile.TemporaryDirectory(prefix="dna-bigbird-bedtools-") as folder:
         yield Path(os.fsdecode(folder))
 

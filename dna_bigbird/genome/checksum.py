@@ -28,7 +28,7 @@ def sequence_sha256(genome: Genome, chrom: str) -> str:
 
 
 def combined_sha256(sequences: Mapping[str, str]) -> str:
-    """Return one checksum for several chromosomes (`sequence_sha256` by name), in whatever order.
+    """Return one checksum for several chromosomes (`sequence_sha256` by name), in any order.
 
     Example:
         >>> combined_sha256({"chr2": "b", "chr1": "a"}) == combined_sha256({"1": "a", "2": "b"})

@@ -24,7 +24,7 @@ class Genome:
     Sequences come normalised (upper case, only A C G T N). `chr1` and `1` name the same
     chromosome. The object may be pickled; each process opens the file for itself.
 
-    An index is put beside the file where that may be written to, else kept by this process.
+    An index is written next to the file if the folder is writable, else kept by this process.
     Reading a plain file is several times as fast.
 
     Raises:
@@ -140,9 +140,9 @@ class Genome:
         return is_unknown
 
     def letters(self, interval: Interval) -> bytes:
-        """Return the letters of an interval as they stand in the file, lower case included.
+        """Return the letters of an interval as they are in the file, lower case included.
 
-        They come in forward order whatever the strand, as ASCII bytes.
+        They come in forward order on either strand, as ASCII bytes.
 
         Raises:
             InputError: If the chromosome is missing or the interval is not wholly on it.
@@ -166,7 +166,7 @@ class Genome:
             except (ValueError, OSError, KeyError) as error:
                 raise InputError(
                     f"{self.path}: {chrom}:{start + 1}-{end} cannot be read ({error}). Is the file "
-                    f"damaged? If not, delete {self.path.name}.fai and .gzi to have them made anew"
+                    f"damaged? If not, delete {self.path.name}.fai and .gzi to have them rebuilt"
                 ) from error
         else:
             entry = self._index[chrom]
@@ -178,6 +178,6 @@ class Genome:
         if len(letters) != end - start:
             raise InputError(
                 f"{self.path}: {chrom}:{start + 1}-{end} has {len(letters)} letters; the file does "
-                f"not fit its index. Delete {self.path.name}.fai to have it made anew"
+                f"not fit its index. Delete {self.path.name}.fai to have it rebuilt"
             )
         return letters

@@ -16,11 +16,11 @@ from dna_bigbird.genome.index_check import IndexEntry, fits_packed, fits_plain
 
 
 def index_of(path: Path) -> dict[str, IndexEntry]:
-    """Return the index of a plain FASTA file; it is made and put beside it if missing or wrong.
+    """Return the index of a plain FASTA file; written next to the file if missing or wrong.
 
-    An index that fits the file stays, whoever made it. One that is older than its file is compared
-    with a new one and stays if both say the same. In a folder that cannot be written to a new index
-    is for this process alone.
+    An index that fits the file stays, also one made by another program. One that is older than its
+    file is compared with a new one and stays if both say the same. In a folder that cannot be
+    written to a new index is for this process alone.
 
     Raises:
         InputError: As `read_pieces`; if the file holds NUL bytes or lines of unequal length.
@@ -69,7 +69,7 @@ def _parsed_or_empty(fai: Path) -> dict[str, IndexEntry]:
 
 
 def _replace_if_other(new: Path, beside: Path) -> None:
-    """Put a new index beside its file; if the old one says the same, only its time is renewed."""
+    """Write a new index next to its file; if the old one says the same, only its time is renewed."""
     is_same = False
     with contextlib.suppress(OSError):
         is_same = beside.read_bytes() == new.read_bytes()
@@ -82,7 +82,7 @@ def _replace_if_other(new: Path, beside: Path) -> None:
 def _make(path: Path, *options: str) -> None:
     """Have htslib write an index.
 
-    It passes over records of an equal name and names no line, so that the file is read once before.
+    It skips records of an equal name and names no line, so that the file is read once before.
     """
     for piece in read_pieces(path):
         if b"\0" in piece.letters:
@@ -111,7 +111,7 @@ def _parse(fai: Path) -> dict[str, IndexEntry]:
 
 
 def _put_beside(index: Path, beside: Path) -> None:
-    """Copy an index beside its file, whole or not at all; leave it where that is not allowed."""
+    """Copy an index next to its file, whole or not at all; leave it where that is not allowed."""
     partial = beside.with_name(f".{beside.name}.{os.getpid()}.partial")
     with contextlib.suppress(OSError):
         try:
@@ -122,7 +122,7 @@ def _put_beside(index: Path, beside: Path) -> None:
 
 
 def _unequal_lines(path: Path) -> str:
-    """Say which line does not let a record be read at random."""
+    """Return which line does not let a record be read at random."""
     advice = "A genome is read at random; rewrite it: dna-bigbird genome --help"
     width, is_over = 0, False
     with open_binary(path) as stream:

@@ -17,7 +17,7 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 
 
 class FastaPiece(NamedTuple):
-    """Some letters of a record, as they stand in the file without blanks and line ends."""
+    """Some letters of a record, as in the file without blanks and line ends."""
 
     name: str
     line: int
@@ -37,7 +37,7 @@ def read_pieces(path: Path | str) -> Iterator[FastaPiece]:
     looked at.
 
     Raises:
-        InputError: If there is no record, text stands before the first one, a record has no
+        InputError: If there is no record, text comes before the first one, a record has no
             name or no sequence, or two records have the same name.
     """
     shown = shown_name(path)
@@ -165,7 +165,7 @@ def _next_header(text: bytes, start: int, starts_line: bool) -> int:
         is_start = line_start > 0 or start > 0 or starts_line
         if is_start and not text[line_start or start : marker].strip(_BLANKS):
             return marker
-        line_end = text.find(b"\n", marker)  # this '>' stands within a line: on with the next
+        line_end = text.find(b"\n", marker)  # this '>' is within a line: go on with the next
         marker = text.find(b">", line_end) if line_end >= 0 else -1
     return len(text)
 

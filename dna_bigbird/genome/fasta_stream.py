@@ -77,7 +77,7 @@ def _not_dna(shown: str, line: int, name: str, error: ValueError) -> InputError:
     advice = {
         "'\\x00'": "NUL bytes: is the file damaged, or binary?",
         "'-'": "Is this an alignment? Take its gaps out.",
-        "'>'": "A header stands on a line of its own.",
+        "'>'": "A header is on a line of its own.",
     }.get(str(error).partition(" at ")[0], "Is this a protein sequence?")
     return InputError(
         f"{shown}:{line}: record {shortened(name)!r}: {error}; expected A C G T N or IUPAC codes. {advice}"

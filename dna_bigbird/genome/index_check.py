@@ -1,9 +1,9 @@
 """Whether the index of a FASTA file is that of its present content, without reading all of it.
 
-An index lists for every record where its first base is and how long its lines are. From that follows
-where the record ends, so between two records there is room for the header of the second one and
-nothing else. This is checked for each record: a file whose records were changed, renamed, reordered
-or rewrapped has other bytes there, whatever its time stamp says.
+An index lists for every record where its first base is and how long its lines are. From that
+follows where the record ends, so between two records there is room for the header of the second one
+and nothing else. This is checked for each record: a file whose records were changed, renamed,
+reordered or rewrapped has other bytes there, even with an older time stamp.
 """
 
 import bisect

@@ -18,7 +18,7 @@ class Interval:
         return self.end - self.start
 
     def overlap(self, other: "Interval") -> int:
-        """Return how many base pairs both intervals share, whatever their strands.
+        """Return how many base pairs both intervals share, on any strand.
 
         Example:
             >>> Interval("chr1", 0, 10).overlap(Interval("chr1", 8, 20))
@@ -52,7 +52,7 @@ def parse_region(text: str) -> Interval:
     chrom, colon, span = text.rpartition(":")
     first, dash, last = span.replace(",", "").partition("-")
     if not (chrom and colon and dash and first.isdigit() and last.isdigit()):
-        raise ValueError(f"{text!r} is no region; write it as chr22:20,000,001-21,000,000")
+        raise ValueError(f"{text!r} is not a region; write it as chr22:20,000,001-21,000,000")
     if not 1 <= int(first) <= int(last):
         raise ValueError(f"region {text!r} is empty or starts below 1 (regions count from 1)")
     return Interval(chrom, int(first) - 1, int(last))

@@ -51,7 +51,7 @@ def read_chain(path: Path) -> pyliftover.LiftOver:
         )
     try:
         return pyliftover.LiftOver(io.BytesIO(content.encode()))
-    except Exception as error:  # pyliftover raises bare Exception for whatever it finds wrong
+    except Exception as error:  # pyliftover raises bare Exception for any fault of the file
         raise InputError(f"{path}: cannot read this chain file: {error}") from error
 
 

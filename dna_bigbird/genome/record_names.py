@@ -15,13 +15,13 @@ _PLACE = re.compile(
     r":(?P<start>\d[\d,]*)-(?P<end>\d[\d,]*)(?P<strand>\([+.-]\)|:[+.-]|/rc)?\Z", re.ASCII
 )
 _LONGEST_PLACE = 64
-"""Characters behind the chromosome; a name may be a million long."""
+"""Characters after the chromosome; a name may be a million long."""
 
 
 class SeenNames:
-    """Refuses a second record of the same name, at 16 bytes a name.
+    """Refuses a second record of the same name, at 16 bytes per name.
 
-    Names are kept as 128-bit digests, of which even a thousand million names have no two alike.
+    Names are kept as 128-bit digests; even among a thousand million names no two are equal.
     The last 65,536 are looked up at once, older ones when that many are together or at `finish`.
     """
 
@@ -31,7 +31,7 @@ class SeenNames:
         self.older = np.empty(0, dtype=f"S{_DIGEST_BYTES}")
 
     def add(self, name: str, line: int) -> None:
-        """Note the name of the record whose header stands at `line`.
+        """Note the name of the record whose header is at `line`.
 
         Raises:
             InputError: If a record seen before has the name.
@@ -66,7 +66,7 @@ class SeenNames:
 
 
 def is_place(name: str) -> bool:
-    """Tell whether a record is named after a place, as `chr1:100-200`."""
+    """Return True if a record is named by location, as `chr1:100-200`."""
     return _parts(name) is not None
 
 
@@ -87,14 +87,14 @@ def place_of(name: str, length_bp: int) -> Interval:
 
     `chr1:100-200` counts from 0 and leaves the end out if the record has 100 bases (bedtools
     getfasta); it counts from 1 with both ends if it has 101 (samtools faidx). A strand may follow
-    as `(-)`, as `:-` or as `/rc`, and `name::` may stand in front.
+    as `(-)`, as `:-` or as `/rc`, and `name::` may come first.
 
     Returns:
         A 0-based, half-open interval; on '-' the record reads the other strand, so that its first
         base is the interval's last.
 
     Raises:
-        ValueError: If the name is no place or the length fits neither way of counting.
+        ValueError: If the name is not a location or the length fits neither way of counting.
 
     Example:
         >>> place_of("chr1:100-200", 100)
@@ -104,7 +104,9 @@ def place_of(name: str, length_bp: int) -> Interval:
     """
     parts = _parts(name)
     if parts is None:
-        raise ValueError(f"{shortened(name)!r} is no place; expected a form like chr1:100-200")
+        raise ValueError(
+            f"{shortened(name)!r} is not a location; expected a form like chr1:100-200"
+        )
     chrom, start, end, strand = parts
     if end - start == length_bp:
         return Interval(chrom, start, end, strand)

@@ -32,7 +32,7 @@ def join_fasta(
                     if piece.start == 0:
                         if piece.name in origin:
                             raise InputError(
-                                f"{path}:{piece.line}: {piece.name!r} also stands in "
+                                f"{path}:{piece.line}: {piece.name!r} is also in "
                                 f"{origin[piece.name]}; every chromosome may come once"
                             )
                         origin[piece.name] = path
@@ -60,7 +60,7 @@ def check_assembly(
     guess: str | None,
     pieces: bool,
 ) -> None:
-    """Hold chromosome lengths against the assembly they are said to be.
+    """Compare chromosome lengths with those of the assembly they should belong to.
 
     Args:
         expected: Length in bp by chromosome name (`chr1`); empty for an assembly without a table.

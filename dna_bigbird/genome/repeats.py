@@ -1,6 +1,6 @@
 """The repeat class of every base: from the lower case of a FASTA file, or from RepeatMasker's BED.
 
-A figure such as base pairs per token or bits per base is then told for each class apart. A token
+A figure such as base pairs per token or bits per base is then reported for each class. A token
 that lies in two classes is shared between them by its bases.
 """
 
@@ -54,10 +54,10 @@ class RepeatClasses:
     def from_bed(cls, path: Path | str, genome: Genome, *, pieces: bool = False) -> "RepeatClasses":
         """Take the classes of a BED file as RepeatMasker's tables have them.
 
-        Column 4 is the class, or `class/family`, of which the family is dropped. Bases in no row
+        Column 4 is the class, or `class/family`; the family is dropped. Bases in no row
         are `none`. Where rows overlap, the one that starts later counts, among those that start
         together the later line. Chromosomes that the genome does not have are left out. Memory is
-        17 bytes a row.
+        17 bytes per row.
 
         Args:
             pieces: The FASTA may hold only the first part of a chromosome; rows beyond are cut.

@@ -14,7 +14,7 @@ from dna_bigbird.genome.start_site import StartSite
 
 FORMATS = ("auto", "bed", "gtf", "gff", "fps", "sga")
 MAX_SITES_A_GENE = 50
-"""EPDnew has up to 29 promoters a gene; what more sites share (`peak_1`, `peak_2`, …) is no gene."""
+"""EPDnew has up to 29 promoters per gene; a name of more sites (`peak_1`, `peak_2`) is not a gene."""
 _NUMBERED = re.compile(r"(.+)_\d+")
 
 
@@ -24,7 +24,7 @@ def read_sites(path: Path | str, format: str = "auto") -> list[StartSite]:
     - `bed`: 1-bp rows with a strand, or EPD's 60-bp rows (see `genome.bed.start_site`)
     - `gtf`, `gff`: the starts of transcripts, or of genes (see `read_annotation`)
     - `fps`, `sga`: EPD's formats
-    - `auto`: told by the first row
+    - `auto`: inferred from the first row
 
     The gene of a site called `GENE_1` is `GENE`, as EPDnew names them; a gene has at most
     `MAX_SITES_A_GENE` sites. GTF and GFF tell the gene themselves.
@@ -73,7 +73,7 @@ def format_of(path: Path | str) -> str:
 
 
 def _format_of_row(line: str) -> str:
-    """Tell by where the strand stands, so that a row with a wrong number is read, and refused, too."""
+    """Infer it from the column of the strand, so that a row with a wrong number is still reported."""
     tabbed = line.split("\t")
     if len(tabbed) == 9 and tabbed[6] in ("+", "-", ".", "?"):
         return "gff" if re.match(r"\s*[^\s;\"]+=", tabbed[8]) else "gtf"

@@ -1,4 +1,4 @@
-"""Start sites in EPD's own formats beside BED: FPS and SGA.
+"""Start sites in EPD's own formats in addition to BED: FPS and SGA.
 
 Both name chromosomes by RefSeq accession and count from 1. The columns are those that the ChIP-Seq
 tools (Debian package chip-seq, fps2sga.pl and sga2fps.pl) read and write.
@@ -13,7 +13,8 @@ from dna_bigbird.files import open_text
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite, whole_number
 
-# FP, three blanks, name (20), `:+S` and two flags, `EU:`, accession (18), topology, strand, position.
+# FP, three blanks, name (20), `:+S` and two flags, `EU:`, accession (18), topology, strand,
+# position.
 _FP = re.compile(r"FP   (.{20}):(.{4})(\S\S):(.{18})(.)(.)(.{10});")
 _HUMAN = re.compile(r"NC_0000(0[1-9]|1\d|2[0-4])(\.\d+)?")
 

@@ -1,8 +1,8 @@
 """Do start sites fit the genome? The two bases around a start tell, also where chromosome lengths do not.
 
-Transcription mostly starts at a purine (A, G) that follows a pyrimidine (C, T): the initiator, at -1/+1
-([Carninci et al. 2006](https://doi.org/10.1038/ng1789)). Anywhere else about one dinucleotide in four is
-of this kind. docs/labelled-sets.md has measured shares.
+Transcription mostly starts at a purine (A, G) that follows a pyrimidine (C, T): the initiator, at
+-1/+1 ([Carninci et al. 2006](https://doi.org/10.1038/ng1789)). Anywhere else about one dinucleotide
+in four has this form. docs/labelled-sets.md has measured shares.
 """
 
 import math
@@ -20,7 +20,7 @@ _Z = 1.96
 
 @dataclass(frozen=True)
 class StartSignal:
-    """How many start sites are a purine behind a pyrimidine, as their strand reads it."""
+    """How many start sites are a purine after a pyrimidine, as their strand reads it."""
 
     n: int
     """Different sites with known bases at -1 and +1."""
@@ -60,11 +60,12 @@ class StartSignal:
 
 
 def start_signal(genome: Genome, sites: Iterable[Interval]) -> StartSignal:
-    """Count start sites that are a purine behind a pyrimidine.
+    """Count start sites that are a purine after a pyrimidine.
 
     Args:
-        sites: Single bases (the first transcribed one) with their strand, 0-based; those on chromosomes
-            that the genome lacks, or at their ends, do not count, and equal ones count once.
+        sites: Single bases (the first transcribed one) with their strand, 0-based; those on
+            chromosomes that the genome lacks, or at their ends, do not count, and equal ones count
+            once.
     """
     n = hits = 0
     for site in set(sites):

@@ -23,7 +23,7 @@ def whole_number(text: str, what: str, where: str, *, least: int = 1) -> int:
     """Read a coordinate of a file that counts from 1.
 
     Raises:
-        InputError: Starting with `where`, if the text is no whole number or below `least`.
+        InputError: Starting with `where`, if the text is not a whole number or below `least`.
     """
     if not text.strip().isdecimal():
         raise InputError(f"{where}: {what} is {text!r}, expected a whole number")

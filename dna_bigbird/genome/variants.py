@@ -1,7 +1,7 @@
 """Variants of a VCF file, read from front to back: plain, gzip, bgzip or standard input.
 
-Only what scoring needs is interpreted, and a line is kept as it stands, so that an annotated copy
-says nothing else than the original. (pysam, which writes our bgzip and indexes, reads neither plain
+Only what scoring needs is interpreted, and a line is kept unchanged, so that an annotated copy says
+nothing else than the original. (pysam, which writes our bgzip and indexes, reads neither plain
 gzip from a stream nor a header with a gap, and names no line in its errors.)
 """
 
@@ -25,7 +25,7 @@ MAX_POS = 2**31 - 1
 """The largest position that the format's binary form can hold."""
 
 MAX_LINE = 100_000_000
-"""Characters in a line: what is longer is no record, and would fill the memory."""
+"""Characters in a line: anything longer is not a record, and would fill the memory."""
 
 _BASES = frozenset("ACGT")
 _CONTIG = re.compile(r'##contig=<(?:[^"]*,)?ID=([^,>]+)')
@@ -90,7 +90,8 @@ def allele_kind(alt: str) -> str | None:
 
     Example:
         >>> [allele_kind(alt) for alt in ("A", "acgt", "<DEL>", "G]17:198982]", "*", "AR")]
-        [None, None, 'symbolic', 'breakend', 'overlapping deletion (*)', 'other letters than A C G T']
+        [None, None, 'symbolic', 'breakend', 'overlapping deletion (*)', 'other letters than A C G
+        T']
     """
     if _BASES.issuperset(alt.upper()):
         return None
@@ -117,13 +118,13 @@ def read_vcf(path: Path | str) -> Iterator[Variant]:
 def open_vcf(path: Path | str) -> Iterator[tuple[VcfHeader, Iterator[Variant]]]:
     """Open a VCF file, or standard input ('-'): its header, and its records as a stream.
 
-    Records may stand in any order. Blank lines are skipped.
+    Records may come in any order. Blank lines are skipped.
 
     Raises:
-        InputError: If it is no VCF: no header, a header without the line of column names, columns
-            without tabs, another format. While the records are read: at a line with another number
-            of columns than the header, a position that is no whole number from 1 to 2^31 - 1, or a
-            REF that is empty or no DNA, or an empty ALT.
+        InputError: If it is not a VCF: no header, a header without the line of column names,
+            columns without tabs, another format. While the records are read: at a line with another
+            number of columns than the header, a position that is not a whole number from 1 to 2^31
+            - 1, or a REF that is empty or not DNA, or an empty ALT.
     """
     shown = shown_name(path)
     with open_text(path) as text:
@@ -183,7 +184,7 @@ def _check_column_names(line: str, where: str) -> None:
     if tuple(names[: len(COLUMNS)]) == COLUMNS:
         return
     if tuple(line.split()[: len(COLUMNS)]) == COLUMNS:
-        raise InputError(f"{where}: the column names stand between blanks; VCF has tabs there")
+        raise InputError(f"{where}: the column names are separated by blanks; VCF has tabs there")
     raise InputError(
         f"{where}: the columns are {shortened(' '.join(names))!r}, expected {' '.join(COLUMNS)}"
     )

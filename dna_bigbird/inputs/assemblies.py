@@ -1,4 +1,4 @@
-"""Names and chromosome lengths of the assemblies that the workflow can tell apart."""
+"""Names and chromosome lengths of the assemblies that the workflow can distinguish."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,8 @@ from importlib.resources import files
 
 import yaml
 
-# Names of UCSC, Ensembl, the GATK bundle, the 1000 Genomes project and NCBI (accessions with version).
+# Names of UCSC, Ensembl, the GATK bundle, the 1000 Genomes project and NCBI (accessions with
+# version).
 _ALIASES = {
     "GRCh37": (
         r"grch37|hg19|b37|hs37|build37|ncbi37|(human_?)?g1k_?v37|homo_sapiens_assembly19"

@@ -59,7 +59,7 @@ def open_address(request: urllib.request.Request, timeout_s: float) -> http.clie
 
     Raises:
         InputError: If a redirect leads nowhere, away from http(s), or from https to http; if no
-            request can be made of the address, or the answer holds no file.
+            request can be made of the address, or the answer contains no file.
         urllib.error.URLError, http.client.HTTPException, OSError: As urllib has them.
     """
     try:

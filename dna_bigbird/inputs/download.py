@@ -164,7 +164,7 @@ def _next_bytes(response: http.client.HTTPResponse, stall_s: float) -> bytes:
 
 def _refused(file: RemoteFile, partial: Path, error: urllib.error.HTTPError) -> None:
     """Decide on an error status: complete already, try again, or tell the user."""
-    if error.code == 416:  # nothing behind the bytes we have
+    if error.code == 416:  # nothing after the bytes we have
         _, total = content_range(error.headers.get("Content-Range", ""))
         if total == _size(partial):
             return

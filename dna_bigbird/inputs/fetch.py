@@ -19,7 +19,7 @@ def fetch_spec(spec: DataSpec, output: Path, local: Path | None, meter: Meter) -
     """Fetch everything a description names and return notes for the user.
 
     Args:
-        output: The file; for a table of files the sample sheet, and the files lie beside it.
+        output: The file; for a table of files the sample sheet, and the files are next to it.
         local: A copy on this machine; for a table of files the folder that holds them.
 
     Raises:
@@ -42,7 +42,7 @@ def fetch_spec(spec: DataSpec, output: Path, local: Path | None, meter: Meter) -
 
 
 def write_samples(spec: DataSpec, output: Path) -> None:
-    """Write the sample sheet that `dna-bigbird chromatin-set` reads; paths are beside it."""
+    """Write the sample sheet that `dna-bigbird chromatin-set` reads; paths are next to it."""
     with atomic_path(output) as partial, open(partial, "w", newline="") as stream:
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow(SAMPLE_COLUMNS)

@@ -1,8 +1,8 @@
 """Reading `data_specs/`: one YAML file says where an input comes from and how to know it.
 
-An input is one file (`url`) or a table of files (`files`, a TSV beside the YAML with the columns of
-`SHEET_COLUMNS`), which becomes a sample sheet. A checksum that nobody here could verify is marked
-`verified: false`; one that is not known is null, never invented.
+An input is one file (`url`) or a table of files (`files`, a TSV next to the YAML with the columns
+of `SHEET_COLUMNS`), which becomes a sample sheet. A checksum that nobody here could verify is
+marked `verified: false`; one that is not known is null, never invented.
 """
 
 import csv
@@ -113,7 +113,9 @@ def _check_keys(path: Path, values: dict) -> None:
         known = ", ".join(sorted(REQUIRED | OPTIONAL))
         raise InputError(f"{path}: unknown key {unknown[0]!r}; the keys are {known}")
     if ("url" in values) == ("files" in values):
-        raise InputError(f"{path}: expected either 'url' or 'files' (a table beside the YAML file)")
+        raise InputError(
+            f"{path}: expected either 'url' or 'files' (a table next to the YAML file)"
+        )
     if "url" in values and "sha256" not in values:
         raise InputError(f"{path}: key 'sha256' is missing; write null if it is not known")
     if values["name"] != path.stem:
@@ -129,7 +131,7 @@ def _checked_url(where: str, url: object) -> str:
 
 
 def check_url(url: str) -> None:
-    """Refuse an address that no request can be made of.
+    """Raise InputError for an address that no request can be made of.
 
     Raises:
         ValueError: With the words that say what was expected.
@@ -138,7 +140,7 @@ def check_url(url: str) -> None:
         raise ValueError("expected ASCII without spaces; write other letters as %C3%A9")
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port  # a port that is no number
+        host, _ = parts.hostname or "", parts.port  # a port that is not a number
     except ValueError as error:
         raise ValueError(f"not an address ({error})") from None
     is_host = ":" in host or all(map(_HOST_LABEL.fullmatch, host.removesuffix(".").split(".")))

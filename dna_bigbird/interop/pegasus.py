@@ -122,7 +122,7 @@ def _search(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     What the folder does not say is left to our defaults.
 
     Raises:
-        InputError: If a value is of another type.
+        InputError: If a value has another type.
     """
     path = folder / "generation_config.json"
     options = {**config, **(read_json(path) if path.is_file() else {})}
@@ -169,7 +169,7 @@ def _check_kind(config: Mapping[str, Any], source: str) -> None:
 
 
 def _check_offset(folder: Path) -> None:
-    """Refuse a tokenizer that shifts the ids of its vocabulary file."""
+    """Raise InputError if a tokenizer shifts the ids of its vocabulary file."""
     path = folder / "tokenizer_config.json"
     offset = read_json(path).get("offset", 0) if path.is_file() else 0
     if offset:
@@ -199,7 +199,7 @@ def _encoder_values(config: Mapping[str, Any], plan: str | None, source: str) ->
         "num_segments": 0,
     }
     if attention_type == "block_sparse":
-        # The library's encoder leaves attention weights whole there, whatever the setting says.
+        # The library's encoder leaves attention weights whole there; the setting has no effect.
         return values | {"random_plan": plan or "huggingface", "attention_dropout": 0.0}
     if plan is not None:
         raise InputError(

@@ -40,7 +40,7 @@ def read_pytorch_file(path: Path) -> dict[str, torch.Tensor]:
     """
     try:
         _check_pickles(path)
-        with warnings.catch_warnings():  # of protocols: what cannot be read is said below
+        with warnings.catch_warnings():  # of protocols: what cannot be read is reported below
             warnings.simplefilter("ignore")
             tensors = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -61,7 +61,7 @@ def read_pytorch_file(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _check_pickles(path: Path) -> None:
-    """Refuse compression, and names that a table of tensors does not need."""
+    """Raise InputError for compression, and for names that a table of tensors does not need."""
     with open(path, "rb") as stream:
         is_zip = stream.read(4) == ZIP_MAGIC
         stream.seek(0)
@@ -94,7 +94,7 @@ def _is_of_tensors(name: str) -> bool:
 
 
 def _check_sizes(tensors: Mapping[str, object], path: Path) -> None:
-    """Refuse tensors that are larger than what the file stores of them.
+    """Raise InputError for tensors that are larger than what the file stores of them.
 
     A tensor of stride 0 repeats one number as often as its shape says: a few bytes would become as
     much memory as they like once the model is filled.
@@ -103,7 +103,7 @@ def _check_sizes(tensors: Mapping[str, object], path: Path) -> None:
     total = 0
     for name, tensor in tensors.items():
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or _is_odd(tensor):
-            raise InputError(f"{path}: {shortened(ascii(name))} is no plain tensor of numbers")
+            raise InputError(f"{path}: {shortened(ascii(name))} is not a plain tensor of numbers")
         storage = tensor.untyped_storage()
         needed = tensor.numel() * tensor.element_size()
         present = storage.nbytes() - tensor.storage_offset() * tensor.element_size()

@@ -65,7 +65,7 @@ def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> 
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
     values |= {"attention": ATTENTION[attention_type], "activation": ACTIVATIONS[act]}
     if attention_type == "block_sparse":
-        # There the library leaves attention weights whole, whatever the setting says.
+        # There the library leaves attention weights whole; the setting has no effect.
         values |= {"random_plan": plan or "huggingface", "attention_dropout": 0.0}
     elif plan is not None:
         raise InputError(
@@ -118,7 +118,7 @@ def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]
     problem_type = config.get("problem_type")
     if problem_type not in (None, "single_label_classification") or count < 2:
         raise InputError(
-            f"{source}: problem_type {problem_type!r} and {count} labels; only classifiers with one label an "
+            f"{source}: problem_type {problem_type!r} and {count} labels; only classifiers with one label per "
             "input, of at least two, are read"
         )
     names = config.get("id2label")

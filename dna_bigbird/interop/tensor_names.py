@@ -16,7 +16,7 @@ BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
 """Counted up from 0 and all 0: no weights."""
 OLD_ENDINGS = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 ABOVE = ("cls.", "classifier.", "qa_classifier.")
-"""Heads that stand beside the encoder, not in it."""
+"""Heads outside the encoder."""
 HEAD_OF = {"cls.predictions.": "mlm", "pooler.": "pooler", "cls.seq_relationship.": "nsp"}
 TASK_HEADS = ("classifier.", "qa_classifier.", "qa_outputs.", "crossattention.")
 TASK_OF_ARCHITECTURE = {
@@ -25,7 +25,7 @@ TASK_OF_ARCHITECTURE = {
 }
 """Fine-tuned classes, and our task with the same head."""
 CLASSES = "classifier.out_proj.bias"
-"""One number a class."""
+"""One number per class."""
 _LAYER = {
     "attention.qkv": tuple(f"attention.self.{part}" for part in ("query", "key", "value")),
     "attention.output": ("attention.output.dense",),

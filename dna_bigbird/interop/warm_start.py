@@ -35,7 +35,7 @@ def warm_start(
 
     The position table is repeated as often as needed (Longformer's way; the BigBird paper does not
     say). A second segment, which RoBERTa lacks, gets the row of the first: segments mean nothing
-    until training tells them apart. Rows of pieces that the short model does not know are drawn
+    until training separates them. Rows of pieces that the short model does not know are drawn
     fresh, with the mean of the known biases in the MLM head.
 
     Args:

@@ -1,6 +1,7 @@
 """Beam search (specification §5)."""
 
-# B sources, T their tokens, K alive beams, C = 2K candidates, N = B * K, L longest target, V vocabulary
+# B sources, T their tokens, K alive beams, C = 2K candidates, N = B * K, L longest target, V
+# vocabulary
 
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ FORMULAS = ("paper", "library")
 class LengthRule:
     """How log-probabilities of different lengths are compared, and when a search is over.
 
-    A length counts all tokens behind the start id, the end id included.
+    A length counts all tokens after the start id, the end id included.
     """
 
     formula: str
@@ -87,7 +88,7 @@ def beam_search(
 ) -> Tensor:
     """Return the best target that the search finds for every source: ids (B, U), U <= max_length.
 
-    The start id is left out, the end id is in, zeros are behind it. A target without an end has
+    The start id is left out, the end id is in, zeros are after it. A target without an end has
     `max_length` tokens.
 
     Each step extends `beam_size` alive targets by every token and takes the best 2 * `beam_size`;
@@ -99,11 +100,11 @@ def beam_search(
         max_length: Tokens of the longest target, its end included.
         min_length: Tokens before which the end id does not come.
         length_penalty: Exponent of the length; 0 compares plain log-probabilities.
-        length_formula: 'paper' divides by ((5 + length) / 6) ** penalty, prefers any finished target,
-            and stops when no alive one could become the best: the result is that of running to
-            `max_length`. 'library' repeats `generate` of the Hugging Face library: length ** penalty,
-            ends count among the best `beam_size` candidates alone, targets of `max_length` count as
-            finished, and its own stopping rules; with one beam it is a greedy search.
+        length_formula: 'paper' divides by ((5 + length) / 6) ** penalty, prefers any finished
+            target, and stops when no alive one could become the best: the result is that of running
+            to `max_length`. 'library' repeats `generate` of the Hugging Face library: length **
+            penalty, ends count among the best `beam_size` candidates alone, targets of `max_length`
+            count as finished, and its own stopping rules; with one beam it is a greedy search.
         early_stopping: Of 'library' alone: stop when `beam_size` targets are finished.
 
     Raises:

@@ -11,7 +11,7 @@ from dna_bigbird.models.heads import LabelHead
 
 
 class SequenceClassifier(nn.Module):
-    """Tokens to one logit a label: promoters (one label), chromatin (many), classes of text.
+    """Tokens to one logit per label: promoters (one label), chromatin (many), classes of text.
 
     Args:
         seed: Of the weights. The encoder's depend on nothing else but `config`.

@@ -54,7 +54,7 @@ class EncoderConfig:
     """Tokens in one attention block; the last one of a sequence may be ragged. At most `max_tokens`, or
     1024 if that is more."""
     num_segments: int = 2
-    """Rows of the segment table: sentences that can be told apart. 0: no table."""
+    """Rows of the segment table: sentences that can be distinguished. 0: no table."""
     attention: Literal["bigbird", "full"] = "bigbird"
     """Block-sparse attention, or full attention for comparisons: time grows with the square."""
     window_blocks: int = 3
@@ -173,7 +173,7 @@ class HeadConfig:
 
 
 def check_share(option: str, value: float) -> None:
-    """Refuse a share outside [0, 1).
+    """Raise ValueError if a share is outside [0, 1).
 
     Raises:
         ValueError: Naming the option.

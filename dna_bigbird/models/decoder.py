@@ -109,7 +109,7 @@ class Decoder(nn.Module):
     decodes with the encoder's layers and norms; it owns the cross-attention alone. Weights that the
     encoder has are not held here, so they are stored once.
 
-    The norms stand where the encoder has them (`norm_first`).
+    The norms are where the encoder has them (`norm_first`).
     """
 
     def __init__(self, config: EncoderConfig, head: SummarizationHead) -> None:

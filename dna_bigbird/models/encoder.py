@@ -86,7 +86,7 @@ class Encoder(nn.Module):
     """Tokens to hidden states.
 
     Each sequence of a batch has the pattern of its own number of blocks, so it gives the same
-    states alone and beside longer ones. The pattern of a layer depends on `pattern_seed`, the
+    states alone and next to longer ones. The pattern of a layer depends on `pattern_seed`, the
     layer, the head and the number of blocks, and is the same in training and evaluation.
 
     The random plans 'original' and 'huggingface' repeat published code: the pattern follows the
@@ -156,7 +156,7 @@ class Encoder(nn.Module):
         """Return hidden states (batch, tokens, hidden); those of padding are zero.
 
         Args:
-            is_padding_BT: True = padding. It stands at the right; padding between tokens is
+            is_padding_BT: True = padding. It is at the right; padding between tokens is
                 hidden too, but counts for the length of its sequence.
             segment_ids_BT: From 0, the sentence of a pair; by default all 0.
             num_layers: The states after so many layers, 0 for the embeddings; by default all. With
@@ -198,11 +198,11 @@ class Encoder(nn.Module):
 
         The shape is (packed tokens, hidden).
         """
-        # Padding in the last block may stand behind the last position.
+        # Padding in the last block may be after the last position.
         positions_P = packing.positions().clamp(max=self.config.max_tokens - 1)
         x_PE = self.embed_words(packing.pack(token_ids_BT)) + self.position(positions_P)
         if self.segment is None:
-            pass  # sentences are not told apart
+            pass  # sentences are not distinguished
         elif segment_ids_BT is None:
             x_PE = x_PE + self.segment.weight[0]
         else:

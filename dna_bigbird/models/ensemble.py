@@ -35,7 +35,7 @@ class EnsembleClassifier(nn.Module):
 def logit_of_mean(logits_MBL: Tensor) -> Tensor:
     """Return the logit of the mean of probabilities that are given as logits, (B, L).
 
-    By way of logarithms, so that probabilities next to 0 or 1 keep their size.
+    Computed with logarithms, so that probabilities next to 0 or 1 keep their size.
 
     Example:
         >>> logit_of_mean(torch.tensor([[[0.0]], [[-200.0]]])).sigmoid()

@@ -5,7 +5,8 @@ Counted are matrix products, a multiplication and an addition as two operations:
 * dense layers of the encoder: 2 * weights, for each token;
 * attention: 4 * head dimension, for each head and pair of a query and a key that its block reads
   (scores, and the weighted sum), a ragged last block as a whole one;
-* the head for masked tokens: 2 * (hidden size + vocabulary) * hidden size, for each predicted token;
+* the head for masked tokens: 2 * (hidden size + vocabulary) * hidden size, for each predicted
+  token;
 * the other heads: 2 * weights, for each sequence.
 
 Padding, what a backend computes in vain, norms, activations and recomputation are not counted, and
@@ -45,7 +46,7 @@ def forward_flops(model: nn.Module, lengths: Sequence[int], predicted: int = 0) 
     """Return the operations of a forward pass of a batch.
 
     Args:
-        model: PretrainingModel or SequenceClassifier: an `encoder`, and heads beside it.
+        model: PretrainingModel or SequenceClassifier: an `encoder`, and heads on it.
         lengths: Tokens of each sequence, without padding.
         predicted: Masked tokens of the whole batch.
     """

@@ -34,7 +34,7 @@ class Pooler(nn.Module):
         self.activation = nn.Tanh() if act == "tanh" else activation(act)
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
-        """Return one vector a sequence (batch, hidden)."""
+        """Return one vector per sequence (batch, hidden)."""
         return self.activation(self.dense(hidden_BTE[:, 0]))
 
 
@@ -42,7 +42,7 @@ class MeanPooler(nn.Module):
     """The mean over real tokens, as it is: a bounded summary would hide few tokens among many."""
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
-        """Return one vector a sequence (batch, hidden)."""
+        """Return one vector per sequence (batch, hidden)."""
         real = (~is_padding_BT)[..., None].to(hidden_BTE.dtype)
         return (hidden_BTE * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
 
@@ -58,7 +58,7 @@ class CentrePooler(nn.Module):
         self.tokens = tokens
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
-        """Return one vector a sequence (batch, hidden)."""
+        """Return one vector per sequence (batch, hidden)."""
         real_BT = ~is_padding_BT
         number_BT = real_BT.cumsum(dim=1)  # of each real token, from 1
         middle_B1 = (real_BT.sum(dim=1, keepdim=True) + 1) / 2
@@ -75,7 +75,7 @@ def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
 
 
 class LabelHead(nn.Module):
-    """Pooler, dropout, dense to one logit a label."""
+    """Pooler, dropout, dense to one logit per label."""
 
     def __init__(self, hidden_size: int, num_labels: int, config: HeadConfig) -> None:
         super().__init__()

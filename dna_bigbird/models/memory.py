@@ -3,18 +3,19 @@
 It counts what is in memory when the backward pass begins, which is the peak:
 
 * states, for each parameter: weight, gradient and Adam's two moments in float32, a bfloat16 copy of
-  the weight under autocast, and a second gradient for the exchange where there are several processes;
+  the weight under autocast, and a second gradient for the exchange where there are several
+  processes;
 * activations, which autograd keeps from the forward pass. Of a layer, for each token: the inputs of
   its four dense layers, queries, keys, values and output of attention, the input of GELU, the sums
-  before its two LayerNorms in float32, and the masks of dropout; with gradient checkpointing only the
-  layer's input;
+  before its two LayerNorms in float32, and the masks of dropout; with gradient checkpointing only
+  the layer's input;
 * logits of the predicted tokens: log-probabilities and two gradients of that size, in float32; or,
   with gradient checkpointing, one layer as it is computed again with the gradients on both sides of
   its GELU, if that is more.
 
-The backend `gather`, which `auto` takes on a GPU, also keeps the keys and values that each query block
-reads, some 8 times as many as there are; flex, native and merged do not. Not counted: the runtime of
-CUDA and NCCL, workspaces of kernels, and what fragmentation wastes.
+The backend `gather`, which `auto` takes on a GPU, also keeps the keys and values that each query
+block reads, some 8 times as many as there are; flex, native and merged do not. Not counted: the
+runtime of CUDA and NCCL, workspaces of kernels, and what fragmentation wastes.
 """
 
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ def layer_bytes(
     value = bytes_of(precision)
     # A CPU keeps the factors of dropout as numbers, CUDA one byte each.
     mask = (1 if device == "cuda" else value) if config.dropout else 0
-    inputs = 2 * h + f  # of the projections to q, k and v, of the two dense layers behind attention
+    inputs = 2 * h + f  # of the projections to q, k and v, of the two dense layers after attention
     attention = 4 * h  # q, k, v and the output, which is the input of the last projection
     if backend == "gather" and (copies := gathered(config, num_tokens)):
         attention += 2 * h + 2 * h * copies  # queries and output again; keys and values
@@ -96,7 +97,8 @@ def pretraining_memory(
     """Return the estimated peak memory of one pretraining step with AdamW on one device.
 
     Args:
-        batch_size: Sequences of one micro-batch (`--training.batch_size`); accumulation adds nothing.
+        batch_size: Sequences of one micro-batch (`--training.batch_size`); accumulation adds
+            nothing.
         predicted: Masked tokens of the whole micro-batch.
         num_tokens: Tokens of each sequence; by default `max_tokens`.
         precision: 'bf16-mixed' or '32-true'.

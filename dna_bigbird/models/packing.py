@@ -13,11 +13,11 @@ from dna_bigbird.attention.cores import Group, Groups
 
 @dataclass(frozen=True)
 class Packing:
-    """Where each sequence of a batch stands in the packed row of tokens.
+    """Where each sequence of a batch is in the packed row of tokens.
 
-    Sequences with equally many blocks stand together: they are one group and share a pattern.
+    Sequences with equally many blocks follow each other: they are one group and share a pattern.
     Padding remains only within the last block of a sequence. All layers but attention work on
-    tokens one by one, so they see one row of tokens whatever the lengths.
+    tokens one by one, so they see one row of tokens for any lengths.
 
     The plans that repeat published code want the whole batch as one group instead, padded to a
     multiple of the block size: there the pattern follows the width of the batch.
@@ -70,7 +70,7 @@ class Packing:
 
     @torch.compiler.disable
     def pack(self, values_BT: Tensor) -> Tensor:
-        """Return one value a token as (packed tokens,), with 0 beyond the end of a row."""
+        """Return one value per token as (packed tokens,), with 0 beyond the end of a row."""
         if self.is_whole_batch:
             return values_BT.reshape(-1)
         longest = self.groups[-1].num_tokens

@@ -24,7 +24,7 @@ def resolve_precision(precision: str, device: str) -> str:
 
 
 def has_bf16_products(device: str) -> bool:
-    """Tell whether a device multiplies bfloat16 in hardware, not by way of float32."""
+    """Return True if a device multiplies bfloat16 in hardware, not via float32."""
     if device == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device != "cpu" or not torch.backends.mkldnn.is_available():

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from dna_bigbird.errors import shortened
 
 LARGEST = 2**31 - 1
-"""Of any whole number: sizes beyond it are no model's, and their products would overflow."""
+"""Of any whole number: no model has larger sizes, and their products would overflow."""
 
 T = TypeVar("T")
 
@@ -17,12 +17,13 @@ def settings_from(config_type: type[T], values: object) -> T:
     """Return settings whose fields have the types that the dataclass declares.
 
     Args:
-        config_type: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool or str.
+        config_type: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool
+            or str.
         values: What JSON gave; fields that are absent have their defaults.
 
     Raises:
-        ValueError: If it is no object, a key is unknown, a value has another type, is not finite or
-            too large, or the settings contradict each other.
+        ValueError: If it is not an object, a key is unknown, a value has another type, is not
+            finite or too large, or the settings contradict each other.
 
     Example:
         >>> from dna_bigbird.models.config import HeadConfig
@@ -48,7 +49,7 @@ def settings_from(config_type: type[T], values: object) -> T:
 
 
 def is_finite(value: object) -> bool:
-    """Tell whether a value of JSON is a number that a float can hold; `true` is none."""
+    """Return True if a value of JSON is a number that a float can hold; `true` is none."""
     try:
         return (
             isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

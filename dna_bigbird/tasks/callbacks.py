@@ -22,11 +22,11 @@ WINDOWS = "history_windows"
 """Where a checkpoint holds the sums since the last row of training figures, process by process."""
 HEADER = "step\tsplit\tname\tvalue"
 SHOWN = ("loss", "bits_per_base_masked")
-"""Training figures beside the progress bar."""
+"""Training figures next to the progress bar."""
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Writes a checkpoint beside its place and renames it; reads without running code.
+    """Writes a checkpoint under a temporary name and renames it; reads without running code.
 
     Lightning's own writer goes through the system's temporary folder, which may be another disk,
     so that a killed run can leave half a file under the final name.
@@ -49,7 +49,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
 
 def is_step_end(trainer: pl.Trainer, batch_idx: int) -> bool:
-    """Tell whether this micro-batch ended an optimizer step (and not only an accumulation)."""
+    """Return True if this micro-batch ended an optimizer step (and not only an accumulation)."""
     return (batch_idx + 1) % trainer.accumulate_grad_batches == 0
 
 
@@ -77,7 +77,7 @@ class History(pl.Callback):
     """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress.
 
     Training figures are sums over `log_every` steps, divided once. On a terminal there is a
-    progress bar; elsewhere one line a validation.
+    progress bar; elsewhere one line per validation.
 
     Args:
         path: The file, kept up to date while the run goes on.
@@ -179,7 +179,7 @@ class History(pl.Callback):
         return "\n".join([HEADER, *map(as_line, self.rows)]) + "\n"
 
     def show(self, figures: dict[str, float]) -> None:
-        """Put figures beside the progress bar."""
+        """Put figures next to the progress bar."""
         self.shown |= figures
         if self.bar is not None:
             self.bar.set_postfix({name: f"{value:.4g}" for name, value in self.shown.items()})
@@ -197,7 +197,7 @@ class History(pl.Callback):
 
 
 def as_line(row: list) -> str:
-    """Return a row of `History` as it stands in history.tsv."""
+    """Return a row of `History` as written to history.tsv."""
     step, split, name, value = row
     return f"{step}\t{split}\t{name}\t{value:.6g}"
 

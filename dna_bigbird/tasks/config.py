@@ -48,15 +48,15 @@ class TrainConfig:
     """Examples of one validation, the same ones every time; 0 takes the whole validation split
     (pretraining draws examples without end and needs a number: 0 means 256 there)."""
     checkpoint_every_steps: int = 0
-    """Steps between two checkpoints, besides the one after every validation; 0: only those."""
+    """Steps between two extra checkpoints; one is written after every validation. 0: only those."""
     checkpoint_every_minutes: float = 0.0
-    """Minutes after which a checkpoint is due, whatever the steps; 0: never. Saving changes no result."""
+    """Minutes after which a checkpoint is due, at any step; 0: never. Saving changes no result."""
     log_every: int = 20
     """Steps whose mean makes one row of training figures in history.tsv."""
     patience: int = 0
     """Validations without improvement after which training stops; 0 never stops early."""
     head_learning_rate: float = 0.0
-    """Largest learning rate of what stands on the encoder; 0: `learning_rate` there too."""
+    """Largest learning rate of the layers on top of the encoder; 0: `learning_rate` there too."""
     start_at_base_rates: bool = False
     """Begin with a last layer that gives every label its share in the training rows: without it the
     first hundreds of steps of a run with many rare labels go into learning those shares."""
@@ -75,11 +75,12 @@ class TrainConfig:
     """Processes that prepare data for each training process; the examples do not depend on it."""
     tokenize: Literal["once", "on_the_fly"] = "once"
     """When the training windows of a labelled set become tokens: 'once' keeps all of them in memory
-    (2.5 KB each for 8000 bp and strand), 'on_the_fly' makes them in the data workers; same examples."""
+    (2.5 KB each for 8000 bp and strand), 'on_the_fly' makes them in the data workers; same
+    examples."""
     tensorboard: bool = False
     """Write TensorBoard files to the folder of the checkpoints."""
     measure_speed: bool = True
-    """Write tokens and base pairs a second, waiting for data and utilisation to speed.tsv beside the
+    """Write tokens and base pairs a second, waiting for data and utilisation to speed.tsv next to the
     checkpoints; measuring the processor's peak for it takes 0.3 s at the start."""
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ SHOWN = 16
 
 
 def looks_always(device: torch.device) -> bool:
-    """Tell whether a look at every step costs nothing to speak of."""
+    """Return True if a check at every step costs almost nothing."""
     return device.type == "cpu"
 
 

@@ -45,7 +45,7 @@ FREE_SETTINGS = (
     "accumulate",
 )
 
-# Otherwise DDP packs the gradients anew after the first step of each start, and with more than two
+# Otherwise DDP packs the gradients again after the first step of each start, and with more than two
 # processes their sums would be rounded differently from there: no exact restart. (That torch finds
 # nothing unused, and says so at each start, is meant.)
 DDP = "ddp_find_unused_parameters_true"
@@ -95,7 +95,7 @@ def fit(
     settings: dict,
     callbacks: tuple[pl.Callback, ...] = (),
 ) -> FitResult:
-    """Train; the same call after a kill goes on exactly where the newest checkpoint stands.
+    """Train; the same call after a kill goes on exactly at the newest checkpoint.
 
     On one machine and one thread count the weights at the end are those of an undisturbed run, bit
     for bit.
@@ -103,8 +103,8 @@ def fit(
     Args:
         checkpoints: Folder for the state of the run; see tasks.run_folder.
         seed: Seeds dropout; the data has seeds of its own and the model is already initialised.
-        settings: Whatever else decides the result (architecture, input checksums); with other
-            settings the run starts over.
+        settings: Everything else that decides the result (architecture, input checksums); with
+            other settings the run starts over.
         callbacks: More Lightning callbacks, called first.
 
     Raises:

@@ -33,7 +33,7 @@ class GrowingTable:
         return [line for line in whole if int(line.split("\t")[0]) <= step]
 
     def begin(self, rows: Iterable[str]) -> None:
-        """Write the file anew with these rows."""
+        """Write the whole file with these rows."""
         with atomic_path(self.path) as partial:
             partial.write_text("\n".join([self.header, *rows]) + "\n")
 

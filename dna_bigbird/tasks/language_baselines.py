@@ -1,4 +1,4 @@
-"""Count-based baselines beside a masked model: on its very positions, and causal ones apart."""
+"""Count-based baselines of a masked model: on the same positions, and separately causal ones."""
 
 from dataclasses import dataclass
 

@@ -21,7 +21,7 @@ class Strata(Protocol):
 
 
 class ByChromosome:
-    """One part a chromosome of a token store."""
+    """One part per chromosome of a token store."""
 
     def __init__(self, chromosomes: list[str]) -> None:
         self.names = chromosomes
@@ -34,7 +34,7 @@ class ByChromosome:
 
 
 class ByRepeatClass:
-    """One part a repeat class; a token in two classes is shared by its bases.
+    """One part per repeat class; a token in two classes is shared by its bases.
 
     Args:
         repeats: genome.repeats.RepeatClasses.
@@ -67,7 +67,7 @@ def spread_costs(
 
     Args:
         examples: datasets.pretraining.PretrainExamples.
-        token_nats: Of the model, one array an example.
+        token_nats: Of the model, one array per example.
         baseline_nats: Gives those of K - 1 baselines for an example, (M, K - 1).
         piece_bp: Base pairs of every token id.
 
@@ -93,7 +93,7 @@ def spread_costs(
 def strata_tables(
     strata: dict[str, Strata], parts: dict[str, np.ndarray], predictor: int, seed: int
 ) -> dict[str, dict]:
-    """Return the tables of one predictor by way of dividing, as `evaluation.language.by_stratum`.
+    """Return the tables of one predictor for each division, as `evaluation.language.by_stratum`.
 
     Parts without any predicted base stay in, undefined: what was not measured is seen.
 

@@ -94,8 +94,8 @@ class Objective(pl.LightningModule):
         )
 
     def configure_model(self) -> None:
-        """Cut the model into shards if the strategy asks for it; Lightning calls this once more
-        than needed."""
+        """Cut the model into shards if the strategy asks for it; Lightning calls this one time
+        more than needed."""
         if isinstance(self.trainer.strategy, Sharded) and not isinstance(self.model, FSDPModule):
             shard(self.model, self.device_mesh)
 

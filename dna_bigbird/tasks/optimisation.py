@@ -58,7 +58,7 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
 
 
 def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
-    """Return the parameter groups, cut once more if what stands on the encoder has its own rate."""
+    """Return the parameter groups; the layers on top of the encoder may have their own rate."""
     groups = parameter_groups(model, config.weight_decay)
     if not config.head_learning_rate:
         return groups

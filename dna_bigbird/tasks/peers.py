@@ -43,8 +43,8 @@ def end_with_the_first(is_first: bool) -> None:
 def is_first_on_node() -> bool:
     """Return True on one process of each machine, which verifies large inputs for all of them.
 
-    Processes that Lightning starts begin after the first one has verified; those of srun or torchrun
-    wait for it when they connect, and a process that fails ends all.
+    Processes that Lightning starts begin after the first one has verified; those of srun or
+    torchrun wait for it when they connect, and a process that fails ends all.
     """
     rank = os.environ.get("LOCAL_RANK") or os.environ.get("SLURM_LOCALID") or "0"
     return rank == "0"
@@ -66,5 +66,5 @@ def readable_loss(processes: int) -> Iterator[None]:
         reason = " ".join(str(error).split())[:160]
         raise InputError(
             "another process of this run has ended; its own message, if it had time for one, "
-            f"stands above. The same command goes on from the last checkpoint. ({reason})"
+            f"is above. The same command goes on from the last checkpoint. ({reason})"
         ) from error

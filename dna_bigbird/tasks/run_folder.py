@@ -6,8 +6,8 @@
     .lock                    held by the running process (kernel lock: a killed one frees it)
     superseded-0001/         states that other settings began or that are damaged: never deleted
 
-A run continues only what the very same settings began. What cannot be read now (permissions, a
-failing disk, too little memory) stops the run; only what is proven to be damaged is passed over.
+A run continues only what the same settings began. What cannot be read now (permissions, a
+failing disk, too little memory) stops the run; only what is proven to be damaged is skipped.
 """
 
 import contextlib
@@ -138,7 +138,7 @@ def set_newer_aside(folder: Path, newest: Path | None) -> None:
 
     if damaged := newer("step"):
         moved = set_aside(folder, damaged + newer("best"))
-        note(f"{folder}: what was passed over is in {moved}")
+        note(f"{folder}: what was skipped is in {moved}")
 
 
 def set_aside(folder: Path, paths: list[Path]) -> Path:

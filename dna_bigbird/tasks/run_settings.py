@@ -57,7 +57,7 @@ def wait_for_settings(folder: Path, settings: dict) -> None:
 
 
 def describe_change(old: dict | None, new: dict) -> str:
-    """Say which settings differ, at most three.
+    """Return which settings differ, at most three.
 
     Example:
         >>> describe_change({"seed": 0, "training": {"max_steps": 5}}, {"seed": 0, "training": {"max_steps": 9}})

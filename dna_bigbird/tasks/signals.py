@@ -1,7 +1,7 @@
 """The signal that a cluster job is about to end, remembered from a command's first moment.
 
-Without a handler SIGUSR1 ends a process. SLURM sends it once, whatever the command is doing: also
-while it still reads its inputs, or writes its result.
+Without a handler SIGUSR1 ends a process. SLURM sends it once, at any time: also while the command
+still reads its inputs, or writes its result.
 """
 
 import signal
@@ -25,7 +25,7 @@ def listen() -> Any:
 
 
 def is_received() -> bool:
-    """Tell whether the signal came since `forget`."""
+    """Return True if the signal came since `forget`."""
     return _received
 
 

@@ -95,7 +95,7 @@ def test_a_whole_short_record_needs_no_region(model, tmp_path, capsys):
     ("arguments", "message"),
     [
         ((), "2 records; say which bases to change with --region"),
-        (("--region", "chr1"), "--region 'chr1' is no region; write it as"),
+        (("--region", "chr1"), "--region 'chr1' is not a region; write it as"),
         (("--region", "chr1:9-3"), "is empty or starts below 1"),
         (("--region", "chr1:0-3"), "is empty or starts below 1"),
         (("--region", "chr1:299-301"), "--region chr1:299-301: chr1 has 300 bases in genome.fa"),

@@ -96,7 +96,7 @@ def test_gc_changes(files):
         (("scores.tsv", "-0.4", "nan"), (), "scores.tsv: no score of chr1:201"),
         (("truth.vcf", "EFFECT=create", "EFFECT=odd"), (), "truth.vcf:6: expected one allele and"),
         (None, ("--regions", '["chr2:1-5"]'), "truth.vcf: no variant in --regions to rank"),
-        (None, ("--regions", '["chr2"]'), "--regions 'chr2' is no region"),
+        (None, ("--regions", '["chr2"]'), "--regions 'chr2' is not a region"),
         (None, ("--block_bp", "0"), "--block_bp 0: expected at least 1"),
     ],
 )

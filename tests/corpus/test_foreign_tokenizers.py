@@ -168,7 +168,7 @@ def test_no_tokenizer(tmp_path):
     with pytest.raises(InputError, match=r"no tokenizer; expected tokenizer\.model or tokenizer"):
         load_tokenizer(tmp_path)
     (tmp_path / "spiece.model").write_bytes(b"nonsense")
-    with pytest.raises(InputError, match=r"spiece\.model: this is no SentencePiece model"):
+    with pytest.raises(InputError, match=r"spiece\.model: this is not a SentencePiece model"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_bytes(WITHOUT_N)
     (tmp_path / "tokenizer_config.json").write_text('{"cls_token": {"content": "[SEP]"}}')

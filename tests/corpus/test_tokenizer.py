@@ -146,7 +146,7 @@ def test_other_files_are_refused(tmp_path):
         DnaTokenizer.from_file(tmp_path / "none.model")
     for content in (b"", b"not a model"):
         (tmp_path / "bad.model").write_bytes(content)
-        with pytest.raises(InputError, match=r"bad\.model: (this is no Sent|not a tokenizer)"):
+        with pytest.raises(InputError, match=r"bad\.model: (this is not a Sent|not a tokenizer)"):
             DnaTokenizer.from_file(tmp_path / "bad.model")
 
 

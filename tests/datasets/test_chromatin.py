@@ -296,7 +296,7 @@ def test_label_without_positive(tmp_path, toy, three, capsys):
         (HEADER + "A TF X a.bed\n", "sheet.tsv:2: nothing in the column group. Are there tabs"),
         (
             HEADER + 2 * "A\tTF\tX\ta.bed\n",
-            "sheet.tsv:3: label 'A' from a.bed already stands in line 2",
+            "sheet.tsv:3: label 'A' from a.bed is already in line 2",
         ),
         (HEADER + "*\tTF\tX\ta.bed\n", "a.bed:1: no name in column 4"),
         (HEADER + "A\tTF\tX\tbeyond.bed\n", "beyond.bed:1: end 30,000 is beyond the end of chr1"),

@@ -299,9 +299,7 @@ def test_other_files_that_do_not_fit(small, capsys):
     wider = [*bed[:3], "chr1\t3000\t3300\n", *bed[4:]]
     assert "allTFs.pos.bed:4: expected rows of 200 bp" in with_bed(wider)
     early = [bed[0], *bed[-3:-1], *bed[3:]]
-    assert "allTFs.pos.bed:2: a row of the test chromosomes chr2 stands among the" in with_bed(
-        early
-    )
+    assert "allTFs.pos.bed:2: a row of the test chromosomes chr2 is among the" in with_bed(early)
     beyond = [*bed[:2], "chr1\t20000\t20200\n", *bed[3:]]
     assert "allTFs.pos.bed:3: end 20,200 is beyond the end of chr1 (20,000 bp" in with_bed(beyond)
     assert "'chrQ' is not in toy.fa" in with_bed(["chrQ\t0\t200\n", *bed[1:]])

@@ -119,7 +119,7 @@ def test_files_that_are_no_labelled_set(tmp_path, toy):
         LabelledSet(tmp_path / "text.h5")
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["x"] = 1
-    with pytest.raises(InputError, match=r"other\.h5: this HDF5 file is no labelled set"):
+    with pytest.raises(InputError, match=r"other\.h5: this HDF5 file is not a labelled set"):
         LabelledSet(tmp_path / "other.h5")
     path = write(tmp_path / "s.h5", toy)
     with h5py.File(path, "a") as file:

@@ -55,7 +55,7 @@ def test_contradictions_and_typing_errors(tmp_path):
         SplitConfig(validation=["chr1:1-100"], test=["1:100-200"])
     with pytest.raises(ValueError, match="validation and test regions on chromosome 8 overlap"):
         SplitConfig(validation=["chr8:5-6"], test=["chr8"])
-    with pytest.raises(ValueError, match="'chr1:5' is no region"):
+    with pytest.raises(ValueError, match="'chr1:5' is not a region"):
         SplitConfig(test=["chr1:5"])
     (tmp_path / "toy.fa").write_text(">chr1\nACGT\n")
     with pytest.raises(InputError, match="split: region 'chr2': chromosome 'chr2' is not in toy"):

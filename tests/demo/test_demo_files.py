@@ -95,7 +95,7 @@ def test_impossible_settings_are_one_line(options, message, tmp_path, capsys):
 
 def test_a_folder_with_other_files_is_not_replaced(folder, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match=r"holds thesis\.tex, which is no file of the demo"):
+    with pytest.raises(InputError, match=r"holds thesis\.tex, which is not a file of the demo"):
         demo_data(tmp_path)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 

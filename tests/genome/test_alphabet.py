@@ -20,7 +20,7 @@ def test_every_iupac_code_in_either_case_is_accepted():
 
 @pytest.mark.parametrize("letter", sorted(set(string.printable) - set(IUPAC + IUPAC.lower())))
 def test_every_other_character_is_refused_with_its_position(letter):
-    with pytest.raises(ValueError, match="at position 3 is no DNA letter"):
+    with pytest.raises(ValueError, match="at position 3 is not a DNA letter"):
         normalise("AC" + letter + "GT")
 
 

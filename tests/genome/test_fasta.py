@@ -78,7 +78,7 @@ def test_letters_come_as_they_stand(toy):
 def test_unknown_bases_are_those_that_fetch_gives_as_n(toy, tmp_path):
     assert toy.unknown_bases(Interval("chr1", 6, 17)) == bytes([0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0])
     (tmp_path / "p.fa").write_text(">chr1\nACGTLLE\n")
-    with pytest.raises(InputError, match=r"p\.fa: chr1:1-7: 'L' at position 5 is no DNA letter"):
+    with pytest.raises(InputError, match=r"p\.fa: chr1:1-7: 'L' at position 5 is not a DNA letter"):
         Genome(tmp_path / "p.fa").unknown_bases(Interval("chr1", 0, 7))
 
 
@@ -118,7 +118,7 @@ def test_unusable_files_are_named(tmp_path):
 def test_protein_letters_in_a_genome_are_refused(tmp_path):
     path = tmp_path / "p.fa"
     path.write_text(">chr1\nACGTLLE\n")
-    with pytest.raises(InputError, match=r"'L' at position 5 is no DNA letter"):
+    with pytest.raises(InputError, match=r"'L' at position 5 is not a DNA letter"):
         Genome(path).fetch(Interval("chr1", 0, 7))
 
 

@@ -99,7 +99,7 @@ def test_positions_and_lines_in_messages_count_across_blocks(tmp_path, monkeypat
     monkeypatch.setattr(fasta_pieces, "BLOCK", 16)
     path = tmp_path / "x.fa"
     path.write_text(">a\n" + "ACGT\n" * 10 + "\n>b\nACGT\nACLT\n")
-    with pytest.raises(InputError, match=r"x\.fa:13: record 'b': 'L' at position 7 is no DNA"):
+    with pytest.raises(InputError, match=r"x\.fa:13: record 'b': 'L' at position 7 is not a DNA"):
         list(read_dna(path))
     path.write_text(">a\n" + "ACGT\n" * 10 + "ACG-\n")
     with pytest.raises(InputError, match=r"x\.fa:1: record 'a': '-' at position 44 .* alignment"):

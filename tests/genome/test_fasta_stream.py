@@ -48,7 +48,7 @@ def test_bgzip_blocks_are_read_to_the_end(tmp_path):
         (">a\nAC\n>a\nAC\n", r"x\.fa:3: a second record is called 'a'"),
         (">p\nMKVLAAGIE\n", r"x\.fa:1: record 'p': 'L' at position 4 .* protein"),
         (">p\nMKRWSHDVMKRW\n", r"12 of 12 letters are ambiguity codes.* protein"),
-        (">a\nAC-GT\n", "'-' at position 3 is no DNA letter"),
+        (">a\nAC-GT\n", "'-' at position 3 is not a DNA letter"),
     ],
 )
 def test_wrong_input_is_one_clear_line(tmp_path, text, message):

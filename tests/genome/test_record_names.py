@@ -88,7 +88,7 @@ def test_lengths_that_fit_neither_way_are_refused(name, length):
 )
 def test_other_names_are_no_places(name):
     assert not is_place(name)
-    with pytest.raises(ValueError, match="is no place"):
+    with pytest.raises(ValueError, match="is not a location"):
         place_of(name, 1)
 
 

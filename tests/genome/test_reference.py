@@ -22,7 +22,7 @@ def test_join_keeps_letters_and_order(tmp_path):
 
 def test_a_refused_reference_leaves_nothing(tmp_path):
     (tmp_path / "a.fa").write_text(">chr1\nAC\n")
-    with pytest.raises(InputError, match=r"a\.fa:1: 'chr1' also stands in"):
+    with pytest.raises(InputError, match=r"a\.fa:1: 'chr1' is also in"):
         join_fasta([tmp_path / "a.fa"] * 2, tmp_path / "genome.fa", check=lambda lengths: None)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.fa"]
 

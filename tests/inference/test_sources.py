@@ -239,7 +239,9 @@ def test_bases_of_an_interval_that_are_no_dna_are_refused_before_any_window(tmp_
     bad = tmp_path / "bad.fa"
     bad.write_text(toy.read_text() + ">odd\nACGTLL\n")
     path = write_bed(tmp_path / "r.bed", [("chr1", 0, 20, "+"), ("odd", 0, 6, "+")])
-    with pytest.raises(InputError, match=r"bad\.fa: odd:1-6: 'L' at position 5 is no DNA letter"):
+    with pytest.raises(
+        InputError, match=r"bad\.fa: odd:1-6: 'L' at position 5 is not a DNA letter"
+    ):
         BedSource(path, bad, **SIZE).check()
     BedSource(write_bed(path, [("odd", 0, 4, "+")]), bad, **SIZE).check()
 
@@ -270,7 +272,7 @@ def test_what_is_missing_shows_when_the_source_is_made(tmp_path, toy):
         ({"a": ""}, "sequence 'a' has no base"),
         ({"a b": "ACGT"}, "sequence 'a b': a name has no blanks"),
         ({"": "ACGT"}, "sequence '': a name has no blanks"),
-        ({"a": "AC", "b": "ACE"}, "record 'b': 'E' at position 3 is no DNA letter"),
+        ({"a": "AC", "b": "ACE"}, "record 'b': 'E' at position 3 is not a DNA letter"),
     ],
 )
 def test_sequences_in_memory_are_checked_when_given(sequences, message):

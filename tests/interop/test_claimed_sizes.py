@@ -90,7 +90,7 @@ def shared(count: int) -> dict:
         (with_name("x", _Unfilled()), "holds more than tensors"),
         (saved({"x": torch.ones(3).to_sparse()}), "holds more than tensors"),
         (saved({"x": torch.ones(3, device="meta")}), "holds more than tensors"),
-        (saved({"x": 3}), "'x' is no plain tensor of numbers"),
+        (saved({"x": 3}), "'x' is not a plain tensor of numbers"),
         (saved({3: torch.ones(3)}), "not a table of tensors by name"),
         (saved([torch.ones(3)]), "not a table of tensors by name"),
     ],

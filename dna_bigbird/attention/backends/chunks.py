@@ -1,6 +1,6 @@
 """Cut the work of a pattern into chunks whose intermediates stay in the cache."""
 
-# G heads at hand, C heads of a chunk, R its query blocks, M key blocks that each of them reads,
+# G heads, C heads of a chunk, R its query blocks, M key blocks that each of them reads,
 # N blocks, S tokens in a block, D any last dimension
 # X, Y: C and R, or 1 and C where all queries of a head read the same; L queries, K keys
 

@@ -36,7 +36,7 @@ def dense_attention(
 
 
 @functools.lru_cache(maxsize=8)
-@torch.inference_mode(False)  # kept for training too, whoever asks first
+@torch.inference_mode(False)  # kept for training too, also if inference asks first
 def token_times(pattern: BlockPattern, length: int, device: torch.device) -> Tensor:
     """Return how often each query token counts each key token: (heads, length, length)."""
     times = torch.from_numpy(pattern.times()).to(device)

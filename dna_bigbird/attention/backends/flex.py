@@ -9,7 +9,7 @@ through a score function, which is compiled in only where they occur. Listing a 
 not count it k times everywhere: the CUDA kernels, forward and backward, read no more blocks than
 the sequence has.
 
-No GPU was at hand. What torch 2.13 generates for an H100 was run in Triton's interpreter instead
+No GPU was available. What torch 2.13 generates for an H100 was run in Triton's interpreter instead
 (float32, blocks of 32 and 64, holes, repeats): output and gradients agree with `dense` to 1e-6.
 """
 

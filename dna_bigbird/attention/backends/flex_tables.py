@@ -18,7 +18,7 @@ READER_PLACES = 32
 class Lists(NamedTuple):
     """What each line (query block, or key block) of each head reads, or is read by.
 
-    A line stands in one of two ways, so that all takes O(blocks) integers: those that list
+    A line is stored in one of two ways, so that all takes O(blocks) integers: those that list
     everything share one list, the others have a short one each. The order is that of `BlockMask`.
     """
 
@@ -44,7 +44,7 @@ class Tables(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-@torch.inference_mode(False)  # kept for training too, whoever asks first
+@torch.inference_mode(False)  # kept for training too, also if inference asks first
 def tables(pattern: BlockPattern, device: torch.device, backward: bool) -> Tables:
     """Turn a pattern into tables, once per pattern and device."""
     distinct, counts = _distinct(pattern.key_blocks)
@@ -57,7 +57,7 @@ def tables(pattern: BlockPattern, device: torch.device, backward: bool) -> Table
 
 
 def _distinct(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each row's different blocks, ascending, -1 elsewhere, and how often each stands."""
+    """Return each row's different blocks, ascending, -1 elsewhere, and how often each occurs."""
     ordered = np.sort(np.where(table < 0, table.shape[1], table), axis=2)
     first = np.diff(ordered, axis=2, prepend=-1) > 0
     run = first.cumsum(axis=2) - 1
@@ -102,9 +102,9 @@ def _lists(
 ) -> Lists:
     """Build the lists of (head, line, other); `whole` (H, N) marks lines that list everything.
 
-    torch.compile makes a kernel of its own for a size of 1 and for each overlapping stride, so there
-    are at least two lines, and `divisor` in each or a multiple. Lists are ascending: a kernel that
-    stops after as many tokens as there are must have met the ragged block last.
+    torch.compile makes a kernel of its own for a size of 1 and for each overlapping stride, so
+    there are at least two lines, and `divisor` in each or a multiple. Lists are ascending: a kernel
+    that stops after as many tokens as there are must have met the ragged block last.
     """
     heads, blocks = whole.shape
     lines = max(blocks, 2)

@@ -33,7 +33,7 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-@torch.inference_mode(False)  # kept for training too, whoever asks first
+@torch.inference_mode(False)  # kept for training too, also if inference asks first
 def _plan(pattern: BlockPattern, device: torch.device) -> _Plan:
     """Turn a pattern into index tensors, once per pattern and device."""
     H, N, _ = pattern.key_blocks.shape

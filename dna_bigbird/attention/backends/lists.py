@@ -33,7 +33,7 @@ class Lists(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-@torch.inference_mode(False)  # kept for training too, whoever asks first
+@torch.inference_mode(False)  # kept for training too, also if inference asks first
 def lists(pattern: BlockPattern) -> Lists:
     """Return the lists of a pattern."""
     table = pattern.key_blocks

@@ -1,8 +1,8 @@
 """Lists of key blocks, copied and computed while they are in the cache; CPU.
 
-As `gather`, but in chunks of a few query blocks: their keys, values and scores never leave the cache
-and are never all in memory (`chunks.py`). Threads take whole heads and wait for nobody
-(`workers.py`). The backward pass reads the keys again and computes the weights anew from the
+As `gather`, but in chunks of a few query blocks: their keys, values and scores never leave the
+cache and are never all in memory (`chunks.py`). Threads take whole heads and wait for nobody
+(`workers.py`). The backward pass reads the keys again and computes the weights again from the
 log-sum-exp of the scores.
 
 The name is of the first form, which attended to the global, window and random keys apart and merged
@@ -129,7 +129,7 @@ def _differentiate(
         of_query = [load(x, heads, S, dtype) for x in (grad, q, out, lse[..., None])]
         keys = [load(x, heads, S, dtype) for x in (k, v)]
         some_bias = None if bias is None else load(bias, heads, S, dtype)
-        if bias is not None:  # a query without keys gives zero whatever they are
+        if bias is not None:  # a query without keys gives zero for any weights
             of_query[0] = of_query[0].masked_fill(of_query[3] < HIDDEN / 2, 0.0)
         dq, dk, dv = torch.empty_like(keys[0]), *map(torch.zeros_like, keys)
         for chunk in chunks(lists(table), heads.start, len(dq), table.num_blocks, most_rows):

@@ -17,7 +17,7 @@ def workspace(name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
     size, key = math.prod(shape), f"{name} {dtype}"
     kept = getattr(_of_thread, key, None)
     if kept is None or kept.numel() < size:
-        with torch.inference_mode(False):  # kept for training too, whoever asks first
+        with torch.inference_mode(False):  # kept for training too, also if inference asks first
             kept = torch.empty(size, dtype=dtype)
         setattr(_of_thread, key, kept)
     return kept[:size].view(shape)

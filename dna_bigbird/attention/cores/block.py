@@ -13,7 +13,7 @@ from dna_bigbird.attention.patterns import BlockPattern, full
 
 
 class Group(NamedTuple):
-    """Sequences that stand one after the other in a packed batch and share one pattern."""
+    """Sequences that follow each other in a packed batch and share one pattern."""
 
     num_sequences: int
     num_tokens: int
@@ -26,7 +26,7 @@ class Groups:
     """The groups of a packed batch, in order.
 
     No list: torch.compile takes the length of one for a part of the program, and would compile the
-    layers anew for each number of groups.
+    layers again for each number of groups.
     """
 
     def __init__(self, groups: Iterable[Group]) -> None:

@@ -184,7 +184,7 @@ def _reason(log: Path) -> str:
 
 
 def _texts(source: Path) -> dict[str, bytes]:
-    """Return the source, first, and the headers beside it: what is hashed is what is compiled."""
+    """Return the source, first, and the headers next to it: what is hashed is what is compiled."""
     return {path.name: path.read_bytes() for path in (source, *sorted(source.parent.glob("*.h")))}
 
 
@@ -200,7 +200,7 @@ def _library(folder: Path, compiler: str) -> Path:
 
 
 def _is_ours(library: Path) -> bool:
-    """Tell whether a library is there and may be loaded: another user's code must not run.
+    """Return True if a library is there and may be loaded: another user's code must not run.
 
     A cache under /tmp can be another user's. Who names a cache folder trusts it.
     """

@@ -1,7 +1,7 @@
 // A type says how its elements become units, and how units are multiplied.
 //   rows    n rows of `dim` elements as they are: units along the row
 //   pairs   the same rows, units along the column: [n / PACK][dim]
-// Both return where the units stand: at their place in memory where that is possible, else in
+// Both return where the units are: at their place in memory where that is possible, else in
 // `scratch`. `index` names the rows to take; null takes the first n.
 
 #pragma once

@@ -102,7 +102,7 @@ class Forward {
 
   // Turn scores into weights, as units along the keys in the same place; add them to the totals.
   void weigh(int n, int wide) {
-    float* const scores = scores_;  // what stands in memory would be read again after each store
+    float* const scores = scores_;  // values in memory would be read again after each store
     const float c = c_;
     for_each_group(wide, [&](int q, auto group) {
       constexpr int G = group;

@@ -16,7 +16,7 @@ struct KeyGrads {
   float *k, *v;
 };
 
-// One for each part of a head's queries. The first may stand where the result goes.
+// One for each part of a head's queries. The first may be where the result goes.
 class HeadSums {
  public:
   HeadSums(int parts, size_t size, KeyGrads place) : parts_(parts), left_(parts), size_(size) {

@@ -14,7 +14,7 @@ struct DnaBigbirdTensor {  // (batch, heads, tokens, head_dim), the last one con
 struct DnaBigbirdAttention {
   int64_t batch, heads, tokens, head_dim, block_size, num_blocks;
   const int32_t* row_starts;  // (heads, num_blocks + 1): where each query block's list begins
-  const int32_t* key_blocks;  // the lists; a block that stands twice counts twice
+  const int32_t* key_blocks;  // the lists; a block that is listed twice counts twice
   const int32_t* order;       // (heads, num_blocks): query blocks, longest list first
   const uint8_t* hidden;      // (batch, tokens), 1 = hidden; or null
   float scale;

@@ -6,7 +6,7 @@
 //              P = exp2(c (S - m)) m: a running maximum of each query, c = scale · log2(e)
 //              O = O · 2^(c (m_old - m)) + Pᵀ V;  l likewise, with the column sums of P
 //              at the end O / l, and the log-sum-exp to base 2, c m + log2 l
-//   backward   P anew from the log-sum-exp;  dP = V dOᵀ;  dS = scale · P ∘ (dP - delta)
+//   backward   P again from the log-sum-exp;  dP = V dOᵀ;  dS = scale · P ∘ (dP - delta)
 //              dV += P dO;  dK += dS Q;  dQ += dSᵀ K,  with delta = row sums of dO ∘ O
 //
 // one chunk of at most 64 keys after the other. No score, no copy of the keys leaves the cache.
@@ -25,7 +25,7 @@
 // * Threads take tiles (forward) or heads (backward) from a counter, longest tiles first. In the
 //   backward pass a head's dK and dV belong to one thread. If the heads do not divide well among
 //   the threads, a head is cut into parts with dK and dV of their own, added up in a fixed order.
-//   So equal inputs and thread count give equal bits, whoever is faster.
+//   So equal inputs and thread count give equal bits, whichever thread is faster.
 //
 // Compiled once for each instruction set; the width of a register follows from the compiler's flags
 // (isa.py). Needed are a C++17 compiler with vector extensions (GCC, Clang) and OpenMP, nothing else.
@@ -85,7 +85,7 @@ bool forward(const Problem& p) {
   });
 }
 
-// Where a head's sums may stand from the beginning: in the result, if that is (T, D) in float32.
+// Where a head's sums may be from the beginning: in the result, if that is (T, D) in float32.
 template <class E>
 KeyGrads place_of(const Problem& p, int64_t batch, int64_t head) {
   if constexpr (std::is_same_v<E, Float32>) {

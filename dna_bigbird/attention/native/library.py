@@ -105,7 +105,7 @@ def library() -> Library:
 
 @torch.compiler.assume_constant_result
 def is_there() -> bool:
-    """Tell whether the kernel can be used without compiling; if not, say so once on the log."""
+    """Return True if the kernel can be used without compiling; if not, log that once."""
     return _is_there()
 
 

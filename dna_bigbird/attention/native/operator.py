@@ -42,13 +42,13 @@ def shape_obstacle(head_dim: int, block_size: int) -> str | None:
 
 
 @functools.lru_cache(maxsize=1024)
-@torch.inference_mode(False)  # kept for training too, whoever asks first
+@torch.inference_mode(False)  # kept for training too, also if inference asks first
 def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
     """Return a pattern as the kernel reads it, int32.
 
     Returns:
         row_starts (H, N + 1): where each query block's list begins in `key_blocks`, and ends;
-        key_blocks: all lists, one after the other; a block that counts twice stands twice;
+        key_blocks: all lists, one after the other; a block that counts twice is listed twice;
         order (H, N): the query blocks, longest list first.
     """
     table, N = pattern.key_blocks, pattern.num_blocks
@@ -132,7 +132,7 @@ def _check(
     hidden: Tensor | None,
     block_size: int,
 ) -> None:
-    """Refuse what would make the kernel read outside of its tensors; `block_lists` are trusted.
+    """Raise ValueError if the kernel would read outside of its tensors; `block_lists` are trusted.
 
     Raises:
         ValueError: If shapes or types do not fit each other.

@@ -7,7 +7,7 @@
 namespace {
 
 // C[r][:] (+)= sum over u of A(r, u) · B[u][:] for ROWS rows and VECS registers of columns.
-// A(r, u) stands at a[r · a_step + u], or transposed at a[u · a_step + r].
+// A(r, u) is at a[r · a_step + u], or transposed at a[u · a_step + r].
 template <class E, bool TRANSPOSED, int ROWS, int VECS>
 void register_tile(int units, const uint32_t* a, int64_t a_step, const uint32_t* b, int64_t b_step, float* c,
           int64_t c_step, bool add) {
@@ -37,7 +37,7 @@ void register_tile(int units, const uint32_t* a, int64_t a_step, const uint32_t*
 }
 
 // Rows that will be needed soon: a product asks for them meanwhile, some with each of its tiles. They
-// may end behind the tensor; asking for what does not exist is harmless.
+// may end after the tensor; asking for what does not exist is harmless.
 struct Ahead {
   const char* first;  // null for none
   int64_t step, bytes;
@@ -64,7 +64,7 @@ struct Factors {  // of a product; see `register_tile`
 struct Sums {
   float* c;
   int64_t step;
-  bool add;  // to what stands there
+  bool add;  // to what is there
 };
 
 template <class E, bool TRANSPOSED, int ROWS, int VECS>

@@ -29,7 +29,7 @@ def find_compiler() -> str:
         path = shutil.which(name)
         if path:
             return os.path.abspath(path)
-    problem = f"CXX is {named!r}, which is no program" if named else "no C++ compiler found"
+    problem = f"CXX is {named!r}, which is not a program" if named else "no C++ compiler found"
     raise NativeUnavailableError(
         f"the native kernel needs a C++ compiler: {problem}; get one with apt-get install g++, or "
         "conda install -c conda-forge cxx-compiler"

@@ -26,7 +26,7 @@ using Ints = int32_t __attribute__((vector_size(4 * W)));
 using Bits = uint32_t __attribute__((vector_size(4 * W)));
 using Words = uint16_t __attribute__((vector_size(4 * W)));
 using Halves = uint16_t __attribute__((vector_size(2 * W)));
-// As they stand in memory; a row of bfloat16 may begin at any even byte. (Clang ignores `aligned` of
+// As they are in memory; a row of bfloat16 may begin at any even byte. (Clang ignores `aligned` of
 // an alias that is made by `using`.)
 typedef float LooseVec __attribute__((vector_size(4 * W), aligned(2), may_alias));
 typedef uint32_t LooseBits __attribute__((vector_size(4 * W), aligned(2), may_alias));
@@ -91,7 +91,7 @@ INLINE Vec exp2_of(Vec x) {
 #endif
 }
 
-// The bfloat16 stands in the upper half. Weights are rounded the quick way, ties away from zero.
+// The bfloat16 is in the upper half. Weights are rounded the quick way, ties away from zero.
 INLINE Bits rounded_quickly(Vec x) { return (Bits)x + 0x8000u; }
 INLINE Bits rounded_to_even(Vec x) {
   Bits bits = (Bits)x;

@@ -78,7 +78,7 @@ def bigbird_itc(
 
 
 def check_reach(plan: str, window_blocks: int, global_blocks: str, num_random: int) -> None:
-    """Refuse settings that contradict each other; the same for every length.
+    """Raise ValueError for settings that contradict each other; the same for every length.
 
     Raises:
         ValueError: See `bigbird_itc`.

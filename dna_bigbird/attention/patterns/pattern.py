@@ -91,7 +91,7 @@ def full(num_blocks: int, block_size: int, num_heads: int) -> BlockPattern:
 def draw(pattern: BlockPattern, head: int = 0) -> str:
     """Return one head as text: '#' read, '.' not read, a digit for a block counted more than once.
 
-    A line is a query block, a column a key block.
+    A line is a query block; a column is a key block.
     """
     rows = pattern.times()[head]
     return "\n".join("".join(".#"[n] if n < 2 else str(min(n, 9)) for n in row) for row in rows)

@@ -21,8 +21,8 @@ def reasons(
         drawn: False if full attention took the pattern's place: then every block is global.
 
     Returns:
-        (query blocks, key blocks) int64. A block counted more than once is REPEATED, whatever else
-        it is; one that is global and in the window is GLOBAL.
+        (query blocks, key blocks) int64. A block counted more than once is always
+        REPEATED; one that is global and in the window is GLOBAL.
     """
     times = one_head(pattern, head).times()[0]
     is_global, _ = global_and_window(pattern.num_blocks, window_blocks, global_blocks)
@@ -37,7 +37,7 @@ def reasons(
 
 
 def draw_reasons(pattern: BlockPattern, head: int, codes: np.ndarray) -> str:
-    """Return one head as text, a line a query block, a letter a key block.
+    """Return one head as text, one line per query block, one letter per key block.
 
     'g' global, 'w' window, 'r' random, '.' not read; a digit for a block counted so often (9: nine
     times or more).

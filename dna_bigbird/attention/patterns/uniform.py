@@ -14,7 +14,7 @@ def draw_uniform(
     Returns:
         (heads, rows, num_random) int64, ascending, -1 at the end where no block is left.
     """
-    # Blocks already read in ascending order, unused places behind all blocks.
+    # Blocks already read in ascending order, unused entries after all blocks.
     used = np.sort(np.where(fixed < 0, num_blocks, fixed), axis=1)
     num_free = num_blocks - (fixed >= 0).sum(axis=1)
     drawn = [_draw(used, num_free, num_blocks, num_random, seed, h) for h in range(num_heads)]

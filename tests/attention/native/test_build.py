@@ -257,7 +257,7 @@ def test_no_compiler(tmp_path, monkeypatch):
 
 def test_a_compiler_named_wrongly(tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", "g+++")
-    with pytest.raises(NativeUnavailableError, match=r"CXX is 'g\+\+\+', which is no program"):
+    with pytest.raises(NativeUnavailableError, match=r"CXX is 'g\+\+\+', which is not a program"):
         build("portable", source=source(tmp_path))
 
 

@@ -188,7 +188,7 @@ def test_wrong_inputs_are_one_line(capsys):
     said = refused(capsys, f"{PRETRAIN} --tokenizer none.model {common}")
     assert "none.model: no such vocabulary" in said
     said = refused(capsys, f"{PRETRAIN} --tokenizer train.jsonl {common}")
-    assert "this is no SentencePiece model" in said
+    assert "this is not a SentencePiece model" in said
     said = refused(
         capsys, f"{PRETRAIN} --tokenizer bpe.model {common} --masking.max_predictions -2"
     )

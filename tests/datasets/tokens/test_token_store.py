@@ -121,7 +121,7 @@ def test_bad_files(toy_corpus, tmp_path):
         TokenStore(cut)
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file.attrs["kind"] = "something"
-    with pytest.raises(InputError, match=r"other\.h5: this HDF5 file is no token store"):
+    with pytest.raises(InputError, match=r"other\.h5: this HDF5 file is not a token store"):
         TokenStore(tmp_path / "other.h5")
     newer = tmp_path / "newer.h5"
     newer.write_bytes(toy_corpus.path.read_bytes())
