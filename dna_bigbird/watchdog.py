@@ -183,12 +183,12 @@ def descendants(pid: int) -> list[int]:
         with contextlib.suppress(OSError, IndexError, ValueError):
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(entry.name))
-    found, queue = [], [pid]
+    processes, queue = [], [pid]
     while queue:
         below = children.get(queue.pop(), [])
-        found += below
+        processes += below
         queue += below
-    return found
+    return processes
 
 
 def _end_everything() -> None:

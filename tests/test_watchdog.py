@@ -71,7 +71,7 @@ def test_other_machines_and_boots():
 def test_an_id_in_use_without_start_time_counts_as_alive(monkeypatch, tmp_path):
     """No /proc, or other users' processes hidden: no proof of death."""
     me = this_process()
-    monkeypatch.setattr(watchdog, "_this_place", lambda: (me.host, me.boot_id, me.pid_namespace))
+    monkeypatch.setattr(watchdog, "_this_system", lambda: (me.host, me.boot_id, me.pid_namespace))
     monkeypatch.setattr(watchdog, "PROC", tmp_path)
     assert state_of(me) == "alive"
 
