@@ -228,7 +228,7 @@ def test_build_native_says_where_it_is(tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        ({"CXX": "/none/c++"}, "CXX is '/none/c++', which is no program"),
+        ({"CXX": "/none/c++"}, "CXX is '/none/c++', which is not a program"),
         (
             {VARIABLE: "mmx"},
             f"{VARIABLE} is 'mmx', but there is none of that name; expected one of",

@@ -86,7 +86,7 @@ def test_required_group(tmp_path, toy, three, capsys):
     assert made.bin_starts.tolist() == [6000, 12000]
     capsys.readouterr()
     message = refused(capsys, lambda: build(tmp_path, toy, three, extra=["--require_group=TFs"]))
-    assert "--require_group TFs: no label is of this group; the groups are HM, TF" in message
+    assert "--require_group TFs: no label belongs to this group; the groups are HM, TF" in message
 
 
 def test_all_bins_may_be_kept(tmp_path, toy, three):

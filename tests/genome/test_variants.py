@@ -82,7 +82,7 @@ def test_what_the_header_declares(write):
         (RECORD + "\n", r"variants.vcf:1: there is no header; expected #CHROM POS .* found 'chr1"),
         ("##fileformat=VCFv4.2\n" + RECORD, r"vcf:2: the header has no line of column names; exp"),
         ("##fileformat=VCFv4.2\n", r"variants.vcf: the file ends in its header"),
-        (HEADER.replace("\t", " "), r"vcf:2: the column names stand between blanks; VCF has tabs"),
+        (HEADER.replace("\t", " "), r"vcf:2: the column names are separated by blanks; VCF has tabs"),
         (HEADER.replace("\tALT", ""), r"vcf:2: the columns are '#CHROM POS ID REF QUAL .*, expected"),
         (">chr1\nACGT\n", r"variants.vcf:1: expected a VCF file, and this looks like a FASTA file"),
         (HEADER + RECORD.replace("\t", " "), r"vcf:3: 1 column, the header has 8. Are there blanks"),
