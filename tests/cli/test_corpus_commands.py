@@ -244,7 +244,7 @@ def test_info_describes_and_verifies_a_token_store(folder, capsys):
             "documents --genome toy.fa --regions [chr3] --output o",
             "chromosome 'chr3' is not in toy.fa",
         ),
-        ("documents --genome toy.fa --regions [chr1:1-70000] --output o", "ends behind chr1"),
+        ("documents --genome toy.fa --regions [chr1:1-70000] --output o", "ends after chr1"),
         ("documents --genome toy.fa --regions [chr1:1-60,000] --output o", "double quotes"),
         (
             "documents --genome toy.fa --regions [chr1:30001-31000] --output o",

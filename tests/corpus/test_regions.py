@@ -29,7 +29,7 @@ def test_a_region_counts_from_one_and_includes_its_end(toy_genome):
     ("text", "message"),
     [
         ("chr9", "chromosome 'chr9' is not in toy.fa"),
-        ("chr1:5-150001", r"region 'chr1:5-150001' ends behind chr1, which has 150,000 bases"),
+        ("chr1:5-150001", r"region 'chr1:5-150001' ends after chr1, which has 150,000 bases"),
         ("chr1:9-5", "is empty"),
         ("chr1:a-b", "is not a region"),
         (0, "without|leave the commas out"),
