@@ -2,49 +2,12 @@
 
 from pathlib import Path
 
-from dna_bigbird.demo.text import classes, glue, pages, questions, summaries
+from dna_bigbird.datasets.text.description import load
+from dna_bigbird.datasets.text.registry import synthetic_text
+from dna_bigbird.demo.text import classes, questions, summaries
 from dna_bigbird.demo.text.words import TOPICS, drawing, json_lines, prose
 from dna_bigbird.errors import InputError
 from dna_bigbird.writing import atomic_directory
-
-SETS = {
-    "imdb": (classes.imdb, "words of the class among filler, anywhere"),
-    "yelp5": (classes.yelp5, "the same"),
-    "arxiv-topics": (classes.arxiv_topics, "the same"),
-    "patents": (classes.patents, "the same"),
-    "hyperpartisan": (classes.hyperpartisan, "the same"),
-    "glue": (
-        glue.glue,
-        "SST-2: words of the class; CoLA: an unacceptable sentence has its first two words swapped; "
-        "STS-B: how often the second sentence says `same`; the others: one word of the second sentence",
-    ),
-    "hotpotqa": (
-        questions.hotpotqa,
-        "sentences that begin with `truly` are the facts; the answer follows `called`; `indeed` is "
-        "yes, `never` no",
-    ),
-    "natural-questions": (
-        pages.natural_questions,
-        "the paragraph with `truly` is the long answer, the word after `called` the short one; "
-        "`indeed` is yes, `never` no; an eighth of the pages has none",
-    ),
-    "triviaqa": (pages.triviaqa, "the word after `called` in sentences that begin with `truly`"),
-    "wikihop": (
-        questions.wikihop,
-        "the only candidate that begins with `royal`; a document with `truly` says it, too",
-    ),
-    **{
-        name: (
-            lambda seed, examples, name=name: summaries.papers(seed, examples, name),
-            "the key sentence, one of eight; the words `in short` begin it",
-        )
-        for name in ("arxiv", "pubmed")
-    },
-    "bigpatent": (summaries.bigpatent, "the same"),
-    "cnn-dailymail": (summaries.cnn_dailymail, "the same, and that the topic is here"),
-    "xsum": (summaries.xsum, "the key sentence"),
-}
-"""By folder: what makes the files, and the rule planted in them."""
 
 
 def corpus(seed: int, examples: int) -> dict[str, bytes]:
@@ -66,8 +29,8 @@ def corpus(seed: int, examples: int) -> dict[str, bytes]:
 def made_files(seed: int, examples: int) -> dict[str, bytes]:
     """Return the files of all sets by their path below the folder."""
     files = corpus(seed, examples)
-    for make, _ in SETS.values():
-        files |= make(seed, examples)
+    for synthetic in synthetic_text().values():
+        files |= load(synthetic.write)(seed, examples)
     files["README.md"] = readme(seed, examples).encode()
     return files
 
@@ -84,7 +47,7 @@ def write_made_text(folder: Path, *, seed: int, examples: int) -> dict[str, int]
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: this is a file; expected a folder to write made text into")
-    known = {*SETS, "corpus", "README.md", ".snakemake_timestamp"}
+    known = {*synthetic_text(), "corpus", "README.md", ".snakemake_timestamp"}
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         if path.name not in known:
             raise InputError(
@@ -103,7 +66,7 @@ def write_made_text(folder: Path, *, seed: int, examples: int) -> dict[str, int]
 
 def readme(seed: int, examples: int) -> str:
     """Return the README that travels with the files."""
-    rows = "\n".join(f"| `{name}/` | {rule} |" for name, (_, rule) in SETS.items())
+    rows = "\n".join(f"| `{name}/` | {text.rule} |" for name, text in synthetic_text().items())
     return f"""\
 # Made text
 

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from dna_bigbird.report.figures.style import KMER, MODEL, new_figure, style
 from dna_bigbird.report.markup import is_number
-from dna_bigbird.report.published_text import TABLES
+from dna_bigbird.report.published_text import published_tables
 from dna_bigbird.report.text.text_results import TextRun, scores_of_column
 from dna_bigbird.report.words import Score
 
@@ -12,7 +12,7 @@ from dna_bigbird.report.words import Score
 def first_scores(runs: dict[str, TextRun]) -> list[tuple[str, Score, Score]]:
     """Return title, score and best baseline of the first score of every column in per cent or ROUGE."""
     found = []
-    for table in TABLES:
+    for table in published_tables():
         for column in table.columns:
             if column.run not in runs or not column.higher_is_better:
                 continue

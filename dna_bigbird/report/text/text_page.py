@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.report.figures.text_figure import first_scores, tasks_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.markup import Html, join, paragraph
-from dna_bigbird.report.published_text import TABLES
+from dna_bigbird.report.published_text import published_tables
 from dna_bigbird.report.text.text_results import TextRun, read_runs
 from dna_bigbird.report.text.text_tables import section
 
@@ -36,7 +36,7 @@ def text_report(
     """
     runs = read_runs(folder, made, pretrained)
     gallery = Gallery(_tag(runs))
-    links = " ".join(f'<a href="#table{t.number}">Table {t.number}</a>' for t in TABLES)
+    links = " ".join(f'<a href="#table{t.number}">Table {t.number}</a>' for t in published_tables())
     body = [*_banners(runs), _opening(runs), Html(f"<nav>{links}</nav>")]
     if first_scores(runs):
         body.append(
@@ -49,7 +49,7 @@ def text_report(
                 wide=True,
             )
         )
-    body += [section(table, runs) for table in TABLES]
+    body += [section(table, runs) for table in published_tables()]
     return _page(join(body)), gallery
 
 

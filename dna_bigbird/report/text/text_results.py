@@ -4,14 +4,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.datasets.text.published import Column
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.report.markup import is_number
-from dna_bigbird.report.published_text import TABLES, Column
+from dna_bigbird.report.published_text import PRETRAINED, published_tables
 from dna_bigbird.report.words import NO_SCORE, Score, score_of
 
-RUNS = {column.run for table in TABLES for column in table.columns if column.run}
-"""Names that the folders of evaluations may have."""
+
+def run_names() -> list[str]:
+    """Return the names that the folders of evaluations may have, sorted."""
+    columns = (column for table in published_tables() for column in table.columns)
+    return sorted({column.run for column in columns if column.run})
 
 
 @dataclass(frozen=True)
@@ -75,12 +79,12 @@ def read_runs(
         InputError: If there is none, one is damaged, or a name is unknown.
     """
     for name in made:
-        if name not in RUNS:
-            known = ", ".join(sorted(RUNS))
+        if name not in run_names():
+            known = ", ".join(run_names())
             raise InputError(f"--made: no table has {name!r}; expected some of {known}")
-    folders = {name: folder / name for name in sorted(RUNS)}
+    folders = {name: folder / name for name in run_names()}
     if pretrained is not None:
-        folders["pretrained"] = pretrained
+        folders[PRETRAINED] = pretrained
     runs = {
         name: TextRun(name, _read_metrics(place), name in made)
         for name, place in folders.items()
@@ -88,7 +92,7 @@ def read_runs(
     }
     if not runs:
         raise InputError(
-            f"{folder}: no <name>/metrics.json in it for any of {', '.join(sorted(RUNS))}; "
+            f"{folder}: no <name>/metrics.json in it for any of {', '.join(run_names())}; "
             "`dna-bigbird text evaluate --output` writes them"
         )
     return runs

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from dna_bigbird.datasets.text.published import NONE, Column, PublishedTable
 from dna_bigbird.report.markup import (
     Html,
     as_html,
@@ -13,7 +14,6 @@ from dna_bigbird.report.markup import (
     table,
     with_interval,
 )
-from dna_bigbird.report.published_text import NONE, Column, PublishedTable
 from dna_bigbird.report.text.text_results import TextRun, scores_of_column
 from dna_bigbird.report.words import verdict
 
