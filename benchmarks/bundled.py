@@ -22,7 +22,7 @@ import yaml
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
-from dna_bigbird.bundles.bundle import Bundle, load_bundle, to_json
+from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import BUNDLED
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.datasets.blocks import block_units
@@ -40,7 +40,7 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.sites import read_sites
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.writing import atomic_directory
+from dna_bigbird.writing import atomic_directory, json_text
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 RECIPE = CHECKOUT / "config" / "bundled-promoter.yaml"
@@ -236,7 +236,7 @@ def ship(bundle: Bundle, metrics: dict) -> None:
     with atomic_directory(BUNDLED) as partial:
         for name in ("config.json", "model.safetensors", "tokenizer.model"):
             shutil.copyfile(bundle.folder / name, partial / name)
-        (partial / "metrics.json").write_text(to_json(metrics))
+        (partial / "metrics.json").write_text(json_text(metrics))
         (partial / "README.md").write_text(bundled_card.card(bundle.config, metrics))
 
 

@@ -33,7 +33,11 @@ from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, header, interleaved, load, ratio, spread
 from torch import nn
 
-from dna_bigbird.bundles.bundle import Bundle, build_model, save_bundle
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.demo.background import GAP, load_background
@@ -80,7 +84,13 @@ def bundle_of(size: str, labels: int) -> Bundle:
         "assembly": "none",
         "semi_synthetic": True,
     }
-    return Bundle(build_model(config).eval(), config, tokenizer, {}, Path("none"))
+    return Bundle(
+        build_model(config).eval(),
+        BundleConfig.from_json(config),
+        tokenizer,
+        Metrics.from_json({}),
+        Path("none"),
+    )
 
 
 class Library:

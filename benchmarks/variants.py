@@ -22,7 +22,9 @@ import targets
 from corpus import simulate
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
-from dna_bigbird.bundles.bundle import build_model, load_bundle, save_bundle
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference.compute import Compute

@@ -1,12 +1,18 @@
 """Writing files and folders that are either whole or absent."""
 
 import contextlib
+import json
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, OutputError, shortened
 from dna_bigbird.scratch import claim, real_path, replace_folder, scratch_folder
+
+
+def json_text(value: object) -> str:
+    """Return the text of a JSON file, the same for equal values."""
+    return json.dumps(value, indent=2, sort_keys=False, ensure_ascii=False) + "\n"
 
 
 def partial_path(path: Path) -> Path:

@@ -1,133 +1,133 @@
-"""The model card (README.md of a bundle), and the final bundle with a model's test scores."""
+"""The model card: README.md of a bundle."""
 
-import os
-import shutil
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
-from dna_bigbird.bundles.bundle import FILES, PRETRAINING, check_output, to_json
-from dna_bigbird.bundles.card_encoder import size_in_words
-from dna_bigbird.bundles.card_scores import score_lines
-from dna_bigbird.bundles.text_card import text_card
-from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES
-from dna_bigbird.writing import atomic_directory
+from dna_bigbird.bundles.card_encoder import describe_encoder
+from dna_bigbird.bundles.card_scores import dna_scores, text_scores
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.metrics import Metrics
 
 SEMI_SYNTHETIC = (
     "> **Semi-synthetic.** Real hg19 background with planted sequence features and labels derived "
     "from them. The scores show that the pipeline works; they say nothing about biology."
 )
-PRETRAINING_LIMITS = (
-    "It predicts masked pieces of DNA and serves as the start of fine-tuning; by itself it labels nothing.",
+DNA_PRETRAINING_LIMITS = (
+    "It predicts masked pieces of DNA and is the start of fine-tuning; it predicts no labels.",
     "Bits per base of masked tokens (both sides seen) and of causal n-grams (left side only) answer "
-    "different questions; they stand side by side, not in one ranking.",
+    "different questions and cannot be ranked together.",
 )
-LABEL_LIMITS = (
+DNA_LIMITS = (
     "Research use only; not a medical device.",
     "Scores hold for windows made like those of its test set; other assemblies, species, window "
     "sizes or ways to choose negatives were not tested.",
 )
+TEXT_PRETRAINING_LIMITS = (
+    "It fills masked pieces of text and is the start of fine-tuning; it answers no questions.",
+)
+TEXT_LIMITS = (
+    "Scores hold for text like that of its validation or test set; other domains and languages were "
+    "not tested.",
+)
+NAMED_LABELS = 12
 
 
 def is_semi_synthetic(assembly: str) -> bool:
-    """Tell whether data on this assembly come from the demo."""
+    """Return True if data on this assembly come from the demo."""
     return assembly.startswith("demo")
 
 
-def model_card(config: dict, metrics: dict) -> str:
-    """Return the card of a bundle: what it is, data, settings, scores beside baselines, limits.
+def model_card(
+    config: BundleConfig | Mapping[str, Any], metrics: Metrics | Mapping[str, Any]
+) -> str:
+    """Return the card of a bundle: what it is, data, settings, scores with baselines, limits.
 
     Args:
-        config: As given to `save_bundle` (plain values or settings dataclasses).
-        metrics: As written to metrics.json.
+        config: Settings, or their values by the keys of config.json.
+        metrics: Scores, or their values by the keys of metrics.json.
     """
-    task = config["task"]
-    if config.get("reads") == "text":
-        return text_card(config, metrics)
-    lines = [f"# BigBird for DNA: {task}", ""]
-    if config.get("semi_synthetic"):
+    config, metrics = BundleConfig.from_json(config), Metrics.from_json(metrics)
+    is_text = config.reads == "text"
+    lines = [f"# BigBird for {'text' if is_text else 'DNA'}: {config.task}", ""]
+    if config.semi_synthetic:
         lines += [SEMI_SYNTHETIC, ""]
-    lines += [_what(config), "", "## Data and settings", ""]
-    lines += [f"- {name}: {value}" for name, value in _facts(config)]
-    lines += ["", "## Scores", "", *score_lines(config, metrics), "", "## Limits", ""]
-    limits = PRETRAINING_LIMITS if task == PRETRAINING else LABEL_LIMITS
-    lines += [f"- {limit}" for limit in limits]
-    return "\n".join(lines) + "\n"
+    what, facts = (_text_model, _text_facts) if is_text else (_dna_model, _dna_facts)
+    lines += [what(config), "", "## Settings" if is_text else "## Data and settings", ""]
+    lines += [f"- {name}: {x}" for name, x in facts(config).items() if x not in (None, "")]
+    scores = text_scores(metrics) if is_text else dna_scores(config, metrics)
+    lines += ["", "## Scores", "", *scores, "", "## Limits", ""]
+    return "\n".join([*lines, *(f"- {limit}" for limit in _limits(config))]) + "\n"
 
 
-def write_scored_bundle(trained: Path, output: Path, metrics: dict, card: str) -> None:
-    """Write a bundle with the weights, config and tokenizer of another one and new scores.
-
-    Weights are hard-linked where the file system allows, else copied.
-    """
-    check_output(output)
-    with atomic_directory(output) as partial:
-        tokenizer = (*TOKENIZER_FILES, "special_tokens_map.json")
-        for name in (*FILES, *(name for name in tokenizer if (Path(trained) / name).is_file())):
-            if name == "metrics.json":
-                (partial / name).write_text(to_json(metrics))
-            elif name == "README.md":
-                (partial / name).write_text(card)
-            else:
-                _link_or_copy(Path(trained) / name, partial / name)
+def _limits(config: BundleConfig) -> tuple[str, ...]:
+    if config.reads == "text":
+        return TEXT_PRETRAINING_LIMITS if config.is_pretrained_only else TEXT_LIMITS
+    return DNA_PRETRAINING_LIMITS if config.is_pretrained_only else DNA_LIMITS
 
 
-def _link_or_copy(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
-
-
-def _what(config: dict) -> str:
-    encoder = _plain(config["encoder"])
-    size = size_in_words(encoder)
-    if config["task"] == PRETRAINING:
+def _dna_model(config: BundleConfig) -> str:
+    encoder = describe_encoder(config.encoder)
+    if config.is_pretrained_only:
         return (
-            "A BigBird encoder for DNA, trained to fill masked tokens and to tell whether one "
-            f"stretch of sequence follows another: {size}."
+            "A BigBird encoder for DNA, trained to fill masked tokens and to predict whether one "
+            f"stretch of sequence follows another: {encoder}."
         )
-    labels = config["label_names"]
-    named = ", ".join(labels[:12]) + (f" and {len(labels) - 12} more" if len(labels) > 12 else "")
-    joined = (
-        f"mean over {config['members']} independently trained models of "
-        if "members" in config
-        else ""
-    )
+    labels = config.label_names
+    more = len(labels) - NAMED_LABELS
+    names = ", ".join(labels[:NAMED_LABELS]) + (f" and {more} more" if more > 0 else "")
+    members = f"mean over {config.members} independently trained models of "
     return (
-        f"Gives a window of {config['window_bp']:,} bp of DNA the probability of {len(labels)} "
-        f"label{'s' if len(labels) > 1 else ''} ({named}): {joined}{size}."
+        f"Predicts the probability of {len(labels)} label{'s' if len(labels) > 1 else ''} ({names}) for "
+        f"a window of {config.window_bp:,} bp of DNA: "
+        f"{members if config.members is not None else ''}{encoder}."
     )
 
 
-def _members(config: dict) -> str:
-    """Say of each member of an ensemble what sets it apart."""
-    return "; ".join(
-        f"seed {member.get('seed')}, step {member.get('chosen_step')}, "
-        f"weights {member['sha256'][:12]}"
-        for member in config.get("member_models", [])
+def _text_model(config: BundleConfig) -> str:
+    encoder = describe_encoder(config.encoder)
+    if config.is_pretrained_only:
+        return f"A BigBird encoder for text, trained to fill masked tokens: {encoder}."
+    labels = config.label_names
+    names = ", ".join(labels[:NAMED_LABELS]) + (" …" if len(labels) > NAMED_LABELS else "")
+    classes = f" Classes: {names}." if labels else ""
+    return f"BigBird fine-tuned on {config.set_name or config.task}: {encoder}.{classes}"
+
+
+def _training_facts(config: BundleConfig) -> dict[str, object]:
+    return {
+        "weights at the start": config.initial_weights,
+        "optimizer steps": config.training.max_steps,
+        "step chosen on validation": config.chosen_step,
+        "examples per step": config.examples_per_step,
+        "largest learning rate": config.training.learning_rate,
+        "warm-up steps": config.training.warmup_steps,
+    }
+
+
+def _text_facts(config: BundleConfig) -> dict[str, object]:
+    options = config.stored.get("options") or {}
+    return _training_facts(config) | {
+        "dropout": config.encoder.dropout,
+        "vocabulary": config.encoder.vocab_size,
+        "options": ", ".join(f"{name} {value}" for name, value in options.items()),
+        "seed": config.seed,
+    }
+
+
+def _dna_facts(config: BundleConfig) -> dict[str, object]:
+    members = (
+        f"seed {member.seed}, step {member.chosen_step}, weights {member.sha256[:12]}"
+        for member in config.member_models
     )
-
-
-def _facts(config: dict) -> list[tuple[str, object]]:
-    training = _plain(config.get("training", {}))
-    pretraining = config["task"] == PRETRAINING
-    rows = [
-        ("assembly", config.get("assembly") or "unknown"),
-        ("negatives", config.get("negatives")),
-        ("members", _members(config)),
-        ("weights at the start", config.get("initial_weights")),
-        ("optimizer steps", training.get("max_steps")),
-        ("step chosen on validation", config.get("chosen_step")),
-        ("examples a step", config.get("examples_per_step")),
-        ("largest learning rate", training.get("learning_rate")),
-        ("warm-up steps", training.get("warmup_steps")),
-        ("weight of positives", None if pretraining else training.get("positive_weight")),
-        ("dropout", _plain(config["encoder"]).get("dropout")),
-        ("vocabulary", _plain(config["encoder"]).get("vocab_size")),
-        ("base pairs per token of the training text", config.get("bp_per_token")),
-        ("seed", config.get("seed")),
-    ]
-    return [(name, value) for name, value in rows if value not in (None, "")]
-
-
-def _plain(settings: object) -> dict:
-    return settings if isinstance(settings, dict) else vars(settings)
+    weight = None if config.is_pretrained_only else config.training.positive_weight
+    return {
+        "assembly": config.assembly or "unknown",
+        "negatives": config.negatives,
+        "members": "; ".join(members),
+        **_training_facts(config),
+        "weight of positives": weight,
+        "dropout": config.encoder.dropout,
+        "vocabulary": config.encoder.vocab_size,
+        "base pairs per token of the training text": config.bp_per_token,
+        "seed": config.seed,
+    }

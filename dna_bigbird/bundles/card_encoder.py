@@ -1,5 +1,7 @@
 """How cards describe an encoder."""
 
+from dna_bigbird.models.config import EncoderConfig
+
 GLOBAL_BLOCKS = {
     "first_last": "first and last block global",
     "first_two": "first two blocks global",
@@ -16,30 +18,26 @@ MOVED_PLANS = {
     "huggingface": "as the Hugging Face library draws them in training, those of the last block from "
     "the whole sequence (in evaluation only the last block has random blocks)",
 }
-"""The same with other global blocks than the published ones."""
+"""The same plans with the first two blocks global, which the published code does not have."""
 
 
-def size_in_words(encoder: dict) -> str:
-    """Return layers, width, attention and context of an encoder's settings."""
+def describe_encoder(encoder: EncoderConfig) -> str:
+    """Return layers, width, attention and context in words."""
     return (
-        f"{encoder['num_layers']} layers of {encoder['num_heads']} heads, hidden size "
-        f"{encoder['hidden_size']}, {_attention(encoder)} over at most {encoder['max_tokens']} tokens"
+        f"{encoder.num_layers} layers of {encoder.num_heads} heads, hidden size "
+        f"{encoder.hidden_size}, {_attention(encoder)} over at most {encoder.max_tokens} tokens"
     )
 
 
-def _attention(encoder: dict) -> str:
-    """Say which tokens a token reads; bundles of version 0.1 lack some of the settings."""
-    if encoder.get("attention") == "full":
+def _attention(encoder: EncoderConfig) -> str:
+    if encoder.attention == "full":
         return "full attention"
-    blocks = encoder.get("window_blocks", 3)
+    blocks, number = encoder.window_blocks, encoder.num_random
     window = f"window of {blocks} block{'s' if blocks > 1 else ''}" if blocks else "no window"
-    places = GLOBAL_BLOCKS[encoder.get("global_blocks", "first_last")]
-    number = encoder["num_random"]
-    plan = encoder.get("random_plan", "uniform")
-    is_moved = plan in MOVED_PLANS and encoder.get("global_blocks") == "first_two"
-    drawn = (MOVED_PLANS if is_moved else RANDOM_PLANS)[plan]
-    randoms = f"{number} random block{'s' if number > 1 else ''} {drawn}"
+    is_moved = encoder.random_plan in MOVED_PLANS and encoder.global_blocks == "first_two"
+    plan = (MOVED_PLANS if is_moved else RANDOM_PLANS)[encoder.random_plan]
+    randoms = f"{number} random block{'s' if number > 1 else ''} {plan}"
     return (
-        f"block-sparse attention (blocks of {encoder['block_size']} tokens; {window}, {places}, "
-        f"{randoms if number else 'no random block'})"
+        f"block-sparse attention (blocks of {encoder.block_size} tokens; {window}, "
+        f"{GLOBAL_BLOCKS[encoder.global_blocks]}, {randoms if number else 'no random block'})"
     )

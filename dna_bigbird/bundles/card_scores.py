@@ -1,90 +1,126 @@
-"""The scores on a model card: a table beside the baselines, and what it says."""
+"""The scores on a model card: one column for the model and one per baseline, and who is ahead."""
 
-from dna_bigbird.bundles.bundle import PRETRAINING
+from collections.abc import Sequence
+
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.metrics import HIGH, LOW, Metrics
 
 HEADLINES = {"promoter": ("auroc", "auprc", "f1", "mcc", "precision", "recall")}
 LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
 PRETRAINING_HEADLINES = ("bits_per_base_masked", "mlm_accuracy", "nsp_accuracy")
 LOWER_IS_BETTER = "bits_per_base"
+COUNTS = ("n_positive", "n_labels", "n_masked_tokens", "n_masked_bp", "threshold")
 
 
-def score_lines(config: dict, metrics: dict) -> list[str]:
-    """Return a table with one column for the model and one for each baseline."""
-    wanted = PRETRAINING_HEADLINES if config["task"] == PRETRAINING else LABEL_HEADLINES
-    wanted = HEADLINES.get(config["task"], wanted)
-    ends = ("_low", "_high")
-    medians = [k for k in metrics if k.startswith("median_auroc") and not k.endswith(ends)]
-    baselines = metrics.get("baselines", {})
-    kinds = [f"{LOWER_IS_BETTER}_causal"] if config["task"] == PRETRAINING else []
-    names = [n for n in [*wanted, *kinds, *medians] if n in metrics or n in kinds]
-    names = [n for n in names if n in metrics or any(n in b for b in baselines.values())]
-    columns = [("model", metrics), *baselines.items()]
-    lines = [_counts(metrics), ""]
-    lines += ["| score | " + " | ".join(name for name, _ in columns) + " |"]
-    lines += ["|---" * (len(columns) + 1) + "|"]
-    for name in names:
-        cells = [_cell(table, name) for _, table in columns]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    if any(f"{n}_low" in metrics for n in names):
+def dna_scores(config: BundleConfig, metrics: Metrics) -> list[str]:
+    """Return the lines on the scores of a model of DNA."""
+    names = _dna_names(config, metrics)
+    lines = [_dna_counts(metrics), "", *score_table(names, metrics)]
+    if _has_intervals(names, metrics):
         lines += ["", f"In brackets: 95 % bootstrap interval{_blocks(metrics)}."]
-    return lines + _calibration(metrics) + _verdicts(names, metrics, baselines)
+    return lines + _calibration(metrics) + _comparisons(names, metrics)
 
 
-def _blocks(metrics: dict) -> str:
-    """Say what the bootstrap drew."""
-    if "block_bp" not in metrics:
-        return ""
-    return f", {metrics['n_blocks']} blocks of {metrics['block_bp']:,} bp drawn with replacement"
+def text_scores(metrics: Metrics) -> list[str]:
+    """Return the lines on the scores of a model of text."""
+    names = metrics.score_names()
+    count_name = "n_examples" if "n_examples" in metrics else "n"
+    shown = {"split": metrics.split, count_name: metrics.n}
+    facts = [f"{name}: {value}" for name, value in shown.items() if value is not None]
+    lines = ["; ".join([*facts, f"seed {metrics.seed}"]), "", *score_table(names, metrics)]
+    if _has_intervals(names, metrics):
+        lines += ["", "In brackets: 95 % bootstrap interval over examples."]
+    counts = {
+        name: value
+        for name, value in metrics.items()
+        if name.startswith("n_") and name not in names
+    }
+    return lines + (
+        ["", *(f"- {name}: {value}" for name, value in counts.items())] if counts else []
+    )
 
 
-def _calibration(metrics: dict) -> list[str]:
-    """Say how far probabilities are from shares of positives."""
-    if metrics.get("ece") is None:
+def score_table(names: Sequence[str], metrics: Metrics) -> list[str]:
+    """Return a Markdown table with one row per score."""
+    columns = {"model": metrics, **metrics.baselines}
+    lines = ["| score | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for name in names:
+        cells = " | ".join(_cell(column, name) for column in columns.values())
+        lines.append(f"| {name} | {cells} |")
+    return lines
+
+
+def _cell(metrics: Metrics, name: str) -> str:
+    value, low, high = metrics.score(name)
+    if value is None:
+        return "–"
+    interval = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
+    return f"{value:.3f}{interval}"
+
+
+def _has_intervals(names: Sequence[str], metrics: Metrics) -> bool:
+    return any(f"{name}{LOW}" in metrics.scores for name in names)
+
+
+def _dna_names(config: BundleConfig, metrics: Metrics) -> list[str]:
+    """Return the headline scores that the model or, for causal bits per base, a baseline has."""
+    if config.is_pretrained_only:
+        causal = f"{LOWER_IS_BETTER}_causal"
+        names = [name for name in PRETRAINING_HEADLINES if name in metrics.scores]
+        known = any(causal in x.scores for x in (metrics, *metrics.baselines.values()))
+        names += [causal] if known else []
+    else:
+        headlines = HEADLINES.get(config.task, LABEL_HEADLINES)
+        names = [name for name in headlines if name in metrics.scores]
+    medians = (name for name in metrics.scores if name.startswith("median_auroc"))
+    return names + [name for name in medians if not name.endswith((LOW, HIGH))]
+
+
+def _blocks(metrics: Metrics) -> str:
+    """Return what the bootstrap drew."""
+    block_bp, count = metrics.scores.get("block_bp"), metrics.scores.get("n_blocks")
+    return "" if block_bp is None else f", {count} blocks of {block_bp:,} bp drawn with replacement"
+
+
+def _calibration(metrics: Metrics) -> list[str]:
+    """Return how far probabilities are from shares of positives."""
+    scores = metrics.scores
+    if scores.get("ece") is None:
         return []
-    line = f"Expected calibration error of the probabilities: {metrics['ece']:.3f}"
-    if metrics.get("ece_calibrated") is not None:
+    line = f"Expected calibration error of the probabilities: {scores['ece']:.3f}"
+    if scores.get("ece_calibrated") is not None:
         line += (
-            f"; {metrics['ece_calibrated']:.3f} if their logits were multiplied by "
-            f"{metrics['calibration_slope']:.3f} and {metrics['calibration_bias']:.3f} were added "
+            f"; {scores['ece_calibrated']:.3f} if their logits were multiplied by "
+            f"{scores['calibration_slope']:.3f} and {scores['calibration_bias']:.3f} were added "
             "(fitted on validation, not applied)"
         )
     return ["", f"{line}."]
 
 
-def _counts(metrics: dict) -> str:
-    n = metrics.get("n", metrics.get("n_examples"))
-    parts = [f"split: {metrics.get('split')}", f"n = {n}"]
-    for key in ("n_positive", "n_labels", "n_masked_tokens", "n_masked_bp", "threshold"):
-        if key in metrics:
-            parts.append(f"{key} = {metrics[key]}")
-    if metrics.get("strand") == "forward":
+def _dna_counts(metrics: Metrics) -> str:
+    parts = [f"split: {metrics.split}", f"n = {metrics.n}"]
+    parts += [f"{name} = {metrics.scores[name]}" for name in COUNTS if name in metrics.scores]
+    if metrics.strand == "forward":
         parts.append("forward strand only")
-    return "; ".join([*parts, f"seed {metrics.get('seed')}"])
+    return "; ".join([*parts, f"seed {metrics.seed}"])
 
 
-def _cell(table: dict, name: str) -> str:
-    value = table.get(name)
-    if value is None:
-        return "–"
-    low, high = table.get(f"{name}_low"), table.get(f"{name}_high")
-    interval = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
-    return f"{value:.3f}{interval}"
-
-
-def _verdicts(names: list[str], metrics: dict, baselines: dict) -> list[str]:
-    """Say for the first score of the table whether a baseline wins."""
-    if not names or names[0] not in metrics or metrics[names[0]] is None:
+def _comparisons(names: Sequence[str], metrics: Metrics) -> list[str]:
+    """Return for the first score of the table whether each baseline is better."""
+    own = metrics.score(names[0]).value if names else None
+    if own is None:
         return []
-    key, lower = names[0], names[0].startswith(LOWER_IS_BETTER)
-    lines = []
-    for baseline, table in baselines.items():
-        if table.get(key) is None:
+    name, lines = names[0], []
+    for baseline, scores in metrics.baselines.items():
+        value = scores.score(name).value
+        if value is None:
             continue
-        difference = table[key] - metrics[key]
-        ahead = difference < 0 if lower else difference > 0
+        gain = own - value if not name.startswith(LOWER_IS_BETTER) else value - own
         lines.append(
-            f"**The baseline {baseline} wins by {key}.** On these data the network is not shown to be worth its cost."
-            if ahead
-            else f"By {key} the model is {'level with' if difference == 0 else 'ahead of'} the baseline {baseline}."
+            f"**The baseline {baseline} is better by {name}.** On these data the network is not shown "
+            "to be worth its cost."
+            if gain < 0
+            else f"By {name} the model is {'level with' if gain == 0 else 'ahead of'} the baseline "
+            f"{baseline}."
         )
     return ["", *lines] if lines else []

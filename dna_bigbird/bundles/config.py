@@ -1,178 +1,207 @@
-"""config.json of a bundle: read with mistrust, before anything is built from it."""
+"""Settings of a bundle: config.json with types. Read without torch."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
+from dna_bigbird.bundles.config_checks import (
+    FORMAT_VERSION,
+    PRETRAINING,
+    check_config,
+    read_bundle_json,
+)
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import read_json
-from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.pretraining import HEADS
+from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
 from dna_bigbird.models.stored_settings import settings_from
-
-FORMAT_VERSION = 1
-PRETRAINING = "pretraining"
-MAX_JSON_BYTES = 16 * 2**20
-"""A thousand labels take a hundred kilobytes."""
-MAX_JSON_DEPTH = 20
-MAX_WINDOW_BP = 100_000_000
-"""Windows are held in memory."""
-_BREAKS_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+from dna_bigbird.writing import json_text
 
 
-def is_number(value: object) -> bool:
-    """Tell whether a value is a whole number of at least 0; JSON's `true` is none."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+@dataclass(frozen=True)
+class StoredTraining:
+    """How a model was trained, as far as cards and reports say it; None is unknown."""
+
+    max_steps: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    warmup_steps: int | None = None
+    positive_weight: float | None = None
 
 
-def is_text(value: object) -> bool:
-    """Tell whether a value is a text that fits into a table: no tab, no line break."""
-    return isinstance(value, str) and not _BREAKS_A_LINE.search(value)
+@dataclass(frozen=True)
+class MemberModel:
+    """One model of an ensemble."""
+
+    sha256: str = ""
+    """Of its weights."""
+    seed: int | None = None
+    chosen_step: int | None = None
+    initial_weights: str | None = None
 
 
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(is_text, value))
+@dataclass(frozen=True, eq=False)
+class BundleConfig(Mapping[str, Any]):
+    """The settings in config.json of a bundle; None where the file has no value.
 
+    `config["label_names"]` and `config.get("label_names")` return the value as in the file. They are
+    for callers of earlier versions and go after one release; use the fields.
 
-def _is_objects(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
-
-
-NEEDED = (
-    "vocab_size", "hidden_size", "num_layers", "num_heads", "ffn_size", "max_tokens", "block_size",
-    "num_random",
-)  # fmt: skip
-"""Settings that every bundle has; a default in their place would be another model."""
-
-KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
-    "dna_bigbird_version": (is_text, "a text"),
-    "label_names": (_is_texts, "a list of texts"),
-    "label_groups": (_is_texts, "a list of texts"),
-    "bin_bp": (is_number, "a whole number"),
-    "assembly": (is_text, "a text"),
-    "negatives": (is_text, "a text"),
-    "semi_synthetic": (lambda value: isinstance(value, bool), "true or false"),
-    "training": (lambda value: isinstance(value, dict), "an object"),
-    "masking": (lambda value: isinstance(value, dict), "an object"),
-    "huggingface": (lambda value: isinstance(value, dict), "an object"),
-    "sha256": (lambda value: isinstance(value, dict), "an object"),
-    "member_models": (_is_objects, "a list of objects"),
-    "lengthened": (_is_objects, "a list of objects"),
-    "reads": (is_text, "a text"),
-    "set": (is_text, "a text"),
-}
-"""What a key must hold if it is there; keys that nothing here reads may hold anything."""
-
-
-def read_bundle_json(path: Path) -> dict:
-    """Read a JSON object of a bundle.
-
-    Raises:
-        InputError: If it is none, larger or deeper than one of a bundle can be, or has text that
-            cannot be written as UTF-8.
+    Example:
+        >>> config = BundleConfig.from_json({"task": "pretraining", "encoder": {"num_layers": 2}})
+        >>> config.encoder.num_layers, config.window_bp
+        (2, None)
     """
-    size = path.stat().st_size
-    if size > MAX_JSON_BYTES:
-        raise InputError(f"{path}: {size:,} bytes, expected at most {MAX_JSON_BYTES:,}")
-    value = read_json(path)
-    layer, depth = [value], 0
-    while layer:
-        depth += 1
-        if depth > MAX_JSON_DEPTH:
-            raise InputError(f"{path}: nested deeper than {MAX_JSON_DEPTH} levels")
-        for text in layer:
-            if isinstance(text, str) and _HALF_CHARACTER.search(text):
-                raise InputError(f"{path}: {shortened(ascii(text))} is half of a character")
-        keys = [key for item in layer if isinstance(item, dict) for key in item]
-        children = [x for item in layer if isinstance(item, dict) for x in item.values()]
-        children += [x for item in layer if isinstance(item, list) for x in item]
-        layer = keys + children
-    return value
+
+    task: str
+    encoder: EncoderConfig
+    head: Any = None
+    """Settings of the task's head, `HeadConfig` for labels of DNA; None of a pretrained model."""
+    heads: list[str] = field(default_factory=lambda: list(PRETRAINING_HEADS))
+    """Heads of a pretrained model."""
+    options: Any = None
+    """Options of a text task."""
+    label_names: list[str] = field(default_factory=list)
+    label_groups: list[str] = field(default_factory=list)
+    window_bp: int | None = None
+    bin_bp: int | None = None
+    """Labelled bases in the middle of the window; 0 or None: the whole window."""
+    assembly: str | None = None
+    negatives: str | None = None
+    """How negatives were made, separated by commas."""
+    semi_synthetic: bool = False
+    reads: str = "dna"
+    """What its vocabulary is made for: 'dna' or 'text'."""
+    set_name: str | None = None
+    """Text set, `set` in the file."""
+    seed: int | None = None
+    initial_weights: str | None = None
+    chosen_step: int | None = None
+    examples_per_step: int | None = None
+    bp_per_token: float | None = None
+    training: StoredTraining = field(default_factory=StoredTraining)
+    masking: dict[str, Any] = field(default_factory=dict)
+    """Settings of `corpus.masking.MaskingConfig`."""
+    members: int | None = None
+    """Number of models in an ensemble; None of a single model."""
+    member_models: list[MemberModel] = field(default_factory=list)
+    lengthened: list[dict[str, Any]] = field(default_factory=list)
+    """Each extension of the context: `from_max_tokens`, `positions`."""
+    huggingface: dict[str, Any] | None = None
+    """Settings of the library that have no counterpart here; None if not converted from there."""
+    format_version: int = FORMAT_VERSION
+    dna_bigbird_version: str = "unknown"
+    sha256: dict[str, str] | None = None
+    """Of weights and tokenizer; None in bundles of older versions."""
+    stored: dict[str, Any] = field(default_factory=dict, repr=False)
+    """All keys and values of the file in its order, unknown ones included."""
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "BundleConfig":
+        """Return the typed settings of a JSON object.
+
+        Args:
+            values: Keys of config.json in their order; settings dataclasses may stand for objects.
+
+        Raises:
+            ValueError: If task or encoder is missing, or the encoder, head or options are wrong.
+        """
+        if isinstance(values, cls):
+            return values
+        stored = {key: _plain(value) for key, value in values.items()}
+        for key in ("task", "encoder"):
+            if key not in stored:
+                raise ValueError(f"{key} is missing")
+        known = {
+            field.name: stored[KEYS.get(field.name, field.name)]
+            for field in fields(cls)
+            if stored.get(KEYS.get(field.name, field.name)) is not None and field.name != "stored"
+        }
+        known |= _typed_parts(known)
+        return cls(**known, stored=stored)
+
+    def with_values(self, **changes: Any) -> "BundleConfig":
+        """Return the settings with other values, by their keys in the file; new keys come last."""
+        return self.from_json(self.stored | changes)
+
+    def to_json(self) -> str:
+        """Return the text of config.json."""
+        return json_text(self.stored)
+
+    @property
+    def is_pretrained_only(self) -> bool:
+        """True if the model has no head of a task."""
+        return self.task == PRETRAINING
+
+    @property
+    def is_text_task(self) -> bool:
+        """True if the model was fine-tuned on a text task."""
+        return self.task in registry.tasks()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.stored[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stored)
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def __or__(self, changes: Mapping[str, Any]) -> "BundleConfig":
+        return self.with_values(**changes)
 
 
-def read_config(path: Path) -> dict:
+KEYS = {"set_name": "set"}
+"""Fields whose key in the file is another one."""
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _typed_parts(known: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of config.json that are objects with types of their own."""
+    task = known["task"]
+    types = {"encoder": EncoderConfig}
+    if task in registry.tasks():
+        described = registry.describe(task)
+        types |= {"head": described.head_type(), "options": described.options}
+    elif task != PRETRAINING:
+        types["head"] = HeadConfig
+    parts: dict[str, Any] = {}
+    for name, settings_type in types.items():
+        if name in known:
+            try:
+                parts[name] = settings_from(settings_type, known[name])
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+    if "training" in known:
+        parts["training"] = _known_fields(StoredTraining, known["training"])
+    if "member_models" in known:
+        parts["member_models"] = [_known_fields(MemberModel, x) for x in known["member_models"]]
+    return parts
+
+
+def _known_fields(settings_type: type, values: Mapping[str, Any]) -> Any:
+    names = {field.name for field in fields(settings_type)}
+    return settings_type(**{name: value for name, value in values.items() if name in names})
+
+
+def read_config(path: Path) -> BundleConfig:
     """Read the config of a bundle.
 
     Raises:
         InputError: If it is damaged, of a newer format, or describes no model; nothing has been
             allocated then.
     """
-    config = read_bundle_json(path)
-    if config.get("format_version") != FORMAT_VERSION:
+    values = read_bundle_json(path)
+    if values.get("format_version") != FORMAT_VERSION:
         raise InputError(
-            f"{path}: format_version is {shortened(repr(config.get('format_version')))}, this "
+            f"{path}: format_version is {shortened(repr(values.get('format_version')))}, this "
             f"version reads {FORMAT_VERSION}. Is the bundle from a newer dna-bigbird?"
         )
     try:
-        _check(config)
+        check_config(values)
+        return BundleConfig.from_json(values)
     except ValueError as error:
         raise InputError(f"{path}: it describes no model: {error}") from None
-    return config
-
-
-def _check(config: dict) -> None:
-    for name in ("task", "encoder"):
-        if name not in config:
-            raise ValueError(f"{name} is missing")
-    for name, (is_good, wanted) in (KNOWN | {"task": (is_text, "a text")}).items():
-        if config.get(name) is not None and not is_good(config[name]):
-            raise _wrong(name, config[name], wanted)
-    for name in NEEDED if isinstance(config["encoder"], dict) else ():
-        if name not in config["encoder"]:
-            raise ValueError(f"encoder: {name} is missing")
-    _settings(config, "encoder", EncoderConfig)
-    if config["task"] == PRETRAINING:
-        heads = config.get("heads", list(HEADS))
-        if not _is_texts(heads):
-            raise _wrong("heads", heads, "a list of texts")
-    elif config["task"] in registry.tasks():
-        _check_text(config)
-    else:
-        _check_labels(config)
-
-
-def _settings(config: dict, name: str, kind: type) -> None:
-    try:
-        settings_from(kind, config[name])
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-
-
-def _check_text(config: dict) -> None:
-    _check_there(config, "label_names", "head", "options")
-    if config.get("reads") != "text":
-        raise _wrong("reads", config.get("reads"), "'text'")
-    task = registry.describe(config["task"])
-    _settings(config, "head", task.head_type())
-    _settings(config, "options", task.options)
-    if task.needs_labels and not config["label_names"]:
-        raise ValueError("label_names must hold at least one name")
-
-
-def _check_there(config: dict, *names: str) -> None:
-    for name in names:
-        if config.get(name) is None:
-            raise ValueError(f"{name} is missing")
-    if config["encoder"]["max_tokens"] < 3:
-        raise ValueError("encoder: max_tokens leaves no place between [CLS] and [SEP]")
-
-
-def _check_labels(config: dict) -> None:
-    _check_there(config, "label_names", "head", "window_bp")
-    _settings(config, "head", HeadConfig)
-    names, groups = config["label_names"], config.get("label_groups")
-    if not names or not all(name.strip() for name in names):
-        raise ValueError("label_names must hold at least one name, and no empty one")
-    if groups is not None and len(groups) != len(names):
-        raise ValueError(f"it has {len(names)} label_names and {len(groups)} label_groups")
-    window_bp = config["window_bp"]
-    if not is_number(window_bp) or not 1 <= window_bp <= MAX_WINDOW_BP:
-        raise _wrong("window_bp", window_bp, f"1 to {MAX_WINDOW_BP:,}")
-    if "members" in config and not (is_number(config["members"]) and config["members"] >= 2):
-        raise _wrong("members", config["members"], "a whole number of at least 2")
-
-
-def _wrong(name: str, value: object, wanted: str) -> ValueError:
-    return ValueError(f"{name} is {shortened(repr(value))}, expected {wanted}")

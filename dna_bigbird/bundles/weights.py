@@ -1,4 +1,4 @@
-"""The weights of a bundle: the header is held against the model before anything is allocated."""
+"""The weights of a bundle; their header is compared with the model before memory is allocated."""
 
 import re
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
+from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_readable
 
@@ -37,7 +38,7 @@ def stored_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     shapes = {}
     try:
         with safetensors.safe_open(path, "pt") as file:
-            for name in file.keys():  # noqa: SIM118 - it is no mapping
+            for name in file.keys():  # noqa: SIM118 - the file is not a mapping
                 part = file.get_slice(name)
                 if part.get_dtype() not in REAL:
                     raise InputError(
@@ -50,30 +51,30 @@ def stored_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_counts(names: Iterable[str], config: dict, path: Path) -> None:
-    """Hold the numbers of layers and members in config.json against the names of the tensors.
+def check_counts(names: Iterable[str], config: BundleConfig, path: Path) -> None:
+    """Compare the numbers of layers and members in config.json with the names of the tensors.
 
     A model with a billion layers would fill the memory even without weights.
 
     Raises:
         InputError: If they differ.
     """
-    parts = {found.groups() for found in map(_PART.match, names) if found}
+    parts = {match.groups() for match in map(_PART.match, names) if match}
     layers = len({layer for _, layer in parts})
     members = len({member for member, _ in parts if member is not None})
-    for what, found, expected in (
-        ("layers", layers, config["encoder"]["num_layers"]),
-        ("members", members, config.get("members", 0)),
+    for what, count, expected in (
+        ("layers", layers, config.encoder.num_layers),
+        ("members", members, config.members or 0),
     ):
-        if found != expected:
+        if count != expected:
             raise InputError(
-                f"{path}: it holds {found} {what}, config.json says {expected}; they belong to "
+                f"{path}: it has {count} {what}, config.json has {expected}; they belong to "
                 "different bundles"
             )
 
 
 def check_shapes(model: nn.Module, shapes: dict[str, tuple[int, ...]], path: Path) -> None:
-    """Hold a model, which may be on the `meta` device, against a header.
+    """Compare a model, which may be on the `meta` device, with a header.
 
     Raises:
         InputError: Naming the first tensor that does not fit.
@@ -83,12 +84,12 @@ def check_shapes(model: nn.Module, shapes: dict[str, tuple[int, ...]], path: Pat
         if expected.get(name) != shapes.get(name):
             raise InputError(
                 f"{path}: tensor {name!r} is {shapes.get(name, 'missing')}, the architecture in "
-                f"config.json wants {expected.get(name, 'none')}; they belong to different bundles"
+                f"config.json expects {expected.get(name, 'none')}; they belong to different bundles"
             )
 
 
 def fill(model: nn.Module, path: Path) -> None:
-    """Give a model, which fits the header, the weights of a file.
+    """Load the weights of a file into a model that fits its header.
 
     Raises:
         InputError: If the file is damaged or a weight is not finite.
@@ -100,7 +101,7 @@ def fill(model: nn.Module, path: Path) -> None:
     for name, tensor in state.items():
         if not tensor.isfinite().all():
             raise InputError(
-                f"{path}: tensor {name!r} holds values that are not finite; every score would be "
+                f"{path}: tensor {name!r} has values that are not finite; every score would be "
                 "undefined. Did its training diverge?"
             )
     model.load_state_dict(state, strict=False)

@@ -66,12 +66,12 @@ class Embedder:
             self._notes.append(f"computed in {compute.precision}")
         self._slow = set_backend(bundle, compute.backend, device)
         self.compute = compute
-        self.layer = layer_number(layer, bundle.config["encoder"]["num_layers"])
-        self.width: int = bundle.config["encoder"]["hidden_size"]
+        self.layer = layer_number(layer, bundle.config.encoder.num_layers)
+        self.width: int = bundle.config.encoder.hidden_size
         self.pooling, self.both_strands = pooling, both_strands
         self._runner = BundleRunner(bundle, compute, device)
         self._num_split = 0
-        self._short = ShortWindows(bundle.config.get("window_bp"))
+        self._short = ShortWindows(bundle.config.window_bp)
 
     def notes(self) -> list[str]:
         """Return what a user should know of how the vectors were computed, a line each."""

@@ -181,10 +181,10 @@ def usual_window(bundle: Bundle) -> int:
         InputError: If the bundle does not tell.
     """
     config = bundle.config
-    if config.get("window_bp"):
-        return int(config["window_bp"])
-    if config.get("bp_per_token"):
-        return math.floor((config["encoder"]["max_tokens"] - 2) * config["bp_per_token"])
+    if config.window_bp:
+        return int(config.window_bp)
+    if config.bp_per_token:
+        return math.floor((config.encoder.max_tokens - 2) * config.bp_per_token)
     raise InputError(f"{bundle.folder}: it does not say how long its windows are; give --window")
 
 

@@ -84,7 +84,7 @@ def mutagenesis(
     predictor = Predictor(
         bundles,
         compute=settings,
-        labels=choose_labels(bundles[0].config["label_names"], labels),
+        labels=choose_labels(bundles[0].config.label_names, labels),
     )
     window_bp = choose_window(window, predictor.window_bp, genome)
     with progress_bar(progress, where.length, unit="bases") as done:

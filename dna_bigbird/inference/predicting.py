@@ -180,8 +180,8 @@ def _margin(bundle: Bundle, place: str, window: int | None, target: Target | Non
         return 0
     if target is None or not target.is_track:
         raise InputError("--place bin is about BED and bigWig; other formats keep whole windows")
-    bin_bp = bundle.config.get("bin_bp")
-    whole = window or bundle.config["window_bp"]
+    bin_bp = bundle.config.bin_bp
+    whole = window or bundle.config.window_bp
     if not bin_bp or bin_bp > whole:
         raise InputError(
             f"--place bin: {bundle.folder} labels windows of {whole} bp as a whole, no bin in them"
@@ -193,7 +193,7 @@ def _predictor(
     bundles: Sequence[Bundle], labels: str | Sequence[str] | None, strand: str, compute: Compute
 ) -> Predictor:
     check_together(bundles)
-    columns = choose_labels(bundles[0].config["label_names"], labels)
+    columns = choose_labels(bundles[0].config.label_names, labels)
     # The strand of an interval is turned when it is read; then it is scored as it stands.
     as_read = "both" if strand == "both" else "forward"
     return Predictor(bundles, compute=compute, strand=as_read, labels=columns)

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dna_bigbird.bundles.bundle import PRETRAINING, Bundle
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.alphabet import reverse_complement
@@ -24,7 +25,6 @@ from dna_bigbird.inference.scorer import LoadScorer, Scorer, Scores, fingerprint
 from dna_bigbird.inference.windows.tiling import ShortWindows, Window
 from dna_bigbird.inference.workers import Workers
 from dna_bigbird.limits import allowed_workers, use_threads
-from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import resolve_precision
 
 BP_PER_TOKEN = 4
@@ -75,10 +75,10 @@ class Predictor:
     ) -> None:
         bundles = [bundles] if isinstance(bundles, Bundle) else list(bundles)
         check_together(bundles)
-        names = bundles[0].config["label_names"]
+        names = bundles[0].config.label_names
         self.label_names = [names[i] for i in (range(len(names)) if labels is None else labels)]
         self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
-        self.window_bp: int = bundles[0].config["window_bp"]
+        self.window_bp: int = bundles[0].config.window_bp
         self._short = ShortWindows(self.window_bp)
         self.strand, self.compute = strand, compute
         device = choose_device(compute.device)
@@ -88,7 +88,7 @@ class Predictor:
         self._bundles = bundles
         self._slow = {set_backend(bundle, compute.backend, device) for bundle in bundles} - {None}
         self._num_split = np.zeros(len(bundles), dtype=int)
-        budgets = [token_budget(EncoderConfig(**b.config["encoder"]), device) for b in bundles]
+        budgets = [token_budget(b.config.encoder, device) for b in bundles]
         self._chunk_bp = min(budgets) * CHUNK_BATCHES * BP_PER_TOKEN
         self._workers: Workers | None = None
         self._num_workers = allowed_workers(compute.workers, _worker_bytes(bundles))
@@ -110,7 +110,7 @@ class Predictor:
         lines += [*sorted(self._slow), *self._short.notes()]
         for bundle, number in zip(self._bundles, self._num_split, strict=True):
             if number:
-                fits = bundle.config["encoder"]["max_tokens"] - 2
+                fits = bundle.config.encoder.max_tokens - 2
                 lines.append(
                     f"{number} windows had more tokens than the model's context of {fits} and were "
                     "scored in equal parts, then averaged"
@@ -196,12 +196,12 @@ def check_together(bundles: Sequence[Bundle]) -> None:
     first = bundles[0]
     for bundle in bundles:
         bundle.check_reads_dna()
-        if bundle.config["task"] == PRETRAINING:
+        if bundle.config.task == PRETRAINING:
             raise InputError(
                 f"{bundle.folder}: this is a pretrained model without a label head; "
                 "fine-tune it first. See: dna-bigbird finetune --help"
             )
-        found, expected = bundle.config["window_bp"], first.config["window_bp"]
+        found, expected = bundle.config.window_bp, first.config.window_bp
         if found != expected:
             raise InputError(
                 f"{bundle.folder}: its window_bp is {found}, that of {first.folder} {expected}; "
@@ -215,7 +215,7 @@ def columns_of(bundle: Bundle, names: Sequence[str], first: Bundle) -> list[int]
     Raises:
         InputError: Naming a label that it does not have.
     """
-    places = {name: place for place, name in enumerate(bundle.config["label_names"])}
+    places = {name: place for place, name in enumerate(bundle.config.label_names)}
     for name in names:
         if name not in places:
             raise InputError(

@@ -16,7 +16,6 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.batches import batches_of, padded, token_budget
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, float32_matmul
 
 Groups = Sequence[Sequence[str]]
@@ -48,7 +47,7 @@ class BundleRunner:
         self.model = bundle.model.to(device).eval()
         self.tokenizer = bundle.tokenizer
         self._compute, self._device = compute, device
-        config = EncoderConfig(**bundle.config["encoder"])
+        config = bundle.config.encoder
         self.max_pieces = config.max_tokens - 2
         self._most_tokens = token_budget(config, device)
         # Such a pattern follows the width of the batch: equal widths, or neighbours would matter.

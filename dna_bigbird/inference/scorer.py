@@ -61,7 +61,7 @@ class BundleScorer:
 
     def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:
         self._runner = BundleRunner(bundle, compute, device)
-        self._num_labels = len(bundle.config["label_names"])
+        self._num_labels = len(bundle.config.label_names)
 
     def score(self, groups: Groups) -> tuple[np.ndarray, int]:
         """Return the logits (S, L) and how many groups were cut; equal texts are computed once."""

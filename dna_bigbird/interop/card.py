@@ -1,6 +1,8 @@
 """README files of converted models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+
+from dna_bigbird.bundles.config import BundleConfig
 
 ATTENTION = {
     "huggingface": "what the library itself uses: random blocks while training, the first block "
@@ -12,27 +14,27 @@ ATTENTION = {
 }
 
 
-def converted_card(config: Mapping) -> str:
+def converted_card(config: BundleConfig) -> str:
     """Return the README.md of a bundle made from a folder of the library."""
-    encoder = config["encoder"]
+    encoder = config.encoder
     blocks = (
         "full attention"
-        if encoder["attention"] == "full"
-        else f"block-sparse attention, blocks of {encoder['block_size']} tokens, "
-        f"{encoder['num_random']} random ones; {ATTENTION[encoder['random_plan']]}"
+        if encoder.attention == "full"
+        else f"block-sparse attention, blocks of {encoder.block_size} tokens, "
+        f"{encoder.num_random} random ones; {ATTENTION[encoder.random_plan]}"
     )
     lines = [
-        f"# BigBird for {'DNA' if config['reads'] == 'dna' else config['reads']}: converted",
+        f"# BigBird for {'DNA' if config.reads == 'dna' else config.reads}: converted",
         "",
         "Weights, settings and vocabulary of a Hugging Face folder, unchanged.",
         "",
-        f"- architecture: {encoder['num_layers']} layers of {encoder['num_heads']} heads, hidden size "
-        f"{encoder['hidden_size']}, at most {encoder['max_tokens']} tokens",
+        f"- architecture: {encoder.num_layers} layers of {encoder.num_heads} heads, hidden size "
+        f"{encoder.hidden_size}, at most {encoder.max_tokens} tokens",
         f"- attention: {blocks}",
-        f"- heads: {', '.join(config['heads']) or 'none'}"
-        if config["task"] == "pretraining"
-        else f"- fine-tuned: {config['task']} {', '.join(config['label_names'])}".rstrip(),
-        f"- vocabulary: {encoder['vocab_size']} entries",
+        f"- heads: {', '.join(config.heads) or 'none'}"
+        if config.task == "pretraining"
+        else f"- fine-tuned: {config.task} {', '.join(config.label_names)}".rstrip(),
+        f"- vocabulary: {encoder.vocab_size} entries",
         "",
         "What it was trained on, and how well it does, is for its origin to say: nothing was measured here.",
     ]

@@ -65,7 +65,7 @@ KEPT = ("pad_token_id", "bos_token_id", "attention_dropout")
 
 def read_pegasus(
     folder: Path, config: Mapping[str, Any], plan: str | None
-) -> tuple[Summarizer, dict]:
+) -> tuple[Summarizer, dict, dict[str, Any]]:
     """Read settings and weights of a folder.
 
     Args:
@@ -73,7 +73,7 @@ def read_pegasus(
         plan: As for `read_huggingface`.
 
     Returns:
-        The model, and what a bundle says of it.
+        The model, what a bundle's config says of it, and options of the search.
 
     Raises:
         InputError: If a file is missing or damaged, or the model is one that we do not have.
@@ -110,10 +110,9 @@ def read_pegasus(
         "encoder": asdict(encoder),
         "head": asdict(head),
         "label_names": [],
-        "search": _search(folder, config),
         "huggingface": {name: config[name] for name in KEPT if name in config},
     }
-    return model.eval(), described
+    return model.eval(), described, _search(folder, config)
 
 
 def _search(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
+from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, OWN, SENTENCEPIECE, Tokenizer, load_tokenizer
 from dna_bigbird.datasets.text.registry import describe
@@ -42,10 +44,12 @@ class Converted:
     """What a bundle is made of."""
 
     model: nn.Module
-    config: dict
-    """As `save_bundle` takes it; that of a fine-tuned model lacks `options`, which are the task's."""
+    config: BundleConfig
+    """Without `options`, which a fine-tuned model of the library does not have."""
     tokenizer: Tokenizer
     card: str
+    search: dict[str, Any] | None = None
+    """Options of the search for summaries that repeat the library's."""
 
 
 def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
@@ -104,11 +108,12 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
         "reads": tokenizer.reads,
         "huggingface": {name: config[name] for name in KEPT if name in config},
     }
-    return Converted(model.eval(), described, tokenizer, converted_card(described))
+    settings = BundleConfig.from_json(described)
+    return Converted(model.eval(), settings, tokenizer, converted_card(settings))
 
 
 def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
-    model, described = read_pegasus(folder, config, plan)
+    model, described, search = read_pegasus(folder, config, plan)
     tokenizer = _tokenizer(folder, model.encoder.config.vocab_size)
     if tokenizer.reads != "text":
         raise InputError(f"{folder}: a vocabulary of DNA; a summarizer reads text")
@@ -116,7 +121,8 @@ def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
         "initial_weights": "converted from a Hugging Face folder",
         "reads": tokenizer.reads,
     }
-    return Converted(model, described, tokenizer, converted_card(described))
+    settings = BundleConfig.from_json(described)
+    return Converted(model, settings, tokenizer, converted_card(settings), search)
 
 
 def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, path: str) -> dict:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.models.pretraining import HEADS
+from dna_bigbird.models.config import PRETRAINING_HEADS
 
 WORDS = "embeddings.word_embeddings.weight"
 DECODER_WEIGHT, DECODER_BIAS = "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"
@@ -201,7 +201,7 @@ def architecture(heads: Sequence[str]) -> str:
     """Return the library's class for a model with these heads.
 
     Example:
-        >>> [architecture(heads) for heads in (HEADS, ("mlm", "pooler"), ("pooler",), ())]
+        >>> [architecture(heads) for heads in (PRETRAINING_HEADS, ("mlm", "pooler"), ("pooler",), ())]
         ['BigBirdForPreTraining', 'BigBirdForMaskedLM', 'BigBirdModel', 'BigBirdModel']
     """
     if "nsp" in heads:
@@ -210,7 +210,7 @@ def architecture(heads: Sequence[str]) -> str:
 
 
 HEADS_OF_ARCHITECTURE = {
-    "BigBirdForPreTraining": HEADS,
+    "BigBirdForPreTraining": PRETRAINING_HEADS,
     "BigBirdForMaskedLM": ("mlm",),
     "BigBirdModel": (),
 }

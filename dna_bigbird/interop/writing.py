@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 from torch import nn
 
+from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.special_tokens import names_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -24,7 +26,7 @@ def write_huggingface(
     folder: Path,
     *,
     model: nn.Module,
-    config: Mapping,
+    config: BundleConfig | Mapping[str, Any],
     tokenizer: Tokenizer,
     card: str,
     source: str,
@@ -33,7 +35,7 @@ def write_huggingface(
     """Write a folder that the library loads, whole or not at all.
 
     Args:
-        config: Of the bundle.
+        config: Settings of the bundle, or their values by the keys of config.json.
         card: README.md of the bundle, appended to the folder's own.
         source: What to call the bundle in messages.
         allow_different_attention: Write it even if the library computes something else with it.
@@ -45,14 +47,15 @@ def write_huggingface(
         InputError: If the bundle has a head that the library lacks, or there are such differences
             and they were not allowed.
     """
-    encoder = EncoderConfig(**config["encoder"])
-    kept = config.get("huggingface", {})
-    if config["task"] == "summarization":
+    config = BundleConfig.from_json(config)
+    encoder = config.encoder
+    kept = config.huggingface or {}
+    if config.task == "summarization":
         written, tensors, different = pegasus_folder(model, kept, source)
     else:
         name = _class_of(config, model, encoder, source)
         written = library_config(encoder, name, _token_ids(tokenizer), kept)
-        if config["task"] == "text-classification":
+        if config.task == "text-classification":
             written |= _labels(config)
         tensors, different = to_library(model.state_dict(), name), differences(encoder)
     if different and not allow_different_attention:
@@ -68,19 +71,19 @@ def write_huggingface(
         for name, content in _tokenizer_files(tokenizer).items():
             (partial / name).write_bytes(content)
         (partial / "special_tokens_map.json").write_bytes(names_file(tokenizer.names))
-        settings = _tokenizer_settings(tokenizer, encoder.max_tokens, config["task"])
+        settings = _tokenizer_settings(tokenizer, encoder.max_tokens, config.task)
         (partial / "tokenizer_config.json").write_text(_json(settings))
         (partial / "README.md").write_text(library_card(card, different))
     return different
 
 
-def _class_of(config: Mapping, model: nn.Module, encoder: EncoderConfig, source: str) -> str:
+def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, source: str) -> str:
     """Return the library's class that has the model's head.
 
     Raises:
         InputError: If there is none.
     """
-    task, head = config["task"], config.get("head", {})
+    task, head = config.task, config.head
     if task == "pretraining":
         return architecture(model.heads)
     class_name = next((name for name, ours in TASK_OF_ARCHITECTURE.items() if ours == task), None)
@@ -93,20 +96,20 @@ def _class_of(config: Mapping, model: nn.Module, encoder: EncoderConfig, source:
     if task == "triviaqa":
         expected = {"extra_block": True, "block_question": True}
     for name, value in expected.items():
-        if head.get(name) != value:
+        if getattr(head, name, None) != value:
             raise InputError(
-                f"{source}: the head's {name} is {head.get(name)}, that of the library's {class_name} "
+                f"{source}: the head's {name} is {getattr(head, name, None)}, that of the library's {class_name} "
                 f"{value}; it would compute something else"
             )
     return class_name
 
 
-def _labels(config: Mapping) -> dict:
-    names = config["label_names"]
+def _labels(config: BundleConfig) -> dict:
+    names = config.label_names
     return {
         "id2label": {str(i): name for i, name in enumerate(names)},
         "label2id": {name: i for i, name in enumerate(names)},
-        "classifier_dropout": config["head"]["dropout"],
+        "classifier_dropout": config.head.dropout,
         "problem_type": "single_label_classification",
     }
 

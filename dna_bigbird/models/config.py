@@ -30,6 +30,7 @@ CHOICES = {
     "global_blocks": ("first_last", "first_two", "none"),
     "activation": ("gelu_tanh", "gelu", "relu"),
 }
+PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
 POOLINGS = ("cls", "mean", "centre")
 POOLER_ACTIVATIONS = ("tanh", "gelu_tanh", "gelu", "relu")
 

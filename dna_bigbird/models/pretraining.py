@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.heads import MlmHead, Pooler
-
-HEADS = ("mlm", "pooler", "nsp")
 
 
 class PretrainingModel(nn.Module):
@@ -26,10 +24,14 @@ class PretrainingModel(nn.Module):
         ValueError: If a head is unknown, or NSP lacks the pooler it reads.
     """
 
-    def __init__(self, config: EncoderConfig, seed: int = 0, heads: Sequence[str] = HEADS) -> None:
+    def __init__(
+        self, config: EncoderConfig, seed: int = 0, heads: Sequence[str] = PRETRAINING_HEADS
+    ) -> None:
         super().__init__()
-        if not set(heads) <= set(HEADS) or ("nsp" in heads and "pooler" not in heads):
-            raise ValueError(f"heads must be some of {', '.join(HEADS)}, got {', '.join(heads)}")
+        if not set(heads) <= set(PRETRAINING_HEADS) or ("nsp" in heads and "pooler" not in heads):
+            raise ValueError(
+                f"heads must be some of {', '.join(PRETRAINING_HEADS)}, got {', '.join(heads)}"
+            )
         generator = torch.Generator().manual_seed(seed)
         self.encoder = Encoder(config, generator)
         self.mlm = MlmHead(config) if "mlm" in heads else None
@@ -42,7 +44,7 @@ class PretrainingModel(nn.Module):
     @property
     def heads(self) -> tuple[str, ...]:
         """The heads it has."""
-        return tuple(name for name in HEADS if getattr(self, name) is not None)
+        return tuple(name for name in PRETRAINING_HEADS if getattr(self, name) is not None)
 
     def forward(
         self,

@@ -24,14 +24,13 @@ def compare_lm(
         output: Folder to write: table.tsv, table.md, table.json, figure.png, and parts.tsv if
             scores by chromosome or repeat class are shown.
     """
-    from dna_bigbird.bundles.bundle import to_json
     from dna_bigbird.evaluation.tables import to_tsv
     from dna_bigbird.report.compare.lm_runs import read_run
     from dna_bigbird.report.compare.lm_tables import TABLES
     from dna_bigbird.report.compare.markdown import to_markdown
     from dna_bigbird.report.figures.lm_figures import scores_figure, steps_figure
     from dna_bigbird.report.figures.style import save
-    from dna_bigbird.writing import atomic_directory, refuse_other_folder
+    from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
 
     if not runs:
         raise InputError("--runs []: expected the folder of at least one variant")
@@ -48,7 +47,7 @@ def compare_lm(
     with atomic_directory(output) as folder:
         (folder / "table.tsv").write_text(to_tsv(comparison.rows))
         (folder / "table.md").write_text(to_markdown(comparison))
-        (folder / "table.json").write_text(to_json({**facts, "parts": comparison.parts}))
+        (folder / "table.json").write_text(json_text({**facts, "parts": comparison.parts}))
         if comparison.parts:
             (folder / "parts.tsv").write_text(to_tsv(comparison.parts))
         (folder / "figure.png").write_bytes(save(figure, "png"))

@@ -1,11 +1,14 @@
 """`dna-bigbird convert`."""
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
+
+if TYPE_CHECKING:
+    from dna_bigbird.bundles.config import BundleConfig
 
 WAYS = (
     "--from-huggingface DIR --to BUNDLE [--plan …]",
@@ -86,12 +89,11 @@ def _check_target(read: Path, write: Path) -> None:
 
 
 def _read(folder: Path, bundle: Path, plan: str | None) -> None:
-    from dna_bigbird.bundles.bundle import save_bundle
+    from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.interop import read_huggingface
 
     found = read_huggingface(folder, plan)
-    config = found.config | _task_settings(found.config)
-    config.pop("search", None)  # it is in the options now
+    config = found.config.with_values(**_task_settings(found.config, found.search))
     save_bundle(
         bundle,
         model=found.model,
@@ -100,27 +102,29 @@ def _read(folder: Path, bundle: Path, plan: str | None) -> None:
         metrics={},
         card=found.card,
     )
-    heads = ", ".join(config.get("heads", [config["task"]])) or "no head"
-    print(f"{bundle}: encoder, {heads}; vocabulary of {found.tokenizer.reads}")
+    heads = config.heads if config.is_pretrained_only else [config.task]
+    print(
+        f"{bundle}: encoder, {', '.join(heads) or 'no head'}; vocabulary of {found.tokenizer.reads}"
+    )
 
 
-def _task_settings(config: dict) -> dict:
+def _task_settings(config: "BundleConfig", search: dict[str, Any] | None) -> dict[str, Any]:
     """Return the options of a fine-tuned model's task, which its folder does not have."""
     from dataclasses import asdict, replace
 
-    if config["task"] == "pretraining":
+    if config.is_pretrained_only:
         return {}
     from dna_bigbird.datasets.text import registry
     from dna_bigbird.errors import checked_settings
 
-    options = registry.describe(config["task"]).options()
-    longest = config["encoder"]["max_tokens"]
+    options = registry.describe(config.task).options()
+    longest = config.encoder.max_tokens
     limits = ("max_tokens", "max_source_tokens", "max_target_tokens")
     with checked_settings():
-        options = replace(options, **config.get("search", {}))
+        options = replace(options, **(search or {}))
     shorter = {n: min(getattr(options, n), longest) for n in limits if hasattr(options, n)}
     options = asdict(replace(options, **shorter))
-    return {"options": options, "set": options.get("set", config["task"])}
+    return {"options": options, "set": options.get("set", config.task)}
 
 
 def _write(bundle: Path, folder: Path, allow_different_attention: bool) -> None:
@@ -146,26 +150,24 @@ def _write(bundle: Path, folder: Path, allow_different_attention: bool) -> None:
 
 
 def _lengthen(bundle: Path, longer: Path, max_tokens: int, rule: str) -> None:
-    from dataclasses import asdict
-
-    from dna_bigbird.bundles.bundle import load_bundle, save_bundle
+    from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.interop.card import converted_card
     from dna_bigbird.models.positions import extend_positions
 
     loaded = load_bundle(bundle)
     loaded.check_single("convert")
-    before = loaded.config["encoder"]["max_tokens"]
+    before = loaded.config.encoder.max_tokens
     try:
         model = extend_positions(loaded.model, max_tokens, rule)
     except ValueError as error:
         raise InputError(f"{bundle}: {error}") from error
     lengthened = {"from_max_tokens": before, "positions": rule}
-    config = loaded.config | {
-        "encoder": asdict(model.encoder.config),
-        "lengthened": [*loaded.config.get("lengthened", []), lengthened],
-    }
-    is_converted = "huggingface" in config
+    config = loaded.config.with_values(
+        encoder=model.encoder.config, lengthened=[*loaded.config.lengthened, lengthened]
+    )
+    is_converted = config.huggingface is not None
     card = converted_card(config) if is_converted else model_card(config, loaded.metrics)
     title, rest = card.split("\n", 1)
     notice = (

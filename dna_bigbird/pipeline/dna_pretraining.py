@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dna_bigbird.bundles.bundle import PRETRAINING
 from dna_bigbird.bundles.card import is_semi_synthetic
+from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.pretraining import PretrainExamples

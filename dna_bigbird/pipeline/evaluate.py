@@ -72,7 +72,8 @@ def evaluate(
         threads: CPU threads; 0 leaves the choice to torch.
     """
     from dna_bigbird.bundles.bundle import load_bundle
-    from dna_bigbird.bundles.card import model_card, write_scored_bundle
+    from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.bundles.save import write_scored_bundle
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.datasets.scores import read_scores, write_scores
     from dna_bigbird.evaluation.rounding import rounded
@@ -100,7 +101,7 @@ def evaluate(
     for name, path in baselines.items():
         held_out.score(read_scores(path), name)
     held_out.write(report)
-    metrics = held_out.metrics() | {"step": bundle.metrics.get("step"), "strand": strand}
+    metrics = held_out.metrics() | {"step": bundle.metrics.step, "strand": strand}
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return Evaluation(output, report, metrics, len(labelled.label_names))

@@ -74,13 +74,13 @@ def evaluate_lm(
         kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).
     """
     from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
-    from dna_bigbird.bundles.bundle import to_json
-    from dna_bigbird.bundles.card import model_card, write_scored_bundle
+    from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.bundles.save import write_scored_bundle
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import language_inputs, language_tables
     from dna_bigbird.tasks.language_baselines import BaselineDocuments, causal_baselines
-    from dna_bigbird.writing import atomic_path
+    from dna_bigbird.writing import atomic_path, json_text
 
     if examples < 1 or batch_size < 1:
         raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")
@@ -92,16 +92,16 @@ def evaluate_lm(
     bundle, masking = language_inputs.load_masked_model(model)
     stores = language_inputs.load_stores(train, test, bundle.tokenizer, model)
     strata = language_inputs.ways_to_divide(stores["test"], genome, repeats, pieces)
-    max_tokens = bundle.config["encoder"]["max_tokens"]
+    max_tokens = bundle.config.encoder.max_tokens
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, max_tokens, masking, seed)
     scores = language_tables.model_scores(bundle, held_out, examples, batch_size)
-    metrics = {**scores.metrics(seed), "step": bundle.metrics.get("step")}
+    metrics = {**scores.metrics(seed), "step": bundle.metrics.step}
     metrics |= {"seed": seed, "split": "test"}
     metrics |= language_tables.masked_tables(scores, held_out, stores["train"], strata, documents)
     metrics["baselines"] |= causal_baselines(
         stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed, kenlm=kenlm
     )
     with atomic_path(report) as path:
-        path.write_text(to_json(language_tables.with_descriptions(metrics)))
+        path.write_text(json_text(language_tables.with_descriptions(metrics)))
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return LanguageEvaluation(output, report, metrics)

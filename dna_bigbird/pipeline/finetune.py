@@ -47,7 +47,7 @@ def finetune(
 
     signals.listen()  # before the imports, which take seconds
 
-    from dna_bigbird.bundles.bundle import check_output
+    from dna_bigbird.bundles.save import check_output
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome

@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 from tqdm import tqdm
 
-from dna_bigbird.bundles.bundle import PRETRAINING, Bundle
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
@@ -112,12 +113,12 @@ class HeldOut:
 def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
     """Raise InputError if a model reads text, or has other labels or windows than the set."""
     bundle.check_reads_dna()
-    if bundle.config["task"] == PRETRAINING:
+    if bundle.config.task == PRETRAINING:
         raise InputError(
             f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"
         )
     for key in ("label_names", "window_bp"):
-        of_model, of_set = bundle.config[key], getattr(labelled, key)
+        of_model, of_set = getattr(bundle.config, key), getattr(labelled, key)
         if of_model != of_set:
             raise InputError(
                 f"{labelled.path}: its {key} is {shortened(of_set)}, that of {bundle.folder} "

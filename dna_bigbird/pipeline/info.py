@@ -35,13 +35,14 @@ def info(
         dna-bigbird info results/models/chromatin --labels 'GM12878*'
         dna-bigbird info results/models/promoter --format json
     """
-    from dna_bigbird.bundles.bundle import load_bundle, to_json
+    from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.bundled import bundled_model
     from dna_bigbird.datasets.labelled import is_labelled_set
     from dna_bigbird.errors import InputError
     from dna_bigbird.files import check_readable
     from dna_bigbird.inference.labels import choose_labels
     from dna_bigbird.pipeline.plain_text import rows
+    from dna_bigbird.writing import json_text
 
     path = bundled_model() if path is None else path
     if path.is_file():
@@ -50,16 +51,16 @@ def info(
             raise InputError(f"{path}: --labels is for a model bundle, and this is a file")
         is_set = is_labelled_set(path)
         told = describe_labelled(path) if is_set else describe_store(path, verify)
-        print(to_json(told) if format == "json" else rows(told) + "\n", end="")
+        print(json_text(told) if format == "json" else rows(told) + "\n", end="")
     elif verify:
         raise InputError(f"{path}: --verify is for a token store, and this is no file")
     else:
         bundle = load_bundle(path)
         if labels is not None:
-            names = bundle.config.get("label_names") or []
+            names = bundle.config.label_names
             print(*[names[i] for i in choose_labels(names, labels)], sep="\n")
         elif format == "json":
-            print(to_json(describe_bundle(bundle)), end="")
+            print(json_text(describe_bundle(bundle)), end="")
         else:
             print(bundle_text(bundle))
 
@@ -72,20 +73,20 @@ def bundle_text(bundle) -> str:
     from dna_bigbird.pipeline.plain_text import in_words, rows, without_markdown
 
     config, weights = bundle.config, bundle.folder / "model.safetensors"
-    names, groups = config.get("label_names") or [], config.get("label_groups") or []
-    facts = {"bundle": str(bundle.folder), "task": config["task"]}
-    if config.get("set", config["task"]) != config["task"]:
-        facts["set"] = config["set"]
+    names, groups = config.label_names, config.label_groups
+    facts = {"bundle": str(bundle.folder), "task": config.task}
+    if config.set_name not in (None, config.task):
+        facts["set"] = config.set_name
     if names:
         facts["labels"] = f"{len(names):,}: {', '.join(_some(names))}"
-    elif config["task"] == PRETRAINING:
+    elif config.task == PRETRAINING:
         facts["labels"] = "none: pretrained only"
     if len(names) > SHOWN:
         facts["groups"] = in_words(dict(Counter(groups)))
-    if config.get("window_bp"):
-        facts["window"] = f"{config['window_bp']:,} bp"
+    if config.window_bp:
+        facts["window"] = f"{config.window_bp:,} bp"
     facts |= {
-        "context": f"{config['encoder']['max_tokens']:,} tokens",
+        "context": f"{config.encoder.max_tokens:,} tokens",
         "size": f"{_parameters(bundle):,} parameters, {weights.stat().st_size / 1e6:.1f} MB",
         "tokenizer": f"{next(iter(bundle.tokenizer.files))}, {bundle.tokenizer.vocab_size:,} pieces",
     }
@@ -95,12 +96,12 @@ def bundle_text(bundle) -> str:
 
 def describe_bundle(bundle) -> dict:
     """Return what a bundle says of itself; of many labels the first ten."""
-    shown = dict(bundle.config)
-    labels = shown.get("label_names") or []
+    shown = dict(bundle.config.stored)
+    labels = bundle.config.label_names
     if len(labels) > SHOWN:
         shown["label_names"] = _some(labels)
         shown.pop("label_groups", None)
-    return {"parameters": _parameters(bundle), "config": shown, "metrics": bundle.metrics}
+    return {"parameters": _parameters(bundle), "config": shown, "metrics": bundle.metrics.stored}
 
 
 def _parameters(bundle) -> int:

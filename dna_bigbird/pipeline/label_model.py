@@ -43,7 +43,7 @@ class FinetuningSetup:
     @property
     def encoder(self) -> EncoderConfig:
         """Settings of the encoder."""
-        encoder = EncoderConfig(**self.source.config["encoder"])
+        encoder = self.source.config.encoder
         return encoder if self.dropout is None else replace(encoder, dropout=self.dropout)
 
     def build_model(self) -> SequenceClassifier:
@@ -70,7 +70,7 @@ class FinetuningSetup:
             **{name: getattr(self.labelled, name) for name in SET_FACTS},
             "encoder": asdict(self.encoder),
             "head": asdict(self.head),
-            "semi_synthetic": semi_synthetic or bool(self.source.config.get("semi_synthetic")),
+            "semi_synthetic": semi_synthetic or self.source.config.semi_synthetic,
             "initial_weights": "random" if self.from_scratch else "pretrained",
             "seed": self.seed,
         }

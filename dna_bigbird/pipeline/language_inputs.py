@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from dna_bigbird.bundles.bundle import PRETRAINING, Bundle, load_bundle
+from dna_bigbird.bundles.bundle import Bundle, load_bundle
+from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.same_genome import check_store_genome
@@ -10,7 +11,7 @@ from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.repeats import repeat_classes
-from dna_bigbird.models.pretraining import HEADS
+from dna_bigbird.models.config import PRETRAINING_HEADS
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass, Strata
 
@@ -22,14 +23,16 @@ def load_masked_model(model: Path) -> tuple[Bundle, MaskingConfig]:
         InputError: If it is another type of model, or lacks a head.
     """
     bundle = load_bundle(model)
-    if bundle.config["task"] != PRETRAINING:
-        raise InputError(f"{model}: a {bundle.config['task']} model; expected a pretrained one")
-    if bundle.model.heads != HEADS:
+    if bundle.config.task != PRETRAINING:
+        raise InputError(f"{model}: a {bundle.config.task} model; expected a pretrained one")
+    if bundle.model.heads != PRETRAINING_HEADS:
         heads = ", ".join(bundle.model.heads) or "none"
-        raise InputError(f"{model}: scoring needs the heads {', '.join(HEADS)}; it has {heads}")
+        raise InputError(
+            f"{model}: scoring needs the heads {', '.join(PRETRAINING_HEADS)}; it has {heads}"
+        )
     bundle.check_reads_dna()
     # The settings of a converted model lack the masking.
-    return bundle, MaskingConfig(**bundle.config.get("masking", {}))
+    return bundle, MaskingConfig(**bundle.config.masking)
 
 
 def load_stores(

@@ -49,7 +49,7 @@ def pretrain(
 
     from dataclasses import replace
 
-    from dna_bigbird.bundles.bundle import check_output
+    from dna_bigbird.bundles.save import check_output
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.pretraining import PretrainingModel
     from dna_bigbird.pipeline import dna_pretraining as steps

@@ -61,14 +61,13 @@ def rank_variants(
     """
     import numpy as np
 
-    from dna_bigbird.bundles.bundle import to_json
     from dna_bigbird.evaluation import variant_ranking
     from dna_bigbird.evaluation.rounding import rounded
     from dna_bigbird.genome import Genome
     from dna_bigbird.pipeline.known_variants import read_score_table, read_truth
     from dna_bigbird.pipeline.ranked_table import ranked_table
     from dna_bigbird.pipeline.variant_baselines import gc_changes, kmer_changes
-    from dna_bigbird.writing import atomic_directory, refuse_other_folder
+    from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
 
     if block_bp < 1:
         raise InputError(f"--block_bp {block_bp}: expected at least 1")
@@ -92,6 +91,6 @@ def rank_variants(
     }
     refuse_other_folder(output, ("metrics.json", "ranked.tsv"), "ranking")
     with atomic_directory(output) as partial:
-        (partial / "metrics.json").write_text(to_json(rounded(metrics)))
+        (partial / "metrics.json").write_text(json_text(rounded(metrics)))
         (partial / "ranked.tsv").write_text(ranked_table(variants, known, sources))
     return VariantRanking(output, metrics)

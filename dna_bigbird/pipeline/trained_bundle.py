@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dna_bigbird.bundles.bundle import save_bundle
 from dna_bigbird.bundles.card import model_card
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.evaluation.rounding import rounded
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.tasks.config import TrainConfig
@@ -27,7 +26,6 @@ def save_trained(
     *,
     config: dict,
     metrics: dict,
-    card: Callable[[dict, dict], str] = model_card,
 ) -> TrainedModel:
     """Write the bundle of a finished run, in the process of the training that writes files.
 
@@ -35,7 +33,6 @@ def save_trained(
         tokenizer: Of DNA or text.
         config: Settings of the bundle; those of the training are added.
         metrics: Scores on validation, see `validation_metrics`.
-        card: Writes the model card from config and metrics.
     """
     if not result.is_writer:
         return unwritten(output, training, result)
@@ -46,7 +43,7 @@ def save_trained(
         config=config,
         tokenizer=tokenizer,
         metrics=metrics,
-        card=card(config, metrics),
+        card=model_card(config, metrics),
         extra_files={"history.tsv": result.history},
     )
     return TrainedModel(output, result.best_step, training.max_steps, metrics)

@@ -32,7 +32,7 @@ def test_verdicts_follow_the_interval_of_the_difference(metrics, script):
     assert told[0].endswith(
         "-0.020 [-0.030, -0.010] against k-mer, one kind: **the baseline is better.**"
     )
-    assert told[1].endswith("+0.020 [-0.010, +0.050] against k-mer, one kind: not told apart.")
+    assert told[1].endswith("+0.020 [-0.010, +0.050] against k-mer, one kind: no clear difference.")
     assert told[2].endswith("+0.100 [+0.050, +0.150] against k-mer, one kind: ahead.")
 
 

@@ -10,7 +10,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from dna_bigbird.bundles.bundle import save_bundle
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.tokenizer import TokenizerConfig, train_tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference import load_bundle
@@ -51,7 +51,7 @@ def without_sums(folder):
         ("encoder", {"max_tokens": 10**9}, "different bundles"),
         ("encoder", {"block_size": 2**31 - 1}, "block_size 2147483647 must be at most 1024"),
         ("encoder", {"block_size": 1025}, "encoder: block_size 1025 must be at most 1024"),
-        ("encoder", {"num_layers": 10**9}, "it holds 2 layers, config.json says 1000000000"),
+        ("encoder", {"num_layers": 10**9}, "it has 2 layers, config.json has 1000000000"),
         ("encoder", {"vocab_size": 2**31 - 1}, "different bundles"),
         ("encoder", {"hidden_size": "32"}, "encoder: hidden_size is '32', expected a whole number"),
         ("encoder", {"hidden_size": 32.0}, "hidden_size is 32.0, expected a whole number"),
@@ -73,7 +73,7 @@ def without_sums(folder):
         (None, {"head": None}, "head is missing"),
         (None, {"task": 7}, "task is 7, expected a text"),
         (None, {"task": "pretraining"}, "different bundles"),
-        (None, {"members": 10**9}, "it holds 0 members, config.json says 1000000000"),
+        (None, {"members": 10**9}, "it has 0 members, config.json has 1000000000"),
         (None, {"members": 1}, "members is 1, expected a whole number of at least 2"),
         (None, {"members": "2"}, "members is '2', expected"),
         (None, {"label_names": ["CTCF"], "label_groups": None}, "head.dense.bias.* different bundles"),
@@ -209,7 +209,7 @@ def test_a_weight_that_is_not_finite(copy):
     tensors = safetensors.torch.load_file(path)
     tensors["head.dense.bias"][1] = float("nan")
     safetensors.torch.save_file(tensors, path)
-    assert "tensor 'head.dense.bias' holds values that are not finite" in refusal(copy)
+    assert "tensor 'head.dense.bias' has values that are not finite" in refusal(copy)
 
 
 def test_a_tokenizer_of_another_model_of_the_same_size(copy, random_dna):

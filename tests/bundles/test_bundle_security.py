@@ -10,7 +10,7 @@ import zipfile
 import pytest
 import torch
 
-from dna_bigbird.bundles.card import write_scored_bundle
+from dna_bigbird.bundles.save import write_scored_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 

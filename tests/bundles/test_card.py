@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from dna_bigbird.bundles.card import model_card, write_scored_bundle
+from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.card_encoder import GLOBAL_BLOCKS, RANDOM_PLANS
+from dna_bigbird.bundles.save import write_scored_bundle
 from dna_bigbird.models.config import CHOICES, EncoderConfig
 
 ENCODER = {
@@ -122,14 +123,14 @@ def test_medians_stand_once_with_their_interval():
 
 
 def test_a_baseline_that_wins_is_named():
-    assert "**The baseline kmer wins by auroc.**" in model_card(CONFIG, metrics(0.7, 0.8))
+    assert "**The baseline kmer is better by auroc.**" in model_card(CONFIG, metrics(0.7, 0.8))
 
 
 def test_fewer_bits_are_better():
     config = CONFIG | {"task": "pretraining", "label_names": []}
     key = "bits_per_base_masked"
     assert "is ahead of" in model_card(config, metrics(1.8, 1.9, key))
-    assert "wins" in model_card(config, metrics(1.9, 1.8, key))
+    assert "is better" in model_card(config, metrics(1.9, 1.8, key))
     assert "weight of positives" not in model_card(config, metrics(1.9, 1.8, key))
 
 
@@ -142,7 +143,7 @@ def test_semi_synthetic_comes_first(task):
 def test_a_score_that_is_not_defined_is_a_dash():
     card = model_card(CONFIG, metrics(0.5, None) | {"auroc": None})
     assert "| auroc | – | – |" in card
-    assert "wins" not in card
+    assert "is better" not in card
 
 
 def test_scored_bundle_shares_everything_but_the_scores(bundle_folder, tmp_path):

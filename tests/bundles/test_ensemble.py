@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.bundles.bundle import build_model, save_bundle
 from dna_bigbird.bundles.ensemble import join_bundles
+from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import reverse_complement

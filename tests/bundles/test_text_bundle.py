@@ -6,8 +6,10 @@ from dataclasses import asdict
 import pytest
 import torch
 
-from dna_bigbird.bundles.bundle import build_model, load_bundle, save_bundle
-from dna_bigbird.bundles.text_card import text_card
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.card import model_card
+from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
@@ -47,7 +49,7 @@ def write(folder, made="text-classification", **changes):
         config=config,
         tokenizer=tiny_text_tokenizer(),
         metrics={"accuracy": 0.5, "n": 2, "split": "test", "seed": 0},
-        card=text_card(config, {"accuracy": 0.5, "n": 2, "split": "test", "seed": 0}),
+        card=model_card(config, {"accuracy": 0.5, "n": 2, "split": "test", "seed": 0}),
     )
     path = folder / "config.json"
     changed = json.loads(path.read_text()) | changes
@@ -128,8 +130,11 @@ def test_every_set_has_a_task():
         ({"label_names": ["a\nb", "c"]}, "label_names is .* expected a list of texts"),
         ({"reads": ...}, "reads is None, expected 'text'"),
         ({"reads": "dna"}, "reads is 'dna', expected 'text'"),
-        ({"label_names": ["a"]}, r"tensor 'head.dense.bias' is \(2,\), .* wants \(1,\)"),
-        ({"task": "triviaqa", "options": {}, "head": {}}, "the architecture in config.json wants"),
+        ({"label_names": ["a"]}, r"tensor 'head.dense.bias' is \(2,\), .* expects \(1,\)"),
+        (
+            {"task": "triviaqa", "options": {}, "head": {}},
+            "the architecture in config.json expects",
+        ),
     ],
 )
 def test_settings_that_describe_no_model_are_one_line(tmp_path, changes, words):
@@ -144,7 +149,7 @@ def test_the_card_has_scores_beside_baselines():
         "f1": 0.75, "f1_low": 0.7, "f1_high": 0.8, "n": 10, "seed": 0, "split": "validation",
         "n_question_cut": 3, "baselines": {"majority": {"f1": 0.5, "f1_low": 0.4, "f1_high": 0.6}},
     }  # fmt: skip
-    card = text_card(config_of("hotpotqa"), metrics)
+    card = model_card(config_of("hotpotqa"), metrics)
     assert "| f1 | 0.750 (0.700–0.800) | 0.500 (0.400–0.600) |" in card
     assert "- n_question_cut: 3" in card
     assert "95 % bootstrap interval over examples" in card
@@ -152,7 +157,7 @@ def test_the_card_has_scores_beside_baselines():
 
 def test_the_card_of_a_pretrained_text_model():
     config = {"task": "pretraining", "reads": "text", "encoder": asdict(ENCODER)}
-    card = text_card(config, {"bits_per_token": 5.5, "n_examples": 7, "seed": 0})
+    card = model_card(config, {"bits_per_token": 5.5, "n_examples": 7, "seed": 0})
     assert "trained to fill masked tokens" in card
     assert "| bits_per_token | 5.500 |" in card
     assert "DNA" not in card

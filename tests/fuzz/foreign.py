@@ -6,7 +6,7 @@ from pathlib import Path
 
 import safetensors.torch
 
-from dna_bigbird.bundles.bundle import build_model
+from dna_bigbird.bundles.network import build_model
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.interop.short_encoders import FIELDS
 from dna_bigbird.interop.tensor_names import to_library

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dna_bigbird.bundles.bundle import build_model
+from dna_bigbird.bundles.network import build_model
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.interop.writing import write_huggingface
 from tests.fuzz.foreign import bert_folder, pegasus_folder

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.bundles.bundle import build_model, load_bundle, save_bundle
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.demo.text.writing import write_made_text

@@ -262,5 +262,5 @@ def test_an_ensemble_is_refused(bundle, fasta):
     from dataclasses import replace
 
     many = replace(bundle, config=bundle.config | {"members": 2})
-    with pytest.raises(InputError, match="an ensemble of 2 models, and embed takes a single one"):
+    with pytest.raises(InputError, match="an ensemble of 2 models, and embed takes a single model"):
         embed(fasta, model=many)

@@ -10,8 +10,9 @@ import pytest
 import torch
 from sklearn import metrics as sk
 
-from dna_bigbird.bundles.bundle import build_model, save_bundle
 from dna_bigbird.bundles.ensemble import join_bundles
+from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.scores import Scores, read_scores, write_scores

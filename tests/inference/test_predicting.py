@@ -8,7 +8,7 @@ import numpy as np
 import pyBigWig
 import pytest
 
-from dna_bigbird.bundles.bundle import save_bundle
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference import load_bundle, predict, predicting
 from dna_bigbird.inference.spool import spool_path

@@ -121,7 +121,7 @@ def test_float32_products_by_onednn(bundle, sequences):
 
 
 def test_a_pretrained_bundle_has_no_labels_to_predict(bundle):
-    bundle.config["task"] = "pretraining"
+    bundle.config = bundle.config.with_values(task="pretraining")
     with pytest.raises(InputError, match="without a label head"):
         exact(bundle)
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from dna_bigbird.bundles.bundle import Bundle, build_model
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.network import build_model
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference import load_bundle
@@ -122,7 +123,7 @@ def test_a_pattern_that_follows_the_batch_follows_the_window_alone(bundle, crowd
     model = build_model(config).eval()
     for parameter in model.parameters():
         parameter.data *= 10 if parameter.dim() == 2 else 1
-    published = Bundle(model, config, bundle.tokenizer, {}, bundle.folder)
+    published = Bundle(model, config, bundle.tokenizer, bundle.metrics, bundle.folder)
     alone = np.concatenate([scores(published, [s], precision="32-true") for s in crowd])
     found = scores(published, crowd, precision="32-true")
     np.testing.assert_allclose(found, alone, rtol=0, atol=TOLERANCE["32-true"])

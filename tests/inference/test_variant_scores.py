@@ -7,7 +7,8 @@ import numpy as np
 import pysam
 import pytest
 
-from dna_bigbird.bundles.bundle import load_bundle, save_bundle
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference.predicting import predict

@@ -8,8 +8,8 @@ import torch
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop import read_huggingface, write_huggingface
-from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import HEADS, PretrainingModel
+from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig
+from dna_bigbird.models.pretraining import PretrainingModel
 
 transformers = pytest.importorskip("transformers")
 ENCODER = EncoderConfig(
@@ -28,7 +28,7 @@ def tokenizer(dna):
 def write(tokenizer, tmp_path):
     """Function (encoder settings, options) -> (our model, folder)."""
 
-    def write(encoder=ENCODER, heads=HEADS, config=None, **options):
+    def write(encoder=ENCODER, heads=PRETRAINING_HEADS, config=None, **options):
         model = PretrainingModel(encoder, heads=heads).eval()
         described = {"task": "pretraining", "encoder": vars(encoder)} | (config or {})
         write_huggingface(
@@ -96,7 +96,9 @@ def test_models_without_some_heads(write, heads, name):
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("heads", [HEADS, ("mlm", "pooler"), ("mlm",), ("pooler",), ()], ids=len)
+@pytest.mark.parametrize(
+    "heads", [PRETRAINING_HEADS, ("mlm", "pooler"), ("mlm",), ("pooler",), ()], ids=len
+)
 def test_ours_to_theirs_to_ours(write, tokenizer, heads):
     model, folder = write(heads=heads)
     again = read_huggingface(folder)

@@ -245,7 +245,8 @@ def test_targets_beyond_the_position_table():
 
 @pytest.mark.parametrize("head", [COUPLED, replace(APART, share_positions=False)])
 def test_a_bundle_brings_the_same_logits_back(tmp_path, head):
-    from dna_bigbird.bundles.bundle import load_bundle, save_bundle
+    from dna_bigbird.bundles.bundle import load_bundle
+    from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.datasets.text.summarization import SummarizationOptions
     from tests.text_vocabulary import tiny_text_tokenizer
 

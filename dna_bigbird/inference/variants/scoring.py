@@ -74,7 +74,7 @@ def score_variants(
     bundles = load_models(model)
     check_together(bundles)
     genome = open_genome(fasta, vcf)
-    chosen = choose_labels(bundles[0].config["label_names"], labels)
+    chosen = choose_labels(bundles[0].config.label_names, labels)
     predictor = Predictor(bundles, compute=settings, strand=strand, labels=chosen)
     window_bp = choose_window(window, predictor.window_bp, genome)
     sites = VariantSites(

@@ -36,7 +36,7 @@ def start(tokenizer: Path | None, initial: Path | None, model: EncoderConfig, se
     network = PretrainingModel(encoder, heads=("mlm",))
     network.encoder.load_state_dict(bundle.model.encoder.state_dict())
     network.mlm.load_state_dict(bundle.model.mlm.state_dict())
-    return bundle.tokenizer, network, str(bundle.config.get("initial_weights", "")) or "a bundle"
+    return bundle.tokenizer, network, bundle.config.initial_weights or "a bundle"
 
 
 def settings_of(own: EncoderConfig, given: EncoderConfig, initial: Path) -> EncoderConfig:

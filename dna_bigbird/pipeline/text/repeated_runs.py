@@ -18,13 +18,12 @@ def runs(metrics: list[InputPath], output: OutputPath) -> None:
     Examples:
         dna-bigbird text runs --metrics '[scores/0/metrics.json, scores/1/metrics.json]' --output scores/mean
     """
-    from dna_bigbird.bundles.bundle import to_json
     from dna_bigbird.evaluation.runs import runs_summary
-    from dna_bigbird.writing import atomic_directory, refuse_other_folder
+    from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
 
     refuse_other_folder(output, ("metrics.json",), "summary of runs")
     summary = runs_summary(metrics)
     with atomic_directory(output) as partial:
-        (partial / "metrics.json").write_bytes(to_json(summary).encode())
+        (partial / "metrics.json").write_bytes(json_text(summary).encode())
     for key in [key for key in summary if f"{key}_sd" in summary]:
         print(f"{output}: {key} {summary[key]} ± {summary[f'{key}_sd']} ({summary['runs']} runs)")

@@ -19,7 +19,6 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.limits import use_threads
-from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.pipeline.text.set_rows import (
     check_length,
@@ -47,7 +46,7 @@ def open_model(model: Path, changes: str) -> tuple[Bundle, TextTask]:
     bundle.check_text_task()
     kind = task_from_config(bundle.config)
     kind.options = changed_options(kind.options, changes)
-    check_length(kind, bundle.config["encoder"]["max_tokens"], model)
+    check_length(kind, bundle.config.encoder.max_tokens, model)
     return bundle, kind
 
 
@@ -112,7 +111,7 @@ def run_set(
         bundle.tokenizer,
         data,
         training=False,
-        max_tokens=bundle.config["encoder"]["max_tokens"],
+        max_tokens=bundle.config.encoder.max_tokens,
     )
     tell(split, made)
     return made, outputs_of_rows(kind, bundle, made, compute, output=output, resume=resume)
@@ -136,9 +135,9 @@ def outputs_of_rows(
         note(slow)
     precision = resolve_precision(compute.precision, device.type)
     model = bundle.model.to(device).eval()
-    config = EncoderConfig(**bundle.config["encoder"])
+    config = bundle.config.encoder
     identity = {
-        "model": bundle.config.get("sha256"),
+        "model": bundle.config.sha256,
         "options": {f.name: getattr(kind.options, f.name) for f in fields(kind.options)},
         "rows": rows_sha256(made),
         "precision": precision,

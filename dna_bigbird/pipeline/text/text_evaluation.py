@@ -60,11 +60,11 @@ def evaluate(
         threads=threads,
         device=device,
     )
-    from dna_bigbird.bundles.bundle import to_json
     from dna_bigbird.errors import InputError
     from dna_bigbird.pipeline.text.bootstrap_scores import evaluation, lines
     from dna_bigbird.pipeline.text.running import open_model, run_set, write_files
     from dna_bigbird.pipeline.text.set_rows import read_examples
+    from dna_bigbird.writing import json_text
 
     if replicates < 1:
         raise InputError(f"--replicates {replicates}: expected at least 1")
@@ -95,11 +95,11 @@ def evaluate(
         replicates=replicates,
         described={
             "split": split,
-            "training_seed": bundle.config.get("seed"),
-            "step": bundle.metrics.get("step"),
+            "training_seed": bundle.config.seed,
+            "step": bundle.metrics.step,
         },
     )
     files = kind.submission(made.examples, predictions)
-    write_files(output, {**files, "metrics.json": to_json(metrics).encode()})
+    write_files(output, {**files, "metrics.json": json_text(metrics).encode()})
     for line in lines(metrics):
         print(f"{output}: {line}")

@@ -55,7 +55,7 @@ def pretrain(
 
     from dataclasses import asdict
 
-    from dna_bigbird.bundles.bundle import check_output
+    from dna_bigbird.bundles.save import check_output
     from dna_bigbird.corpus.piece_characters import characters_of
     from dna_bigbird.datasets.masked_batches import collate_masked
     from dna_bigbird.datasets.text.masked import MaskedTextExamples
@@ -131,7 +131,7 @@ def _save(output, task, examples, count, train_store, training, result, describe
     """Score the chosen weights on validation and write the bundle."""
     from dataclasses import asdict
 
-    from dna_bigbird.bundles.bundle import PRETRAINING
+    from dna_bigbird.bundles.config import PRETRAINING
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.tasks.fit import training_device
     from dna_bigbird.tasks.text.mlm import evaluate_masked

@@ -64,7 +64,8 @@ def train(
 
     signals.listen()  # before the imports, which take seconds
 
-    from dna_bigbird.bundles.bundle import check_output, load_bundle
+    from dna_bigbird.bundles.bundle import load_bundle
+    from dna_bigbird.bundles.save import check_output
     from dna_bigbird.errors import InputError
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.text import training_run

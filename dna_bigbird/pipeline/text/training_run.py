@@ -7,7 +7,6 @@ import numpy as np
 from torch import nn
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.text_card import text_card
 from dna_bigbird.datasets.text.data import text_data
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings
@@ -39,7 +38,7 @@ def encoder_settings(
     """
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
-    pretrained = EncoderConfig(**bundle.config["encoder"])
+    pretrained = bundle.config.encoder
     size = max(pretrained.vocab_size, bundle.tokenizer.size_with_markers)
     changes = {"vocab_size": size, "dropout": dropout, "global_blocks": global_blocks}
     with checked_settings():
@@ -61,7 +60,7 @@ def read_sets(
         limit: Validation examples, drawn at random once; 0: all.
         max_unpacked_gib: As `read_examples`.
     """
-    longest = bundle.config["encoder"]["max_tokens"]
+    longest = bundle.config.encoder.max_tokens
     check_length(task, longest, bundle.folder)
     read = {
         split: read_examples(task, path, split, max_unpacked_gib=max_unpacked_gib)
@@ -140,7 +139,6 @@ def fit_and_save(
         result,
         config={**described, "initial_weights": initial_weights, "seed": seed},
         metrics=validation_metrics(result.best_metrics, result.best_step, seed, **counts),
-        card=text_card,
     )
 
 

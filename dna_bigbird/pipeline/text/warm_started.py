@@ -40,8 +40,9 @@ def warm_start(
     """
     from dataclasses import asdict
 
-    from dna_bigbird.bundles.bundle import PRETRAINING, save_bundle
     from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.bundles.config import PRETRAINING
+    from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
     from dna_bigbird.errors import checked_settings
     from dna_bigbird.interop.short_encoders import read_short_encoder

@@ -2,9 +2,9 @@
 
 import importlib
 from dataclasses import replace
+from typing import Any
 
 from dna_bigbird.datasets.text import registry
-from dna_bigbird.models.stored_settings import settings_from
 from dna_bigbird.tasks.text.task import TextTask
 
 
@@ -23,14 +23,14 @@ def task_class(name: str) -> type[TextTask]:
     )
 
 
-def task_from_config(config: dict) -> TextTask:
-    """Return the task of a bundle's config, with its options and labels."""
-    description = registry.describe(config["task"])
-    task = task_class(config["task"])(
-        settings_from(description.options, config["options"]),
-        settings_from(description.head_type(), config["head"]),
-    )
-    task.labels = config["label_names"]
+def task_from_config(config: Any) -> TextTask:
+    """Return the task of a bundle's config, with its options and labels.
+
+    Args:
+        config: bundles.config.BundleConfig, which this folder does not import.
+    """
+    task = task_class(config.task)(config.options, config.head)
+    task.labels = config.label_names
     return task
 
 

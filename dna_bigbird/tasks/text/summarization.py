@@ -83,10 +83,10 @@ class SummarizationTask(TextTask):
             )
         return summary_rows(examples, self.text)
 
-    def head_from(self, config: dict) -> Any:
+    def head_from(self, config: Any) -> Any:
         """Return its own settings; those of a pretrained summarizer if none were given."""
-        if self.head == type(self.head)() and config["task"] == self.name:
-            return type(self.head)(**config["head"])
+        if self.head == type(self.head)() and config.task == self.name:
+            return config.head
         return self.head
 
     def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:

@@ -48,11 +48,11 @@ class TextTask:
         """The task of the bundle."""
         return self.description.name
 
-    def head_from(self, config: dict) -> Any:
+    def head_from(self, config: Any) -> Any:
         """Return the settings of the head for a training that starts from a model: its own.
 
         Args:
-            config: Of the model's bundle.
+            config: BundleConfig of the model.
         """
         return self.head
 

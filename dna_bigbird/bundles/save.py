@@ -1,0 +1,101 @@
+"""Writing a bundle: of a trained model, or of one with new scores."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from torch import nn
+
+from dna_bigbird import __version__
+from dna_bigbird.bundles.bundle import FILES, WEIGHTS
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.config_checks import FORMAT_VERSION
+from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.bundles.weights import unique_tensors
+from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer
+from dna_bigbird.writing import atomic_directory, refuse_other_folder
+
+
+def check_output(folder: Path) -> None:
+    """Check that a bundle can be written; to be called before a long training.
+
+    Raises:
+        InputError: If the folder has other files than a bundle's, or cannot be written.
+    """
+    refuse_other_folder(folder, ("config.json", WEIGHTS), "model")
+
+
+def save_bundle(
+    folder: Path,
+    *,
+    model: nn.Module,
+    config: BundleConfig | Mapping[str, Any],
+    tokenizer: Tokenizer,
+    metrics: Metrics | Mapping[str, Any],
+    card: str,
+    extra_files: dict[str, str] | None = None,
+) -> None:
+    """Write a bundle, whole or not at all.
+
+    Args:
+        config: Settings, or their values by the keys of config.json: `task`, `encoder` and `head` (as
+            objects or dataclasses), `label_names`, `window_bp`, `assembly`, `semi_synthetic` and
+            whatever else a reader should know. `format_version`, `dna_bigbird_version` and `sha256`
+            are added.
+        metrics: Scores, or their values by the keys of metrics.json.
+        extra_files: Further text files by name, for example `history.tsv`.
+
+    Raises:
+        ValueError: If an extra file has the name of another one, or one with a folder in it.
+        InputError: If the folder has other files than a bundle's, or cannot be written.
+    """
+    state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
+    # save_file would make it readable for its owner alone.
+    binary = {WEIGHTS: safetensors.torch.save(state), **tokenizer.files}
+    first = {"format_version": FORMAT_VERSION, "dna_bigbird_version": __version__, "sha256": {}}
+    config = BundleConfig.from_json({**first, **BundleConfig.from_json(config)})
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in binary.items()}
+    texts = {
+        "config.json": config.with_values(sha256=sums).to_json(),
+        "metrics.json": Metrics.from_json(metrics).to_json(),
+        "README.md": card,
+    }
+    for name in extra_files or {}:
+        if Path(name).name != name or name in ("", "..", *binary, *texts):
+            raise ValueError(f"{name!r} cannot be the name of an extra file of a bundle")
+    check_output(folder)
+    with atomic_directory(folder) as partial:
+        for name, content in binary.items():
+            (partial / name).write_bytes(content)
+        for name, text in (texts | (extra_files or {})).items():
+            (partial / name).write_text(text, encoding="utf-8")
+
+
+def write_scored_bundle(
+    trained: Path, output: Path, metrics: Metrics | Mapping[str, Any], card: str
+) -> None:
+    """Write a bundle with the weights, config and tokenizer of another bundle and new scores.
+
+    Weights are hard-linked where the file system allows, else copied.
+    """
+    check_output(output)
+    with atomic_directory(output) as partial:
+        tokenizer = (*TOKENIZER_FILES, "special_tokens_map.json")
+        for name in (*FILES, *(name for name in tokenizer if (Path(trained) / name).is_file())):
+            if name == "metrics.json":
+                (partial / name).write_text(Metrics.from_json(metrics).to_json())
+            elif name == "README.md":
+                (partial / name).write_text(card)
+            else:
+                _link_or_copy(Path(trained) / name, partial / name)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
