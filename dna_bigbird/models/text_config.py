@@ -10,8 +10,8 @@ from dna_bigbird.models.config import check_share
 
 
 @dataclass(frozen=True)
-class HotpotQaHead:
-    """How HotpotQA's answers and supporting facts come from the hidden states."""
+class FactsHead:
+    """An answer with its supporting facts."""
 
     dropout: float = 0.1
     """Dropout before the last layers."""
@@ -21,8 +21,8 @@ class HotpotQaHead:
 
 
 @dataclass(frozen=True)
-class WikiHopHead:
-    """How scores of candidates come from the hidden states of their tokens."""
+class CandidateHead:
+    """A score for every candidate answer."""
 
     ffn_block: bool = False
     """One more feed-forward block with a residual before the last layer."""
@@ -34,21 +34,21 @@ class WikiHopHead:
 
 
 @dataclass(frozen=True)
-class NaturalQuestionsHead:
-    """How the spans and types of Natural Questions come from the hidden states."""
+class LongAnswerHead:
+    """A short and a long answer in a page, and their type."""
 
     dropout: float = 0.1
     """Dropout before the last layers."""
     mask_outside: bool = True
-    """Let no span begin or end outside the document; the first token, which stands for no span, stays."""
+    """Let no span begin or end outside the document; the first token, which means no span, stays."""
 
     def __post_init__(self) -> None:
         check_share("--head.dropout", self.dropout)
 
 
 @dataclass(frozen=True)
-class TriviaQaHead:
-    """How TriviaQA's spans come from the hidden states."""
+class SpanHead:
+    """An answer in a document."""
 
     extra_block: bool = False
     """One more feed-forward block with a residual before the last layer, as the head of the Hugging
@@ -78,9 +78,9 @@ class SummarizationHead:
     share_positions: bool = True
     """Encoder and decoder have one position table."""
     logits_bias: bool = False
-    """Add a fixed bias to the logits, which models from elsewhere may bring."""
+    """Add a fixed bias to the logits, which converted models may have."""
     start_id: int = 2
-    """Token that stands before every summary: <s> of BigBird's vocabulary."""
+    """Token before every summary: <s> of BigBird's vocabulary."""
     end_id: int = 1
     """Token that ends a summary: </s> of BigBird's vocabulary."""
 

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.natural_questions import NqModel
-from dna_bigbird.models.text_config import NaturalQuestionsHead, TriviaQaHead
-from dna_bigbird.models.triviaqa import BLOCKED, TriviaQaModel
+from dna_bigbird.models.question_models import BLOCKED, LongAnswerModel, SpanModel
+from dna_bigbird.models.text_config import LongAnswerHead, SpanHead
 
 TINY = EncoderConfig(
     vocab_size=50, hidden_size=16, num_layers=1, num_heads=2, ffn_size=32, max_tokens=64,
@@ -20,7 +19,7 @@ SEGMENTS = (torch.arange(12) >= 4).long().expand(2, 12)
 def test_no_span_stands_outside_the_document():
     is_document = (SEGMENTS == 1) & ~PADDING
     is_document[:, 11] = False  # the last [SEP]
-    model = NqModel(TINY).eval()
+    model = LongAnswerModel(TINY).eval()
     masked = model(IDS, PADDING, SEGMENTS, is_document)
     is_open = is_document.clone()
     is_open[:, 0] = True
@@ -37,7 +36,7 @@ def test_no_span_stands_outside_the_document():
 
 @pytest.mark.parametrize("extra_block", [False, True])
 def test_no_answer_stands_in_the_question(extra_block):
-    model = TriviaQaModel(TINY, TriviaQaHead(extra_block=extra_block)).eval()
+    model = SpanModel(TINY, SpanHead(extra_block=extra_block)).eval()
     blocked = model(IDS, PADDING, SEGMENTS)
     model.block_question = False
     free = model(IDS, PADDING, SEGMENTS)
@@ -48,9 +47,9 @@ def test_no_answer_stands_in_the_question(extra_block):
         assert torch.equal(torch.isneginf(some), PADDING)
 
 
-@pytest.mark.parametrize(("model", "head"), [(NqModel, NaturalQuestionsHead()), (TriviaQaModel, TriviaQaHead(extra_block=True))])  # fmt: skip
+@pytest.mark.parametrize(("model", "head"), [(LongAnswerModel, LongAnswerHead()), (SpanModel, SpanHead(extra_block=True))])  # fmt: skip
 def test_logits_are_float32_under_autocast_and_seeds_repeat(model, head):
-    more = (SEGMENTS == 1,) if model is NqModel else ()
+    more = (SEGMENTS == 1,) if model is LongAnswerModel else ()
     first, again, other = (model(TINY, head, seed=seed).eval() for seed in (3, 3, 4))
     with torch.autocast("cpu", torch.bfloat16):
         found = [one(IDS, PADDING, SEGMENTS, *more)[0] for one in (first, again, other)]

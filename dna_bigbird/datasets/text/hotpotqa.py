@@ -321,8 +321,8 @@ TASK = TaskDescription(
     name="hotpotqa",
     about="HotpotQA (distractor): answer and supporting facts",
     options=HotpotQaOptions,
-    head="dna_bigbird.models.text_config:HotpotQaHead",
-    model="dna_bigbird.models.hotpotqa:HotpotQaModel",
+    head="dna_bigbird.models.text_config:FactsHead",
+    model="dna_bigbird.models.question_models:FactsModel",
     sets=(
         SetDescription(
             "hotpotqa",

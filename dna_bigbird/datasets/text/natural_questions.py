@@ -255,8 +255,8 @@ TASK = TaskDescription(
     name="natural-questions",
     about="Natural Questions: long and short answers, yes and no",
     options=NaturalQuestionsOptions,
-    head="dna_bigbird.models.text_config:NaturalQuestionsHead",
-    model="dna_bigbird.models.natural_questions:NqModel",
+    head="dna_bigbird.models.text_config:LongAnswerHead",
+    model="dna_bigbird.models.question_models:LongAnswerModel",
     sets=(
         SetDescription(
             "natural-questions",

@@ -97,7 +97,7 @@ class HotpotQaTask(TextTask):
         )
         return {
             "facts": facts_BU,
-            "kind": logits.kind_B3,
+            "kind": logits.type_B3,
             "start": logits.start_BT,
             "end": logits.end_BT,
         }

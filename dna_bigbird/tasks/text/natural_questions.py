@@ -18,7 +18,7 @@ from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.nq import NO_SPAN, Span, long_row, short_row, summarise
 from dna_bigbird.evaluation.nq_decode import PagePrediction, PageWindow, Places, decode_page
-from dna_bigbird.models.natural_questions import SPANS
+from dna_bigbird.models.question_models import SPANS
 from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens, K best places of a window

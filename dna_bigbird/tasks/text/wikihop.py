@@ -21,7 +21,7 @@ from dna_bigbird.datasets.text.wikihop import (
     read_wikihop,
     wikihop_rows,
 )
-from dna_bigbird.models.wikihop import ABSENT
+from dna_bigbird.models.question_models import ABSENT
 from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens, N candidates

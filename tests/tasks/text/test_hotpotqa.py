@@ -12,7 +12,7 @@ from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, HotpotQaOptions, Paragraph
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.text_config import HotpotQaHead
+from dna_bigbird.models.text_config import FactsHead
 from dna_bigbird.tasks.text.hotpotqa import HotpotQaTask
 from dna_bigbird.tasks.text.hotpotqa_decoding import word_numbers
 from tests.text_overfit import overfit
@@ -20,7 +20,7 @@ from tests.text_vocabulary import tiny_text_tokenizer
 
 
 def kind_of(**options):
-    return HotpotQaTask(HotpotQaOptions(**options), HotpotQaHead(dropout=0.0))
+    return HotpotQaTask(HotpotQaOptions(**options), FactsHead(dropout=0.0))
 
 
 SPAN = HotpotQaExample(
@@ -151,7 +151,7 @@ def test_the_loss_is_the_mean_of_four_terms():
             facts -= math.log(share if label else 1 - share)
         total = facts
         for logits, target in (
-            (one["kind_B3"], kind_),
+            (one["type_B3"], kind_),
             (one["start_BT"], first),
             (one["end_BT"], last),
         ):

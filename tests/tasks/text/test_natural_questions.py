@@ -12,17 +12,15 @@ from dna_bigbird.datasets.text.natural_questions import NaturalQuestionsOptions
 from dna_bigbird.datasets.text.natural_questions_pages import Annotation, PageSpan
 from dna_bigbird.demo.text.pages import nq_item
 from dna_bigbird.errors import InputError
-from dna_bigbird.models.natural_questions import SPANS
-from dna_bigbird.models.text_config import NaturalQuestionsHead
+from dna_bigbird.models.question_models import SPANS
+from dna_bigbird.models.text_config import LongAnswerHead
 from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
 
 def kind(**options):
-    return NaturalQuestionsTask(
-        NaturalQuestionsOptions(**options), NaturalQuestionsHead(dropout=0.0)
-    )
+    return NaturalQuestionsTask(NaturalQuestionsOptions(**options), LongAnswerHead(dropout=0.0))
 
 
 def made_pages(folder, count=8):

@@ -8,7 +8,7 @@ import torch
 
 from dna_bigbird.datasets.text.rows import TextRow
 from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions
-from dna_bigbird.models.text_config import TriviaQaHead
+from dna_bigbird.models.text_config import SpanHead
 from dna_bigbird.tasks.text.triviaqa import NO_SPAN, TriviaQaTask, noisy_span_loss
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
@@ -16,7 +16,7 @@ from tests.text_vocabulary import tiny_text_tokenizer
 SAMPLE = "nlp/triviaqa/triviaqa_rc_sample.tar.gz"
 
 
-def kind(head=TriviaQaHead(dropout=0.0), **options):  # noqa: B008 - frozen
+def kind(head=SpanHead(dropout=0.0), **options):  # noqa: B008 - frozen
     return TriviaQaTask(TriviaQaOptions(**options), head)
 
 

@@ -9,7 +9,7 @@ import torch
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.datasets.text.wikihop import WikiHopExample, WikiHopOptions
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.text_config import WikiHopHead
+from dna_bigbird.models.text_config import CandidateHead
 from dna_bigbird.tasks.text.wikihop import WikiHopTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
@@ -32,14 +32,14 @@ ODD = question("odd", "king of town", ("old king", "queen"), ("None of them.",),
 
 
 def kind_of(head=None, **options):
-    return WikiHopTask(WikiHopOptions(**options), head or WikiHopHead(dropout=0.0))
+    return WikiHopTask(WikiHopOptions(**options), head or CandidateHead(dropout=0.0))
 
 
 @pytest.mark.parametrize("ffn_block", [False, True])
 def test_scores_are_read_at_the_candidates_marks(ffn_block):
     """Against the encoder's states, one row at a time."""
     tokenizer = tiny_text_tokenizer()
-    kind = kind_of(WikiHopHead(ffn_block=ffn_block, dropout=0.0))
+    kind = kind_of(CandidateHead(ffn_block=ffn_block, dropout=0.0))
     made = kind.rows([ONE, TWO], tokenizer, training=True)
     config = EncoderConfig(
         vocab_size=tokenizer.size_with_markers, hidden_size=16, num_layers=1, num_heads=2,
