@@ -9,8 +9,8 @@ from sklearn import metrics as sk
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation import classes
-from dna_bigbird.evaluation.glue import METRICS, glue_scores, glue_statistics
 from dna_bigbird.evaluation.runs import mean_and_sd, runs_summary
+from dna_bigbird.tasks.text.glue import METRICS, glue_scores, glue_statistics
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -96,7 +96,7 @@ def alias_spans(
     matter, and the text of each place is an exact match. A part of a word is no place.
 
     Args:
-        normalise: evaluation.triviaqa.normalise_trivia; it works word by word.
+        normalise: tasks.text.triviaqa.normalise_trivia; it works word by word.
 
     Returns:
         Half-open character offsets, longer places first among those that start together.

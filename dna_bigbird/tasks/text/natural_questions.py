@@ -16,9 +16,20 @@ from dna_bigbird.datasets.text.natural_questions import TASK, UNKNOWN, natural_q
 from dna_bigbird.datasets.text.natural_questions_pages import NqExample, read_natural_questions
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.nq import NO_SPAN, Span, long_row, short_row, summarise
-from dna_bigbird.evaluation.nq_decode import PagePrediction, PageWindow, Places, decode_page
 from dna_bigbird.models.question_models import SPANS
+from dna_bigbird.tasks.text.natural_questions_decoding import (
+    PagePrediction,
+    PageWindow,
+    Places,
+    decode_page,
+)
+from dna_bigbird.tasks.text.natural_questions_metric import (
+    NO_SPAN,
+    Span,
+    long_row,
+    short_row,
+    summarise,
+)
 from dna_bigbird.tasks.text.task import Outputs, TextTask
 
 # B batch, T tokens, K best places of a window
@@ -162,7 +173,7 @@ class NaturalQuestionsTask(TextTask):
     def statistics(
         self, examples: Sequence[NqExample], predictions: Sequence[PagePrediction]
     ) -> NDArray[np.float64]:
-        """Return `evaluation.nq.COLUMNS` of the long and of the short answer: (n, 8).
+        """Return `natural_questions_metric.COLUMNS` of the long and of the short answer: (n, 8).
 
         Raises:
             InputError: If no page has as many annotations as an answer needs.

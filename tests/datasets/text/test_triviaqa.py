@@ -14,7 +14,7 @@ from dna_bigbird.datasets.text.triviaqa import (
 )
 from dna_bigbird.datasets.text.triviaqa_pages import first_words
 from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.triviaqa import normalise_trivia
+from dna_bigbird.tasks.text.triviaqa import normalise_trivia
 from tests.text_vocabulary import tiny_text_tokenizer
 
 SAMPLE = "nlp/triviaqa/triviaqa_rc_sample.tar.gz"

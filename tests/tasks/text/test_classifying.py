@@ -18,11 +18,10 @@ from dna_bigbird.datasets.text.classification import (
 )
 from dna_bigbird.datasets.text.glue import FORMATS, GlueOptions, GlueSet
 from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.glue import METRICS
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.tasks.text.classification import UNSEEN, ClassificationTask
 from dna_bigbird.tasks.text.classifying import Predicted
-from dna_bigbird.tasks.text.glue import GlueTask
+from dna_bigbird.tasks.text.glue import METRICS, GlueTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

@@ -13,8 +13,7 @@ from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, HotpotQaOptions,
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import FactsHead
-from dna_bigbird.tasks.text.hotpotqa import HotpotQaTask
-from dna_bigbird.tasks.text.hotpotqa_decoding import word_numbers
+from dna_bigbird.tasks.text.hotpotqa import HotpotQaTask, word_numbers
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

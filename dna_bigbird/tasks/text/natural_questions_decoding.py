@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.evaluation.nq import NO_SPAN, Span
+from dna_bigbird.tasks.text.natural_questions_metric import NO_SPAN, Span
 
 # K best places, C candidates
 

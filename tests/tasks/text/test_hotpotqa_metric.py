@@ -8,7 +8,7 @@ import string
 import numpy as np
 import pytest
 
-from dna_bigbird.evaluation.hotpotqa import (
+from dna_bigbird.tasks.text.hotpotqa_metric import (
     METRICS,
     HotpotQaPrediction,
     answer_span,

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dna_bigbird.evaluation.nq import NO_SPAN
-from dna_bigbird.evaluation.nq_decode import (
+from dna_bigbird.tasks.text.natural_questions_decoding import (
     PagePrediction,
     PageWindow,
     Places,
@@ -15,6 +14,7 @@ from dna_bigbird.evaluation.nq_decode import (
     joint_span,
     pool,
 )
+from dna_bigbird.tasks.text.natural_questions_metric import NO_SPAN
 
 
 def places(*found, window=0):
