@@ -154,8 +154,10 @@ def near(value: object, choices: tuple) -> str:
 
 
 def _alternatives(hint: object) -> tuple:
+    """Return the types of a union, without what is annotated to them."""
+    hint = _without_annotations(hint)
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    return typing.get_args(hint) if is_union else (hint,)
+    return tuple(map(_without_annotations, typing.get_args(hint))) if is_union else (hint,)
 
 
 def _shown(name: str, value: object) -> str:
@@ -193,7 +195,7 @@ def _keywords(signature: inspect.Signature, passed_on: Callable | None) -> tuple
 
 def _with_paths(value: Any, hint: object) -> Any:
     """Return a value with `Path` in place of text where the type is a path, also in lists."""
-    options = [_without_roles(each) for each in _alternatives(_without_roles(hint))]
+    options = _alternatives(hint)
     if isinstance(value, str):
         return Path(value) if Path in options and str not in options else value
     for option in options:
@@ -206,7 +208,8 @@ def _with_paths(value: Any, hint: object) -> Any:
     return value
 
 
-def _without_roles(hint: object) -> object:
+def _without_annotations(hint: object) -> object:
+    """Return a type without what is annotated to it: the role of a path, a description."""
     is_annotated = typing.get_origin(hint) is typing.Annotated
     return typing.get_args(hint)[0] if is_annotated else hint
 

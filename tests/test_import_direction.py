@@ -24,10 +24,8 @@ def read_map(text: str) -> dict[str, set[str]]:
 
 
 ALLOWED = read_map(README.read_text())
-EVERYWHERE = {
-    "child_processes", "child_start", "choices", "errors", "files", "formats", "limits", "locks", "messages",
-    "paths", "scratch", "sentences", "watchdog", "writing", "__version__",
-}  # fmt: skip
+EVERYWHERE = {path.stem for path in PACKAGE.glob("*.py")} | {"__version__"}
+"""Modules that every folder may import."""
 LIBRARIES = {
     "pytorch_lightning": {"tasks", "datasets", "pipeline"},
     "transformers": {"interop"},

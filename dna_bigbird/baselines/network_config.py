@@ -1,9 +1,12 @@
 """Settings of the published networks, and how they grow with the window; docs/baselines.md."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from dna_bigbird.choices import check_fields
+from dna_bigbird.shared_options import Doc
+
+Width = Annotated[float, Doc("Share of the published number of filters and hidden units.")]
 
 
 @dataclass(frozen=True)
@@ -15,8 +18,7 @@ class CnnPromConfig:
     variant: Literal["tata", "non_tata"] = "tata"
     """Which of the two published human models: 200 filters and pooling over 4 bases, or 300 filters
     and pooling over the whole window."""
-    width: float = 1.0
-    """Share of the published number of filters and hidden units."""
+    width: Width = 1.0
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -50,8 +52,7 @@ class DeepSeaConfig:
 
     NAME: ClassVar[str] = "deepsea"
 
-    width: float = 1.0
-    """Share of the published number of filters and hidden units."""
+    width: Width = 1.0
 
     def __post_init__(self) -> None:
         _check_width(self.NAME, self.width)

@@ -7,9 +7,10 @@ import itertools
 import re
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dna_bigbird.cli.commands import Command
+from dna_bigbird.shared_options import doc_of, without_doc
 
 REQUIRED = inspect.Parameter.empty
 _SECTION = re.compile(r"^(?P<name>[A-Z]\w+):\n(?P<body>(?:[ ]+.*\n?|\n)*)", flags=re.MULTILINE)
@@ -68,7 +69,9 @@ def options_of(function: Callable) -> list[Option]:
     options, passed_on = {}, []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not parameter.VAR_KEYWORD:
-            options[name] = Option(name, hints.get(name), parameter.default, texts.get(name, ""))
+            hint = hints.get(name)
+            text = texts.get(name) or doc_of(hint) or ""
+            options[name] = Option(name, without_doc(hint), parameter.default, text)
             continue
         for target in filter(callable, getattr(hints.get(name), "__metadata__", ())):
             passed_on += _keywords_of(target)
@@ -81,7 +84,7 @@ def _keywords_of(target: Callable) -> Iterator[Option]:
     if inspect.isclass(target):
         texts = field_texts(target)
         for option in options_of(target):
-            yield Option(option.parameter, option.hint, option.default, texts[option.parameter])
+            yield replace(option, help=texts.get(option.parameter, option.help))
         return
     parameters = inspect.signature(target).parameters
     for option in options_of(target):

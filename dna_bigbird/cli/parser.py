@@ -17,6 +17,7 @@ from dna_bigbird.cli.parser_errors import in_words
 from dna_bigbird.cli.parser_internals import actions_of, option_names, type_of
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.paths import as_streams
+from dna_bigbird.shared_options import doc_of
 
 
 class _Parser(jsonargparse.ArgumentParser):
@@ -71,6 +72,8 @@ def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.A
         if option.parameter not in command.python_only:
             _add(group if not is_dataclass(option.hint) else parser, option, command)
     for action in actions_of(parser):
+        if text := doc_of(type_of(action)):  # of a field of a dataclass
+            action.help = text
         if type_of(action) is bool:  # `--pieces` is short for `--pieces true`
             action.nargs, action.const = "?", True
     arrange(parser)

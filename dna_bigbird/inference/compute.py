@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError
+from dna_bigbird.shared_options import Backend, Device
 
 
 @dataclass(frozen=True)
@@ -25,15 +26,13 @@ class Compute:
     float32_matmul: Literal["default", "onednn"] = "default"
     """'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16 on those with AMX.
     No matter for bf16-mixed."""
-    backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto"
-    """How attention is computed."""
+    backend: Backend = "auto"
     threads: int = 0
     """CPU threads in all, at most one per usable processor; 0 leaves the choice to torch."""
     workers: int = 0
     """Processes that score and share the threads, at most four per usable processor and what memory
     holds; 0 scores in this process."""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """'auto' takes a GPU if there is one."""
+    device: Device = "auto"
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -6,7 +6,8 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.paths import InputPath, OutputFolder
+from dna_bigbird.shared_options import ScoredBundle, SetGenome, Threads
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ def _with_interval(metrics: dict, name: str) -> str:
 
 @checked()
 def evaluate(
-    genome: InputPath,
+    genome: SetGenome,
     model: InputPath,
     data: InputPath,
-    output: OutputPath,
+    output: ScoredBundle,
     report: OutputFolder,
     baselines: dict[str, InputPath] = {},  # noqa: B006 - jsonargparse shows the default
     strand: Literal["both", "forward"] = "both",
@@ -47,7 +48,7 @@ def evaluate(
     batch_size: int = 64,
     replicates: int = 1000,
     block_bp: int = 0,
-    threads: int = 0,
+    threads: Threads = 0,
 ) -> Evaluation:
     """Score a fine-tuned model and its baselines on the held-out rows.
 
@@ -55,10 +56,8 @@ def evaluate(
     for the model and for each baseline alike; every score is of test rows.
 
     Args:
-        genome: FASTA that the labelled set was made from.
         model: Bundle of `dna-bigbird finetune` or `ensemble`.
         data: Labelled set.
-        output: Bundle to write: the same model with its test scores and card.
         report: Folder for scores.h5 (probabilities of validation and test rows), per_label.tsv,
             calibration.tsv and curves.tsv.
         baselines: Score files of `dna-bigbird baseline` by name, e.g. '{kmer: kmer.h5}'.
@@ -69,7 +68,6 @@ def evaluate(
         replicates: Bootstrap draws of the test rows behind each interval.
         block_bp: Stretch of the genome whose rows the bootstrap draws together; 0 takes the longest
             of 1 Mb, 500, 200, 100, 50, 20 and 10 kb that gives at least 20 blocks.
-        threads: CPU threads; 0 leaves the choice to torch.
     """
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.card import model_card

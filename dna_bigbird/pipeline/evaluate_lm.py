@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.shared_options import ScoredBundle, Threads
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,14 @@ def evaluate_lm(
     model: InputPath,
     train: InputPath,
     test: InputPath,
-    output: OutputPath,
+    output: ScoredBundle,
     report: OutputPath,
     seed: int = 0,
     examples: int = 1000,
     batch_size: int = 32,
     baseline_counted_documents: int = 0,
     baseline_scored_documents: int = 2000,
-    threads: int = 0,
+    threads: Threads = 0,
     genome: InputPath | None = None,
     repeats: InputPath | None = None,
     pieces: bool = False,
@@ -57,7 +58,6 @@ def evaluate_lm(
         model: Bundle of `dna-bigbird pretrain`.
         train: Token store the baselines count; the one the model was trained on.
         test: Token store of held-out documents.
-        output: Bundle to write: the same model with its test scores and card.
         report: JSON file to write: the scores again, with a description of each baseline.
         seed: Seed of the test examples, their masks and the bootstrap.
         examples: Number of test examples.
@@ -66,7 +66,6 @@ def evaluate_lm(
             if there are more; 0: all that cover the training regions once (docs/metrics.md has
             the memory).
         baseline_scored_documents: Most held-out documents that a causal baseline scores, likewise.
-        threads: CPU threads; 0 leaves the choice to torch.
         genome: FASTA file the documents come from; with it, scores also come by repeat class:
             lower case against upper case, or those of --repeats.
         repeats: BED file with a repeat class in column 4, such as RepeatMasker's.

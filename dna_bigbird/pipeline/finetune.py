@@ -2,24 +2,25 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.shared_options import Checkpoints, ProcessThreads, SetGenome, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
 
 
 @checked()
 def finetune(
-    genome: InputPath,
+    genome: SetGenome,
     data: InputPath,
     pretrained: InputPath,
-    output: OutputPath,
-    checkpoints: OutputFolder,
+    output: TrainedBundle,
+    checkpoints: Checkpoints,
     seed: int = 0,
     from_scratch: bool = False,
     dropout: float | None = None,
     head: HeadConfig = HeadConfig(),  # noqa: B008 - jsonargparse shows the default
     training: TrainConfig = TrainConfig(),  # noqa: B008
-    threads: int = 0,
+    threads: ProcessThreads = 0,
 ) -> TrainedModel:
     """Fine-tune a pretrained model on a labelled set.
 
@@ -29,11 +30,8 @@ def finetune(
     highest macro AUROC on validation.
 
     Args:
-        genome: FASTA that the labelled set was made from.
         data: Labelled set of promoter-set or chromatin-set.
         pretrained: Bundle of `dna-bigbird pretrain`, or of `convert`: encoder and tokenizer.
-        output: Bundle to write (a folder), with history.tsv in it.
-        checkpoints: Folder for the state of the run; not part of the result.
         seed: Seed of the label head, the order of windows and dropout.
         from_scratch: Take only the architecture and tokenizer of `pretrained` and draw fresh
             weights, to see what pretraining is worth.
@@ -41,7 +39,6 @@ def finetune(
             thousand examples are soon memorised without any.
         head: How labels are read off the encoder.
         training: How it is trained.
-        threads: CPU threads of one process; 0 leaves the choice to torch.
     """
     from dna_bigbird.tasks import signals
 

@@ -4,8 +4,9 @@ from dna_bigbird.choices import checked
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.shared_options import Checkpoints, ProcessThreads, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
 
 DEFAULT_VALIDATION_EXAMPLES = 256
@@ -16,13 +17,13 @@ def pretrain(
     train: InputPath,
     validation: InputPath,
     tokenizer: InputPath,
-    output: OutputPath,
-    checkpoints: OutputFolder,
+    output: TrainedBundle,
+    checkpoints: Checkpoints,
     seed: int = 0,
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
-    threads: int = 0,
+    threads: ProcessThreads = 0,
 ) -> TrainedModel:
     """Pretrain BigBird with masked tokens and next-sentence prediction.
 
@@ -35,13 +36,10 @@ def pretrain(
         train: Token store of the training documents.
         validation: Token store of the validation documents.
         tokenizer: SentencePiece model that made both.
-        output: Bundle to write (a folder), with history.tsv in it.
-        checkpoints: Folder for the state of the run; not part of the result.
         seed: Seed of initial weights, examples, masks and dropout.
         model: The encoder; its vocabulary size is taken from the tokenizer.
         masking: Which tokens are predicted.
         training: How it is trained.
-        threads: CPU threads of one process; 0 leaves the choice to torch.
     """
     from dna_bigbird.tasks import signals
 

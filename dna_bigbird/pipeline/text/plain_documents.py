@@ -1,9 +1,8 @@
 """`dna-bigbird text documents`."""
 
-from typing import Literal
-
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath, check_paths
+from dna_bigbird.shared_options import MaxUnpackedGib, SetPart
 
 
 @checked()
@@ -11,8 +10,8 @@ def documents(
     set: str,
     data: InputPath,
     output: OutputPath,
-    split: Literal["train", "validation", "test"] = "train",
-    max_unpacked_gib: float = 0,
+    split: SetPart = "train",
+    max_unpacked_gib: MaxUnpackedGib = 0,
 ) -> None:
     """Turn a set into plain documents, one JSON object {"text": …} a line, for pretraining.
 
@@ -24,9 +23,6 @@ def documents(
             arxiv, pubmed, bigpatent, cnn-dailymail, xsum.
         data: The set in its native format.
         output: File to write, compressed if its name ends in .gz.
-        split: Part of the set, where the data holds several.
-        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
-            least 0.25.
 
     Examples:
         dna-bigbird text documents --set hotpotqa --data hotpot_train_v1.1.json --output documents.jsonl

@@ -5,25 +5,37 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.shared_options import (
+    Backend,
+    Device,
+    MaxUnpackedGib,
+    Resume,
+    RowsAtOnce,
+    SetPart,
+    TaskChanges,
+    TaskData,
+    TaskModel,
+    Threads,
+)
 
 
 @checked()
 def evaluate(
-    model: InputPath,
-    data: InputPath,
+    model: TaskModel,
+    data: TaskData,
     output: OutputPath,
-    split: Literal["train", "validation", "test"] = "validation",
+    split: SetPart = "validation",
     train: InputPath | None = None,
-    change: str = "",
+    change: TaskChanges = "",
     seed: int = 0,
     replicates: int = 1000,
-    resume: bool = False,
-    max_unpacked_gib: float = 0,
-    batch_size: int = 0,
+    resume: Resume = False,
+    max_unpacked_gib: MaxUnpackedGib = 0,
+    batch_size: RowsAtOnce = 0,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true",
-    backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto",
-    threads: int = 0,
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    backend: Backend = "auto",
+    threads: Threads = 0,
+    device: Device = "auto",
 ) -> None:
     """Score a fine-tuned text model with the official metric of its set, beside trivial baselines.
 
@@ -31,24 +43,12 @@ def evaluate(
     the same draws, counts of what was left out) and the predictions in the official format.
 
     Args:
-        model: Bundle of `dna-bigbird text train`.
-        data: The set in its native format, as for training.
         output: Folder to write.
-        split: Part of the set, where the data holds several.
         train: Training data, for baselines that learn, and to count the scored examples that are
             training examples (n_in_training); without it both are left out.
-        change: Options of the task other than those of the training: name=value, several with
-            commas between.
         seed: Seed of the bootstrap.
         replicates: Bootstrap draws of the examples behind each interval.
-        resume: Continue an interrupted run with the same settings and inputs, if there is one.
-        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
-            least 0.25.
-        batch_size: Rows computed at once; 0 goes by their length and what suits the device.
         precision: Arithmetic: float32, so that scores do not depend on the processor, or bfloat16.
-        backend: How attention is computed.
-        threads: CPU threads; 0 leaves the choice to torch.
-        device: 'auto' takes a GPU if there is one.
 
     Examples:
         dna-bigbird text evaluate --model models/hotpotqa --data hotpot_dev_distractor_v1.json --output scored

@@ -4,43 +4,43 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import OutputPath
+from dna_bigbird.shared_options import (
+    Backend,
+    Device,
+    MaxUnpackedGib,
+    Resume,
+    RowsAtOnce,
+    SetPart,
+    TaskChanges,
+    TaskData,
+    TaskModel,
+    Threads,
+)
 
 
 @checked()
 def predict(
-    model: InputPath,
-    data: InputPath,
+    model: TaskModel,
+    data: TaskData,
     output: OutputPath,
-    split: Literal["train", "validation", "test"] = "test",
-    change: str = "",
-    resume: bool = False,
-    max_unpacked_gib: float = 0,
-    batch_size: int = 0,
+    split: SetPart = "test",
+    change: TaskChanges = "",
+    resume: Resume = False,
+    max_unpacked_gib: MaxUnpackedGib = 0,
+    batch_size: RowsAtOnce = 0,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto",
-    backend: Literal["auto", "dense", "gather", "merged", "flex", "native"] = "auto",
-    threads: int = 0,
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    backend: Backend = "auto",
+    threads: Threads = 0,
+    device: Device = "auto",
 ) -> None:
     """Write the predictions of a fine-tuned text model in the official format of its set.
 
     Gold answers need not be in the data, and are not looked at.
 
     Args:
-        model: Bundle of `dna-bigbird text train`.
-        data: The set in its native format, as for training.
         output: Folder to write the official files into.
-        split: Part of the set, where the data holds several.
-        change: Options of the task other than those of the training: name=value, several with
-            commas between.
-        resume: Continue an interrupted run with the same settings and inputs, if there is one.
-        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
-            least 0.25.
-        batch_size: Rows computed at once; 0 goes by their length and what suits the device.
         precision: Arithmetic: float32 or bfloat16; 'auto' as the device is made for.
-        backend: How attention is computed.
-        threads: CPU threads; 0 leaves the choice to torch.
-        device: 'auto' takes a GPU if there is one.
 
     Examples:
         dna-bigbird text predict --model models/hotpotqa --data hotpot_test.json --output predictions

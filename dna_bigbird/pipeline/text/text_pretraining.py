@@ -4,16 +4,17 @@ from dna_bigbird.choices import checked
 from dna_bigbird.corpus.whole_words import TextMaskingConfig
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.shared_options import Corpus, MaxUnpackedGib, ProcessThreads, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
 
 
 @checked()
 def pretrain(
-    train: InputPath,
+    train: Corpus,
     validation: InputPath,
-    output: OutputPath,
+    output: TrainedBundle,
     checkpoints: OutputFolder,
     tokenizer: InputPath | None = None,
     initial: InputPath | None = None,
@@ -21,8 +22,8 @@ def pretrain(
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: TextMaskingConfig = TextMaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
-    max_unpacked_gib: float = 0,
-    threads: int = 0,
+    max_unpacked_gib: MaxUnpackedGib = 0,
+    threads: ProcessThreads = 0,
 ) -> TrainedModel:
     """Pretrain BigBird on text with masked words.
 
@@ -31,10 +32,7 @@ def pretrain(
     weights of the step with the fewest bits per token on validation.
 
     Args:
-        train: Corpus: text with blank lines between documents, or JSON lines with a "text" each in a
-            file named .jsonl; plain or gzip.
         validation: Corpus to choose the step by, and to score.
-        output: Bundle to write (a folder), with history.tsv in it.
         checkpoints: Folder for the state of the run and the tokens of both corpora; not part of the
             result.
         tokenizer: Vocabulary: SentencePiece model or tokenizer.json, the published one for example.
@@ -45,9 +43,6 @@ def pretrain(
         model: The encoder; its vocabulary size is taken from the vocabulary.
         masking: Which words are predicted.
         training: How it is trained.
-        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
-            least 0.25.
-        threads: CPU threads of one process; 0 leaves the choice to torch.
     """
     from dna_bigbird.tasks import signals
 

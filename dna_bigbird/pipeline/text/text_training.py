@@ -3,8 +3,9 @@
 from typing import Literal
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.shared_options import Checkpoints, MaxUnpackedGib, ProcessThreads, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
 
 
@@ -15,8 +16,8 @@ def train(
     train: InputPath,
     validation: InputPath,
     pretrained: InputPath,
-    output: OutputPath,
-    checkpoints: OutputFolder,
+    output: TrainedBundle,
+    checkpoints: Checkpoints,
     set: str | None = None,  # the option's name
     options: object = None,
     head: object = None,
@@ -25,8 +26,8 @@ def train(
     dropout: float | None = None,
     global_blocks: Literal["first_last", "first_two", "none"] | None = None,
     training: TrainConfig = TrainConfig(),  # noqa: B008 - the help shows the default
-    max_unpacked_gib: float = 0,
-    threads: int = 0,
+    max_unpacked_gib: MaxUnpackedGib = 0,
+    threads: ProcessThreads = 0,
 ) -> TrainedModel:
     """Fine-tune a pretrained text model on a task.
 
@@ -40,8 +41,6 @@ def train(
             splits.
         pretrained: Bundle of `text pretrain`, of `text warm-start` or of `convert`: encoder and
             vocabulary. A summarizer can also start from a summarizer.
-        output: Bundle to write (a folder), with history.tsv in it.
-        checkpoints: Folder for the state of the run; not part of the result.
         set: Name of the set, if the task has several; the same as --options.set.
         options: How the set is read, trained on, decoded and scored. In Python: the task's dataclass, or
             values by name.
@@ -52,9 +51,6 @@ def train(
         global_blocks: Blocks that every block reads; those of `pretrained` if not given. The paper's
             question answering has the first 128 tokens: first_two.
         training: How it is trained.
-        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
-            least 0.25.
-        threads: CPU threads of one process; 0 leaves the choice to torch.
 
     Raises:
         InputError: If there is no such task or option, or inputs are wrong or do not fit the

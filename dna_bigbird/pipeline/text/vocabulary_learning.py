@@ -1,16 +1,17 @@
 """`dna-bigbird text vocabulary`."""
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import OutputPath
+from dna_bigbird.shared_options import Corpus, MaxUnpackedGib
 
 
 @checked()
 def vocabulary(
-    input: InputPath,
+    input: Corpus,
     output: OutputPath,
     size: int = 50358,
     max_characters: int = 50_000_000,
-    max_unpacked_gib: float = 0,
+    max_unpacked_gib: MaxUnpackedGib = 0,
 ) -> None:
     """Learn a SentencePiece vocabulary from text, laid out as BigBird's.
 
@@ -19,13 +20,9 @@ def vocabulary(
     to `text pretrain --tokenizer`.
 
     Args:
-        input: Corpus: text with blank lines between documents, or JSON lines with a "text" each in a
-            file named .jsonl; plain or gzip.
         output: SentencePiece model to write, spiece.model for example.
         size: Entries, the 101 special and reserved ones included.
         max_characters: Learn from the first so many characters; bounds the memory.
-        max_unpacked_gib: GiB that a compressed file may become when it is read; 0: 20 times its size, at
-            least 0.25.
     """
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
     from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary

@@ -33,7 +33,7 @@ def warm_start(
             BigBird for example; by default the folder's own vocabulary is kept.
         max_tokens: Longest sequence of the new model in tokens.
         block_size: Tokens in one attention block.
-        num_random: Random key blocks of an ordinary query block.
+        num_random: Random key blocks per query block; global blocks have none.
         random_plan: Where random blocks come from.
         attention: Block-sparse attention, or full.
         seed: Of fresh rows, and of a fresh head if the folder has none.

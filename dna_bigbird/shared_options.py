@@ -1,0 +1,107 @@
+"""Options that several commands share: each is a type that carries its description.
+
+    def pretrain(train: InputPath, output: TrainedBundle, threads: ProcessThreads = 0) -> ...
+
+A parameter of such a type is not described in the docstring again: `--help` reads the type.
+"""
+
+import typing
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from dna_bigbird.paths import InputPath, InputText, OutputFolder, OutputPath
+
+
+@dataclass(frozen=True)
+class Doc:
+    """The description of an option: `Annotated[int, Doc("CPU threads.")]`."""
+
+    text: str
+
+
+def doc_of(hint: object) -> str | None:
+    """Return the description that a type carries, also within `... | None`.
+
+    Example:
+        >>> doc_of(ProcessThreads)
+        'CPU threads of one process; 0 leaves the choice to torch.'
+        >>> doc_of(ProcessThreads | None) == doc_of(ProcessThreads)
+        True
+    """
+    for part in getattr(hint, "__metadata__", ()):
+        if isinstance(part, Doc):
+            return part.text
+    return next((text for each in typing.get_args(hint) if (text := doc_of(each))), None)
+
+
+def without_doc(hint: object) -> object:
+    """Return a type without its description; paths keep their role.
+
+    Example:
+        >>> without_doc(ProcessThreads)
+        <class 'int'>
+    """
+    if typing.get_origin(hint) is not Annotated:
+        return hint
+    plain, *rest = typing.get_args(hint)
+    kept = [part for part in rest if not isinstance(part, Doc)]
+    return Annotated[plain, *kept] if kept else plain
+
+
+ProcessThreads = Annotated[int, Doc("CPU threads of one process; 0 leaves the choice to torch.")]
+Threads = Annotated[int, Doc("CPU threads; 0 leaves the choice to torch.")]
+Resume = Annotated[
+    bool, Doc("Continue an interrupted run with the same settings and inputs, if there is one.")
+]
+TrainedBundle = Annotated[OutputPath, Doc("Bundle to write (a folder), with history.tsv in it.")]
+ScoredBundle = Annotated[
+    OutputPath, Doc("Bundle to write: the same model with its test scores and card.")
+]
+Checkpoints = Annotated[
+    OutputFolder, Doc("Folder for the state of the run; not part of the result.")
+]
+NewFolder = Annotated[OutputPath, Doc("Folder to write; it is replaced as a whole if it exists.")]
+LabelledSetFile = Annotated[OutputPath, Doc("The labelled set, HDF5.")]
+Assembly = Annotated[
+    str, Doc("Name of the assembly, kept with the set and with every model made from it.")
+]
+MaxNFraction = Annotated[float, Doc("Windows with a larger share of N are left out.")]
+SetGenome = Annotated[InputPath, Doc("FASTA that the labelled set was made from.")]
+DocumentGenome = Annotated[InputPath, Doc("Plain FASTA file that the documents were drawn from.")]
+Sequences = Annotated[
+    InputText, Doc("FASTA file: plain, gzip or bgzip, or '-' for standard input.")
+]
+Stride = Annotated[int | None, Doc("Step between windows in base pairs; the window if not given.")]
+MaxUnpackedGib = Annotated[
+    float,
+    Doc(
+        "GiB that a compressed file may become when it is read; 0: 20 times its size, at least 0.25."
+    ),
+]
+Corpus = Annotated[
+    InputPath,
+    Doc(
+        'Corpus: text with blank lines between documents, or JSON lines with a "text" each in a '
+        "file named .jsonl; plain or gzip."
+    ),
+]
+TaskModel = Annotated[InputPath, Doc("Bundle of `dna-bigbird text train`.")]
+TaskData = Annotated[InputPath, Doc("The set in its native format, as for training.")]
+SetPart = Annotated[
+    Literal["train", "validation", "test"], Doc("Part of the set, where the data holds several.")
+]
+TaskChanges = Annotated[
+    str,
+    Doc(
+        "Options of the task other than those of the training: name=value, several with commas "
+        "between."
+    ),
+]
+RowsAtOnce = Annotated[
+    int, Doc("Rows computed at once; 0 goes by their length and what suits the device.")
+]
+Backend = Annotated[
+    Literal["auto", "dense", "gather", "merged", "flex", "native"],
+    Doc("How attention is computed."),
+]
+Device = Annotated[Literal["auto", "cpu", "cuda"], Doc("'auto' takes a GPU if there is one.")]
