@@ -62,7 +62,7 @@ clean: ## remove results, logs and Snakemake's notes
 distclean: clean ## remove the environment and caches too
 	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis dna_bigbird.egg-info
 
-# The environment is made anew if the checkout was moved: its programs hold the path.
+# The environment is made again if the checkout was moved: its programs hold the path.
 $(STAMP):
 	@PATH="$(HOST_PATH)" $(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
 	    f"$(PYTHON) is Python {v.major}.{v.minor}; needed is 3.11 or newer: make PYTHON=python3.12 ...")'

@@ -1,11 +1,11 @@
-"""Time attention alone: our backends beside named peers, interleaved, in one process.
+"""Time attention alone: our backends and named peers, interleaved, in one process.
 
     python benchmarks/attention.py                    # 1,024 and 4,096 tokens, a few minutes
     python benchmarks/attention.py --issue_table      # every row with a target, about 15 minutes
     python benchmarks/attention.py --device cuda --dtype bfloat16 --block_size 128 \
         --lengths 4096,16384,65536,262144             # not tried where this was written: no GPU
 
-How the peers are made stands in peers.py. A ratio is the peer's time divided by ours, round by
+How the peers are made is described in peers.py. A ratio is the peer's time divided by ours, round by
 round; believe it, not the milliseconds. Keys and queries are of random normal numbers.
 """
 
@@ -42,7 +42,7 @@ LIMITS = {
     "cpu": {"dense": 16384, "hf": 4096, "hf-strip": 16384},
     "cuda": {"hf": 16384, "hf-strip": 65536},
 }
-# The issue's table: mode, tokens, and who takes part besides `auto` ("ours": every backend).
+# The issue's table: mode, tokens, and who takes part in addition to `auto` ("ours": every backend).
 ISSUE_CASES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     *((mode, tokens, ("dense",)) for mode in MODES for tokens in (128, 256, 512, 1024)),
     (TRAINING, 4096, ("ours", "dense", "hf-strip", "hf")),

@@ -1,13 +1,13 @@
-"""Time writing summaries, ours beside the library's `generate` with the same weights and settings.
+"""Time writing summaries, ours and the library's `generate` with the same weights and settings.
 
     python benchmarks/beam_search.py                                    # both models: long
     python benchmarks/beam_search.py --sizes small --sources 1024 --targets 64      # minutes
 
 A BigBird-Pegasus of random weights writes with five beams and the library's length formula
-(length ** 0.8). The end id is held back by a bias, so both write all of `--targets` tokens. Their tokens
-must be equal before anything is timed. `encode` is the encoder alone, `write` the encoder and the
-search. Sources are random tokens, without padding. The library keeps its keys of the source once a
-beam and puts them in order at every step; ours keeps them once a source.
+(length ** 0.8). The end id is held back by a bias, so both write all of `--targets` tokens. Their
+tokens must be equal before anything is timed. `encode` is the encoder alone, `write` the encoder
+and the search. Sources are random tokens, without padding. The library keeps its keys of the source
+once a beam and puts them in order at every step; ours keeps them once a source.
 """
 
 import argparse

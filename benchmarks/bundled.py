@@ -1,12 +1,13 @@
 """Held-out scores of the promoter model that comes with the package, from the data.
 
-    python benchmarks/bundled.py                    # score it and hold the scores against its card
+    python benchmarks/bundled.py                    # score it and compare the scores with its card
     python benchmarks/bundled.py --model results/bundled-promoter/models/promoter --ship
                                                     # make a trained bundle the bundled one
 
 Builds the labelled sets as config/bundled-promoter.yaml says, shows that no split knows anything of
 another, fits the k-mer baseline twice (on all rows the model saw; on one kind of negatives alone),
-and scores the test rows once for each kind of negatives. Reads ../shared/data; a minute of one core.
+and scores the test rows once for each kind of negatives. Reads ../shared/data; a minute of one
+core.
 """
 
 import argparse
@@ -54,7 +55,7 @@ TOLERANCE = 0.002
 
 
 def build_sets(recipe: dict, data: Path, folder: Path) -> Path:
-    """Write the genome, the set of all kinds and one set a kind; return the genome's path."""
+    """Write the genome, the set with all negatives and one set for each type of them; return the genome's path."""
     folder.mkdir(parents=True, exist_ok=True)
     genome, sites, avoid = (folder / name for name in ("genome.fa", "tata.bed", "sites.bed"))
     promoters = data / "promoters"
@@ -107,7 +108,7 @@ def settings_of(recipe: dict) -> dict:
 
 
 def set_path(folder: Path, negatives: str) -> Path:
-    """Return where the set with these negatives stands."""
+    """Return the path of the set with these negatives."""
     return folder / f"{negatives.replace(',', '-')}.h5"
 
 

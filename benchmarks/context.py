@@ -124,7 +124,7 @@ def options(prefix: str, values: dict) -> list:
 
 
 def table(steps: Steps, windows: list[int]) -> list[dict]:
-    """Return one row a label and window: its AUROC, and what it gains over the shortest window.
+    """Return one row per label and window: its AUROC, and what it gains over the shortest window.
 
     Raises:
         ValueError: If the sets do not hold the same bins with the same labels.
@@ -158,7 +158,7 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
 
 
 def draw(rows: list[dict], path: Path) -> None:
-    """Draw AUROC over context length, a line a label; distant labels solid, controls dashed."""
+    """Draw AUROC over context length, one line per label; distant labels solid, controls dashed."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")

@@ -3,8 +3,8 @@
     python benchmarks/corpus.py               # about four minutes
     python benchmarks/corpus.py --no_memory   # about two
 
-Rates a core count processor seconds; what involves several processes goes by the clock on the wall
-and wants a machine with two free processors.
+Rates a core count processor seconds; what involves several processes is timed by the clock on the
+wall and wants a machine with two free processors.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Time the whole pretraining model, ours beside the library's, interleaved, in one process.
+"""Time the whole pretraining model, ours and the library's, interleaved, in one process.
 
     python benchmarks/encoder.py                      # the base model at 4,096 tokens, 30 minutes
     python benchmarks/encoder.py --modes forward      # 10 minutes
@@ -82,7 +82,7 @@ class Bench:
         variant = Variant.parse(case.name)
         training = case.mode == TRAINING
         if variant.model == "hf-compiled" and training and not self.options.compiled_training:
-            raise peers.UnavailableError("compiles every layer anew; add --compiled_training")
+            raise peers.UnavailableError("compiles every layer again; add --compiled_training")
         model, batch = self.model(variant.model, case.tokens), self.batch(case.tokens)
         logits_of = own_logits if variant.model in ("ours", "full") else library_logits
         autocast = functools.partial(

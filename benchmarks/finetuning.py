@@ -1,4 +1,4 @@
-"""Time fine-tuning and evaluating a classifier, ours beside the library's with the same weights.
+"""Time fine-tuning and evaluating a classifier, ours and the library's with the same weights.
 
     python benchmarks/finetuning.py                        # both models, all lengths: long
     python benchmarks/finetuning.py --sizes small          # the demo's model: minutes

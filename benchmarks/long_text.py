@@ -1,20 +1,20 @@
-"""What long input is worth where the evidence stands thousands of tokens behind the question.
+"""What long input is worth where the evidence is thousands of tokens after the question.
 
     python benchmarks/long_text.py --output results/long-text
 
 Everything is planted. Questions in WikiHop's native format: four colours as candidates, always in
 the same order, and one document of random filler words. One sentence of it repeats a word that goes
 with one of the colours (two words a colour; no colour itself occurs in a document); where that
-sentence stands, nothing else tells. In training its distance from the question is anything from
+sentence is, nothing else shows. In training its distance from the question is anything from
 some tokens to 3,800, short ones most often, for tiny models learn from those first. Two test sets
 have documents of about 3,800 tokens: `near` with the sentence in the first 300 words, `far` with it
 2,000 to 3,700 words away.
 
-The same tiny model is trained twice from random weights of one seed, for equally many steps on the same
-file: as BigBird over 4,096 tokens, and with full attention over 512, for which what does not fit is
-cut off. Every step is a command of `dna-bigbird text`; those whose output is there are left out.
-Writes long_text.tsv: accuracy with 95 % bootstrap intervals, beside a guess and the candidate that is
-mentioned most.
+The same tiny model is trained twice from random weights of one seed, for equally many steps on the
+same file: as BigBird over 4,096 tokens, and with full attention over 512, for which what does not
+fit is cut off. Every step is a command of `dna-bigbird text`; those whose output is there are left
+out. Writes long_text.tsv: accuracy with 95 % bootstrap intervals, next to a guess and the candidate
+that is mentioned most.
 """
 
 import argparse

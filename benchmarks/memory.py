@@ -1,7 +1,7 @@
 """Peak memory of one call above what it was given.
 
 On a CPU a fresh process runs each case twice and reports how far the second call raised its
-resident memory above where it stood (Linux: the kernel's high-water mark, set back before the
+resident memory above where it was (Linux: the kernel's high-water mark, set back before the
 call). That process hands big freed blocks back at once, so nothing is hidden in free lists. On a
 GPU PyTorch's own count is read.
 """

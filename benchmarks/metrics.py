@@ -5,8 +5,9 @@
 
 The scores are simulated: a share of positives from 0.1 to 10 % drawn for each label, scores float32
 as a model's file holds them. Timed apart are the point metrics with DeLong intervals, calibration,
-and the point metrics once more with the bootstrap of 1-Mb blocks (AUPRC, medians and means by
-group). One process with one thread does it all; the peak memory is that of the whole process so far.
+and the point metrics again with the bootstrap of 1-Mb blocks (AUPRC, medians and means by
+group). One process with one thread does it all; the peak memory is that of the whole process so
+far.
 """
 
 import argparse

@@ -3,10 +3,10 @@
 * `dense`: PyTorch's fused `scaled_dot_product_attention` over all keys, without a mask; which
   kernel runs is PyTorch's choice. `flash`: the same with the flash kernel demanded, on a GPU.
 * `hf`: BigBird's block-sparse attention of the library transformers as shipped, with its masks. In
-  training it draws its random blocks anew in every call, as shipped.
+  training it draws its random blocks again in every call, as shipped.
 * `hf-strip`: the same function without its tail, which assembles a dense probability tensor of
   length² that nothing but a curious reader uses. The tail is cut from the function's syntax tree
-  (`without_probabilities`), the rest is compiled as it stands in the library's own namespace.
+  (`without_probabilities`), the rest is compiled unchanged in the library's own namespace.
 """
 
 # B batch, H heads, T tokens, D head dimension
@@ -60,7 +60,7 @@ def without_probabilities(source: str) -> ast.Module:
     """Return the function of `source` without the tail that only feeds its second result.
 
     The function must assign `attention_probs = torch.zeros(...)` once, in its outermost body, and
-    end with `return context_layer, attention_probs`. What stands between is dropped and the second
+    end with `return context_layer, attention_probs`. What is between is dropped and the second
     result becomes None. Line numbers stay, so that a traceback points to the library's file.
 
     Raises:
@@ -127,7 +127,8 @@ def library_attention(
     """Return the library's attention on q, k, v (B, H, T, D); the masks are made here, once.
 
     Raises:
-        UnavailableError: If the library is missing, or would not attend block by block at this length.
+        UnavailableError: If the library is missing, or would not attend block by block at this
+            length.
     """
     module = library()
     B, H, T, D, S, num_random = shape

@@ -1,4 +1,4 @@
-"""Time predicting labels for long windows, ours beside the library's model with the same weights.
+"""Time predicting labels for long windows, ours and the library's model with the same weights.
 
     python benchmarks/predicting.py --threads 2                  # both models
     python benchmarks/predicting.py --threads 2 --sizes small    # the demo's model: minutes
@@ -113,7 +113,7 @@ class Library:
 
     @torch.inference_mode()
     def logits(self, texts: list[str]) -> torch.Tensor:
-        """Return the logits of texts as they stand."""
+        """Return the logits of texts in their order."""
         parts = []
         for first in range(0, len(texts), self.batch_size):
             some = texts[first : first + self.batch_size]

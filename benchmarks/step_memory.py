@@ -1,11 +1,12 @@
 """Peak memory of a pretraining step: measured on the CPU against the estimate of models/memory.py.
 
-    python benchmarks/step_memory.py              ratios at small sizes, then the paper's model on a GPU
+    python benchmarks/step_memory.py              ratios at small sizes, then the paper's model on a
+    GPU
     python benchmarks/step_memory.py --estimate   the estimate alone
 
-Measured is what forward and backward pass of one micro-batch add to the resident memory of a process
-that has weights and gradients; the same part of the estimate stands next to it. The figures for a
-GPU are the estimate alone: no GPU was at hand.
+Measured is what forward and backward pass of one micro-batch add to the resident memory of a
+process that has weights and gradients; the same part of the estimate is next to it. The figures for
+a GPU are the estimate alone: no GPU was available.
 """
 
 import argparse

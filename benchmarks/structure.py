@@ -65,7 +65,7 @@ def sources(package: Path = PACKAGE) -> dict[Path, ast.Module]:
 
 
 def line_count(path: Path) -> int:
-    """Return how many lines a file has."""
+    """Return the number of lines in a file."""
     return len(path.read_text("utf-8").splitlines())
 
 

@@ -1,15 +1,15 @@
-"""Time fine-tuning a text classifier, ours beside the library's with the same weights.
+"""Time fine-tuning a text classifier, ours and the library's with the same weights.
 
     python benchmarks/text.py                               # both models, 512 and 4096 tokens: long
     python benchmarks/text.py --sizes small                 # minutes
     python benchmarks/text.py --sizes base --tokens 4096 --batch_tokens 4096
 
-The loop, the optimizer and the variants are those of finetuning.py; the loss is the cross-entropy of
-one class a document, and our head has the library's activation. At 512 tokens both compute full
-attention, at 4096 block-sparse attention with the library's random blocks. The logits must agree
-before anything is timed. `hf-strip` is the library without the dense attention probabilities that
-it builds from its blocks whether they are asked for or not (peers.py). Tokens are random, without
-padding.
+The loop, the optimizer and the variants are those of finetuning.py; the loss is the cross-entropy
+of one class per document, and our head has the library's activation. At 512 tokens both compute
+full attention, at 4096 block-sparse attention with the library's random blocks. The logits must
+agree before anything is timed. `hf-strip` is the library without the dense attention probabilities
+that it builds from its blocks whether they are asked for or not (peers.py). Tokens are random,
+without padding.
 """
 
 import argparse

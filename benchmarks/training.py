@@ -1,11 +1,12 @@
 """How fast pretraining is, and what of a step is spent waiting for data.
 
     python benchmarks/training.py                 the demo's model with one data worker
-    python benchmarks/training.py --base          and the paper's base model at 4,096 tokens, bfloat16
+    python benchmarks/training.py --base          and the paper's base model at 4,096 tokens,
+    bfloat16
 
 The corpus is random and made here, so a fresh clone can run it. Figures are those of the run's own
-speed.tsv (dna_bigbird/tasks/speed.py), one row a window of steps; the first window, in which the
-worker is still starting, stands apart.
+speed.tsv (dna_bigbird/tasks/speed.py), one row per window of steps; the first window, in which the
+worker is still starting, is separate.
 """
 
 import argparse
@@ -121,7 +122,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0, help="0 leaves PyTorch alone")
     options = parser.parse_args()
     if options.steps < 2 * options.log_every or options.base_steps < 2:
-        parser.error("two windows at least: the first one stands apart")
+        parser.error("two windows at least: the first one is shown separately")
     if options.threads:
         torch.set_num_threads(options.threads)
     print("\n".join(header("cuda" if torch.cuda.is_available() else "cpu")))
@@ -143,7 +144,7 @@ def main() -> None:
             config, max_steps=options.base_steps, validate_every=options.base_steps, log_every=1,
             batch_size=1, validation_examples=1, precision="bf16-mixed",
         )  # fmt: skip
-        # 8.78 base pairs a token, as the paper has it: no corpus stands behind these ids.
+        # 8.78 base pairs per token, as in the paper: these ids come from no corpus.
         rows = train(base, FullExamples(base), np.full(base.vocab_size, 8.78), few)
         show("the base model, 1 x 4,096 tokens, bf16-mixed; 8.78 bp a token assumed", rows)
     print_targets(targets)

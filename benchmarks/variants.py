@@ -1,4 +1,4 @@
-r"""Scoring variants: rate, what it takes beside the model, memory at two sizes, and bfloat16's error.
+r"""Scoring variants: rate, what it takes in addition to the model, memory at two sizes, and bfloat16's error.
 
     python benchmarks/variants.py               # a small untrained model, about three minutes
     python benchmarks/variants.py --model results/models/chromatin \

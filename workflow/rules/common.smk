@@ -1,4 +1,4 @@
-# Names, functions and settings that the rules share; no rule stands here.
+# Names, functions and settings that the rules share; there is no rule here.
 import csv
 import json
 import os
@@ -19,7 +19,7 @@ from dna_bigbird.inputs.specs import read_spec
 # Who runs the workflow: for `dna-bigbird clear-lock`, and for jobs to end with it if it is killed.
 watchdog.announce(is_job=workflow.subprocess_exec, is_cluster_job=workflow.remote_exec)
 
-# Part of every rule's params: a new version of the package makes its results anew.
+# Part of every rule's params: a new version of the package makes its results again.
 VERSION = __version__
 # Priority of the rules that read what a user gives: an input that does not fit is seen before the
 # long trainings.
@@ -116,7 +116,7 @@ def prediction_precision():
 
 
 # --- how a command starts: params that depend on resources, so that another Python or another
-# --- profile is no reason to make a result anew
+# --- profile is not a reason to make a result again
 
 
 def command(wildcards, resources):
@@ -153,23 +153,23 @@ def launched(training, wildcards, resources, threads):
     one that died would wait for it.
     """
     run = command(wildcards, resources)
-    wanted = training.get("nodes", 1), training.get("devices", 1)
+    trained_on = training.get("nodes", 1), training.get("devices", 1)
     if not resources.get("mpi"):
-        if wanted[0] > 1:
+        if trained_on[0] > 1:
             raise WorkflowError(
-                f"the config trains on {wanted[0]} nodes, and there is no launcher: give the rule "
+                f"the config trains on {trained_on[0]} nodes, and there is no launcher: give the rule "
                 "`mpi: srun`, `nodes` and `tasks_per_node` in the profile (docs/slurm.md)"
             )
         return run
-    given = resources.get("nodes", 1), resources.get("tasks_per_node", 1)
-    if given != wanted:
+    granted = resources.get("nodes", 1), resources.get("tasks_per_node", 1)
+    if granted != trained_on:
         raise WorkflowError(
-            f"the config trains on {wanted[0]} node(s) x {wanted[1]} device(s), the profile asks "
-            f"for {given[0]} x {given[1]}: make `nodes` and `devices` of the config and `nodes` "
+            f"the config trains on {trained_on[0]} node(s) x {trained_on[1]} device(s), the profile asks "
+            f"for {granted[0]} x {granted[1]}: make `nodes` and `devices` of the config and `nodes` "
             "and `tasks_per_node` of the profile equal (docs/slurm.md)"
         )
     return (
-        f"{resources.mpi} --nodes={given[0]} --ntasks-per-node={given[1]} "
+        f"{resources.mpi} --nodes={granted[0]} --ntasks-per-node={granted[1]} "
         f"--cpus-per-task={threads} --kill-on-bad-exit=1 {run}"
     )
 
@@ -183,7 +183,7 @@ def training_command(wildcards, resources, threads):
 
 
 def is_path(source):
-    """Tell whether a source in the config is a local path."""
+    """Return True if a source in the config is a local path."""
     return source.startswith(("./", "../", "~")) or os.path.isabs(source)
 
 
@@ -195,7 +195,7 @@ def spec_path(name):
             return folder / f"{name}.yaml"
     known = sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
     raise WorkflowError(
-        f"config, inputs: {name!r} is no description in data_specs/ (there are: "
+        f"config, inputs: {name!r} is not a description in data_specs/ (there are: "
         f"{', '.join(known)}). If it is a file, begin with ./ ../ / or ~"
     )
 
@@ -234,7 +234,7 @@ def bundle_coordinates():
 
 
 def peak_files(sheet):
-    """The files a local sample sheet names, so that a changed one is noticed."""
+    """The files named in a local sample sheet, so that a changed one is noticed."""
     if not is_path(INPUTS.get("peaks", "")) or not os.path.exists(sheet):
         return []
     with open(sheet, newline="") as stream:
@@ -275,11 +275,11 @@ BUNDLE_COORDINATES = bundle_coordinates()
 BUNDLE_LABELS = (
     named_input("deepsea_labels") or f"{CHECKOUT}/data_specs/deepsea_919_peaks.tsv"
 )
-for task, key, found in (
+for task, key, path in (
     ("promoter", "promoters", PROMOTERS),
     ("chromatin", "peaks or deepsea", PEAKS or BUNDLE),
 ):
-    if task in config and not found:
+    if task in config and not path:
         raise WorkflowError(f"config: section {task!r} needs inputs: {key}")
 if SCORING_VARIANTS and not VARIANT_FILE:
     raise WorkflowError("config: `predictions: variants` needs inputs: variants")

@@ -11,7 +11,7 @@ rule leakage:
         f"{RES}/{{head}}/leakage.tsv",
     log:
         text=f"{LOGS}/leakage_{{head}}.log",
-        found=f"{LOGS}/leakage_{{head}}.tsv",
+        leaks=f"{LOGS}/leakage_{{head}}.tsv",
     benchmark:
         f"{RES}/benchmarks/leakage_{{head}}.tsv"
     conda:
@@ -23,8 +23,8 @@ rule leakage:
         run=command,
         version=VERSION,
     shell:
-        "{params.run} leakage --genome {input.genome} --data {input.data} --output {log.found}"
-        " > {log.text} 2>&1 && cp {log.found} {output}"
+        "{params.run} leakage --genome {input.genome} --data {input.data} --output {log.leaks}"
+        " > {log.text} 2>&1 && cp {log.leaks} {output}"
 
 
 rule baseline:
@@ -33,13 +33,13 @@ rule baseline:
         index=f"{GENOME}.fai",
         data=f"{RES}/{{head}}/set.h5",
     output:
-        f"{RES}/baselines/{{head}}/{{kind}}.h5",
+        f"{RES}/baselines/{{head}}/{{baseline}}.h5",
     log:
-        f"{LOGS}/baseline_{{kind}}_{{head}}.log",
+        f"{LOGS}/baseline_{{baseline}}_{{head}}.log",
     benchmark:
-        f"{RES}/benchmarks/baseline_{{kind}}_{{head}}.tsv"
+        f"{RES}/benchmarks/baseline_{{baseline}}_{{head}}.tsv"
     wildcard_constraints:
-        kind="kmer|gc",
+        baseline="kmer|gc",
     conda:
         "../../environment.yml"
     resources:
@@ -51,7 +51,7 @@ rule baseline:
         seed=head_seed,
         options=word_options,
     shell:
-        "{params.run} baseline --kind {wildcards.kind} --genome {input.genome} --data {input.data}"
+        "{params.run} baseline --kind {wildcards.baseline} --genome {input.genome} --data {input.data}"
         " --output {output} --seed {params.seed} {params.options} > {log} 2>&1"
 
 
@@ -61,13 +61,13 @@ rule baseline_network:
         index=f"{GENOME}.fai",
         data=f"{RES}/{{head}}/set.h5",
     output:
-        f"{RES}/baselines/{{head}}/{{kind}}.h5",
+        f"{RES}/baselines/{{head}}/{{baseline}}.h5",
     log:
-        f"{LOGS}/baseline_{{kind}}_{{head}}.log",
+        f"{LOGS}/baseline_{{baseline}}_{{head}}.log",
     benchmark:
-        f"{RES}/benchmarks/baseline_{{kind}}_{{head}}.tsv"
+        f"{RES}/benchmarks/baseline_{{baseline}}_{{head}}.tsv"
     wildcard_constraints:
-        kind="|".join(NETWORKS),
+        baseline="|".join(NETWORKS),
     conda:
         "../../environment.yml"
     threads: 8
@@ -79,11 +79,11 @@ rule baseline_network:
         version=VERSION,
         seed=head_seed,
         checkpoints=lambda wildcards: (
-            f"{RES}/checkpoints/baselines/{wildcards.head}/{wildcards.kind}"
+            f"{RES}/checkpoints/baselines/{wildcards.head}/{wildcards.baseline}"
         ),
         options=network_options,
     shell:
-        "keep_log {log}; {params.run} baseline --kind {wildcards.kind} --genome {input.genome}"
+        "keep_log {log}; {params.run} baseline --kind {wildcards.baseline} --genome {input.genome}"
         " --data {input.data} --output {output} --checkpoints {params.checkpoints}"
         " --seed {params.seed} --threads {threads} {params.options} >> {log} 2>&1"
 
@@ -154,8 +154,8 @@ rule evaluate:
     input:
         unpack(
             lambda wildcards: {
-                f"baseline_{kind}": path
-                for kind, path in baselines_of(wildcards.head).items()
+                f"baseline_{name}": path
+                for name, path in baselines_of(wildcards.head).items()
             }
         ),
         genome=GENOME,

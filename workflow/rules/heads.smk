@@ -1,6 +1,6 @@
 # What the config says about promoter and chromatin models: those of the run, and its variants in
 # `experiments: heads`. Both go through the same rules; wildcard `head` is promoter, chromatin or
-# heads/VARIANT. No rule stands here.
+# heads/VARIANT. There is no rule here.
 
 SET_KEYS = {
     "promoter": [
@@ -85,14 +85,14 @@ def set_of(head):
 
 def heads_with(task):
     """Models with a labelled set of their own, as a pattern for a wildcard."""
-    found = [
+    heads = [
         h for h, entry in HEADS.items() if entry["task"] == task and set_of(h) == h
     ]
-    return "|".join(map(re.escape, found)) or "(?!)"
+    return "|".join(map(re.escape, heads)) or "(?!)"
 
 
 def members_of(head):
-    """The trainings behind a model: itself, or the members of an ensemble."""
+    """The trainings of a model: itself, or the members of an ensemble."""
     count = section_of(head).get("ensemble", 1)
     return [f"{head}-{i}" for i in range(count)] if count > 1 else [head]
 
@@ -143,7 +143,7 @@ def bundle_options(wildcards):
 
 
 def sites_format(wildcards):
-    """The format of the start sites as an option; lifted ones are BED whatever they were."""
+    """The format of the start sites as an option; lifted ones are always BED."""
     if CHAIN and HEADS[wildcards.head]["sites"] == SITES:
         return ""
     return options(section_of(wildcards.head), keys=["format"])
@@ -174,11 +174,9 @@ def strand_options(wildcards):
 
 def network_options(wildcards):
     """The settings of a baseline network, of its training and of its scoring."""
-    section, kind = section_of(wildcards.head), wildcards.kind
+    section, baseline = section_of(wildcards.head), wildcards.baseline
     training = options(section.get("baseline_training", {}), "training")
-    return (
-        f"{options(section.get(kind, {}), kind)} {training} {strand_options(wildcards)}"
-    )
+    return f"{options(section.get(baseline, {}), baseline)} {training} {strand_options(wildcards)}"
 
 
 def pretrained_of(wildcards):
@@ -199,8 +197,8 @@ def from_scratch(wildcards):
 
 def baselines_of(head):
     """The files of a model's baselines by name."""
-    kinds = section_of(head).get("baselines", ["kmer"])
-    return {kind: f"{RES}/baselines/{set_of(head)}/{kind}.h5" for kind in kinds}
+    baselines = section_of(head).get("baselines", ["kmer"])
+    return {name: f"{RES}/baselines/{set_of(head)}/{name}.h5" for name in baselines}
 
 
 def leakage_of(head):

@@ -1,4 +1,4 @@
-# Token store -> pretrained model, and its score on held-out documents beside n-grams.
+# Token store -> pretrained model, and its score on held-out documents next to n-grams.
 
 
 rule pretrain:

@@ -1,4 +1,4 @@
-# The config section `text`: its paths and the options it stands for; no rule stands here.
+# The config section `text`: its paths and the options it stands for; there is no rule here.
 
 TEXT = f"{RES}/text"
 SECTION = config["text"]
@@ -50,7 +50,7 @@ def text_path(name, part):
 
 
 def is_made(name):
-    """Tell whether the text of a set is made."""
+    """Return True if the text of a set is generated."""
     return "train" not in SECTION["tasks"][name]
 
 
@@ -115,7 +115,7 @@ def corpus_input(part):
 
 
 def report_options():
-    """Of which sets the text is made, as an option."""
+    """The sets whose text is generated, as an option."""
     made = [name for name in TEXT_TASKS if is_made(name)]
     scored = [] if "pretrained" in SECTION else ["pretrained"]
     made += scored if scored and corpus_input("train") == f"{TEXT}/made" else []

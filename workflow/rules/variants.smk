@@ -33,7 +33,7 @@ def every_table(wildcards):
 def table(name):
     """Return the input function of a target, which a config without it has not."""
 
-    def made(wildcards):
+    def path(wildcards):
         if name not in TABLES:
             raise WorkflowError(
                 f"config: no list `{name}` in the section `experiments`; config/README.md says how "
@@ -41,4 +41,4 @@ def table(name):
             )
         return f"{RES}/experiments/{name}"
 
-    return made
+    return path
