@@ -62,7 +62,7 @@ def test_from_fasta_to_picture(tmp_path, monkeypatch):
     for name in shown:
         assert Path(name).read_bytes().startswith(b"\x89PNG"), name
         assert (DOCS / "images" / name).is_file()
-    assert left["found"].probabilities.shape == (237, len(LABELS))
+    assert left["predicted"].probabilities.shape == (237, len(LABELS))
     assert left["vectors"].shape == (237, 16)
     assert np.isfinite(left["change"]).all()
     assert left["around"].reference[30] == left["rows"][left["worst"]][3]
