@@ -21,14 +21,8 @@ from dna_bigbird.inference.spool import file_identity, open_spool
 from dna_bigbird.inference.windows.fasta import Coordinates
 from dna_bigbird.inference.windows.inputs import check_lengths, checksums_of, window_source
 from dna_bigbird.inference.windows.source import WindowSource
-from dna_bigbird.inference.writers.target import (
-    About,
-    Format,
-    Target,
-    chosen_target,
-    frame_of,
-    write,
-)
+from dna_bigbird.inference.writers.base import WriteContext, frame_of
+from dna_bigbird.inference.writers.target import Format, Target, chosen_target, write
 from dna_bigbird.inference.writers.tsv import header_line, lines_of
 from dna_bigbird.paths import InputFile, OutputFile
 
@@ -147,7 +141,7 @@ def predict(
         settings["labels"] = predictor.label_names
         settings["precision"] = predictor.precision
         settings["float32_matmul"] = predictor.compute.float32_matmul
-        about = About(
+        context = WriteContext(
             label_names=predictor.label_names,
             lengths=lambda: source.lengths,
             settings=settings,
@@ -156,7 +150,7 @@ def predict(
             files=source.files,
             checksums=checksums_of(bundles, sequences),
         )
-        windows = _to_file(source, predictor, target, about, resume, progress)
+        windows = _to_file(source, predictor, target, context, resume, progress)
     elif output is None:
         return _in_memory(source, predictor, progress)
     else:
@@ -253,17 +247,17 @@ def _to_file(
     source: WindowSource,
     predictor: Predictor,
     target: Target,
-    about: About,
+    context: WriteContext,
     resume: bool,
     progress: bool,
 ) -> int:
     identity = {
-        **about.settings,
-        "checksums": about.checksums,
+        **context.settings,
+        "checksums": context.checksums,
         "inputs": {role: file_identity(path) for role, path in source.files.items()},
     }
     with open_spool(target.path, identity, resume) as spool:
         for frame in _scored(source, predictor, progress, done=spool.rows):
             spool.append(frame)
-        write(target, spool, about)
+        write(target, spool, context)
         return spool.rows

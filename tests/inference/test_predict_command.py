@@ -61,7 +61,7 @@ def test_a_format_that_the_name_contradicts_is_one_line(capsys, bundle_folder, g
     with pytest.raises(SystemExit, match="2"):
         run(capsys, "--fasta", genome, *options)
     error = capsys.readouterr().err
-    assert "x.bed is called like bed, and --format says hdf5; change one" in error
+    assert "x.bed has the suffix of bed, but --format is hdf5; change one of them" in error
     assert error.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["genome.fa"]
 

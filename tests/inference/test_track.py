@@ -9,7 +9,8 @@ import pytest
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.inference.writers.target import About, Target, frame_of, write
+from dna_bigbird.inference.writers.base import WriteContext, frame_of
+from dna_bigbird.inference.writers.target import Target, write
 from dna_bigbird.inference.writers.track import place_windows, segments_of
 from tests.bedtools_program import needs_bedtools
 
@@ -97,7 +98,7 @@ def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(spooled, tmp_path)
     write(
         Target(folder, "bigwig", folder=True),
         spooled(windows, values),
-        About(LABELS, lambda: LENGTHS),
+        WriteContext(LABELS, lambda: LENGTHS),
     )
     names = ["CTCF.bw", "K562_H3K27ac_None.bw"]
     assert sorted(p.name for p in folder.iterdir()) == [*names, "labels.tsv"]
@@ -114,7 +115,7 @@ def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(spooled, tmp_path)
 def test_bigwig_replaces_only_its_own_folder(spooled, tmp_path):
     spool = spooled(*random_windows(1))
     folder = tmp_path / "tracks"
-    target, about = Target(folder, "bigwig", folder=True), About(LABELS, lambda: LENGTHS)
+    target, about = Target(folder, "bigwig", folder=True), WriteContext(LABELS, lambda: LENGTHS)
     write(target, spool, about)
     before = (folder / "CTCF.bw").read_bytes()
     write(target, spool, about)
@@ -128,7 +129,7 @@ def test_bigwig_replaces_only_its_own_folder(spooled, tmp_path):
 def test_bigwig_without_any_score_is_refused(spooled, tmp_path):
     spool = spooled([Window("chr1", 0, 10, "")], np.full((1, 1), np.nan, np.float32))
     with pytest.raises(InputError, match="no window has a score"):
-        write(Target(tmp_path / "x.bw", "bigwig"), spool, About(["a"], lambda: LENGTHS))
+        write(Target(tmp_path / "x.bw", "bigwig"), spool, WriteContext(["a"], lambda: LENGTHS))
 
 
 def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkeypatch):
@@ -139,7 +140,7 @@ def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkey
     write(
         Target(tmp_path / "t", "bigwig", True),
         spooled(windows, values),
-        About(labels, lambda: LENGTHS),
+        WriteContext(labels, lambda: LENGTHS),
     )
     for label in range(8):
         total = np.zeros(900)
@@ -157,7 +158,7 @@ def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkey
 def test_bed_rows_are_sorted_and_hold_the_mean_of_each_base(spooled, tmp_path):
     windows, values = random_windows(3)
     path = tmp_path / "scores.bed"
-    write(Target(path, "bed"), spooled(windows, values), About(LABELS, lambda: LENGTHS))
+    write(Target(path, "bed"), spooled(windows, values), WriteContext(LABELS, lambda: LENGTHS))
     header, *lines = path.read_text().splitlines()
     assert header == "#chrom\tstart\tend\tname\tscore\tstrand\tprobability"
     rows = [line.split("\t") for line in lines]
@@ -179,7 +180,7 @@ def test_bed_rows_are_sorted_and_hold_the_mean_of_each_base(spooled, tmp_path):
 def test_bedtools_takes_the_bed_rows_as_sorted(spooled, tmp_path):
     windows, values = random_windows(4)
     path = tmp_path / "scores.bed"
-    write(Target(path, "bed"), spooled(windows, values), About(LABELS, lambda: LENGTHS))
+    write(Target(path, "bed"), spooled(windows, values), WriteContext(LABELS, lambda: LENGTHS))
 
     def bedtools(*arguments):
         return subprocess.run(
@@ -222,6 +223,6 @@ def test_no_windows_are_a_header_alone(spooled, tmp_path):
     write(
         Target(tmp_path / "x.bed", "bed"),
         spooled([], np.empty((0, 2))),
-        About(LABELS, lambda: LENGTHS),
+        WriteContext(LABELS, lambda: LENGTHS),
     )
     assert (tmp_path / "x.bed").read_text().count("\n") == 1

@@ -11,7 +11,8 @@ import pytest
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.inference.writers.target import About, Target, chosen_target, frame_of, write
+from dna_bigbird.inference.writers.base import WriteContext, frame_of
+from dna_bigbird.inference.writers.target import Target, chosen_target, write
 from dna_bigbird.writing import check_can_write
 
 WINDOWS = [Window(f"seq{i}é", i, i + 200, "") for i in range(9)]
@@ -39,8 +40,8 @@ def test_what_cannot_be_written_is_refused_before_scoring(tmp_path):
     (tmp_path / "folder.tsv").mkdir()
     (tmp_path / "file").write_text("")
     for output, wanted, message in (
-        ("a.bed", "tsv", r"a.bed is called like bed, and format says tsv"),
-        ("a.tsv.gz", None, "files are written plain; leave out .gz"),
+        ("a.bed", "tsv", r"a.bed has the suffix of bed, but format is tsv"),
+        ("a.tsv.gz", None, "files are written uncompressed; leave out .gz"),
         ("folder.tsv", None, "folder.tsv: this is a folder; expected the name of a file"),
         ("file", "bigwig", "file: this is not a regular file|file: this is not a folder"),
         ("file/below.tsv", None, "cannot write it"),
@@ -62,7 +63,7 @@ def test_a_folder_without_permission_is_refused_before_scoring(tmp_path):
 
 
 def written(path, frames):
-    about = About(
+    about = WriteContext(
         ["CTCF", "DNase|é"],
         dict,
         settings={"window": 200, "labels": ["CTCF", "DNase|é"]},

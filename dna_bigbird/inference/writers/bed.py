@@ -1,4 +1,4 @@
-"""Predictions as BED: BED6 and the probability, one row a stretch of bases and label."""
+"""Predictions as BED: BED6 and the probability, one row per stretch of bases and label."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers.target import About
+from dna_bigbird.inference.writers.base import WriteContext
 from dna_bigbird.inference.writers.track import Segments, place_windows, segments_of
 from dna_bigbird.writing import atomic_path
 
@@ -15,18 +15,18 @@ HIGHEST = 1000
 """BED's scores are whole numbers up to this."""
 
 
-def write(path: Path, spool: Spool, about: About) -> None:
+def write_bed(path: Path, spool: Spool, context: WriteContext) -> None:
     """Write the file, sorted by chromosome name and start.
 
     Raises:
         OutputError: If the disk is full.
     """
-    placement = place_windows(spool, about.margin_bp)
+    placement = place_windows(spool, context.margin_bp)
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         stream.write(HEADER)
         if len(placement.row):
             for segments in segments_of(placement, spool.column("probabilities")):
-                stream.writelines(lines_of(segments, about.label_names))
+                stream.writelines(lines_of(segments, context.label_names))
 
 
 def lines_of(segments: Segments, label_names: list[str]) -> Iterator[str]:
@@ -36,6 +36,6 @@ def lines_of(segments: Segments, label_names: list[str]) -> Iterator[str]:
     for start, end, score, value in zip(
         segments.start.tolist(), segments.end.tolist(), scores, values, strict=True
     ):
-        where = f"{segments.chrom}\t{start}\t{end}\t"
-        for name, whole, exact in zip(label_names, score, value, strict=True):
-            yield f"{where}{name}\t{whole}\t.\t{exact:.5g}\n"
+        interval = f"{segments.chrom}\t{start}\t{end}\t"
+        for name, rounded, exact in zip(label_names, score, value, strict=True):
+            yield f"{interval}{name}\t{rounded}\t.\t{exact:.5g}\n"

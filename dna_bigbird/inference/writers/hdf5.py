@@ -1,4 +1,4 @@
-"""Predictions as HDF5: whole numbers and probabilities as computed, with where they come from.
+"""Predictions as HDF5: coordinates, probabilities as computed, and how they were made.
 
 The layout is described in docs/output.md. Equal inputs give equal bytes.
 """
@@ -13,31 +13,31 @@ import numpy as np
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers.target import About
+from dna_bigbird.inference.writers.base import WriteContext
 
 FORMAT = "dna-bigbird predictions"
 FORMAT_VERSION = 1
 CHUNK_BYTES = 2**20
 
 
-def write(path: Path, spool: Spool, about: About) -> None:
+def write_hdf5(path: Path, spool: Spool, context: WriteContext) -> None:
     """Write the file.
 
     Raises:
         OutputError: If the disk is full.
     """
-    checksums = {role: sha256_of(file) for role, file in about.files.items()} | dict(
-        about.checksums
+    checksums = {role: sha256_of(file) for role, file in context.files.items()} | dict(
+        context.checksums
     )
-    names = [name.encode() for name in about.label_names]
+    names = [name.encode() for name in context.label_names]
     width = max((f["sequence"].dtype.itemsize for f in spool.frames()), default=1)
     with new_hdf5(path) as file:
         file.attrs.update(
             {
                 "format": FORMAT,
                 "format_version": FORMAT_VERSION,
-                "assembly": about.assembly,
-                "command": command_of(about.settings),
+                "assembly": context.assembly,
+                "command": command_of(context.settings),
                 "inputs": json.dumps(checksums, sort_keys=True),
             }
         )
@@ -58,7 +58,7 @@ def write(path: Path, spool: Spool, about: About) -> None:
 
 
 def command_of(settings: dict) -> str:
-    """Return the call that gives these rows, without paths."""
+    """Return the command that computes these rows, without paths."""
     words = ["predict"]
     for name, value in settings.items():
         text = ",".join(value) if isinstance(value, list) else str(value)

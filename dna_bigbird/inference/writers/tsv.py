@@ -1,4 +1,4 @@
-"""Predictions as a table: one row a window, one column a label."""
+"""Predictions as a table: one row per window, one column per label."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,20 +6,20 @@ from pathlib import Path
 from numpy.typing import NDArray
 
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers.target import About
+from dna_bigbird.inference.writers.base import WriteContext
 from dna_bigbird.writing import atomic_path
 
 COORDINATES = ("sequence", "start", "end")
 
 
-def write(path: Path, spool: Spool, about: About) -> None:
+def write_tsv(path: Path, spool: Spool, context: WriteContext) -> None:
     """Write the table.
 
     Raises:
         OutputError: If the disk is full.
     """
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
-        stream.write(header_line(about.label_names))
+        stream.write(header_line(context.label_names))
         for frame in spool.frames():
             stream.writelines(lines_of(frame))
 

@@ -1,4 +1,4 @@
-"""Vectors as HDF5 or NPZ, written from finished rows without holding them in memory.
+"""Vectors as HDF5 or NPZ, written from finished rows piece by piece.
 
 The layout is described in docs/embedding.md. Equal inputs give equal bytes.
 """
@@ -20,6 +20,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
+from dna_bigbird.inference.writers.target import check_same_format
 from dna_bigbird.writing import atomic_path, check_can_write
 
 FORMAT = "dna-bigbird vectors"
@@ -29,24 +30,21 @@ SUFFIXES: dict[str, VectorFormat] = {".h5": "hdf5", ".hdf5": "hdf5", ".npz": "np
 COUNTS = "num_tokens"
 """Column of the frames: tokens of each window."""
 OF_TOKENS = ("vectors", "token_start", "token_end")
-"""Columns with a row a token, where there are such counts."""
+"""Columns with one row per token, if the frames have such counts."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The time of every member of an NPZ, so that equal contents are equal bytes."""
+"""Time stamp of every member of an NPZ: equal contents give equal bytes."""
 
 
 @checked()
-def chosen_format(output: Path, wanted: VectorFormat | None) -> VectorFormat:
-    """Return the format that an output's name and `format` mean together.
+def chosen_format(output: Path, format: VectorFormat | None) -> VectorFormat:
+    """Return the format that the suffix of an output and `format` name.
 
     Raises:
-        InputError: If they contradict each other or say nothing, or the file cannot be written.
+        InputError: If they contradict each other, neither names a format, or the file cannot be written.
     """
-    told = SUFFIXES.get(output.suffix.lower())
-    if wanted and told and wanted != told:
-        raise InputError(
-            f"--output {output} is called like {told}, and --format says {wanted}; change one"
-        )
-    chosen = wanted or told
+    by_name = SUFFIXES.get(output.suffix.lower())
+    check_same_format(output, by_name, format)
+    chosen = format or by_name
     if chosen is None:
         raise InputError(
             f"--output {output}: expected a name that ends in .h5 or .npz, or --format hdf5 or npz"
@@ -56,17 +54,19 @@ def chosen_format(output: Path, wanted: VectorFormat | None) -> VectorFormat:
 
 
 @checked()
-def write_vectors(path: Path, format: VectorFormat, spool: Spool, about: Mapping) -> None:
+def write_vectors(
+    path: Path, format: VectorFormat, spool: Spool, attributes: Mapping[str, object]
+) -> None:
     """Write all rows of a spool.
 
     Args:
-        about: JSON values: attributes of the HDF5 file, or the text `about` in the NPZ.
+        attributes: JSON values: attributes of the HDF5 file, or the text `about` in the NPZ.
 
     Raises:
         OutputError: If the disk is full.
     """
-    about = {"format": FORMAT, "format_version": FORMAT_VERSION, **about}
-    (_write_hdf5 if format == "hdf5" else _write_npz)(path, columns_of(spool), about)
+    attributes = {"format": FORMAT, "format_version": FORMAT_VERSION, **attributes}
+    (_write_hdf5 if format == "hdf5" else _write_npz)(path, columns_of(spool), attributes)
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,18 @@ def columns_of(spool: Spool) -> dict[str, Column]:
     rows = dict.fromkeys(first, spool.rows)
     if COUNTS in first:
         rows |= dict.fromkeys(OF_TOKENS, sum(int(piece.sum()) for piece in spool.pieces(COUNTS)))
-    found = {}
+    columns = {}
     for name, array in first.items():
         pieces, dtype = functools.partial(spool.pieces, name), array.dtype
         if dtype.kind == "S":  # as wide as the longest name
             dtype = np.dtype(f"S{max(piece.dtype.itemsize for piece in pieces())}")
         if name == COUNTS:
-            found["offset"] = Column((spool.rows + 1,), dtype, functools.partial(_offsets, pieces))
+            columns["offset"] = Column(
+                (spool.rows + 1,), dtype, functools.partial(_offsets, pieces)
+            )
         else:
-            found[name] = Column((rows[name], *array.shape[1:]), dtype, pieces)
-    return found
+            columns[name] = Column((rows[name], *array.shape[1:]), dtype, pieces)
+    return columns
 
 
 def _offsets(pieces: Callable[[], Iterator[NDArray]]) -> Iterator[NDArray]:
@@ -106,19 +108,19 @@ def _offsets(pieces: Callable[[], Iterator[NDArray]]) -> Iterator[NDArray]:
         end = ends[-1:]
 
 
-def _write_hdf5(path: Path, columns: Mapping[str, Column], about: Mapping) -> None:
+def _write_hdf5(path: Path, columns: Mapping[str, Column], attributes: Mapping) -> None:
     with new_hdf5(path) as file:
-        for name, value in about.items():
+        for name, value in attributes.items():
             file.attrs[name] = json.dumps(value) if isinstance(value, dict) else value
         for name, column in columns.items():
-            made = file.create_dataset(name, column.shape, column.dtype)
+            dataset = file.create_dataset(name, column.shape, column.dtype)
             first = 0
             for piece in column.pieces():
-                made[first : first + len(piece)] = piece
+                dataset[first : first + len(piece)] = piece
                 first += len(piece)
 
 
-def _write_npz(path: Path, columns: Mapping[str, Column], about: Mapping) -> None:
+def _write_npz(path: Path, columns: Mapping[str, Column], attributes: Mapping) -> None:
     with atomic_path(path) as partial, zipfile.ZipFile(partial, "w") as archive:
         for name, column in columns.items():
             is_text = column.dtype.kind == "S"
@@ -134,7 +136,7 @@ def _write_npz(path: Path, columns: Mapping[str, Column], about: Mapping) -> Non
                     values = np.char.decode(piece, "utf-8") if is_text else piece
                     stream.write(values.astype(dtype).tobytes())
         with archive.open(_member("about"), "w") as stream:
-            np.lib.format.write_array(stream, np.array(json.dumps(about)), allow_pickle=False)
+            np.lib.format.write_array(stream, np.array(json.dumps(attributes)), allow_pickle=False)
 
 
 def _member(name: str) -> zipfile.ZipInfo:
