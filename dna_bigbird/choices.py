@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
-from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.messages import for_reader, on_command_line
 from dna_bigbird.paths import check_paths
 
@@ -120,6 +120,27 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
                 return function(*bound.args, **bound.kwargs)
 
         call.checks_choices = True
+        return call
+
+    return decorate
+
+
+def renamed(**new_names: str) -> Callable[[Function], Function]:
+    """Make a decorator that still accepts old names of keywords, with a note.
+
+    Args:
+        new_names: New name by old name.
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for old, new in new_names.items():
+                if old in kwargs and new not in kwargs:
+                    note(f"{function.__name__}(): the argument {old} is now called {new}")
+                    kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
         return call
 
     return decorate

@@ -26,18 +26,21 @@ class Role(enum.Enum):
     RESULTS = "read: a results folder, in which other results are written"
     OUTPUT = "written: a file, or a folder that is replaced as a whole"
     STREAM = "written: a file, or standard output"
+    RESULT = "written: a file, or standard output for '-'; None returns the values"
     FOLDER = "written: a folder to which files are added"
 
 
 InputPath = Annotated[Path, Role.INPUT]
 InputText = Annotated[str, Role.INPUT]
 """A path as text, because '-' is standard input."""
-InputFile = Annotated[Path | str, Role.INPUT]
+InputFile = Annotated[str | Path, Role.INPUT]
 """For Python callers: a path in either form."""
 OutputFile = Annotated[Path | str, Role.OUTPUT]
 ResultsPath = Annotated[Path, Role.RESULTS]
 OutputPath = Annotated[Path, Role.OUTPUT]
 OutputStream = Annotated[Path, Role.STREAM]
+StreamFile = Annotated[Path | str, Role.RESULT]
+"""Where results go: None returns them."""
 OutputFolder = Annotated[Path, Role.FOLDER]
 
 STANDARD_STREAM = "-"
@@ -49,7 +52,7 @@ COMPANIONS = (".fai", ".gzi", ".tbi", ".csi")
 """Index files, which are read and written with the file they belong to."""
 PAGES = (".html", ".png", ".svg", ".pdf")
 """What is written into a results folder and read by no command."""
-WRITTEN = (Role.OUTPUT, Role.STREAM, Role.FOLDER)
+WRITTEN = (Role.OUTPUT, Role.STREAM, Role.RESULT, Role.FOLDER)
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def check_paths(
             _check_two_outputs(other, output)
         for source in read:
             _check_output(output, source)
-    if Role.STREAM in roles_of(function).values():
+    if _writes_standard_output(function, arguments):
         for source in read:
             _check_standard_output(source)
 
@@ -144,6 +147,9 @@ def as_streams(function: Callable, arguments: Mapping[str, object]) -> dict[str,
         if role is Role.INPUT and text in STANDARD_INPUT:
             changed[name] = STANDARD_STREAM
         if role not in WRITTEN or text not in (STANDARD_STREAM, *STANDARD_OUTPUT):
+            continue
+        if role is Role.RESULT:
+            changed[name] = STANDARD_STREAM
             continue
         if role is not Role.STREAM:
             raise InputError(
@@ -209,6 +215,14 @@ def _check_two_outputs(output: NamedPath, other: NamedPath) -> None:
     for outer, inner, paths in ((output, other, (first, second)), (other, output, (second, first))):
         if outer.role is not Role.FOLDER and paths[0] in paths[1].parents:
             raise InputError(f"{inner} is inside {outer}, which is written as a whole; move it out")
+
+
+def _writes_standard_output(function: Callable, arguments: Mapping[str, object]) -> bool:
+    roles = roles_of(function).items()
+    return any(
+        role is Role.STREAM or (role is Role.RESULT and str(arguments.get(name)) == STANDARD_STREAM)
+        for name, role in roles
+    )
 
 
 def _check_standard_output(source: NamedPath) -> None:

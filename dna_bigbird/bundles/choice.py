@@ -6,6 +6,7 @@ from typing import Annotated
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.messages import for_reader
 from dna_bigbird.paths import Role
 
 Model = Bundle | Path | str
@@ -32,7 +33,8 @@ def notes_on(model: Models) -> list[str]:
     """Return notes for a user who named no model, one line each."""
     if model is not None:
         return []
-    return [
+    text = (
         f"no --model given: using the bundled model ({bundled_model().name}); "
         "what it is good for: dna-bigbird info"
-    ]
+    )
+    return [for_reader(text)]

@@ -1,7 +1,11 @@
 """The commands of `dna-bigbird`: which Python function each calls, and what differs from it."""
 
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+
+REQUIRED = inspect.Parameter.empty
+"""Default of an option that must be given."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,35 @@ COMMANDS = {
     "ensemble": _command("ensemble", "join independently trained models into one that gives their mean"),
     "evaluate": _command("evaluate", "score a fine-tuned model on the held-out rows, next to its baselines"),
     "compare-heads": _command("compare_heads", "compare promoter or chromatin models with each other and with published ones"),
-    "predict": _command("predict", "probabilities for every window of a FASTA file"),
-    "embed": _command("embed", "hidden states of a model for every window of a FASTA file"),
-    "score-variants": _command("score_variants", "what each allele of a VCF file changes in a model's predictions"),
-    "mutagenesis": _command("mutagenesis", "the effect of every substitution in a region, as a matrix and a picture"),
+    "predict": Command(
+        "dna_bigbird.inference.predicting:predict",
+        "probabilities for every window of a FASTA file",
+        python_only=("sequences", "progress"),
+        values={"progress": True},
+        defaults={"fasta": REQUIRED, "output": "-"},
+        aliases={"place": "span"},
+    ),
+    "embed": Command(
+        "dna_bigbird.inference.embedding:embed",
+        "hidden states of a model for every window of a FASTA file",
+        python_only=("sequences", "progress"),
+        values={"progress": True},
+        defaults={"fasta": REQUIRED, "output": REQUIRED},
+    ),
+    "score-variants": Command(
+        "dna_bigbird.inference.variants.scoring:score_variants",
+        "what each allele of a VCF file changes in a model's predictions",
+        python_only=("progress",),
+        values={"progress": True},
+        defaults={"output": "-"},
+    ),
+    "mutagenesis": Command(
+        "dna_bigbird.inference.mutating:mutagenesis",
+        "the effect of every substitution in a region, as a matrix and a picture",
+        python_only=("progress",),
+        values={"progress": True},
+        defaults={"output": "-"},
+    ),
     "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(
         "info",

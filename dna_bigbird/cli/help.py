@@ -5,6 +5,7 @@ import copy
 import re
 import textwrap
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonargparse
@@ -64,14 +65,23 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter):
         if action.dest in ("config", *STREAMS):
             return PLACEHOLDERS[Path]
         hint = type_of(action)
-        for one in (hint, *typing.get_args(hint)):
-            if typing.get_origin(one) is typing.Annotated:
-                one = typing.get_args(one)[0]
-            if typing.get_origin(one) is typing.Literal:
-                return f"{{{','.join(map(str, typing.get_args(one)))}}}"
-            if one in PLACEHOLDERS:
-                return PLACEHOLDERS[one]
+        for each in _alternatives(hint):
+            if typing.get_origin(each) is typing.Literal:
+                return f"{{{','.join(map(str, typing.get_args(each)))}}}"
+            if each in PLACEHOLDERS:
+                return PLACEHOLDERS[each]
         return super()._get_default_metavar_for_optional(action)
+
+
+def _alternatives(hint: object) -> Iterator[object]:
+    """Yield the types that a hint allows, those within `... | None` and `list[...]` too."""
+    if typing.get_origin(hint) is typing.Annotated:
+        yield from _alternatives(typing.get_args(hint)[0])
+    elif typing.get_origin(hint) in (None, typing.Literal):
+        yield hint
+    else:
+        for each in typing.get_args(hint):
+            yield from _alternatives(each)
 
 
 def sections(function: object) -> tuple[str, str]:

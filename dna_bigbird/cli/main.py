@@ -127,6 +127,8 @@ def _call(name: str, argv: list[str]) -> None:
         arguments = read_arguments(parser, function, argv, command.aliases)
         with protected(function, arguments):
             result = function(**arguments, **command.values)
+            for line in getattr(result, "notes", ()):
+                note(line)
             if hasattr(result, "summary") and (summary := result.summary()):
                 print(summary, end="" if summary.endswith("\n") else "\n")
 
@@ -143,7 +145,7 @@ def protected(function: Callable, arguments: dict[str, object]) -> Iterator[None
         # Of a training several processes write one output: their checkpoints folder has a lock.
         if "checkpoints" not in roles_of(function):
             for each in paths_of(function, arguments):
-                if each.role in (Role.OUTPUT, Role.STREAM):
+                if each.role in (Role.OUTPUT, Role.STREAM, Role.RESULT):
                     claims.enter_context(claimed(each.path))
         yield
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from dna_bigbird.cli.commands import Command
 from dna_bigbird.shared_options import doc_of, without_doc
 
-REQUIRED = inspect.Parameter.empty
 _SECTION = re.compile(r"^(?P<name>[A-Z]\w+):\n(?P<body>(?:[ ]+.*\n?|\n)*)", flags=re.MULTILINE)
 _ARGUMENT = re.compile(
     r"^(?P<indent> +)(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*): (?P<text>.*(?:\n(?P=indent) +.*)*)",

@@ -1,6 +1,6 @@
-"""How scores are computed, never what they are; read without torch."""
+"""Performance settings of everything that predicts; imports no torch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from dna_bigbird.choices import check_fields
@@ -10,28 +10,28 @@ from dna_bigbird.shared_options import Backend, Device
 
 @dataclass(frozen=True)
 class Compute:
-    """Settings of everything that predicts: they change time and memory, not the scores.
+    """Performance settings: they change time and memory, and scores only by rounding.
 
-    Scores move by rounding only; docs/predicting.md says by how much.
+    docs/predicting.md measures the rounding.
 
     Raises:
         InputError: If a value is not one of the choices, or a number is negative or not whole.
     """
 
     batch_size: int = 0
-    """Windows computed at once; 0 goes by their length and what suits the device."""
+    """Windows in one batch; 0 chooses by their length and the device."""
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
-    """'32-true' is float32, 'bf16-mixed' bfloat16 autocast: scores move by up to a hundredth. 'auto'
-    takes the latter where the processor or GPU has bfloat16 products."""
+    """'32-true' is float32, 'bf16-mixed' bfloat16 autocast, which changes scores by up to 0.01. 'auto'
+    is bf16-mixed where the processor or GPU has bfloat16 products."""
     float32_matmul: Literal["default", "onednn"] = "default"
     """'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16 on those with AMX.
-    No matter for bf16-mixed."""
+    Unused with bf16-mixed."""
     backend: Backend = "auto"
     threads: int = 0
-    """CPU threads in all, at most one per usable processor; 0 leaves the choice to torch."""
+    """CPU threads in total, at most one per usable processor; 0 is the default of torch."""
     workers: int = 0
-    """Processes that score and share the threads, at most four per usable processor and what memory
-    holds; 0 scores in this process."""
+    """Processes that score and share the threads, at most four per usable processor and as many as fit
+    into memory; 0 scores in this process."""
     device: Device = "auto"
 
     def __post_init__(self) -> None:
@@ -43,3 +43,11 @@ class Compute:
 
 ComputeOptions = Annotated[object, Compute]
 """Type of `**compute`: the fields of `Compute` as keywords."""
+
+
+def exact(settings: Compute) -> Compute:
+    """Return the settings with float32 for 'auto': bfloat16 rounds away most effects of variants.
+
+    docs/variants.md measures it.
+    """
+    return replace(settings, precision="32-true") if settings.precision == "auto" else settings

@@ -4,7 +4,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import torch
@@ -17,12 +16,11 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.devices import choose_device, set_backend
+from dna_bigbird.inference.results import Pooling
 from dna_bigbird.inference.runner import BundleRunner, Groups
 from dna_bigbird.inference.windows.tiling import ShortWindows
 from dna_bigbird.limits import use_threads
 from dna_bigbird.models.precision import resolve_precision
-
-Pooling = Literal["mean", "cls", "max", "tokens"]
 
 
 class Embedder:

@@ -1,71 +1,19 @@
-"""`embed`: hidden states of a model for windows of DNA, in memory or as a file."""
+"""`embed`: hidden states of a model for windows of DNA.
 
-# n windows, T tokens, E hidden size
+Windows come from the same sources as those of `predict`; `embedder.py` computes their vectors,
+`embedding_run.py` collects them into arrays or, via a spool, into a file (`writers/vectors.py`).
+"""
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.choice import InputModel, load_models
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import sha256_of
-from dna_bigbird.inference.batches import chunks_of
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.embedder import Embedder, Pooling
-from dna_bigbird.inference.progress import progress_bar
-from dna_bigbird.inference.spool import file_identity, open_spool
-from dna_bigbird.inference.windows.inputs import check_lengths, checksums_of, window_source
-from dna_bigbird.inference.windows.source import WindowSource
-from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.inference.writers.vectors import (
-    COUNTS,
-    OF_TOKENS,
-    VectorFormat,
-    chosen_format,
-    write_vectors,
-)
-from dna_bigbird.paths import InputFile, OutputFile
-
-CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
-"""Bases held in memory at once; the vectors of all their tokens are held too."""
-
-
-@dataclass(frozen=True)
-class Embeddings:
-    """Vectors of n windows, in memory; coordinates are 0-based, half-open on the sequence."""
-
-    sequence: NDArray[np.str_]
-    """(n,), names."""
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    vectors: NDArray[np.float32]
-    """(n, E), NaN where a window holds no A, C, G or T; with pooling 'tokens' (T, E)."""
-    offset: NDArray[np.int64] | None = None
-    """(n + 1,), with 'tokens': the vectors of window i are `vectors[offset[i]:offset[i + 1]]`."""
-    token_start: NDArray[np.int64] | None = None
-    """(T,), with 'tokens': first base of each token."""
-    token_end: NDArray[np.int64] | None = None
-    """(T,), with 'tokens': where each token ends."""
-    notes: list[str] = field(default_factory=list)
-    """What a user should know of how they were computed."""
-
-
-@dataclass(frozen=True)
-class WrittenVectors:
-    """What was written."""
-
-    output: Path
-    windows: int
-    hidden_size: int
-    notes: list[str] = field(default_factory=list)
-    """What a user should know of how they were computed."""
+from dna_bigbird.inference.compute import Compute, ComputeOptions
+from dna_bigbird.inference.results import Embeddings, Pooling, WrittenVectors
+from dna_bigbird.inference.writers.vectors import VectorFormat, chosen_format
+from dna_bigbird.paths import InputFile, InputPath, OutputFile
 
 
 @checked(rest=Compute)
@@ -74,7 +22,7 @@ def embed(
     bed: InputFile | None = None,
     sequences: Mapping[str, str] | None = None,
     *,
-    model: InputModel = None,
+    model: InputPath | None = None,
     output: OutputFile | None = None,
     format: VectorFormat | None = None,
     pooling: Pooling = "mean",
@@ -85,33 +33,47 @@ def embed(
     assembly: str = "unknown",
     resume: bool = False,
     progress: bool = False,
-    **compute,
+    **compute: ComputeOptions,
 ) -> Embeddings | WrittenVectors:
-    """Give every window of DNA the hidden states of a model, as one vector or one a token.
+    """Compute the hidden states of a model for windows of DNA: one vector per window or per token.
+
+    The file has arrays: sequence, start, end of each window (0-based, half-open on that sequence)
+    and vectors, one row per window. With pooling 'tokens' vectors has one row per token, token_start
+    and token_end are its bases, and the rows of window i are offset[i] to offset[i + 1]. A sequence
+    longer than the window is cut into several windows; the last one is moved left so that it ends
+    with the sequence. A window without any A, C, G or T has nan, or no tokens.
 
     Args:
         fasta: FASTA file: plain, gzip or bgzip, or '-' for standard input.
-        bed: Read only these intervals of the FASTA, which is then a genome; coordinates are its own.
-        sequences: DNA by name, in place of files.
-        model: Bundle of a single model, pretrained or fine-tuned, or its folder; without it the
-            one that comes with the package.
-        output: File to write; None returns the arrays.
-        format: Goes by the name of `output` if not given.
-        pooling: 'mean' or 'max' over the tokens of a window, 'cls' for the [CLS] token, 'tokens'
-            for all of them, each with its bases. [CLS] and [SEP] count in none of the others.
-        layer: Number of layers passed: 0 are the embeddings, -1 is the last layer.
-        window: Window in base pairs; if not given the model's own, of a pretrained model what
+        bed: Read only these intervals of the FASTA, which is then a genome (plain or bgzip); rows
+            have genome coordinates.
+        sequences: DNA by name, instead of files.
+        model: Model bundle, pretrained or fine-tuned. An ensemble has several encoders: name one of
+            its models. Default: the bundled model.
+        output: File to write, .h5 or .npz (for numpy.load).
+        format: Default: inferred from the suffix of the output.
+        pooling: 'mean' or 'max' over the tokens of a window, 'tokens' for the vectors of all tokens,
+            'cls' for the vector of [CLS]. In the others [CLS] and [SEP] do not count.
+        layer: Number of layers to apply: 0 are the embeddings before the first layer, -1 is the
+            output of the last.
+        window: Window in base pairs. Default: the window of the model; for a pretrained model, what
             its context holds on average.
-        stride: Step between windows in base pairs, at least 1; the window if not given.
+        stride: Step between windows in base pairs, at least 1. Default: the window.
         strand: 'both' averages the vectors of a window and of its reverse complement, 'forward'
-            takes it as it is. 'both' if not given, with 'tokens' always 'forward'.
-        assembly: Name of the assembly that the coordinates are on, which the file keeps.
-        resume: Continue an interrupted run of the same settings and inputs, if there is one.
-        progress: Draw a bar on standard error, if that is a terminal.
-        compute: Fields of `Compute`; they change time and memory, not the vectors.
+            reads windows as they are. Default: 'both'; with pooling 'tokens' 'forward'.
+        assembly: Name of the assembly of the coordinates; the file records it.
+        resume: Continue an interrupted run with the same settings and inputs, if there is one.
+        progress: Show a progress bar on standard error, if that is a terminal.
+        compute: Performance settings (fields of `Compute`); they do not change the results.
+
+    Examples:
+        dna-bigbird embed --fasta regions.fa --output vectors.npz
+        dna-bigbird embed --fasta genome.fa --bed peaks.bed --model results/models/pretrained --output vectors.h5
+        dna-bigbird embed --fasta regions.fa --pooling tokens --layer 2 --output tokens.h5
 
     Returns:
-        `Embeddings` without an output, else `WrittenVectors`.
+        `Embeddings` if the output is None, else `WrittenVectors`. The model may also be a loaded
+        bundle.
 
     Raises:
         InputError: If a value is not one of the choices, settings contradict each other, an input
@@ -120,112 +82,27 @@ def embed(
         Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
 
     Example:
-        >>> found = embed(sequences={"repeat": "ACGT" * 100}, window=300, stride=50)
-        >>> found.start.tolist(), len(found.vectors)
+        >>> result = embed(sequences={"repeat": "ACGT" * 100}, window=300, stride=50)
+        >>> result.start.tolist(), len(result.vectors)
         ([0, 50, 100], 3)
     """
+    from dna_bigbird.inference.embedding_run import EmbeddingRun  # imports torch: seconds
+    from dna_bigbird.inference.windows.inputs import check_lengths, check_resumable, window_source
+
     check_lengths(window=window, stride=stride)
     path = None if output is None else Path(output)
     if path is None and (resume or format):
         raise InputError("--resume and --format need --output: without it no file is written")
-    chosen = chosen_format(path, format) if path else "npz"
+    format = chosen_format(path, format) if path else None
     if pooling == "tokens" and strand == "both":
         raise InputError("--pooling tokens reads one strand; leave out --strand both")
     both_strands = pooling != "tokens" and strand != "forward"
-    (bundle,) = load_models(model)
-    embedder = Embedder(
-        bundle, compute=Compute(**compute), pooling=pooling, layer=layer, both_strands=both_strands
-    )
-    window = usual_window(bundle) if window is None else window
-    stride = window if stride is None else stride
-    source = window_source(fasta, bed, sequences, window=window, stride=stride, strand="forward")
+    run = EmbeddingRun(model, pooling, layer, both_strands, Compute(**compute), progress)
+    tiles = {"window": window or run.usual_window()}
+    tiles["stride"] = stride or tiles["window"]
+    source = window_source(fasta, bed, sequences, **tiles, strand="forward")
     source.check()
-    if resume and source.count is None:
-        raise InputError(
-            "--resume: standard input cannot be read from the start again; save it as a file"
-        )
+    check_resumable(source, resume)
     if path is None:
-        return _in_memory(source, embedder, progress)
-    settings = {
-        "pooling": pooling,
-        "layer": embedder.layer,
-        "window": window,
-        "stride": stride,
-        "strand": "both" if both_strands else "forward",
-        "precision": embedder.compute.precision,
-        "float32_matmul": embedder.compute.float32_matmul,
-    }
-    checksums = checksums_of([bundle], sequences)
-    identity = {
-        **settings,
-        "checksums": checksums,
-        "inputs": {role: file_identity(file) for role, file in source.files.items()},
-    }
-    with open_spool(path, identity, resume) as spool:
-        for frame in _frames(source, embedder, progress, spool.rows):
-            spool.append(frame, ragged=OF_TOKENS if COUNTS in frame else ())
-        checksums |= {role: sha256_of(file) for role, file in source.files.items()}
-        about = {
-            "assembly": assembly,
-            "command": " ".join(["embed", *(f"--{k} {v}" for k, v in settings.items())]),
-            "inputs": checksums,
-        }
-        write_vectors(path, chosen, spool, about)
-        return WrittenVectors(path, spool.rows, embedder.width, embedder.notes())
-
-
-def usual_window(bundle: Bundle) -> int:
-    """Return the window in base pairs that a model was made for.
-
-    Raises:
-        InputError: If the bundle does not tell.
-    """
-    config = bundle.config
-    if config.window_bp:
-        return int(config.window_bp)
-    if config.bp_per_token:
-        return math.floor((config.encoder.max_tokens - 2) * config.bp_per_token)
-    raise InputError(f"{bundle.folder}: it does not say how long its windows are; give --window")
-
-
-def _frames(
-    source: WindowSource, embedder: Embedder, progress: bool, done: int = 0
-) -> Iterator[dict[str, NDArray]]:
-    """Yield windows and vectors as columns, chunk by chunk, from window number `done` on."""
-    is_pooled = embedder.pooling != "tokens"
-    most = CHUNK_BP["pooled" if is_pooled else "tokens"]
-    with progress_bar(progress, source.count, done) as update:
-        for windows in chunks_of(source.windows(done), lambda window: len(window.bases) + 64, most):
-            texts = [window.bases for window in windows]
-            columns = {
-                "sequence": np.array([window.name.encode() for window in windows]),
-                "start": np.array([window.start for window in windows], np.int64),
-                "end": np.array([window.end for window in windows], np.int64),
-            }
-            if is_pooled:
-                yield columns | {"vectors": embedder.pooled(texts)}
-            else:
-                yield columns | _token_columns(windows, embedder.tokens(texts))
-            update(len(windows))
-
-
-def _token_columns(windows: list[Window], found: list[tuple[NDArray, NDArray]]) -> dict:
-    spans = np.concatenate(
-        [window.start + spans for window, (_, spans) in zip(windows, found, strict=True)]
-    )
-    return {
-        COUNTS: np.array([len(vectors) for vectors, _ in found], np.int64),
-        "vectors": np.concatenate([vectors for vectors, _ in found]),
-        "token_start": spans[:, 0],
-        "token_end": spans[:, 1],
-    }
-
-
-def _in_memory(source: WindowSource, embedder: Embedder, progress: bool) -> Embeddings:
-    frames = list(_frames(source, embedder, progress))
-    joined = {name: np.concatenate([frame[name] for frame in frames]) for name in frames[0]}
-    joined["sequence"] = np.char.decode(joined["sequence"], "utf-8")
-    counts = joined.pop(COUNTS, None)
-    if counts is not None:
-        joined["offset"] = np.concatenate([[0], np.cumsum(counts)])
-    return Embeddings(**joined, notes=embedder.notes())
+        return run.in_memory(source)
+    return run.to_file(source, path, format, sequences=sequences, assembly=assembly, resume=resume)

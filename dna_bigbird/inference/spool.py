@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,6 +29,12 @@ def file_identity(path: Path | str) -> dict:
     """Return what tells cheaply that a file has changed: its size in bytes and its time in ns."""
     found = os.stat(path)
     return {"size": found.st_size, "mtime_ns": found.st_mtime_ns}
+
+
+def run_identity(settings: Mapping, checksums: Mapping, files: Mapping[str, Path]) -> dict:
+    """Return what must be the same for an interrupted run to be continued."""
+    inputs = {role: file_identity(path) for role, path in files.items()}
+    return {**settings, "checksums": checksums, "inputs": inputs}
 
 
 @contextlib.contextmanager

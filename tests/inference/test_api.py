@@ -1,5 +1,6 @@
 """`dna_bigbird.inference` as a user imports it."""
 
+import dataclasses
 import inspect
 import subprocess
 import sys
@@ -7,13 +8,13 @@ import sys
 import pytest
 
 import dna_bigbird.inference as api
-from dna_bigbird.cli.commands import COMMANDS
-from dna_bigbird.cli.main import build_parser
-from dna_bigbird.cli.parser_internals import actions_of, has_type
+from dna_bigbird.cli.main import main
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.errors import InputError
+from dna_bigbird.inference.compute import Compute
 
 FUNCTIONS = ("embed", "load_bundle", "mutagenesis", "predict", "score_variants")
-OF_THE_COMMAND_LINE = {"progress", "picture", "compute"}
 
 
 def test_nothing_heavy_is_imported_before_it_is_used():
@@ -44,14 +45,29 @@ def test_each_is_a_documented_function_whatever_was_imported_before(name):
 
 
 @pytest.mark.parametrize("command", ["predict", "embed", "score-variants", "mutagenesis"])
-def test_the_command_has_the_options_of_the_function(command):
-    assert command in COMMANDS
-    function = getattr(api, command.replace("-", "_"))
-    parser, _ = build_parser(command)
-    options = {action.dest for action in actions_of(parser) if has_type(action)}
-    names = set(inspect.signature(function).parameters)
-    missing = names - options - OF_THE_COMMAND_LINE - {"sequences"}
-    assert missing == set()
+def test_the_command_is_the_function(command):
+    parser, function = build_parser(command)
+    assert function is getattr(api, command.replace("-", "_"))
+    parameters = set(inspect.signature(function).parameters) - {"compute"}
+    compute = {field.name for field in dataclasses.fields(Compute)}
+    python_only = {"sequences", "progress"}
+    assert option_names(parser) >= (parameters | compute) - python_only
+    assert not option_names(parser) & python_only
+
+
+def test_the_old_name_of_an_option_is_not_shown_but_works(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["predict", "--fasta", "regions.fa", "--place", "bin"])
+    assert stop.value.code == 2
+    assert "error: --span bin is for BED and bigWig" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["predict", "--help"])
+    assert "--place" not in capsys.readouterr().out
+
+
+def test_results_without_a_model_name_the_bundled_one():
+    (note,) = (line for line in api.predict(sequences=SEQUENCES).notes if "bundled" in line)
+    assert note.startswith("no model given: using the bundled model")
 
 
 SEQUENCES = {"a": "ACGT" * 100}
@@ -135,8 +151,6 @@ def test_a_file_with_a_name_of_letters_is_read(tmp_path, monkeypatch):
 
 
 def test_the_command_line_names_options(capsys):
-    from dna_bigbird.cli.main import main
-
     with pytest.raises(SystemExit) as stop:
         main(["predict", "--fasta", "regions.fa", "--stride", "0"])
     assert stop.value.code == 2

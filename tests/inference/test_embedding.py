@@ -11,7 +11,7 @@ import torch
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError, Interrupted
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference import embed, embedding, load_bundle
+from dna_bigbird.inference import embed, embedding_run, load_bundle
 from dna_bigbird.inference.embedder import Embedder, layer_number
 
 CLOSE = {"rtol": 0, "atol": 2e-5}
@@ -186,7 +186,7 @@ def test_equal_inputs_give_equal_bytes(bundle_folder, fasta, tmp_path, name):
 
 @pytest.mark.parametrize("pooling", ["mean", "tokens"])
 def test_an_interrupted_run_goes_on(bundle_folder, fasta, tmp_path, monkeypatch, pooling):
-    monkeypatch.setattr(embedding, "CHUNK_BP", {"pooled": 100, "tokens": 100})
+    monkeypatch.setattr(embedding_run, "CHUNK_BP", {"pooled": 100, "tokens": 100})
     options = {"model": bundle_folder, "pooling": pooling, **FLOAT32}
     whole, again = tmp_path / "whole.h5", tmp_path / "again.h5"
     embed(fasta, output=whole, **options)
@@ -248,7 +248,7 @@ def test_layers_are_counted_from_both_ends():
         ({"output": "v.h5", "format": "npz"}, r"v\.h5 has the suffix of hdf5, but format is npz"),
         ({"window": 0}, "^window 0: expected at least 1"),
         ({"stride": 0}, "^stride 0: expected at least 1"),
-        ({"sequences": {"a": "ACGT"}}, "expected DNA from one place"),
+        ({"sequences": {"a": "ACGT"}}, "expected DNA from one source"),
     ],
 )
 def test_what_cannot_be_done_is_said(bundle, fasta, tmp_path, monkeypatch, options, message):

@@ -10,7 +10,7 @@ import pytest
 
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.errors import InputError, OutputError
-from dna_bigbird.inference import load_bundle, predict, predicting
+from dna_bigbird.inference import load_bundle, predict, prediction_run
 from dna_bigbird.inference.spool import spool_path
 
 LABELS = ["CTCF", "DNase"]
@@ -75,7 +75,7 @@ def changed_bundle(folder, output, **settings):
 
 @pytest.fixture
 def fake(monkeypatch):
-    monkeypatch.setattr(predicting, "Predictor", FakePredictor)
+    monkeypatch.setattr(prediction_run, "Predictor", FakePredictor)
     yield FakePredictor
     FakePredictor.chunks_left = None
 
@@ -159,15 +159,15 @@ def test_a_continued_run_has_the_bytes_of_an_undisturbed_one(
     assert not (tmp_path / output).exists()
     fake.chunks_left = None
     scored = []
-    windows = predicting._scored
+    frames = prediction_run.PredictionRun.frames
 
     def watched(*arguments, **more):
-        for frame in windows(*arguments, **more):
+        for frame in frames(*arguments, **more):
             scored.append(len(frame["start"]))
             yield frame
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predicting, "_scored", watched)
+        patch.setattr(prediction_run.PredictionRun, "frames", watched)
         done = predict(genome, output=tmp_path / output, resume=True, **options)
     assert done.windows - sum(scored) == chunks * CHUNK
     assert contents(tmp_path / output) == contents(tmp_path / "whole" / output)
@@ -237,15 +237,15 @@ def test_bad_input_is_found_before_anything_is_scored(fake, bundle_folder, genom
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sequences": {"a": "ACGT"}}, "expected DNA from one place"),
-        ({"fasta": None}, "expected DNA from one place"),
+        ({"sequences": {"a": "ACGT"}}, "expected DNA from one source"),
+        ({"fasta": None}, "expected DNA from one source"),
         ({"strand": "interval"}, "^strand interval is that of column 6 of a bed file"),
         ({"resume": True}, "^resume needs output"),
         ({"format": "bed"}, "^format bed needs output"),
-        ({"place": "bin"}, "^place bin is about BED and bigWig"),
+        ({"span": "bin"}, "^span bin is for BED and bigWig"),
         (
-            {"place": "bin", "output": "x.bed"},
-            "^place bin: .*tiny labels windows of 200 bp as a whole",
+            {"span": "bin", "output": "x.bed"},
+            "^span bin: .*tiny labels whole windows of 200 bp, it has no bins",
         ),
         ({"model": []}, "no model bundle was given"),
         ({"window": 0}, "^window 0: expected at least 1"),
@@ -257,6 +257,14 @@ def test_bad_input_is_found_before_anything_is_scored(fake, bundle_folder, genom
 def test_contradictions_are_refused(fake, bundle_folder, genome, options, message):
     with pytest.raises(InputError, match=message):
         predict(**{"fasta": genome, "model": bundle_folder} | options)
+
+
+def test_the_old_name_of_span_is_accepted(fake, bundle_folder, genome, capsys):
+    with pytest.raises(InputError, match=r"^span bin is for BED and bigWig"):
+        predict(genome, model=bundle_folder, place="bin")
+    assert "note: predict(): the argument place is now called span" in capsys.readouterr().err
+    with pytest.raises(TypeError, match="unexpected keyword argument 'place'"):
+        predict(genome, model=bundle_folder, place="bin", span="bin")
 
 
 def test_standard_input_cannot_be_continued(fake, bundle_folder, genome, tmp_path, monkeypatch):
@@ -294,7 +302,7 @@ def test_a_full_disk_keeps_what_is_finished(fake, bundle_folder, genome, tmp_pat
         raise OutputError("x", "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(predicting, "write", full)
+        patch.setattr(prediction_run, "write", full)
         with pytest.raises(OutputError, match="No space left on device; 14 windows are kept"):
             predict(genome, output=tmp_path / "x.tsv", model=bundle_folder)
     fake.chunks_left = 0

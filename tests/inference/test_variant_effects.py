@@ -5,9 +5,9 @@ import pytest
 
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.variants import Variant
-from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.compute import Compute, exact
 from dna_bigbird.inference.variants import effects as variant_effects
-from dna_bigbird.inference.variants.effects import exact, site_effects
+from dna_bigbird.inference.variants.effects import site_effects
 from dna_bigbird.inference.variants.sites import Site
 
 

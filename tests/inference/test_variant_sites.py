@@ -84,7 +84,8 @@ def test_one_line_for_a_record_that_does_not_fit(sites_of, record, message):
 
 def test_such_records_can_be_left_out(sites_of):
     sites = sites_of(
-        [("chr1", 1, "T", "A,C"), ("chr1", 2, "C", "A"), ("chr9", 2, "C", "A")], skip_misfits=True
+        [("chr1", 1, "T", "A,C"), ("chr1", 2, "C", "A"), ("chr9", 2, "C", "A")],
+        skip_mismatches=True,
     )
     assert [(site.scored, site.fits) for site in read(sites)] == [
         ((), False),
@@ -92,22 +93,22 @@ def test_such_records_can_be_left_out(sites_of):
         ((), False),
     ]
     assert sites.skipped == {"record that does not fit the genome": 3}
-    assert sites.misfits == 2
+    assert sites.mismatches == 2
 
 
 def test_many_records_left_out_ask_for_the_assembly(sites_of):
     right = [("chr1", pos, base, "GG") for pos, base in enumerate(CHR1[:18], start=1)]
     wrong = ("chr1", 1, "T", "A")
-    few = sites_of([*right, wrong, wrong], skip_misfits=True)
+    few = sites_of([*right, wrong, wrong], skip_mismatches=True)
     few.check()
     assert few.assembly_note() is None  # a tenth is no more than a tenth
-    many = sites_of([*right, wrong, wrong, ("chr7", 1, "A", "T")], skip_misfits=True)
+    many = sites_of([*right, wrong, wrong, ("chr7", 1, "A", "T")], skip_mismatches=True)
     many.check()
     assert many.assembly_note().endswith(
         "variants.vcf: 3 of 21 records (14%) do not fit toy.fa and are left out, 1 of them on "
         "chromosomes that it lacks. Is the VCF on another assembly?"
     )
-    absent = sites_of([*right, *[("chr7", 1, "A", "T")] * 3], skip_misfits=True)
+    absent = sites_of([*right, *[("chr7", 1, "A", "T")] * 3], skip_mismatches=True)
     absent.check()
     assert absent.assembly_note().endswith("Is it the whole genome?")
 
@@ -119,8 +120,8 @@ def test_nothing_left_to_score(sites_of):
         r"line 4: REF is 'T' at chr1:1, but toy\.fa has 'A' there\. Is the VCF on another assembly\?"
     )
     with pytest.raises(InputError, match=message):
-        sites_of([symbolic, wrong, wrong], skip_misfits=True).check()
-    sites_of([symbolic], skip_misfits=True).check()  # all records fit
+        sites_of([symbolic, wrong, wrong], skip_mismatches=True).check()
+    sites_of([symbolic], skip_mismatches=True).check()  # all records fit
 
 
 def test_one_wrong_record_among_many_is_no_other_assembly(sites_of):

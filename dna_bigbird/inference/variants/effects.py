@@ -3,7 +3,6 @@
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy.special import expit
 
 from dna_bigbird.choices import checked
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.variants.sites import Site
 from dna_bigbird.inference.variants.windows import allele_windows
 
@@ -26,18 +24,8 @@ Effects = dict[str, NDArray[np.float32]]
 """Columns of these names, each (alleles, labels)."""
 
 
-def exact(settings: Compute) -> Compute:
-    """Return the settings with float32 for 'auto': bfloat16 rounds away what most variants do.
-
-    How much that is: docs/variants.md.
-    """
-    if settings.precision != "auto":
-        return settings
-    return replace(settings, precision="32-true")
-
-
-class Scorer(Protocol):
-    """What is asked of `Predictor`."""
+class LogitsOf(Protocol):
+    """Computes logits; `Predictor` does."""
 
     label_names: list[str]
 
@@ -48,7 +36,7 @@ class Scorer(Protocol):
 
 @checked()
 def site_effects(
-    scorer: Scorer,
+    scorer: LogitsOf,
     genome: Genome,
     sites: Iterable[Site],
     *,
@@ -105,7 +93,7 @@ def _columns(rows: list[NDArray[np.float32]]) -> Effects:
 
 
 def _with_logits(
-    scorer: Scorer, genome: Genome, sites: Iterable[Site], window_bp: int, strand: str
+    scorer: LogitsOf, genome: Genome, sites: Iterable[Site], window_bp: int, strand: str
 ) -> Iterator[tuple[Site, NDArray[np.float64] | None]]:
     """Yield every site with logits (strands, 1 + alleles, labels); None where no allele is scored."""
     waiting: deque[Site] = deque()

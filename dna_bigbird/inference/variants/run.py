@@ -1,98 +1,96 @@
-"""One run over the variants of a VCF file: scores in memory, as a stream, or by way of the disk."""
+"""One run over the variants of a VCF file: scores in memory, as a stream, or via a spool on disk."""
 
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dna_bigbird import __version__
+from dna_bigbird.bundles.choice import Models, load_models, notes_on
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, Interrupted
+from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.variants import VcfHeader
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.labels import choose_labels
+from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.progress import progress_bar
+from dna_bigbird.inference.results import VariantScores, VariantSummary
 from dna_bigbird.inference.spool import file_identity, open_spool
 from dna_bigbird.inference.variants.effects import EFFECTS, FRAME_ALLELES, Effects, site_effects
-from dna_bigbird.inference.variants.sites import Site, VariantSites
+from dna_bigbird.inference.variants.sites import Site, VariantSites, open_genome
 from dna_bigbird.inference.variants.targets import Target, open_writers
+from dna_bigbird.inference.variants.windows import choose_window
 from dna_bigbird.inference.variants.writers import Origin, rows_of_fitting
 from dna_bigbird.inference.windows.tiling import short_window_notes
-
-
-@dataclass(frozen=True)
-class VariantSummary:
-    """What was read and what was left out."""
-
-    records: int
-    alleles: int
-    """Alternative alleles, scored or not."""
-    skipped: dict[str, int]
-    """Alleles without a score, by reason; a record without an alternative allele counts as one."""
-    notes: list[str]
-    """What a user should know of how they were scored."""
-
-
-@dataclass(frozen=True)
-class VariantScores(VariantSummary):
-    """A row for each alternative allele, in the order of the file; NaN where there is no score.
-
-    Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
-    """
-
-    label_names: list[str]
-    chrom: list[str]
-    pos: NDArray[np.int64]
-    """From 1, as in the file."""
-    id: list[str]
-    ref: list[str]
-    alt: list[str]
-    diff: NDArray[np.float32]
-    """Probability of ALT minus that of REF, mean over strands, (alleles, labels)."""
-    log_odds: NDArray[np.float32]
-    """The same of the log-odds."""
-    ref_probability: NDArray[np.float32]
-    """Mean over strands of the probability of REF."""
-    alt_probability: NDArray[np.float32]
-    """The same of ALT."""
 
 
 class VariantRun:
     """One run of `score_variants`, its inputs open.
 
     Args:
-        columns: Effects that are kept.
-        models: Name and SHA-256 of the weights of each.
+        targets: Files to write, see `choose_targets`.
+        labels: Names or patterns, see `choose_labels`.
+        window: In base pairs; None for the window of the model.
+        skip_mismatches: Leave out records that do not fit the genome.
+        probabilities: Tables also have the probabilities of both alleles.
+
+    Raises:
+        InputError: If the model, a label, the genome or the window does not fit.
     """
 
     @checked()
     def __init__(
         self,
-        predictor: Predictor,
-        sites: VariantSites,
+        vcf: Path | str,
+        fasta: Path | str,
+        model: Models,
         *,
-        window_bp: int,
-        strand: Literal["both", "forward"],
-        columns: Sequence[str],
         targets: Sequence[Target],
-        models: list[tuple[str, str]],
+        labels: str | Sequence[str] | None,
+        window: int | None,
+        strand: Literal["both", "forward"],
+        skip_mismatches: bool,
+        probabilities: bool,
+        compute: Compute,
         progress: bool,
     ) -> None:
-        self.predictor, self.sites, self.targets = predictor, sites, targets
-        self.window_bp, self.strand, self.columns = window_bp, strand, columns
-        self.origin = Origin(
-            models, {"window": f"{window_bp} bp", "strand": strand, "version": __version__}
+        bundles = load_models(model)
+        check_together(bundles)
+        self._model_notes = notes_on(model)
+        genome = open_genome(fasta, vcf)
+        chosen = choose_labels(bundles[0].config.label_names, labels)
+        self.predictor = Predictor(bundles, compute=compute, strand=strand, labels=chosen)
+        self.window_bp = choose_window(window, self.predictor.window_bp, genome)
+        self.sites = VariantSites(
+            vcf,
+            genome,
+            window_bp=self.window_bp,
+            skip_mismatches=skip_mismatches,
+            must_be_sorted=any(target.is_indexed for target in targets),
         )
-        self.progress = progress
+        self.targets, self.strand, self.progress = targets, strand, progress
+        self.columns = EFFECTS if probabilities else EFFECTS[:2]
+        self.origin = Origin(
+            [(b.folder.resolve().name, sha256_of(b.folder / "model.safetensors")) for b in bundles],
+            {"window": f"{self.window_bp} bp", "strand": strand, "version": __version__},
+        )
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether scores are kept on disk: a file is written, and the VCF can be read again."""
+        return bool(self.targets and self.targets[0].path) and not self.sites.streamed
 
     def facts(self) -> dict:
         """Return the fields of a summary."""
-        sites, notes = self.sites, self.predictor.notes()
+        sites, notes = self.sites, [*self._model_notes, *self.predictor.notes()]
         notes += short_window_notes(self.window_bp, self.predictor.window_bp)
-        if sites.streamed and (question := sites.assembly_note()):  # of a file it is asked before
+        if sites.streamed and (
+            question := sites.assembly_note()
+        ):  # for a file it is printed earlier
             notes.append(question)
         if sites.skipped:
             parts = ", ".join(f"{n:,} {reason}" for reason, n in sorted(sites.skipped.items()))
@@ -134,8 +132,8 @@ class VariantRun:
             alt_probability=alt,
         )
 
-    def straight_through(self) -> None:
-        """Write every score as it comes: what is streamed cannot be read again.
+    def streamed(self) -> VariantSummary:
+        """Write every score as it is computed, for inputs that can be read only once.
 
         Raises:
             Interrupted: On Ctrl-C while a file is written.
@@ -152,9 +150,10 @@ class VariantRun:
                 f"{output}: interrupted; nothing was left behind. With --vcf from a file a run "
                 "can go on with --resume"
             ) from None
+        return VariantSummary(**self.facts())
 
-    def by_way_of_disk(self, resume: bool) -> None:
-        """Keep finished scores on disk until all are there, so that a stopped run can go on."""
+    def via_spool(self, resume: bool) -> VariantSummary:
+        """Keep finished scores on disk until all are computed, then write them: a run can be resumed."""
         with open_spool(self.targets[0].path, self._identity(), resume, "alleles") as spool:
             with self.sites.open() as (_, stream):
                 done = skip_alleles(stream, spool.rows)
@@ -163,6 +162,7 @@ class VariantRun:
             with self.sites.open() as (header, stream):
                 nothing = self._nothing(self.columns)
                 self._write(header, with_sites(spool.frames(), stream, nothing))
+        return VariantSummary(**self.facts())
 
     def _effects(
         self, sites: Iterator[Site], done: int = 0
@@ -200,7 +200,7 @@ class VariantRun:
         return {c: np.empty((0, len(self.predictor.label_names)), np.float32) for c in columns}
 
     def _identity(self) -> dict:
-        """Return what must not change between an interrupted run and the one that goes on."""
+        """Return what must be the same for an interrupted run to be continued."""
         return {
             "vcf": file_identity(self.sites.vcf),
             "fasta": file_identity(self.sites.genome.path),
@@ -208,7 +208,7 @@ class VariantRun:
             "labels": self.predictor.label_names,
             "window": self.window_bp,
             "strand": self.strand,
-            "ref_mismatch": self.sites.skip_misfits,
+            "ref_mismatch": self.sites.skip_mismatches,
             "probabilities": len(self.columns) > 2,
             "precision": self.predictor.precision,
             "float32_matmul": self.predictor.compute.float32_matmul,
@@ -216,7 +216,7 @@ class VariantRun:
 
 
 def skip_alleles(sites: Iterator[Site], alleles: int) -> int:
-    """Read past the sites whose alleles are done; return how many sites those were."""
+    """Skip the sites whose alleles are finished; return how many sites those were."""
     passed = 0
     while alleles > 0:
         alleles -= len(next(sites).variant.alts)
@@ -227,7 +227,7 @@ def skip_alleles(sites: Iterator[Site], alleles: int) -> int:
 def with_sites(
     frames: Iterable[Effects], sites: Iterator[Site], nothing: Effects
 ) -> Iterator[tuple[list[Site], Effects]]:
-    """Yield frames of scores with the sites that they belong to; sites left over get `nothing`."""
+    """Yield frames of scores with the sites that they belong to; the remaining sites get `nothing`."""
     for effects in frames:
         missing = len(effects["diff"])
         frame = []

@@ -1,143 +1,109 @@
-"""Scores of the variants in a VCF file: `score_variants`."""
+"""`score_variants`: how the alleles of a VCF file change a model's predictions.
 
-from collections.abc import Sequence
-from pathlib import Path
+The path of one record: `sites.py` reads it and checks it against the genome, `windows.py` cuts one
+window per allele, `effects.py` has the windows scored (`predictor.py`) and compares each allele
+with the reference, `run.py` keeps the scores in order (in memory, on disk, or straight to the
+writers), `writers.py` writes tables and annotated VCF files.
+"""
+
 from typing import Literal
 
-from dna_bigbird.bundles.choice import InputModels, load_models
 from dna_bigbird.choices import checked
-from dna_bigbird.errors import InputError, checked_settings, note
-from dna_bigbird.files import looks_like, sha256_of
-from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.labels import choose_labels
-from dna_bigbird.inference.predictor import Predictor, check_together
-from dna_bigbird.inference.variants.effects import EFFECTS, exact
-from dna_bigbird.inference.variants.run import VariantRun, VariantSummary
-from dna_bigbird.inference.variants.sites import VariantSites
-from dna_bigbird.inference.variants.targets import check_targets, choose_targets
-from dna_bigbird.paths import InputFile, OutputFile
+from dna_bigbird.errors import InputError, note
+from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
+from dna_bigbird.inference.results import VariantSummary
+from dna_bigbird.paths import InputFile, InputPath, OutputFile, StreamFile
 
 
 @checked(rest=Compute)
 def score_variants(
     vcf: InputFile,
     fasta: InputFile,
-    model: InputModels = None,
-    output: OutputFile | None = None,
+    model: list[InputPath] | InputPath | None = None,
+    output: StreamFile | None = None,
     format: Literal["tsv", "vcf"] | None = None,
     tsv: OutputFile | None = None,
-    labels: str | Sequence[str] | None = None,
+    labels: list[str] | str | None = None,
     window: int | None = None,
     strand: Literal["both", "forward"] = "both",
     ref_mismatch: Literal["error", "skip"] = "error",
     probabilities: bool = False,
     resume: bool = False,
     progress: bool = False,
-    **compute,
+    **compute: ComputeOptions,
 ) -> VariantSummary:
-    """Compare the alleles of variants: what each changes in a model's output.
+    """Score the variants of a VCF file: how each allele changes the predictions of a model.
 
-    The reference window is centred on REF, on each strand in its own direction; in the window of an
-    alternative allele the flank before it stays and the flank after it fills up (docs/variants.md).
+    For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
+    with REF, and `<label>_log_odds`, the same difference of the log-odds; means over both strands.
+    Substitutions, insertions and deletions are scored, also several alleles in one record. Symbolic
+    alleles, breakends, `*` and alleles longer than half the window are not scored: they have nan in a
+    table and '.' in a VCF, and are counted on standard error. REF must agree with the genome.
+
+    The reference window is centred on REF, on each strand in its own direction. The window of an
+    alternative allele has the same flank before the allele, and as much of the flank after it as fits.
+    Computed in float32 unless --precision is given: bfloat16 would round away the effects of most
+    variants.
 
     Args:
         vcf: VCF file: plain, gzip, bgzip, or '-' for standard input.
-        fasta: Genome of the VCF's assembly; `22` and `chr22` are the same chromosome.
-        model: Bundle, or its folder; several with the same labels are averaged. Without it the one
-            that comes with the package.
-        output: File to write; '-' for standard output; None returns the scores.
-        format: If not given it goes by the name of `output`: .vcf, .vcf.gz (with an index) or else tsv.
-        tsv: Second file, a table beside an annotated VCF.
-        labels: Names or shell patterns; all if not given.
-        window: Bases; the model's own if not given.
-        ref_mismatch: 'skip' leaves out records that do not fit the genome: they have no row in a
-            table, and no new INFO fields in a VCF. A note on standard error asks for the assembly
-            if they are more than a tenth.
-        probabilities: A table also has the probabilities themselves, `<label>_ref` and `<label>_alt`.
-        resume: Go on with an interrupted run.
-        progress: Show a bar on a terminal.
-        compute: How, never what: fields of `Compute`; precision 'auto' is float32 here.
+        fasta: Genome of the same assembly, plain or bgzip FASTA; chr22 and 22 are the same chromosome.
+        model: Model bundle, a folder such as results/models/chromatin. Several, [A,B], must have the same
+            labels; their probabilities are averaged. Default: the bundled model.
+        output: File to write: a table (.tsv: chrom, pos from 1, id, ref, alt, scores), or the VCF with the
+            scores as INFO fields (.vcf, or .vcf.gz with an index). '-' is standard output.
+        format: Default: inferred from the suffix of the output; a table on standard output.
+        tsv: Second output, a table in addition to an annotated VCF.
+        labels: Labels by name or shell pattern, such as 'GM12878*,CTCF'. Default: all.
+        window: Base pairs around a variant. Default: the window of the model.
+        strand: 'both' averages the two strands; 'forward' reads only the forward strand.
+        ref_mismatch: What to do with records that do not fit the genome (another base, a missing
+            chromosome, a position past its end): 'error' stops before anything is scored, 'skip' leaves them
+            out: no row in a table, no new INFO fields in a VCF. If they are more than a tenth, a note asks
+            for the assembly.
+        probabilities: Also write the probabilities themselves to the table, `<label>_ref` and `<label>_alt`.
+        resume: Continue an interrupted run with the same settings and inputs, if there is one.
+        progress: Show a progress bar on standard error, if that is a terminal.
+        compute: Performance settings (fields of `Compute`); they do not change the results.
+
+    Examples:
+        dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\
+            --model results/models/chromatin --output scored.vcf.gz --tsv scored.tsv
 
     Returns:
-        `VariantScores` where `output` is None, else a `VariantSummary`.
+        `VariantScores` if the output is None, else a `VariantSummary`. A model may also be a loaded
+        bundle.
 
     Raises:
         TypeError: If there is no such argument.
         InputError: If a value is not one of the choices, an input is malformed, the VCF does not fit the
             genome, no allele is left to score, or an output cannot be written.
     """
-    with checked_settings():
-        settings = exact(Compute(**compute))
+    from dna_bigbird.inference.variants.run import VariantRun
+    from dna_bigbird.inference.variants.targets import check_targets, choose_targets
+
     targets = choose_targets(output, format, tsv)
     check_targets(targets)
-    bundles = load_models(model)
-    check_together(bundles)
-    genome = open_genome(fasta, vcf)
-    chosen = choose_labels(bundles[0].config.label_names, labels)
-    predictor = Predictor(bundles, compute=settings, strand=strand, labels=chosen)
-    window_bp = choose_window(window, predictor.window_bp, genome)
-    sites = VariantSites(
-        vcf,
-        genome,
-        window_bp=window_bp,
-        skip_misfits=ref_mismatch == "skip",
-        must_be_sorted=any(target.is_indexed for target in targets),
-    )
-    on_disk = bool(targets) and targets[0].path is not None and not sites.streamed
-    if resume and not on_disk:
-        raise InputError("--resume goes on with a file: name it with --output, and the --vcf too")
-    sites.check()
-    if question := sites.assembly_note():
-        note(question)
     run = VariantRun(
-        predictor,
-        sites,
-        window_bp=window_bp,
-        strand=strand,
-        columns=EFFECTS if probabilities else EFFECTS[:2],
+        vcf,
+        fasta,
+        model,
         targets=targets,
-        models=[
-            (b.folder.resolve().name, sha256_of(b.folder / "model.safetensors")) for b in bundles
-        ],
+        labels=labels,
+        window=window,
+        strand=strand,
+        skip_mismatches=ref_mismatch == "skip",
+        probabilities=probabilities,
+        compute=exact(Compute(**compute)),
         progress=progress,
     )
+    if resume and not run.is_resumable:
+        raise InputError("--resume goes on with a file: name it with --output, and the --vcf too")
+    run.sites.check()
+    if question := run.sites.assembly_note():
+        note(question)
     if not targets:
         return run.in_memory()
-    if on_disk:
-        run.by_way_of_disk(resume)
-    else:
-        run.straight_through()
-    return VariantSummary(**run.facts())
-
-
-def open_genome(fasta: Path | str, vcf: Path | str) -> Genome:
-    """Open the genome of a VCF file.
-
-    Raises:
-        InputError: As `Genome`; if the two files are swapped it says so.
-    """
-    if looks_like(fasta) == "a VCF file":
-        found = looks_like(vcf)
-        swapped = (
-            f", and {vcf} like {found}: are the two swapped?" if found == "a FASTA file" else ""
-        )
-        raise InputError(
-            f"{fasta}: expected the genome as FASTA, and this looks like a VCF file{swapped or '.'} "
-            "Expected: --vcf variants.vcf --fasta genome.fa"
-        )
-    return Genome(fasta)
-
-
-def choose_window(window: int | None, of_model: int, genome: Genome) -> int:
-    """Return the window in bp.
-
-    Raises:
-        InputError: If one is asked for that has no middle, or is longer than every chromosome.
-    """
-    if window is None:
-        return of_model
-    longest = max(*genome.lengths.values(), of_model)
-    if not 2 <= window <= longest:
-        raise InputError(f"--window {window}: expected from 2 to {longest} base pairs")
-    return window
+    if run.is_resumable:
+        return run.via_spool(resume)
+    return run.streamed()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import shown_name
+from dna_bigbird.files import looks_like, shown_name
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
 from dna_bigbird.inference.variants.windows import longest_allele
@@ -19,8 +19,8 @@ OTHER_ASSEMBLY_SHARE = 0.2
 """On another assembly two or three of four bases differ; of errors in a VCF there are few."""
 TOO_LONG = "longer than half the window"
 NO_ALT = "no alternative allele (.)"
-MISFIT = "record that does not fit the genome"
-MISFITS_OF_OTHER_ASSEMBLY = 0.1
+MISMATCH = "record that does not fit the genome"
+MISMATCHES_OF_OTHER_ASSEMBLY = 0.1
 """Share of records left out above which a note asks for the assembly."""
 
 
@@ -41,7 +41,7 @@ class VariantSites:
     Args:
         vcf: A file (plain, gzip, bgzip), or '-' for standard input.
         window_bp: Alleles longer than half of it are not scored.
-        skip_misfits: Leave records out that do not fit the genome, instead of refusing the file.
+        skip_mismatches: Leave records out that do not fit the genome, instead of refusing the file.
         must_be_sorted: Refuse records that no index could find.
     """
 
@@ -51,7 +51,7 @@ class VariantSites:
         genome: Genome,
         *,
         window_bp: int,
-        skip_misfits: bool = False,
+        skip_mismatches: bool = False,
         must_be_sorted: bool = False,
     ) -> None:
         self.vcf, self.genome = vcf, genome
@@ -59,14 +59,14 @@ class VariantSites:
         self.streamed = str(vcf) == "-" or Path(vcf).is_fifo()
         """Whether it can be read once only: standard input or a pipe."""
         self._longest = longest_allele(window_bp)
-        self.skip_misfits, self._must_be_sorted = skip_misfits, must_be_sorted
+        self.skip_mismatches, self._must_be_sorted = skip_mismatches, must_be_sorted
         self.records: int | None = None
         """Records in all, once checked or read."""
         self.alleles = 0
         """Alternative alleles in all, once checked or read."""
         self.skipped: Counter[str] = Counter()
         """Alleles that are not scored, by reason, once checked or read."""
-        self.misfits = 0
+        self.mismatches = 0
         """Records that do not fit the genome, once checked or read."""
         self._absent = 0
         """Those of them on chromosomes that the genome lacks."""
@@ -98,19 +98,19 @@ class VariantSites:
             yield header, self._sites(variants, header)
 
     def _sites(self, variants: Iterator[Variant], header: VcfHeader) -> Iterator[Site]:
-        records = alleles = scored = misfits = absent = 0
+        records = alleles = scored = mismatches = absent = 0
         skipped: Counter[str] = Counter()
         first_fault = ""
         for variant in variants:
-            fault = misfit(variant, self.genome)
-            if fault and not self.skip_misfits:
+            fault = mismatch_of(variant, self.genome)
+            if fault and not self.skip_mismatches:
                 hint = self._why(variant, variants, header)
                 raise InputError(f"{self._shown}:{variant.line}: {fault}. {hint}")
             if fault:
-                misfits += 1
+                mismatches += 1
                 absent += self.genome.find(variant.chrom) is None
                 first_fault = first_fault or f"line {variant.line}: {fault}"
-            reasons = [MISFIT if fault else self._reason(variant, alt) for alt in variant.alts]
+            reasons = [MISMATCH if fault else self._reason(variant, alt) for alt in variant.alts]
             skipped.update(filter(None, reasons if variant.alts else [NO_ALT]))
             records += 1
             alleles += len(variant.alts)
@@ -120,23 +120,23 @@ class VariantSites:
             scored += len(site.scored)
             yield site
         self.records, self.alleles, self.skipped = records, alleles, skipped
-        self.misfits, self._absent = misfits, absent
-        if misfits and not scored:
+        self.mismatches, self._absent = mismatches, absent
+        if mismatches and not scored:
             raise InputError(
-                f"{self._shown}: nothing is left to score: {misfits:,} of {records:,} records do not "
+                f"{self._shown}: nothing is left to score: {mismatches:,} of {records:,} records do not "
                 f"fit {self.genome.path.name}, the first one in {first_fault}. Is the VCF on another "
                 "assembly?"
             )
 
     def assembly_note(self) -> str | None:
         """Return what to ask the user if many records were left out, once checked or read."""
-        if not self.records or self.misfits <= MISFITS_OF_OTHER_ASSEMBLY * self.records:
+        if not self.records or self.mismatches <= MISMATCHES_OF_OTHER_ASSEMBLY * self.records:
             return None
-        share = self.misfits / self.records
+        share = self.mismatches / self.records
         absent = f", {self._absent:,} of them on chromosomes that it lacks" if self._absent else ""
-        other = self.misfits > self._absent
+        other = self.mismatches > self._absent
         return (
-            f"{self._shown}: {self.misfits:,} of {self.records:,} records ({share:.0%}) do not fit "
+            f"{self._shown}: {self.mismatches:,} of {self.records:,} records ({share:.0%}) do not fit "
             f"{self.genome.path.name} and are left out{absent}. "
             + ("Is the VCF on another assembly?" if other else "Is it the whole genome?")
         )
@@ -181,7 +181,7 @@ class VariantSites:
         with contextlib.suppress(InputError):  # one fault at a time
             for variant in itertools.islice(later, 0 if self.streamed else LOOK_AT - 1):
                 looked += 1
-                wrong += misfit(variant, genome) is not None
+                wrong += mismatch_of(variant, genome) is not None
         if wrong > OTHER_ASSEMBLY_SHARE * looked:
             among = (
                 f"{wrong:,} of {looked:,} records from there on do not fit. " if wrong > 1 else ""
@@ -193,7 +193,7 @@ class VariantSites:
         )
 
 
-def misfit(variant: Variant, genome: Genome) -> str | None:
+def mismatch_of(variant: Variant, genome: Genome) -> str | None:
     """Return what keeps a record's REF from standing in the genome; None if it stands there.
 
     REF is compared over A C G T N: lower case does not matter, N agrees with N only.
@@ -218,3 +218,23 @@ def misfit(variant: Variant, genome: Genome) -> str | None:
         f"REF is {shortened(variant.ref)!r} at {variant.chrom}:{variant.pos}, but {name} has "
         f"{shortened(there)!r} there"
     )
+
+
+def open_genome(fasta: Path | str, vcf: Path | str) -> Genome:
+    """Open the genome of a VCF file.
+
+    Raises:
+        InputError: As `Genome`; the message mentions swapped files.
+    """
+    if looks_like(fasta) == "a VCF file":
+        file_type = looks_like(vcf)
+        swapped = (
+            f", and {vcf} like {file_type}: are the two swapped?"
+            if file_type == "a FASTA file"
+            else ""
+        )
+        raise InputError(
+            f"{fasta}: expected the genome as FASTA, and this looks like a VCF file{swapped or '.'} "
+            "Expected: --vcf variants.vcf --fasta genome.fa"
+        )
+    return Genome(fasta)

@@ -10,6 +10,7 @@ that every window has the same length. Bases past the end of the chromosome are 
 
 from collections.abc import Sequence
 
+from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
@@ -46,3 +47,17 @@ def allele_windows(
         forward.append((left[flank - before :] + allele + right)[:window_bp])
         reverse.append(reverse_complement((left + allele + right[:before])[-window_bp:]))
     return forward, reverse
+
+
+def choose_window(window: int | None, model_bp: int, genome: Genome) -> int:
+    """Return the window in bp: the one asked for, or that of the model.
+
+    Raises:
+        InputError: If it is shorter than 2 bp, or longer than every chromosome.
+    """
+    if window is None:
+        return model_bp
+    longest = max(*genome.lengths.values(), model_bp)
+    if not 2 <= window <= longest:
+        raise InputError(f"--window {window}: expected from 2 to {longest} base pairs")
+    return window

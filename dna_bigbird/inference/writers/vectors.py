@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.choices import checked
-from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.writers.target import check_same_format
@@ -109,6 +108,8 @@ def _offsets(pieces: Callable[[], Iterator[NDArray]]) -> Iterator[NDArray]:
 
 
 def _write_hdf5(path: Path, columns: Mapping[str, Column], attributes: Mapping) -> None:
+    from dna_bigbird.datasets.hdf5 import new_hdf5
+
     with new_hdf5(path) as file:
         for name, value in attributes.items():
             file.attrs[name] = json.dumps(value) if isinstance(value, dict) else value

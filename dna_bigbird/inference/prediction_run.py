@@ -1,0 +1,158 @@
+"""One run of `predict`: the windows of a source to arrays, a stream or a file."""
+
+from collections.abc import Iterator, Mapping
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.bundles.choice import Models, load_models, notes_on
+from dna_bigbird.errors import InputError, OutputError
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.labels import choose_labels
+from dna_bigbird.inference.predictor import Predictor, check_together
+from dna_bigbird.inference.progress import progress_bar
+from dna_bigbird.inference.results import Predictions
+from dna_bigbird.inference.spool import open_spool, run_identity
+from dna_bigbird.inference.windows.inputs import checksums_of
+from dna_bigbird.inference.windows.source import WindowSource
+from dna_bigbird.inference.writers.base import WriteContext, frame_of
+from dna_bigbird.inference.writers.target import Target, write
+from dna_bigbird.inference.writers.tsv import header_line, lines_of
+
+
+class PredictionRun:
+    """Models that score the windows of a source, chunk by chunk.
+
+    Args:
+        labels: Names or patterns, see `choose_labels`.
+        strand: As in `predict`.
+
+    Raises:
+        InputError: As `load_models`, `choose_labels` and `Predictor`.
+    """
+
+    def __init__(
+        self,
+        model: Models,
+        labels: str | list[str] | None,
+        strand: str,
+        compute: Compute,
+        progress: bool,
+    ) -> None:
+        self.progress = progress
+        self._bundles = load_models(model)
+        self._model_notes = notes_on(model)
+        check_together(self._bundles)
+        columns = choose_labels(self._bundles[0].config.label_names, labels)
+        # With 'interval' the source reads each window on its strand; the model reads it as it is.
+        strand = "both" if strand == "both" else "forward"
+        self.predictor = Predictor(self._bundles, compute=compute, strand=strand, labels=columns)
+        self.label_names = self.predictor.label_names
+        self.window_bp = self.predictor.window_bp
+
+    def notes(self) -> list[str]:
+        """Return what a user should know about the computation, one line each."""
+        return [*self._model_notes, *self.predictor.notes()]
+
+    def margin_bp(self, span: str, window: int | None, target: Target | None) -> int:
+        """Return how many bases at either end of a window get no score in BED and bigWig files.
+
+        Raises:
+            InputError: If the format or the model has no bins.
+        """
+        if span == "window":
+            return 0
+        if target is None or not target.is_track:
+            raise InputError("--span bin is for BED and bigWig; other formats keep whole windows")
+        bundle = self._bundles[0]
+        bin_bp = bundle.config.bin_bp
+        window_bp = window or self.window_bp
+        if not bin_bp or bin_bp > window_bp:
+            raise InputError(
+                f"--span bin: {bundle.folder} labels whole windows of {window_bp} bp, it has no bins"
+            )
+        return (window_bp - bin_bp) // 2
+
+    def context(
+        self,
+        source: WindowSource,
+        settings: Mapping[str, object],
+        sequences: Mapping[str, str] | None,
+        margin_bp: int,
+        assembly: str,
+    ) -> WriteContext:
+        """Return what a file records about the rows."""
+        return WriteContext(
+            label_names=self.label_names,
+            lengths=lambda: source.lengths,
+            settings={
+                **settings,
+                "labels": self.label_names,
+                "precision": self.predictor.precision,
+                "float32_matmul": self.predictor.compute.float32_matmul,
+            },
+            margin_bp=margin_bp,
+            assembly=assembly,
+            files=source.files,
+            checksums=checksums_of([bundle.folder for bundle in self._bundles], sequences),
+        )
+
+    def in_memory(self, source: WindowSource) -> Predictions:
+        """Return all probabilities as arrays."""
+        frames = list(self.frames(source))
+        frames = frames or [frame_of([], np.empty((0, len(self.label_names)), np.float32))]
+        names = [name.decode() for frame in frames for name in frame["sequence"].tolist()]
+        start, end, probabilities = (
+            np.concatenate([frame[name] for frame in frames])
+            for name in ("start", "end", "probabilities")
+        )
+        return Predictions(
+            np.array(names, np.str_), start, end, probabilities, self.label_names, self.notes()
+        )
+
+    def to_stream(self, source: WindowSource, stream: TextIO) -> int:
+        """Write rows as they are computed; return their number.
+
+        Raises:
+            InputError: On bad input and Ctrl-C. The stream then ends early.
+            OutputError: If the stream cannot be written.
+        """
+        count = 0
+        try:
+            stream.write(header_line(self.label_names))
+            for frame in self.frames(source, shown=not stream.isatty()):
+                stream.writelines(lines_of(frame))
+                stream.flush()
+                count += len(frame["start"])
+        except KeyboardInterrupt:
+            raise InputError(
+                f"interrupted: standard output ends after {count} windows, it is incomplete"
+            ) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if error.filename is not None:  # an input
+                raise
+            raise OutputError(f"standard output: cannot write to it: {error.strerror}") from error
+        return count
+
+    def to_file(
+        self, source: WindowSource, target: Target, context: WriteContext, resume: bool
+    ) -> int:
+        """Compute all rows into a spool, then write the file; return the number of rows."""
+        identity = run_identity(context.settings, context.checksums, source.files)
+        with open_spool(target.path, identity, resume) as spool:
+            for frame in self.frames(source, done=spool.rows):
+                spool.append(frame)
+            write(target, spool, context)
+            return spool.rows
+
+    def frames(
+        self, source: WindowSource, *, done: int = 0, shown: bool = True
+    ) -> Iterator[dict[str, NDArray]]:
+        """Yield windows and probabilities as columns, chunk by chunk, from window number `done`."""
+        with progress_bar(self.progress and shown, source.count, done) as update:
+            for windows, probabilities in self.predictor.score_windows(source.windows(done)):
+                yield frame_of(windows, probabilities)
+                update(len(windows))

@@ -1,0 +1,140 @@
+"""What `predict`, `embed`, `score_variants` and `mutagenesis` return."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.choices import checked
+
+Pooling = Literal["mean", "cls", "max", "tokens"]
+Effect = Literal["log_odds", "diff"]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Probabilities of n windows for L labels, in memory."""
+
+    sequence: NDArray[np.str_]
+    """(n,), names."""
+    start: NDArray[np.int64]
+    """(n,), 0-based."""
+    end: NDArray[np.int64]
+    """(n,), not included."""
+    probabilities: NDArray[np.float32]
+    """(n, L); NaN where a window has no A, C, G or T."""
+    label_names: list[str]
+    notes: list[str] = field(default_factory=list)
+    """What to know about the computation: the precision, cut windows and the like."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file of predictions."""
+
+    output: str
+    """The file or folder; '-' is standard output."""
+    windows: int
+    label_names: list[str]
+    notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Vectors of n windows, in memory; coordinates are 0-based, half-open on the sequence."""
+
+    sequence: NDArray[np.str_]
+    """(n,), names."""
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    """(n, E), NaN where a window has no A, C, G or T; with pooling 'tokens' (T, E)."""
+    offset: NDArray[np.int64] | None = None
+    """(n + 1,), with 'tokens': the vectors of window i are `vectors[offset[i]:offset[i + 1]]`."""
+    token_start: NDArray[np.int64] | None = None
+    """(T,), with 'tokens': first base of each token."""
+    token_end: NDArray[np.int64] | None = None
+    """(T,), with 'tokens': end of each token, not included."""
+    notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
+
+
+@dataclass(frozen=True)
+class WrittenVectors:
+    """A file of vectors."""
+
+    output: Path
+    windows: int
+    hidden_size: int
+    notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
+
+
+@dataclass(frozen=True)
+class VariantSummary:
+    """How many variants were read, and how many were not scored."""
+
+    records: int
+    alleles: int
+    """Alternative alleles, scored or not."""
+    skipped: dict[str, int]
+    """Alleles without a score, by reason; a record without an alternative allele counts as one."""
+    notes: list[str]
+    """As in `Predictions`."""
+
+
+@dataclass(frozen=True)
+class VariantScores(VariantSummary):
+    """One row per alternative allele, in the order of the file; NaN where there is no score.
+
+    Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
+    """
+
+    label_names: list[str]
+    chrom: list[str]
+    pos: NDArray[np.int64]
+    """Counted from 1, as in the file."""
+    id: list[str]
+    ref: list[str]
+    alt: list[str]
+    diff: NDArray[np.float32]
+    """Probability of ALT minus that of REF, mean over strands, (alleles, labels)."""
+    log_odds: NDArray[np.float32]
+    """The same difference of the log-odds."""
+    ref_probability: NDArray[np.float32]
+    """Probability of REF, mean over strands."""
+    alt_probability: NDArray[np.float32]
+    """Probability of ALT, mean over strands."""
+
+
+@dataclass(frozen=True)
+class Mutagenesis:
+    """Effects of all substitutions in a region of P bases on L labels.
+
+    The bases of an axis of length 4 are A, C, G, T. Effects are 0 at the reference base, NaN
+    where the reference is N.
+    """
+
+    chrom: str
+    start: int
+    """0-based position of the first base."""
+    reference: str
+    """The bases of the region on the forward strand, (P,)."""
+    label_names: list[str]
+    diff: NDArray[np.float64]
+    """Probability with the substitution minus that of the reference, (P, 4, L)."""
+    log_odds: NDArray[np.float64]
+    """The same difference of the log-odds."""
+    notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
+
+    @checked()
+    def effects(self, effect: Effect) -> NDArray[np.float64]:
+        """Return one of the two tables, (P, 4, L)."""
+        return {"diff": self.diff, "log_odds": self.log_odds}[effect]

@@ -1,0 +1,145 @@
+"""In-silico mutagenesis of a region: which bases, and the effect of every substitution."""
+
+# P positions, L labels; 4 bases in the order of LETTERS
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from dna_bigbird.bundles.choice import Models, load_models, notes_on
+from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.interval import Interval, parse_region
+from dna_bigbird.genome.variants import Variant
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.labels import choose_labels
+from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.inference.progress import progress_bar
+from dna_bigbird.inference.results import Mutagenesis
+from dna_bigbird.inference.variants.effects import LogitsOf, site_effects
+from dna_bigbird.inference.variants.sites import Site
+from dna_bigbird.inference.variants.windows import choose_window
+from dna_bigbird.inference.windows.tiling import short_window_notes
+from dna_bigbird.inference.writers.matrix import LETTERS
+
+MOST_BP = 20_000
+"""Longest region: the matrix of 919 labels takes 1.2 GB."""
+
+
+@checked()
+def score_substitutions(
+    genome: Genome,
+    region: Interval,
+    model: Models,
+    *,
+    labels: str | Sequence[str] | None,
+    window: int | None,
+    strand: Literal["both", "forward"],
+    compute: Compute,
+    progress: bool,
+) -> Mutagenesis:
+    """Load the model and score every substitution in a region.
+
+    Args:
+        labels: Names or patterns, see `choose_labels`.
+
+    Raises:
+        InputError: If the model, a label or the window does not fit.
+    """
+    bundles = load_models(model)
+    chosen = choose_labels(bundles[0].config.label_names, labels)
+    predictor = Predictor(bundles, compute=compute, labels=chosen)
+    window_bp = choose_window(window, predictor.window_bp, genome)
+    with progress_bar(progress, region.length, unit="bases") as done:
+        result = substitute(
+            predictor, genome, region, window_bp=window_bp, strand=strand, done=done
+        )
+    short = short_window_notes(window_bp, predictor.window_bp)
+    return replace(result, notes=[*notes_on(model), *predictor.notes(), *short])
+
+
+@checked()
+def substitute(
+    scorer: LogitsOf,
+    genome: Genome,
+    region: Interval,
+    *,
+    window_bp: int,
+    strand: Literal["both", "forward"] = "both",
+    done: Callable[[int], object] = lambda count: None,
+) -> Mutagenesis:
+    """Replace every base of a region by each of the three others, one at a time.
+
+    Args:
+        region: Within its chromosome.
+        window_bp: Bases that the model sees, centred on the changed one (variants/windows.py).
+        done: Is called with the number of bases that are finished.
+    """
+    reference = genome.fetch(region)
+
+    def sites() -> Iterator[Site]:
+        for pos, base in enumerate(reference, start=region.start + 1):
+            others = tuple(letter for letter in LETTERS if letter != base)
+            scored = () if base == "N" else (0, 1, 2)
+            yield Site(Variant(region.chrom, pos, ".", base, others, line=0), scored)
+
+    tables = {
+        name: np.full((len(reference), 4, len(scorer.label_names)), np.nan)
+        for name in ("diff", "log_odds")
+    }
+    first = 0
+    for chunk, columns in site_effects(scorer, genome, sites(), window_bp=window_bp, strand=strand):
+        row = 0
+        for position, site in enumerate(chunk, start=first):
+            if site.scored:
+                columns_of_bases = [LETTERS.index(alt) for alt in site.variant.alts]
+                for name, table in tables.items():
+                    table[position] = 0
+                    table[position, columns_of_bases] = columns[name][row : row + 3]
+            row += len(site.variant.alts)
+        first += len(chunk)
+        done(len(chunk))
+    return Mutagenesis(region.chrom, region.start, reference, list(scorer.label_names), **tables)
+
+
+def choose_region(genome: Genome, region: str | None) -> Interval:
+    """Return the bases to change, on the forward strand.
+
+    Args:
+        region: As samtools writes it, `chr22:20,000,001-20,000,200`: from 1, both ends included;
+            None for the whole of a FASTA with one short record.
+
+    Raises:
+        InputError: If it is not a region, is outside its chromosome or longer than MOST_BP, or is
+            missing for a FASTA with several records.
+    """
+    if region is None:
+        if len(genome.lengths) > 1:
+            raise InputError(
+                f"{genome.path}: {len(genome.lengths)} records; say which bases to change with "
+                "--region, such as chr22:20,000,001-20,000,200"
+            )
+        ((name, length),) = genome.lengths.items()
+        bases = Interval(name, 0, length)
+    else:
+        try:
+            bases = parse_region(region)
+        except ValueError as error:
+            raise InputError(f"--region {error}") from error
+        name = genome.resolve(bases.chrom)
+        length = genome.lengths[name]
+        if bases.end > length:
+            raise InputError(
+                f"--region {region}: {name} has {length:,} bases in {genome.path.name}. "
+                "Is this the right genome?"
+            )
+        bases = Interval(name, bases.start, bases.end)
+    if bases.length > MOST_BP:
+        source = f"--region {region}" if region else f"{genome.path}, without --region,"
+        raise InputError(
+            f"{source}: {bases.length:,} bases; at most {MOST_BP:,} are changed in one run"
+        )
+    return bases
