@@ -1,41 +1,18 @@
-# The config section `text`: its paths and the options it stands for; there is no rule here.
+# The config section `text`: its paths and the options of its rules. Sets and tasks: dna_bigbird/datasets/text.
+
+from dna_bigbird.datasets.text.registry import sets as text_sets
 
 TEXT = f"{RES}/text"
 SECTION = config["text"]
 MADE = SECTION.get("made")
-# By set: its task, and where made text has training, validation and the part that is scored.
-# The last is the split that the paper's tables are of, in the originals' own files.
-QUESTIONS = ["hotpotqa", "natural-questions", "triviaqa", "wikihop"]
-CLASSIFIED = ["imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan"]
-GLUE = ["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
-SUMMARISED = ["arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum"]
-TEXT_SETS = [*CLASSIFIED, *GLUE, *QUESTIONS, *SUMMARISED]
-MADE_FILES = {
-    "imdb": "imdb/aclImdb",
-    **dict.fromkeys(GLUE, "glue"),
-    "hotpotqa": (
-        "hotpotqa/hotpot_train_v1.1.json",
-        "hotpotqa/hotpot_dev_distractor_v1.json",
-    ),
-    "natural-questions": (
-        "natural-questions/nq-train-00.jsonl.gz",
-        "natural-questions/nq-dev-00.jsonl.gz",
-    ),
-    "triviaqa": "triviaqa/triviaqa-rc",
-    "wikihop": "wikihop/qangaroo_v1.1",
-    "arxiv": "arxiv/arxiv-dataset",
-    "pubmed": "pubmed/pubmed-dataset",
-    "xsum": ("xsum/train.jsonl", "xsum/validation.jsonl", "xsum/test.jsonl"),
-}
-HAS_TEST = [*CLASSIFIED, *SUMMARISED]
+TEXT_SETS = text_sets()  # set to its task and description
 TEXT_TASKS = list(SECTION.get("tasks", {}))
 PARTS = ("train", "validation", "scored")
 
 
 def text_split(name):
     """The split that is scored: the test where its labels are public, else the development set."""
-    default = "test" if name in HAS_TEST else "validation"
-    return SECTION["tasks"][name].get("split", default)
+    return SECTION["tasks"][name].get("split", TEXT_SETS[name][1].scored_split)
 
 
 def text_path(name, part):
@@ -43,10 +20,8 @@ def text_path(name, part):
     task = SECTION["tasks"][name]
     if part in task:
         return os.path.expanduser(task[part])
-    files = MADE_FILES.get(name, name)
-    if not isinstance(files, str):
-        files = files[min(PARTS.index(part), len(files) - 1)]
-    return f"{TEXT}/made/{files}"
+    files = TEXT_SETS[name][1].synthetic_files
+    return f"{TEXT}/made/{files[min(PARTS.index(part), len(files) - 1)]}"
 
 
 def is_made(name):
@@ -61,11 +36,9 @@ def text_input(name, part):
 
 def text_task(name):
     """The options that name the task of a set, and the set where the task has several."""
-    if name in QUESTIONS:
-        return option("task", name)
-    task = "glue" if name in GLUE else "text-classification"
-    task = "summarization" if name in SUMMARISED else task
-    return f"{option('task', task)} {option('set', name)}"
+    task, _ = TEXT_SETS[name]
+    options = option("task", task.name)
+    return f"{options} {option('set', name)}" if len(task.sets) > 1 else options
 
 
 def text_training(wildcards):
@@ -134,6 +107,17 @@ VOCABULARY = SECTION.get("vocabulary", {})
 TEXT_VOCABULARY = os.path.expanduser(
     VOCABULARY.get("file", f"{TEXT}/vocabulary/spiece.model")
 )
+
+for name in TEXT_TASKS:
+    if name not in TEXT_SETS:
+        raise WorkflowError(
+            f"config, text, tasks, {name}: no such set; expected some of {', '.join(TEXT_SETS)}"
+        )
+    if is_made(name) and not TEXT_SETS[name][1].synthetic_files:
+        raise WorkflowError(
+            f"config, text, tasks, {name}: there is no made text of this set; give `train`, "
+            "`validation` and `scored`"
+        )
 
 if MADE is None:
     for name in TEXT_TASKS:
