@@ -1,4 +1,4 @@
-"""What the documents tell a user to type is what the program understands."""
+"""Commands in the documentation are valid; its pages are short enough to read."""
 
 import re
 import shlex
@@ -61,7 +61,35 @@ def test_relative_links_lead_somewhere():
     assert broken == []
 
 
-def test_the_two_commands_stand_in_the_readme():
+def test_the_readme_has_the_two_commands():
     lines = [line for page, line in commands() if page == "README.md"]
     assert "make demo" in lines
     assert "make test" in lines
+
+
+def prose(page: Path) -> list[tuple[int, str]]:
+    """Numbered lines outside code blocks, tables and pictures."""
+    lines, in_code = [], False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif not in_code and not line.lstrip().startswith(("|", "!")):
+            lines.append((number, line))
+    return lines
+
+
+def cannot_be_broken(line: str) -> bool:
+    """Return True if no blank of a line is outside code spans and links."""
+    return " " not in re.sub(r"`[^`]*`|\]\([^)]*\)", "", line.strip())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_have_at_most_120_characters(page):
+    long = [n for n, line in prose(page) if len(line) > 120 and not cannot_be_broken(line)]
+    assert long == []
+
+
+def test_the_readme_is_one_screen():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= 900
+    assert [row for row in text.splitlines() if row.startswith("|") and len(row) > 160] == []
