@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import string_keys
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -277,6 +278,14 @@ def print_cycles(trees: Mapping[Path, ast.Module]) -> None:
             print(f"  {', '.join(group)}")
 
 
+def print_string_keys(is_listed: bool) -> None:
+    """Print the accesses by string key to config and metrics of bundles."""
+    listed = string_keys.string_keys(PACKAGE)
+    print(f"accesses by string key to config or metrics: {sum(map(len, listed.values()))}")
+    for name, lines in listed.items() if is_listed else ():
+        print("".join(f"  {name}:{line}\n" for line in lines), end="")
+
+
 def main(argv: list[str] | None = None) -> None:
     """Print all counts."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -295,6 +304,7 @@ def main(argv: list[str] | None = None) -> None:
     print(f"runs of {LONG_RUN} or more equal lines: {len(repeated)}")
     for repeat in repeated if shown else []:
         print(f"  {repeat}")
+    print_string_keys(is_listed=shown > 0)
     names = odd_names(trees)
     print(f"names to avoid: {sum(names.values())}")
     for name, count in names.items() if shown else ():

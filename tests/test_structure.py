@@ -23,7 +23,9 @@ def structure():
     spec = importlib.util.spec_from_file_location("structure", ROOT / "benchmarks/structure.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["structure"] = module
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "benchmarks"))
+        spec.loader.exec_module(module)
     yield module
     del sys.modules["structure"]
 
@@ -62,6 +64,15 @@ def test_no_logic_is_written_twice(structure, trees):
     assert repeats == []
 
 
+def test_accesses_by_string_key_would_be_seen(structure):
+    code = """
+config["a"]; bundle.config.get("b"); metrics["c"]["d"]; files["metrics"].get("e"); "f" in config
+config[name]; config.items(); other["a"]; metrics.scores["g"]; settings.get("h")
+"""
+    keys = structure.string_keys.accesses(structure.ast.parse(code))
+    assert len(list(keys)) == 6
+
+
 @pytest.fixture
 def toy(tmp_path):
     """A package of two modules that import each other, one of them within a function."""
@@ -89,5 +100,12 @@ def test_repeated_lines_would_be_seen(structure, toy):
 def test_the_script_prints_all_counts(structure, capsys):
     structure.main(["--list"])
     text = capsys.readouterr().out
-    for title in ("all\t", "files: ", "functions: ", "import cycles between folders: 0", "names"):
+    for title in (
+        "all\t",
+        "files: ",
+        "functions: ",
+        "import cycles between folders: 0",
+        "string key",
+        "names",
+    ):
         assert title in text

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.shared_options import ScoredBundle, SetGenome, Threads
+
+if TYPE_CHECKING:
+    from dna_bigbird.bundles.metrics import Metrics
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class Evaluation:
     """The bundle with these scores."""
     report: Path
     """Folder with scores.h5 and the tables."""
-    metrics: dict
+    metrics: "Metrics"
     """metrics.json of the bundle."""
     num_labels: int
 
@@ -26,13 +29,14 @@ class Evaluation:
         """Return the AUROC of the model and of each baseline, with their intervals."""
         name = "auroc" if self.num_labels == 1 else "macro_auroc"
         lines = [f"{self.output}: {name} {_with_interval(self.metrics, name)}"]
-        for baseline, metrics in self.metrics["baselines"].items():
+        for baseline, metrics in self.metrics.baselines.items():
             lines.append(f"  {baseline}: {_with_interval(metrics, name)}")
         return "\n".join(lines)
 
 
-def _with_interval(metrics: dict, name: str) -> str:
-    return f"{metrics[name]} ({metrics[f'{name}_low']}-{metrics[f'{name}_high']})"
+def _with_interval(metrics: "Metrics", name: str) -> str:
+    value, low, high = metrics.score(name)
+    return f"{value} ({low}-{high})"
 
 
 @checked()
@@ -71,6 +75,7 @@ def evaluate(
     """
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.bundles.metrics import Metrics
     from dna_bigbird.bundles.save import write_scored_bundle
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.datasets.scores import read_scores, write_scores
@@ -102,4 +107,4 @@ def evaluate(
     metrics = held_out.metrics() | {"step": bundle.metrics.step, "strand": strand}
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
-    return Evaluation(output, report, metrics, len(labelled.label_names))
+    return Evaluation(output, report, Metrics.from_json(metrics), len(labelled.label_names))

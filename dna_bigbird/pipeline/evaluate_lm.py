@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.shared_options import ScoredBundle, Threads
+
+if TYPE_CHECKING:
+    from dna_bigbird.bundles.metrics import Metrics
 
 
 @dataclass(frozen=True)
@@ -17,15 +21,15 @@ class LanguageEvaluation:
     """The bundle with these scores."""
     report: Path
     """JSON file with the scores and a description of each baseline."""
-    metrics: dict
+    metrics: "Metrics"
     """metrics.json of the bundle."""
 
     def summary(self) -> str:
         """Return the bits per base of the model and of each baseline."""
-        bits = self.metrics["bits_per_base_masked"]
+        bits = self.metrics.score("bits_per_base_masked").value
         lines = [f"{self.output}: bits per base {bits} (masked); baselines:"]
-        for name, table in self.metrics["baselines"].items():
-            bits, counted = next(iter(table.values())), table["n_counted_bp"]
+        for name, table in self.metrics.baselines.items():
+            bits, counted = next(iter(table.values())), table.scores["n_counted_bp"]
             lines.append(f"  {name}: {bits}, counted on {counted:,} bp")
         return "\n".join(lines)
 
@@ -74,6 +78,7 @@ def evaluate_lm(
     """
     from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
     from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.bundles.metrics import Metrics
     from dna_bigbird.bundles.save import write_scored_bundle
     from dna_bigbird.datasets.pretraining import PretrainExamples
     from dna_bigbird.limits import use_threads
@@ -97,10 +102,11 @@ def evaluate_lm(
     metrics = {**scores.metrics(seed), "step": bundle.metrics.step}
     metrics |= {"seed": seed, "split": "test"}
     metrics |= language_tables.masked_tables(scores, held_out, stores["train"], strata, documents)
-    metrics["baselines"] |= causal_baselines(
+    causal = causal_baselines(
         stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed, kenlm=kenlm
     )
+    metrics["baselines"] |= causal
     with atomic_path(report) as path:
         path.write_text(json_text(language_tables.with_descriptions(metrics)))
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
-    return LanguageEvaluation(output, report, metrics)
+    return LanguageEvaluation(output, report, Metrics.from_json(metrics))

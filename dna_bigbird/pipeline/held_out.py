@@ -86,11 +86,11 @@ class HeldOut:
         for name, source in self._baselines().items():
             for key, value in compare(own.areas, source.areas).items():
                 metrics[key.replace("gain", f"gain_over_{name}")] = value
-        metrics["baselines"] = {
+        baselines = {
             name: source.metrics | bootstrap | self.descriptions[name]
             for name, source in self._baselines().items()
         }
-        return metrics
+        return metrics | {"baselines": baselines}
 
     def write(self, folder: Path) -> None:
         """Write per_label.tsv, calibration.tsv and curves.tsv."""

@@ -85,8 +85,9 @@ def evaluation(
     metrics |= {"seed": seed, **described}
     for name, other in baselines.items():
         metrics |= own.gains(other, name)
-    metrics["baselines"] = {name: rounded(one.metrics()) for name, one in baselines.items()}
-    return rounded(metrics)
+    return rounded(
+        metrics | {"baselines": {name: scores.metrics() for name, scores in baselines.items()}}
+    )
 
 
 def _with_intervals(
