@@ -1,4 +1,4 @@
-"""What a user reads: the options of the command that runs, and no control characters."""
+"""Messages: they name options as the running command has them, and contain no control characters."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -9,25 +9,25 @@ PROGRAMS = (
     "dna-bigbird", "snakemake", "sbatch", "srun", "git", "pip", "conda", "make", "lmplz", "samtools",
     "bgzip", "bcftools",
 )  # fmt: skip
-"""Programs whose options a message may show behind their name."""
+"""Programs whose own options a message may name: `samtools faidx --fai-idx`."""
 EVERY_COMMAND = frozenset({"help", "config", "version"})
 LAYOUT = "\n\t"
-"""Control characters that lay out a text."""
+"""Control characters that format a text; they stay."""
 
 _ENDS = ("; ", ". ", ": ", " (")
 _VALUE = r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[\w{}.+-]*[\w}]))?"
 _OPTION = re.compile(rf"(?<![\w./=-])--(?P<name>[A-Za-z][\w-]*(?:\.\w+)*)(?P<rest>{_VALUE})")
 
 _running: ContextVar[frozenset[str] | None] = ContextVar("running", default=None)
-"""Options of the command that runs; None in Python."""
+"""Options of the running command; None in Python."""
 
 
 @contextmanager
 def command_line(options: Collection[str]) -> Iterator[None]:
-    """Run a command: an InputError that passes names the command's own options, see `with_options`.
+    """Let InputErrors and notes name the options of a command, see `with_options`.
 
     Args:
-        options: Of the command, without dashes before them.
+        options: Names of the command's options, without dashes.
     """
     from dna_bigbird.errors import InputError
 
@@ -55,9 +55,9 @@ def for_reader(text: str) -> str:
 def with_options(text: str, options: Collection[str]) -> str:
     """Name settings in a message by the options of a command.
 
-    Code that several commands share names an option as one of them has it. Where another command
-    has it in a group, the group is added or left out; an option of a text task becomes `--change`, if the command
-    has that; a setting that is no option of the command is named without dashes. Options behind the
+    Shared code names an option as one command has it. If this command has the option in another
+    group, the group is changed. An option of a text task becomes `--change` if the command has
+    that. A setting that is not an option of the command loses its dashes. Options that follow the
     name of a program stay.
 
     Example:
@@ -86,7 +86,7 @@ def with_options(text: str, options: Collection[str]) -> str:
 
 
 def with_arguments(text: str) -> str:
-    """Name settings in a message as arguments: without dashes, but behind the name of a program.
+    """Name settings in a message as Python arguments, without dashes; those of a program keep them.
 
     Example:
         >>> with_arguments("--stride 0: expected at least 1; see: dna-bigbird predict --help")
@@ -106,10 +106,10 @@ def _belongs_to_a_program(before: str) -> bool:
 
 
 def printable(text: str, kept: str = "") -> str:
-    """Return a text without control characters: escapes of Python in their place, as `\\x1b`.
+    """Return a text with control characters written as escapes of Python, such as `\\x1b`.
 
-    A name in an input may contain the escape sequences of a terminal, which would hide or change what
-    stands on it. Line ends and tabs stay.
+    A name in an input may contain escape sequences that would change what a terminal shows. Line
+    ends and tabs stay.
 
     Args:
         kept: More control characters that stay.

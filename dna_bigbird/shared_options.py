@@ -97,9 +97,7 @@ TaskChanges = Annotated[
         "between."
     ),
 ]
-RowsAtOnce = Annotated[
-    int, Doc("Rows computed at once; 0 goes by their length and what suits the device.")
-]
+RowsAtOnce = Annotated[int, Doc("Rows computed at once; 0 chooses by their length and the device.")]
 Backend = Annotated[
     Literal["auto", "dense", "gather", "merged", "flex", "native"],
     Doc("How attention is computed."),

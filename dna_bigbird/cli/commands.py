@@ -108,7 +108,7 @@ COMMANDS = {
         "let bash, zsh or tcsh complete commands, options and files",
         positional=("shell",),
     ),
-    "doctor": _command("doctor", "say what works on this machine and what is slow; build the native CPU kernel"),
+    "doctor": _command("doctor", "report what works on this machine and what is slow; build the native CPU kernel"),
 }  # fmt: skip
 """In the order in which the workflow runs them."""
 

@@ -30,9 +30,9 @@ def completion(shell: Literal["bash", "zsh", "tcsh"]) -> None:
 
 
 def plain_parser() -> argparse.ArgumentParser:
-    """Return all commands with their options as the standard library would hold them.
+    """Return all commands with their options as a parser of the standard library.
 
-    Importing every command loads torch: for this command alone.
+    It imports the modules of all commands.
     """
     root = argparse.ArgumentParser(prog="dna-bigbird")
     root.add_argument("--version", action="store_true", help="show the version and exit")
@@ -74,9 +74,9 @@ def _copy(action: argparse.Action, plain: argparse.ArgumentParser) -> argparse.A
 
 
 def _types(hint: object) -> list:
-    """Return a type and all that it is built of."""
+    """Return a type and the types that it consists of."""
     inner = () if typing.get_origin(hint) is Literal else typing.get_args(hint)
-    return [hint, *(part for one in inner for part in _types(one))]
+    return [hint, *(part for each in inner for part in _types(each))]
 
 
 def _choices(action: argparse.Action) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Errors that no command expects, as the one line a user reads."""
+"""Unexpected errors, as one line for the user."""
 
 import errno
 import sys
@@ -8,7 +8,7 @@ from typing import NoReturn
 from dna_bigbird.messages import printable
 
 TRACEBACK = "DNA_BIGBIRD_TRACEBACK"
-"""Environment variable; any value but the empty one shows the traceback of an error."""
+"""Environment variable: if it is set and not empty, an error shows its traceback."""
 
 _ADVICE = {
     errno.ENOENT: "no such file or folder; check the name",
@@ -22,7 +22,7 @@ _ADVICE = {
     errno.EROFS: "read-only file system; name another path",
     errno.EMFILE: "too many open files; raise the limit: ulimit -n",
     errno.ENAMETOOLONG: "the name is too long; shorten it",
-    errno.ELOOP: "links that lead in a circle; see: ls -l {path}",
+    errno.ELOOP: "symbolic links form a circle; see: ls -l {path}",
     errno.EIO: "the disk failed to read or write; copy the file from another source",
     errno.ESTALE: "the network file system lost it; try again",
 }
@@ -41,18 +41,18 @@ def fail(message: str, status: int = 2) -> NoReturn:
 
 
 def explain(error: BaseException) -> tuple[str, int]:
-    """Return the line for an error that is no InputError, and the exit status.
+    """Return the message for an unexpected error, and the exit status.
 
-    Status 2 is for what the user can change (files, memory), 1 for a fault of this program.
+    Status 2 means that the user can change the cause (files, memory), 1 a fault of this program.
     """
     if (isinstance(error, OSError) and error.errno == errno.ENOMEM) or _is_memory(error):
         return _NO_MEMORY, 2
     if isinstance(error, OSError):
         return _of_system(error), 2
     where = traceback.extract_tb(error.__traceback__)[-1:]
-    place = f" ({where[0].filename.rpartition('/')[2]}:{where[0].lineno})" if where else ""
+    position = f" ({where[0].filename.rpartition('/')[2]}:{where[0].lineno})" if where else ""
     return (
-        f"unexpected {type(error).__name__}{place}: {str(error) or 'no message'}. This is a fault of "
+        f"unexpected {type(error).__name__}{position}: {str(error) or 'no message'}. This is a fault of "
         f"dna-bigbird; please report it with the command. {TRACEBACK}=1 shows the traceback"
     ), 1
 
@@ -67,7 +67,7 @@ def _of_system(error: OSError) -> str:
 
 
 def _is_memory(error: BaseException) -> bool:
-    """Return True for MemoryError, and for the RuntimeErrors by which torch says the same."""
+    """Return True for MemoryError, and for RuntimeErrors of torch about memory."""
     if isinstance(error, MemoryError):
         return True
     text = str(error).lower()

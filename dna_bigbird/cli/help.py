@@ -1,7 +1,6 @@
 """How `dna-bigbird COMMAND --help` looks: the docstring as written, then what each option takes."""
 
 import argparse
-import copy
 import re
 import textwrap
 import typing
@@ -11,7 +10,7 @@ from pathlib import Path
 import jsonargparse
 
 from dna_bigbird.cli.options import sections_of
-from dna_bigbird.cli.parser_internals import actions_of, groups_of, has_type, type_of
+from dna_bigbird.cli.parser_internals import Formatter, actions_of, groups_of, has_type, type_of
 
 PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}
@@ -23,33 +22,20 @@ GENERAL = {
 }
 
 
-class HelpFormatter(jsonargparse.DefaultHelpFormatter):
+class HelpFormatter(Formatter):
     """Keeps paragraphs and example lines; says 'required' and defaults, and no types of Python."""
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
+    def fill(self, text: str, width: int, indent: str) -> str:
+        """Fill each paragraph, and leave empty lines between them."""
         parts = re.split(r"\n\s*\n", text.strip())
-        return "\n\n".join(self._paragraph(part, width, indent) for part in parts)
+        return "\n\n".join(_paragraph(part, width, indent) for part in parts)
 
-    def _paragraph(self, text: str, width: int, indent: str) -> str:
-        """Fill a paragraph; its indented lines are commands or tables, and stay as they are."""
-        blocks = re.findall(r"(?:^[ ]{2,}.*\n?)+|(?:^\S.*\n?)+", text, flags=re.MULTILINE)
-        return "\n".join(
-            textwrap.indent(block.rstrip("\n"), indent)
-            if block.startswith(" ")
-            else textwrap.fill(
-                " ".join(block.split()), width, initial_indent=indent, subsequent_indent=indent
-            )
-            for block in blocks
-        )
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
+    def names(self, action: argparse.Action) -> list[str]:
         """Leave out `--x+`, the form that adds to a list: the help text says how to give several."""
-        plain = [name for name in action.option_strings if not name.endswith("+")]
-        shown = copy.copy(action)
-        shown.option_strings = plain
-        return super()._format_action_invocation(shown)
+        return [name for name in action.option_strings if not name.endswith("+")]
 
-    def _get_help_string(self, action: argparse.Action) -> str:
+    def help_text(self, action: argparse.Action) -> str:
+        """Return the description with 'required' or the default."""
         text = GENERAL.get(action.dest, action.help or "")
         if not has_type(action):
             return text
@@ -61,16 +47,30 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter):
         shown = str(default).lower() if isinstance(default, bool) else "%(default)s"
         return f"{text} (default: {shown})"
 
-    def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
+    def value_name(self, action: argparse.Action) -> str:
+        """Return the choices, or a word for the type: PATH, N."""
         if action.dest in ("config", *STREAMS):
             return PLACEHOLDERS[Path]
         hint = type_of(action)
-        for each in _alternatives(hint):
-            if typing.get_origin(each) is typing.Literal:
-                return f"{{{','.join(map(str, typing.get_args(each)))}}}"
-            if each in PLACEHOLDERS:
-                return PLACEHOLDERS[each]
-        return super()._get_default_metavar_for_optional(action)
+        for part in _alternatives(hint):
+            if typing.get_origin(part) is typing.Literal:
+                return f"{{{','.join(map(str, typing.get_args(part)))}}}"
+            if part in PLACEHOLDERS:
+                return PLACEHOLDERS[part]
+        return super().value_name(action)
+
+
+def _paragraph(text: str, width: int, indent: str) -> str:
+    """Fill a paragraph; its indented lines are commands or tables, and stay as they are."""
+    blocks = re.findall(r"(?:^[ ]{2,}.*\n?)+|(?:^\S.*\n?)+", text, flags=re.MULTILINE)
+    return "\n".join(
+        textwrap.indent(block.rstrip("\n"), indent)
+        if block.startswith(" ")
+        else textwrap.fill(
+            " ".join(block.split()), width, initial_indent=indent, subsequent_indent=indent
+        )
+        for block in blocks
+    )
 
 
 def _alternatives(hint: object) -> Iterator[object]:
@@ -98,7 +98,7 @@ def arrange(parser: jsonargparse.ArgumentParser) -> None:
     groups[:] = [positional, *own, general]
     formatter = HelpFormatter(parser.prog)
     needed = [
-        f"{action.option_strings[0]} {formatter._get_default_metavar_for_optional(action)}"
+        f"{action.option_strings[0]} {formatter.value_name(action)}"
         if action.option_strings
         else action.dest.upper()
         for action in actions_of(parser)

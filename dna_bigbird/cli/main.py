@@ -1,4 +1,4 @@
-"""Entry point: find the subcommand, read its options from its signature, run it."""
+"""Entry point: find the command, read its options, call its function."""
 
 import contextlib
 import os
@@ -32,8 +32,8 @@ def overview() -> str:
         "usage: dna-bigbird COMMAND [options]\n\n"
         "BigBird for genomes, from a reference genome to predictions.\n\n"
         f"commands, in the order the workflow runs them:\n{_table(about(COMMANDS) | ABOUT_GROUPS)}\n\n"
-        "dna-bigbird COMMAND --help lists the options of a command. Every option may also stand\n"
-        "in a YAML file given with --config. Intervals are 0-based and half-open unless said.\n"
+        "dna-bigbird COMMAND --help lists the options of a command. Every option can also be\n"
+        "set in a YAML file: --config FILE. Intervals are 0-based and half-open unless stated.\n"
     )
 
 
@@ -87,7 +87,7 @@ def main(argv: list[str] | None = None) -> None:
         if os.environ.get(TRACEBACK):
             raise
         message, status = explain(error)
-        fail(with_arguments(message), status)  # it does not know the command's options
+        fail(with_arguments(message), status)  # outside `command_line`
 
 
 def _run(argv: list[str]) -> None:
@@ -142,7 +142,7 @@ def protected(function: Callable, arguments: dict[str, object]) -> Iterator[None
     """
     check_paths(function, arguments)
     with contextlib.ExitStack() as claims:
-        # Of a training several processes write one output: their checkpoints folder has a lock.
+        # Several processes of one training write the same output: the checkpoints folder is locked.
         if "checkpoints" not in roles_of(function):
             for each in paths_of(function, arguments):
                 if each.role in (Role.OUTPUT, Role.STREAM, Role.RESULT):

@@ -67,7 +67,7 @@ def options_of(function: Callable) -> list[Option]:
     hints = typing.get_type_hints(function, include_extras=True)
     options, passed_on = {}, []
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is not parameter.VAR_KEYWORD:
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             hint = hints.get(name)
             text = texts.get(name) or doc_of(hint) or ""
             options[name] = Option(name, without_doc(hint), parameter.default, text)
@@ -87,8 +87,8 @@ def _keywords_of(target: Callable) -> Iterator[Option]:
         return
     parameters = inspect.signature(target).parameters
     for option in options_of(target):
-        own = parameters.get(option.parameter)
-        if own is None or own.kind is own.KEYWORD_ONLY:
+        parameter = parameters.get(option.parameter)
+        if parameter is None or parameter.kind is parameter.KEYWORD_ONLY:
             yield option
 
 

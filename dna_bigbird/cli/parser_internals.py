@@ -1,6 +1,9 @@
-"""What jsonargparse and argparse do not offer publicly: the options of a parser and their types."""
+"""What jsonargparse and argparse do not offer publicly; no other file uses their private names."""
 
 import argparse
+import copy
+
+import jsonargparse
 
 TESTED_VERSIONS = ("4.53",)
 """Releases of jsonargparse for which tests/cli/test_parser_internals.py has passed."""
@@ -29,3 +32,37 @@ def type_of(action: argparse.Action) -> object:
 def groups_of(parser: argparse.ArgumentParser) -> list:
     """Return the groups in the order of the help text; the list may be reordered in place."""
     return parser._action_groups
+
+
+class Formatter(jsonargparse.DefaultHelpFormatter):
+    """A formatter of help texts whose parts are public methods, for a subclass to change."""
+
+    def fill(self, text: str, width: int, indent: str) -> str:
+        """Return a text in lines of at most `width`."""
+        return super()._fill_text(text, width, indent)
+
+    def help_text(self, action: argparse.Action) -> str:
+        """Return the description of an option."""
+        return super()._get_help_string(action)
+
+    def value_name(self, action: argparse.Action) -> str:
+        """Return what is shown for the value of an option."""
+        return super()._get_default_metavar_for_optional(action)
+
+    def names(self, action: argparse.Action) -> list[str]:
+        """Return the names that are shown for an option."""
+        return list(action.option_strings)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return self.fill(text, width, indent)
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        return self.help_text(action)
+
+    def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
+        return self.value_name(action)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        shown = copy.copy(action)
+        shown.option_strings = self.names(action)
+        return super()._format_action_invocation(shown)

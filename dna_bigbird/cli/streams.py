@@ -1,4 +1,4 @@
-"""Standard input, output and error of a command, also where the caller has closed them."""
+"""Standard input, output and error of a command, also if the caller has closed them."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from dna_bigbird.messages import printable
 
 CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_RDWR}
 """How a closed descriptor is opened again: reading standard input and writing standard output fail,
-and no file that the command opens takes their number."""
+and no file that the command opens gets their number."""
 
 
 def open_closed_streams() -> None:
@@ -37,7 +37,7 @@ class PrintableStream:
 
     Args:
         stream: Standard output or standard error.
-        kept: Control characters that stay beside line ends and tabs.
+        kept: Control characters that stay, in addition to line ends and tabs.
     """
 
     def __init__(self, stream: TextIO, kept: str = "") -> None:
@@ -107,7 +107,7 @@ def named_standard_output() -> Iterator[None]:
     try:
         try:
             yield
-        except SystemExit as end:  # --help ends so
+        except SystemExit as end:  # --help ends this way
             if not end.code:
                 sys.stdout.flush()
             raise

@@ -10,7 +10,6 @@ from dna_bigbird.cli import commands
 from dna_bigbird.cli.commands import Command, every_command, find_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.options import load_function, options_of
-from dna_bigbird.cli.parser_internals import TESTED_VERSIONS
 
 
 @pytest.mark.parametrize("name", list(every_command()))
@@ -97,10 +96,3 @@ def test_the_note_of_a_command(run):
     assert run({"note": "copy will be called clone"}, "--source", "a").err == (
         "dna-bigbird: note: copy will be called clone\n"
     )
-
-
-def test_this_version_of_the_parser_is_tested():
-    """A newer one may have changed what cli/parser_internals.py reads: test, then add it."""
-    import jsonargparse
-
-    assert jsonargparse.__version__.rpartition(".")[0] in TESTED_VERSIONS
