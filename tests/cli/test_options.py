@@ -9,9 +9,8 @@ from typing import Annotated
 
 import pytest
 
-from dna_bigbird.cli.commands import every_command, find_command
+from dna_bigbird.cli.commands import REQUIRED, every_command, find_command
 from dna_bigbird.cli.options import (
-    REQUIRED,
     Option,
     arguments_in,
     field_texts,
