@@ -5,7 +5,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, BinaryIO, Literal
 
 from dna_bigbird.errors import InputError
 
@@ -58,10 +58,11 @@ def in_this_process(stream: IO) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def kernel_lock(path: Path, busy: str) -> Iterator[None]:
+def kernel_lock(path: Path, busy: str) -> Iterator[BinaryIO]:
     """Hold a lock that belongs to this process alone; if it is killed, the kernel frees it.
 
-    The holder may delete the file. Where a file system has no locks, nothing is held.
+    Yields the locked file, open for reading and writing; what is in it stays. The holder may
+    delete the file. Where a file system has no locks, nothing is held.
 
     Args:
         path: Created if missing, with its folder.
@@ -73,13 +74,13 @@ def kernel_lock(path: Path, busy: str) -> Iterator[None]:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            stream = open(path, "w")  # noqa: SIM115 - closed below
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except FileNotFoundError:  # its holder has just removed the folder
             continue
-        with stream:
+        with open(descriptor, "r+b", buffering=0) as stream:
             if lock(stream) == "busy":
                 raise InputError(busy)
             if is_file_at(path, stream):
                 with in_this_process(stream):
-                    yield
+                    yield stream
                 return

@@ -9,40 +9,40 @@ from dna_bigbird.errors import InputError
 NEAR = 3
 
 
-def choose_labels(names: Sequence[str], wanted: str | Sequence[str] | None) -> list[int]:
-    """Return which labels are meant, in the order of the model.
+def choose_labels(names: Sequence[str], patterns: str | Sequence[str] | None) -> list[int]:
+    """Return the indices of the selected labels, in the order of the model.
 
     Args:
         names: Labels of the model.
-        wanted: Names or shell patterns (`*`, `?`, `[…]`), as a sequence or as one text with commas
-            between them; upper and lower case differ. None means all. A label whose name is the
-            text itself is meant alone, also if the text could be read as a pattern.
+        patterns: Names or shell patterns (`*`, `?`, `[…]`), as a sequence or as one text separated
+            by commas; case matters. None selects all. A text that is the name of a label selects
+            only that label, even if it could be read as a pattern.
 
     Raises:
-        InputError: If one of them matches no label, naming labels that are near.
+        InputError: If one of them matches no label; the message names similar labels.
 
     Example:
         >>> choose_labels(["GM12878|CTCF", "K562|CTCF", "K562|DNase"], "*|DNase,GM12878*")
         [0, 2]
     """
-    if wanted is None:
+    if patterns is None:
         return list(range(len(names)))
-    texts = wanted.split(",") if isinstance(wanted, str) else wanted
+    texts = patterns.split(",") if isinstance(patterns, str) else patterns
     texts = [text.strip() for text in texts if text.strip()]
     if not texts:
-        raise InputError(f"--labels {wanted!r}: names no label; expected names or patterns")
+        raise InputError(f"--labels {patterns!r}: names no label; expected names or patterns")
     chosen: set[int] = set()
     for text in texts:
-        found = [i for i, name in enumerate(names) if name == text] or [
+        matches = [i for i, name in enumerate(names) if name == text] or [
             i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, text)
         ]
-        if not found:
-            raise InputError(f"--labels {text}: {_not_found(text, names)}")
-        chosen.update(found)
+        if not matches:
+            raise InputError(f"--labels {text}: {_no_match(text, names)}")
+        chosen.update(matches)
     return sorted(chosen)
 
 
-def _not_found(text: str, names: Sequence[str]) -> str:
+def _no_match(text: str, names: Sequence[str]) -> str:
     folded: dict[str, str] = {}
     for name in names:
         folded.setdefault(name.casefold(), name)

@@ -1,4 +1,4 @@
-"""How far a long run is: a bar on standard error, and only on a terminal."""
+"""A progress bar on standard error, only if that is a terminal."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -10,12 +10,12 @@ from tqdm import tqdm
 def progress_bar(
     shown: bool, total: int | None, done: int = 0, unit: str = "windows"
 ) -> Iterator[Callable[[int], object]]:
-    """Yield a function that is told how many more are done.
+    """Yield a function to call with the number of items finished since the last call.
 
     Args:
         shown: False draws nothing anywhere (the Python API's default).
-        total: How many there will be, for the remaining time; None if nobody knows.
-        done: How many an interrupted run had finished.
+        total: Number of items, for the remaining time; None if unknown.
+        done: Items that an interrupted run had finished.
     """
     with tqdm(
         total=total, initial=done, unit=f" {unit}", smoothing=0.05, disable=None if shown else True

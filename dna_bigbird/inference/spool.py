@@ -1,7 +1,6 @@
-"""Finishing an interrupted run: rows that are done are kept until the whole file is written."""
+"""Resuming an interrupted run: finished rows are kept on disk until the whole file is written."""
 
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -13,22 +12,23 @@ from typing import BinaryIO
 from dna_bigbird import __version__
 from dna_bigbird.errors import InputError, Interrupted, OutputError, note, shortened
 from dna_bigbird.inference.spool_file import Spool
+from dna_bigbird.locks import kernel_lock
 from dna_bigbird.writing import partial_path, readable_write_error
 
 
 def spool_path(output: Path | str) -> Path:
-    """Return where the finished rows of an unfinished output stand: `.scores.tsv.rows.partial`.
+    """Return the path of the finished rows of an unfinished output: `.scores.tsv.rows.partial`.
 
-    It is not the name under which the output itself is written: both exist while rows become a file.
+    The output itself is written under another temporary name: both exist at the end of a run.
     """
     output = Path(output)
     return partial_path(output.with_name(f"{output.name}.rows"))
 
 
 def file_identity(path: Path | str) -> dict:
-    """Return what tells cheaply that a file has changed: its size in bytes and its time in ns."""
-    found = os.stat(path)
-    return {"size": found.st_size, "mtime_ns": found.st_mtime_ns}
+    """Return the size in bytes and the modification time in ns, to notice that a file has changed."""
+    status = os.stat(path)
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
 
 
 def run_identity(settings: Mapping, checksums: Mapping, files: Mapping[str, Path]) -> dict:
@@ -49,15 +49,15 @@ def open_spool(
     Args:
         identity: What must be the same for a run to be continued (JSON values; dicts may nest):
             settings that change the rows, `file_identity` of inputs. The package's version is added.
-        resume: Go on with the rows of an interrupted run, if there are any. Otherwise they are
-            thrown away, and a note on standard error says so.
-        unit: What a row is, for messages.
+        resume: Continue with the rows of an interrupted run, if there are any. Otherwise they are
+            thrown away, with a note on standard error.
+        unit: Name of the rows in messages.
 
     Raises:
-        InputError: If the rows to go on with are of another run (naming what differs), or another
-            process is writing this output.
+        InputError: If the finished rows belong to another run (the message names what differs), or
+            another process is writing this output.
         OutputError: If the folder cannot be written to, or the disk is full.
-        Interrupted: On Ctrl-C or SIGTERM, with a line that tells how to go on.
+        Interrupted: On Ctrl-C or SIGTERM, with a line on how to continue.
     """
     output = Path(output)
     path = spool_path(output)
@@ -91,14 +91,14 @@ def open_spool(
 
 
 def _begin(spool: Spool, identity: dict, resume: bool, unit: str) -> None:
-    found = spool.recover()
-    if resume and found is not None:
-        spool.resumed = True  # whatever happens now, the rows are not ours to remove
-        difference = first_difference(found, identity)
+    earlier = spool.recover()
+    if resume and earlier is not None:
+        spool.resumed = True  # from now on an error must not remove the rows
+        difference = first_difference(earlier, identity)
         if difference:
             raise InputError(
                 f"{spool.output}: cannot continue the interrupted run: {difference}. Run it with "
-                "the same settings and inputs, or without --resume to start anew"
+                "the same settings and inputs, or start again without --resume"
             )
         return
     if spool.rows:
@@ -109,39 +109,29 @@ def _begin(spool: Spool, identity: dict, resume: bool, unit: str) -> None:
     spool.start(identity)
 
 
-def first_difference(found: object, expected: object, name: str = "") -> str:
-    """Return what differs between two identities as words, "" if nothing does."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        for key in sorted(found.keys() | expected.keys()):
+def first_difference(earlier: object, now: object, name: str = "") -> str:
+    """Return a description of the first difference between two identities, "" if there is none."""
+    if isinstance(earlier, dict) and isinstance(now, dict):
+        for key in sorted(earlier.keys() | now.keys()):
             inner = f"{name}.{key}" if name else key
-            if words := first_difference(found.get(key), expected.get(key), inner):
+            if words := first_difference(earlier.get(key), now.get(key), inner):
                 return words
         return ""
-    if found == expected:
+    if earlier == now:
         return ""
-    return f"its {name} was {shortened(found)}, now it is {shortened(expected)}"
+    return f"its {name} was {shortened(earlier)}, now it is {shortened(now)}"
 
 
 @contextlib.contextmanager
 def _locked(path: Path, output: Path) -> Iterator[BinaryIO]:
-    """Open the file for this process alone; where a file system knows no locks, for anyone."""
-    while True:
+    """Open the file for this process alone."""
+    with contextlib.ExitStack() as stack:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            lock = kernel_lock(path, f"{output}: another process is writing it")
+            stream = stack.enter_context(lock)
         except OSError as error:
             raise readable_write_error(output, error) from error
-        with open(descriptor, "r+b", buffering=0) as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(f"{output}: another process is writing it") from None
-            except OSError:
-                pass
-            # Another process may have finished, and removed the file, after it was opened here.
-            if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
-                yield stream
-                return
+        yield stream
 
 
 class _Terminated(KeyboardInterrupt):
@@ -150,7 +140,7 @@ class _Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does; only the main thread may ask for that."""
+    """Let SIGTERM end the block as Ctrl-C does; only the main thread can set that."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

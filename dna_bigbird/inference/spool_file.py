@@ -1,4 +1,4 @@
-"""The file of finished rows: frames with a checksum, one after the other.
+"""The file of finished rows: a sequence of frames, each with a checksum.
 
     MAGIC, then frames: length (8 bytes) and CRC-32 (4 bytes) of the payload, little-endian; payload
 
@@ -42,14 +42,14 @@ class Spool:
         self.output, self._stream = output, stream
         self.rows = 0
         self.resumed = False
-        self._places: list[int] = []
+        self._offsets: list[int] = []
         self._end = 0
 
     def append(self, columns: Mapping[str, NDArray], ragged: Collection[str] = ()) -> None:
-        """Add rows: arrays of any type but objects, alike in length.
+        """Add rows: arrays of one length and any type except objects.
 
         Args:
-            ragged: Columns, not the first one, with another length: a row has several entries there.
+            ragged: Columns, not the first, with another length: a row has several entries there.
 
         Raises:
             OutputError: If they could not be written; the rows before stay.
@@ -60,7 +60,7 @@ class Spool:
             raise ValueError(f"expected columns of one length and without objects: {lengths}")
         described = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
         values = b"".join(array.tobytes() for array in arrays.values())
-        self._places.append(self._write(json.dumps(described).encode() + b"\n" + values))
+        self._offsets.append(self._write(json.dumps(described).encode() + b"\n" + values))
         self.rows += lengths.pop()
 
     def frames(self) -> Iterator[dict[str, NDArray]]:
@@ -69,14 +69,14 @@ class Spool:
         Raises:
             InputError: If the file has changed since it was opened.
         """
-        for place in self._places:
-            payload = self._payload(place)
+        for offset in self._offsets:
+            payload = self._payload(offset)
             if payload is None:
                 raise InputError(
-                    f"{self.output}: its finished rows are damaged at byte {place}; start anew, without --resume"
+                    f"{self.output}: its finished rows are damaged at byte {offset}; start again without --resume"
                 )
             yield {
-                column.name: np.frombuffer(payload, column.dtype, column.size, column.place)
+                column.name: np.frombuffer(payload, column.dtype, column.size, column.offset)
                 .reshape(column.shape)
                 for column in columns_of(payload)
             }  # fmt: skip
@@ -87,67 +87,67 @@ class Spool:
 
     def pieces(self, name: str) -> Iterator[NDArray]:
         """Yield one column of every `append`, in order, reading nothing else."""
-        for place, column in self._located(name):
+        for offset, column in self._located(name):
             size = column.size * np.dtype(column.dtype).itemsize
-            raw = os.pread(self._stream.fileno(), size, place)
+            raw = os.pread(self._stream.fileno(), size, offset)
             yield np.frombuffer(raw, column.dtype).reshape(column.shape)
 
     def _located(self, name: str) -> Iterator[tuple[int, "_Column"]]:
         """Yield the byte at which a column begins in each frame, and its type and shape."""
-        for place in self._places:
-            self._stream.seek(place + FRAME.size)
+        for offset in self._offsets:
+            self._stream.seek(offset + FRAME.size)
             start = self._stream.read(FRAME.size + 1024)
             while b"\n" not in start:
                 start += self._stream.read(1024)
             column = next(column for column in columns_of(start) if column.name == name)
-            yield place + FRAME.size + column.place, column
+            yield offset + FRAME.size + column.offset, column
 
     def start(self, identity: dict) -> None:
-        """Make it empty, for a run of this identity."""
+        """Empty the file and start a run of this identity."""
         self._stream.truncate(0)
         self._end = 0
         self._write_all(MAGIC)
         self._write(json.dumps(identity, sort_keys=True).encode())
-        self._places, self.rows = [], 0
+        self._offsets, self.rows = [], 0
 
     def recover(self) -> dict | None:
-        """Find what is whole, cut off the rest, and return the identity of the run that wrote it.
+        """Read the complete frames, cut off the rest, and return the identity of the run that wrote them.
 
         Returns:
-            None if there is nothing to go on with.
+            None if there is nothing to continue.
         """
         self._stream.seek(0)
-        place = len(MAGIC)
-        if self._stream.read(place) != MAGIC or (payload := self._payload(place)) is None:
+        offset = len(MAGIC)
+        if self._stream.read(offset) != MAGIC or (payload := self._payload(offset)) is None:
             return None
         identity = json.loads(payload)
-        place += FRAME.size + len(payload)
-        while (payload := self._payload(place)) is not None:
-            self._places.append(place)
+        offset += FRAME.size + len(payload)
+        while (payload := self._payload(offset)) is not None:
+            self._offsets.append(offset)
             self.rows += columns_of(payload)[0].shape[0]
-            place += FRAME.size + len(payload)
-        self._stream.truncate(place)
-        self._end = place
+            offset += FRAME.size + len(payload)
+        self._stream.truncate(offset)
+        self._end = offset
         return identity
 
-    def _payload(self, place: int) -> bytes | None:
-        """Return the payload of the frame at a byte, None if there is no whole one."""
-        self._stream.seek(place)
+    def _payload(self, offset: int) -> bytes | None:
+        """Return the payload of the frame at a byte, None if there is no complete frame."""
+        self._stream.seek(offset)
         header = self._stream.read(FRAME.size)
         if len(header) < FRAME.size:
             return None
         length, checksum = FRAME.unpack(header)
         # Zeros are what a disk may hold after a power cut, and their checksum would be right.
-        if not 0 < length <= os.fstat(self._stream.fileno()).st_size - place - FRAME.size:
+        if not 0 < length <= os.fstat(self._stream.fileno()).st_size - offset - FRAME.size:
             return None
         payload = self._stream.read(length)
         return payload if len(payload) == length and zlib.crc32(payload) == checksum else None
 
     def _write(self, payload: bytes) -> int:
-        """Add a frame and return where it begins."""
-        place = self._end
+        """Add a frame and return the byte where it begins."""
+        offset = self._end
         self._write_all(FRAME.pack(len(payload), zlib.crc32(payload)) + payload)
-        return place
+        return offset
 
     def _write_all(self, data: bytes) -> None:
         """Write all of it at the end or, as far as the disk allows, nothing."""
@@ -170,7 +170,7 @@ class StoredColumn:
         if len({(column.dtype, column.shape[1:]) for _, column in frames}) != 1:
             raise ValueError("the type of this column differs between its frames")
         self._stream = stream
-        self._bytes = np.array([place for place, _ in frames], np.int64)
+        self._bytes = np.array([offset for offset, _ in frames], np.int64)
         counts = [column.shape[0] for _, column in frames]
         self._first_rows = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         self.dtype = np.dtype(frames[0][1].dtype)
@@ -181,11 +181,11 @@ class StoredColumn:
         result = np.empty((len(rows), *self.shape[1:]), self.dtype)
         row_bytes = self.dtype.itemsize * math.prod(self.shape[1:])
         frames = np.searchsorted(self._first_rows, rows, side="right") - 1
-        places = self._bytes[frames] + (rows - self._first_rows[frames]) * row_bytes
-        breaks = np.flatnonzero(np.diff(places) != row_bytes) + 1
+        starts = self._bytes[frames] + (rows - self._first_rows[frames]) * row_bytes
+        breaks = np.flatnonzero(np.diff(starts) != row_bytes) + 1
         edges = [0, *breaks.tolist(), len(rows)] if len(rows) else [0]
         for first, last in itertools.pairwise(edges):
-            raw = os.pread(self._stream.fileno(), (last - first) * row_bytes, places[first])
+            raw = os.pread(self._stream.fileno(), (last - first) * row_bytes, starts[first])
             result[first:last] = np.frombuffer(raw, self.dtype).reshape(-1, *self.shape[1:])
         return result
 
@@ -195,8 +195,8 @@ class _Column:
     name: str
     dtype: str
     shape: tuple[int, ...]
-    place: int
-    """Byte of the payload where it begins."""
+    offset: int
+    """Byte of the payload where the array begins."""
 
     @property
     def size(self) -> int:
@@ -206,8 +206,8 @@ class _Column:
 def columns_of(payload: bytes) -> list[_Column]:
     """Return what the first line of a frame says of its columns."""
     line = payload[: payload.index(b"\n")]
-    place, columns = len(line) + 1, []
+    offset, columns = len(line) + 1, []
     for name, dtype, shape in json.loads(line):
-        columns.append(_Column(name, dtype, tuple(shape), place))
-        place += columns[-1].size * np.dtype(dtype).itemsize
+        columns.append(_Column(name, dtype, tuple(shape), offset))
+        offset += columns[-1].size * np.dtype(dtype).itemsize
     return columns

@@ -1,7 +1,7 @@
-"""Processes that compute tasks side by side; what comes back keeps their order.
+"""Processes that compute tasks in parallel; results keep the order of the tasks.
 
-A process ends when its pipe does, with the pool; and with the parent, however that ends, also while it
-still starts. Ctrl-C is the parent's to handle.
+A process ends with its pipe, that is with the pool, and with the parent process, however that ends and
+even while the process still starts. Only the parent handles Ctrl-C.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from dna_bigbird.child_processes import EndingContext
 from dna_bigbird.errors import InputError
 
 AHEAD = 2
-"""Tasks that a process has at hand, the one in work included."""
+"""Tasks that a process has received, including the current one."""
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -35,7 +35,7 @@ class Workers(Generic[Task, Result]):
         count: Number of processes, at least 1.
 
     Attributes:
-        close: Ends the processes; `close.alive` tells whether they may be used.
+        close: Ends the processes; `close.alive` is False once they have ended.
     """
 
     def __init__(self, make: Callable[[int], Callable[[Task], Result]], count: int) -> None:
@@ -67,7 +67,7 @@ class Workers(Generic[Task, Result]):
                 if sent - received == AHEAD * count:
                     yield self._receive(received % count)
                     received += 1
-                with contextlib.suppress(OSError):  # it has ended; `_receive` says why, in its turn
+                with contextlib.suppress(OSError):  # it has ended; `_receive` reports why
                     self._pipes[sent % count].send(task)
                 sent += 1
             while received < sent:
@@ -98,11 +98,11 @@ def _serve(pipe: Connection, make: Callable[[int], Callable], number: int) -> No
     tasks: queue.SimpleQueue = queue.SimpleQueue()
 
     def listen() -> None:
-        # Also while the function computes: else both sides could wait for the other to read.
+        # Listens while the function computes, or both sides could wait for the other to read.
         with contextlib.suppress(EOFError, OSError):
             while True:
                 tasks.put(pipe.recv())
-        os._exit(0)  # nobody wants what is being computed
+        os._exit(0)  # the result has no reader
 
     threading.Thread(target=listen, daemon=True).start()
     try:

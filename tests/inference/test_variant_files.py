@@ -316,7 +316,7 @@ def test_wrong_input_leaves_nothing(inputs, tmp_path):
         ({"output": "x.tsv", "format": "vcf"}, r"output x.tsv: the name of a VCF file ends in"),
         ({"output": "x.vcf", "format": "tsv"}, r"output x.vcf: a table is plain text; end its"),
         ({"output": "x.tsv.gz"}, r"output x.tsv.gz: a table is plain text"),
-        ({"output": "x.tsv", "tsv": "y.tsv"}, r"tsv is a table beside an annotated VCF"),
+        ({"output": "x.tsv", "tsv": "y.tsv"}, r"tsv is a table in addition to an annotated VCF"),
         ({"output": "x.vcf", "tsv": "y.vcf"}, r"tsv y.vcf: a table is plain text"),
         ({"output": None, "tsv": "y.tsv"}, r"tsv names a second file"),
     ],

@@ -1,4 +1,4 @@
-"""How alleles change a model's output, from their windows and the reference's."""
+"""How alleles change the output of a model: their windows compared with that of the reference."""
 
 import time
 from collections import deque
@@ -15,9 +15,9 @@ from dna_bigbird.inference.variants.sites import Site
 from dna_bigbird.inference.variants.windows import allele_windows
 
 FRAME_ALLELES = 512
-"""Alleles whose scores are handed on together, so that memory stays small."""
+"""Alleles whose scores are returned together, so that memory stays small."""
 FRAME_S = 10
-"""A slow model hands its scores on sooner: what is handed on is not lost when it is stopped."""
+"""A slow model returns its scores sooner: returned scores are not lost when the run stops."""
 
 EFFECTS = ("diff", "log_odds", "ref", "alt")
 Effects = dict[str, NDArray[np.float32]]
@@ -30,7 +30,7 @@ class LogitsOf(Protocol):
     label_names: list[str]
 
     def logits(self, groups: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float64]]:
-        """Yield logits (sequences, labels) for each group of sequences, as they stand."""
+        """Yield logits (sequences, labels) for each group of sequences, each read on one strand."""
         ...
 
 
@@ -88,8 +88,7 @@ def compare(logits: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _columns(rows: list[NDArray[np.float32]]) -> Effects:
-    whole = np.concatenate(rows, axis=1)
-    return dict(zip(EFFECTS, whole, strict=True))
+    return dict(zip(EFFECTS, np.concatenate(rows, axis=1), strict=True))
 
 
 def _with_logits(

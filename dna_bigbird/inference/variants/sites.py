@@ -1,4 +1,4 @@
-"""The sites of a VCF file, held against a genome: which alleles can be scored, and why others cannot."""
+"""The sites of a VCF file, checked against a genome: which alleles can be scored, and why not the others."""
 
 import contextlib
 import itertools
@@ -14,14 +14,15 @@ from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vc
 from dna_bigbird.inference.variants.windows import longest_allele
 
 LOOK_AT = 1000
-"""Records looked at, from the first one that does not fit, to tell why."""
+"""Records read, from the first that does not fit, to find the reason."""
 OTHER_ASSEMBLY_SHARE = 0.2
-"""On another assembly two or three of four bases differ; of errors in a VCF there are few."""
+"""Share of records that do not fit above which the VCF is probably on another assembly: there two or
+three of four bases differ; errors in a VCF are few."""
 TOO_LONG = "longer than half the window"
 NO_ALT = "no alternative allele (.)"
 MISMATCH = "record that does not fit the genome"
 MISMATCHES_OF_OTHER_ASSEMBLY = 0.1
-"""Share of records left out above which a note asks for the assembly."""
+"""Share of skipped records above which a note asks for the assembly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +31,19 @@ class Site:
 
     variant: Variant
     scored: tuple[int, ...]
-    """Places in `variant.alts`, ascending."""
+    """Indices in `variant.alts`, ascending."""
     fits: bool = True
-    """Whether the record fits the genome; one that does not is in no table."""
+    """Whether the record fits the genome; if not, it has no row in a table."""
 
 
 class VariantSites:
-    """The sites of a VCF file in its order, each held against the genome.
+    """The sites of a VCF file in its order, each checked against the genome.
 
     Args:
         vcf: A file (plain, gzip, bgzip), or '-' for standard input.
         window_bp: Alleles longer than half of it are not scored.
-        skip_mismatches: Leave records out that do not fit the genome, instead of refusing the file.
-        must_be_sorted: Refuse records that no index could find.
+        skip_mismatches: Leave out records that do not fit the genome, instead of raising an error.
+        must_be_sorted: Raise an error for records that an index could not find.
     """
 
     def __init__(
@@ -69,10 +70,10 @@ class VariantSites:
         self.mismatches = 0
         """Records that do not fit the genome, once checked or read."""
         self._absent = 0
-        """Those of them on chromosomes that the genome lacks."""
+        """Number of these on chromosomes that the genome lacks."""
 
     def check(self) -> None:
-        """Read everything once, so that no time is spent on a file that will be refused.
+        """Read everything once, so that no time is spent on a file with an error.
 
         A stream cannot be read twice; there errors come while it is scored.
 
@@ -129,23 +130,23 @@ class VariantSites:
             )
 
     def assembly_note(self) -> str | None:
-        """Return what to ask the user if many records were left out, once checked or read."""
+        """Return a question for the user if many records were left out, once checked or read."""
         if not self.records or self.mismatches <= MISMATCHES_OF_OTHER_ASSEMBLY * self.records:
             return None
         share = self.mismatches / self.records
         absent = f", {self._absent:,} of them on chromosomes that it lacks" if self._absent else ""
-        other = self.mismatches > self._absent
+        has_other_bases = self.mismatches > self._absent
         return (
             f"{self._shown}: {self.mismatches:,} of {self.records:,} records ({share:.0%}) do not fit "
             f"{self.genome.path.name} and are left out{absent}. "
-            + ("Is the VCF on another assembly?" if other else "Is it the whole genome?")
+            + ("Is the VCF on another assembly?" if has_other_bases else "Is it the whole genome?")
         )
 
     def _reason(self, variant: Variant, alt: str) -> str | None:
         """Return why an allele of a record that fits the genome is not scored."""
-        kind = allele_kind(alt)
+        reason = allele_kind(alt)
         too_long = max(len(variant.ref), len(alt)) > self._longest
-        return kind or (TOO_LONG if too_long else None)
+        return reason or (TOO_LONG if too_long else None)
 
     def _sorted(self, variants: Iterator[Variant]) -> Iterator[Variant]:
         finished: set[str] = set()
@@ -154,47 +155,47 @@ class VariantSites:
             if last is not None and last.chrom != variant.chrom:
                 finished.add(last.chrom)
             elif last is not None and variant.pos < last.pos:
-                self._refuse_order(variant, f"comes after {last.chrom}:{last.pos}")
+                self._raise_order(variant, f"comes after {last.chrom}:{last.pos}")
             if variant.chrom in finished:
-                self._refuse_order(variant, f"comes after other chromosomes than {variant.chrom}")
+                self._raise_order(variant, f"comes after other chromosomes than {variant.chrom}")
             last = variant
             yield variant
 
-    def _refuse_order(self, variant: Variant, problem: str) -> None:
+    def _raise_order(self, variant: Variant, problem: str) -> None:
         raise InputError(
             f"{self._shown}:{variant.line}: {variant.chrom}:{variant.pos} {problem}; a .vcf.gz with "
             "its index must be sorted. Sort it (bcftools sort), or write .vcf or .tsv"
         )
 
     def _why(self, first: Variant, later: Iterator[Variant], header: VcfHeader) -> str:
-        """Return what the reason is likely to be that a record does not fit the genome."""
+        """Return the likely reason why a record does not fit the genome."""
         genome = self.genome
         for name in (first.chrom, *header.contig_lengths):
-            found = genome.find(name)
-            said = header.contig_lengths.get(name)
-            if found and said and said < genome.lengths[found]:
+            chrom = genome.find(name)
+            length = header.contig_lengths.get(name)
+            if chrom and length and length < genome.lengths[chrom]:
                 return (
-                    f"The header says that {name} has {said:,} bases, {genome.path.name} has "
-                    f"{genome.lengths[found]:,}: the VCF is on another assembly"
+                    f"The header says that {name} has {length:,} bases, {genome.path.name} has "
+                    f"{genome.lengths[chrom]:,}: the VCF is on another assembly"
                 )
-        looked, wrong = 1, 1
+        num_read, wrong = 1, 1
         with contextlib.suppress(InputError):  # one fault at a time
             for variant in itertools.islice(later, 0 if self.streamed else LOOK_AT - 1):
-                looked += 1
+                num_read += 1
                 wrong += mismatch_of(variant, genome) is not None
-        if wrong > OTHER_ASSEMBLY_SHARE * looked:
+        if wrong > OTHER_ASSEMBLY_SHARE * num_read:
             among = (
-                f"{wrong:,} of {looked:,} records from there on do not fit. " if wrong > 1 else ""
+                f"{wrong:,} of {num_read:,} records from there on do not fit. " if wrong > 1 else ""
             )
             return f"{among}Is the VCF on another assembly?"
         return (
-            f"Only {wrong:,} of {looked:,} records from there on do not fit: leave them out with "
+            f"Only {wrong:,} of {num_read:,} records from there on do not fit: leave them out with "
             "--ref_mismatch skip"
         )
 
 
 def mismatch_of(variant: Variant, genome: Genome) -> str | None:
-    """Return what keeps a record's REF from standing in the genome; None if it stands there.
+    """Return why REF of a record does not agree with the genome; None if it agrees.
 
     REF is compared over A C G T N: lower case does not matter, N agrees with N only.
     """
@@ -211,12 +212,12 @@ def mismatch_of(variant: Variant, genome: Genome) -> str | None:
             f"REF has {site.length} bases from {chrom}:{variant.pos} on, but {chrom} ends after "
             f"{length - site.start} more in {name}"
         )
-    there = genome.fetch(site)
-    if there == variant.ref:
+    reference = genome.fetch(site)
+    if reference == variant.ref:
         return None
     return (
         f"REF is {shortened(variant.ref)!r} at {variant.chrom}:{variant.pos}, but {name} has "
-        f"{shortened(there)!r} there"
+        f"{shortened(reference)!r} there"
     )
 
 

@@ -43,7 +43,7 @@ class Target:
 def choose_targets(
     output: Path | str | None, format: Literal["tsv", "vcf"] | None, tsv: Path | str | None
 ) -> list[Target]:
-    """Return what is to be written, `output` first; nothing if it is None.
+    """Return the files to write, `output` first; none if it is None.
 
     Raises:
         InputError: If names and formats contradict each other.
@@ -63,7 +63,7 @@ def choose_targets(
     if tsv is not None:
         if format == "tsv":
             raise InputError(
-                "--tsv is a table beside an annotated VCF; --output is a table already"
+                "--tsv is a table in addition to an annotated VCF; --output is a table already"
             )
         _check_table_name("--tsv", Path(tsv))
         targets.append(Target(Path(tsv), "tsv"))

@@ -1,8 +1,8 @@
 """The windows in which the alleles of a site are compared.
 
-Each strand's window is centred in its own direction: whatever the strand, `window_bp // 2` bases
-stand before the centre of REF as that strand reads them. So nothing shifts by a base where the
-window is even, and the reverse-complemented genome gives the same windows.
+Each strand's window is centred in its own direction: on both strands `window_bp // 2` bases are before
+the centre of REF, as that strand reads them. So nothing shifts by a base if the window is even, and
+the reverse-complemented genome gives the same windows.
 
 The flank before the allele is the same for every allele; the flank after it is shortened or lengthened so
 that every window has the same length. Bases past the end of the chromosome are N (`Genome.fetch`).
@@ -24,12 +24,12 @@ def longest_allele(window_bp: int) -> int:
 def allele_windows(
     genome: Genome, site: Interval, alleles: Sequence[str], window_bp: int
 ) -> tuple[list[str], list[str]]:
-    """Return one window an allele as the forward strand reads it, and as the reverse strand does.
+    """Return one window per allele as the forward strand reads it, and as the reverse strand does.
 
     Args:
         site: The bases that an allele replaces, 0-based and half-open; its strand does not matter.
-        alleles: What stands there instead, REF among them if it is wanted, over A C G T N on the
-            forward strand; each no longer than `longest_allele`, as is the site.
+        alleles: Bases that replace the site, over A C G T N on the forward strand; include REF for
+            its own window. The alleles and the site are no longer than `longest_allele`.
 
     Example:
         >>> import os, tempfile, pathlib

@@ -29,7 +29,7 @@ class Writer(Protocol):
     """Takes sites with their scores, in the order of the file."""
 
     def begin(self, header: VcfHeader) -> None:
-        """Write what stands above the records."""
+        """Write what is above the records."""
         ...
 
     def write(self, sites: Sequence[Site], effects: Effects) -> None:
@@ -38,10 +38,10 @@ class Writer(Protocol):
 
 
 class TableWriter:
-    """One row an alternative allele, tab-separated: chrom, pos (from 1), id, ref, alt, scores.
+    """One row per alternative allele, tab-separated: chrom, pos (from 1), id, ref, alt, scores.
 
     Args:
-        columns: Which effects are wanted of every label, in this order.
+        columns: Effects to write for every label, in this order.
     """
 
     def __init__(self, write: Write, labels: Sequence[str], columns: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ class Origin:
     models: Sequence[tuple[str, str]]
     """Name and SHA-256 of the weights of every model."""
     settings: dict[str, str]
-    """Whatever else a reader should know."""
+    """Further settings of the run."""
 
     def line(self) -> str:
         """Return it as a line of a VCF header."""
@@ -86,9 +86,9 @@ class Origin:
 
 
 class AnnotatingWriter:
-    """The VCF file itself, with two INFO fields a label; nothing else changes.
+    """The VCF file itself, with two INFO fields per label; nothing else changes.
 
-    Alleles without a score have '.', records without any are copied as they stand.
+    Alleles without a score have '.', records without scores are copied unchanged.
     """
 
     def __init__(self, write: Write, labels: Sequence[str], origin: Origin) -> None:
@@ -148,17 +148,17 @@ def format_score(value: float, missing: str) -> str:
     return missing if value != value else f"{value + 0.0:.5g}"
 
 
-def info_ids(labels: Sequence[str], taken: Collection[str]) -> list[tuple[str, str]]:
+def info_ids(labels: Sequence[str], used_ids: Collection[str]) -> list[tuple[str, str]]:
     """Return names of INFO fields for every label: legal in VCF, and used by nothing else.
 
     Args:
-        taken: Names that the file has already.
+        used_ids: Names that the file already has.
 
     Example:
         >>> info_ids(["GM12878|CTCF", "GM12878 CTCF"], {"BB_GM12878_CTCF_2_DIFF"})
         [('BB_GM12878_CTCF_DIFF', 'BB_GM12878_CTCF_LOGODDS'), ('BB_GM12878_CTCF_3_DIFF', 'BB_GM12878_CTCF_3_LOGODDS')]
     """
-    used, found = set(taken), []
+    used, pairs = set(used_ids), []
     for label in labels:
         stem = name = "BB_" + _UNSAFE.sub("_", label)
         number = 1
@@ -166,8 +166,8 @@ def info_ids(labels: Sequence[str], taken: Collection[str]) -> list[tuple[str, s
             number += 1
             name = f"{stem}_{number}"
         used |= ids
-        found.append(tuple(f"{name}_{end}" for _, end, _ in FIELDS))
-    return found
+        pairs.append(tuple(f"{name}_{end}" for _, end, _ in FIELDS))
+    return pairs
 
 
 def _quoted(text: str) -> str:
@@ -177,7 +177,7 @@ def _quoted(text: str) -> str:
 
 @contextlib.contextmanager
 def _quiet_htslib() -> Iterator[None]:
-    """Keep the C library from writing to standard error; what went wrong is raised as well."""
+    """Keep the C library from writing to standard error; errors are raised as well."""
     before = pysam.set_verbosity(0)
     try:
         yield
@@ -187,7 +187,7 @@ def _quiet_htslib() -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_output(path: Path, longest_bp: int) -> Iterator[Write]:
-    """Open a text file that is whole or absent; `.gz` is compressed by bgzip and indexed.
+    """Open a text file that is complete or absent; `.gz` is compressed by bgzip and indexed.
 
     Args:
         longest_bp: Length of the longest chromosome, which decides between .tbi and .csi.

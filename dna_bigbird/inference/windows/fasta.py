@@ -44,8 +44,8 @@ class FastaSource(WindowSource):
     ) -> None:
         self.path, self.in_genome = str(path), coordinates == "genome"
         super().__init__(readable_files(fasta=self.path), window_bp, stride_bp)
-        self._places: dict[str, Interval] = {}
-        """Of the records longer than a block, which are few: known before their last base."""
+        self._locations: dict[str, Interval] = {}
+        """Locations of records longer than a block, which are few, by name."""
         self._lengths: dict[str, int] = {}
         self._has_lengths = False
 
@@ -54,7 +54,7 @@ class FastaSource(WindowSource):
         if self.files and not self._has_lengths:
             # Not kept by `check`: ten million names take a gigabyte, and most outputs need none.
             for piece, length in self._record_lengths():
-                self._note_length(piece.name, self._place(piece, length), length)
+                self._note_length(piece.name, self._location(piece, length), length)
             self._has_lengths = True
         return self._lengths
 
@@ -64,9 +64,9 @@ class FastaSource(WindowSource):
         count = 0
         for piece, length in self._record_lengths():
             count += self.num_windows(length)
-            place = self._place(piece, length)
-            if place is not None and piece.start:
-                self._places[piece.name] = place
+            location = self._location(piece, length)
+            if location is not None and piece.start:
+                self._locations[piece.name] = location
         self.count = count
 
     def windows(self, first: int = 0) -> Iterator[Window]:
@@ -75,14 +75,14 @@ class FastaSource(WindowSource):
             first = yield from self._windows_of(record, first)
 
     def _windows_of(self, record: Iterator[tuple[FastaPiece, str]], first: int) -> Iterator[Window]:
-        """Yield a record's windows; return how many windows of later ones are to be left out."""
+        """Yield the windows of a record; return how many windows of later records to leave out."""
         held = [next(record)]
         head = held[0][0]
-        place = self._places.get(head.name)
-        if place is None and self.in_genome and is_place(head.name):
+        location = self._locations.get(head.name)
+        if location is None and self.in_genome and is_place(head.name):
             held += record  # read only once, so its length shows only now
             last, bases = held[-1]
-            place = self._place(head, last.start + len(bases))
+            location = self._location(head, last.start + len(bases))
         length = 0
 
         def texts() -> Iterator[str]:
@@ -92,9 +92,9 @@ class FastaSource(WindowSource):
                 yield bases
 
         for start, bases in tile(texts(), self.window_bp, self.stride_bp, first):
-            yield _placed(head.name, place, start, bases)
+            yield _located_window(head.name, location, start, bases)
         if not self.files:
-            self._note_length(head.name, place, length)
+            self._note_length(head.name, location, length)
         return max(0, first - self.num_windows(length))
 
     def _record_lengths(self) -> Iterator[tuple[FastaPiece, int]]:
@@ -103,7 +103,7 @@ class FastaSource(WindowSource):
             if piece.is_last:
                 yield piece, piece.start + len(bases)
 
-    def _place(self, piece: FastaPiece, length: int) -> Interval | None:
+    def _location(self, piece: FastaPiece, length: int) -> Interval | None:
         if not (self.in_genome and is_place(piece.name)):
             return None
         try:
@@ -114,15 +114,15 @@ class FastaSource(WindowSource):
                 "To count from the start of every record: --coordinates record"
             ) from error
 
-    def _note_length(self, name: str, place: Interval | None, length: int) -> None:
-        name, end = (name, length) if place is None else (place.chrom, place.end)
+    def _note_length(self, name: str, location: Interval | None, length: int) -> None:
+        name, end = (name, length) if location is None else (location.chrom, location.end)
         self._lengths[name] = max(end, self._lengths.get(name, 0))
 
 
-def _placed(name: str, place: Interval | None, start: int, bases: str) -> Window:
-    """Return a record's window at the record's place `start`, in the coordinates of its place."""
+def _located_window(name: str, location: Interval | None, start: int, bases: str) -> Window:
+    """Return the window at position `start` of a record, in the coordinates of its location."""
     length = len(bases)
-    if place is None:
+    if location is None:
         return Window(name, start, start + length, bases)
-    left = place.end - start - length if place.strand == "-" else place.start + start
-    return Window(place.chrom, left, left + length, bases)
+    left = location.end - start - length if location.strand == "-" else location.start + start
+    return Window(location.chrom, left, left + length, bases)

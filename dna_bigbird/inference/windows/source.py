@@ -30,13 +30,13 @@ class WindowSource(ABC):
     def lengths(self) -> dict[str, int]:
         """Length in base pairs of every sequence that a window names.
 
-        Of a chromosome that records are named after only their furthest end is known. Where the
+        For records named by location (`chr1:100-200`), the furthest end on the chromosome. If the
         input can be read only once, this is complete when the last window was read.
         """
 
     @abstractmethod
     def check(self) -> None:
-        """Read everything once and set `count`; nothing where the input can be read only once.
+        """Read everything once and set `count`; do nothing if the input can be read only once.
 
         Raises:
             InputError: At the first thing that is wrong, with file and line.
@@ -47,11 +47,11 @@ class WindowSource(ABC):
         """Yield the windows from number `first` on, counted from 0.
 
         Raises:
-            InputError: As `check`, once the place is reached.
+            InputError: As `check`, once that line is reached.
         """
 
     def num_windows(self, length_bp: int) -> int:
-        """Return into how many windows a sequence of this length is cut."""
+        """Return the number of windows of a sequence of this length."""
         return num_windows(length_bp, self.window_bp, self.stride_bp)
 
 
@@ -93,7 +93,7 @@ class SequenceSource(WindowSource):
         return {name: len(bases) for name, bases in self.sequences.items()}
 
     def check(self) -> None:
-        """Nothing: all was checked when it was given."""
+        """Do nothing: everything was checked on construction."""
 
     def windows(self, first: int = 0) -> Iterator[Window]:
         for name, bases in self.sequences.items():
@@ -103,13 +103,13 @@ class SequenceSource(WindowSource):
 
 
 def readable_files(**paths: str) -> dict[str, Path]:
-    """Return the paths that can be read again, each opened once to see that it can be read."""
-    found = {}
+    """Return the paths that can be read again, after opening each once."""
+    files = {}
     for role, path in paths.items():
         is_stream = path == "-" or (
             os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
         )
         if not is_stream:
             with open_binary(path):
-                found[role] = Path(path)
-    return found
+                files[role] = Path(path)
+    return files

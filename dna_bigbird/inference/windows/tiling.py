@@ -15,10 +15,10 @@ class Window:
 
 
 class ShortWindows:
-    """Counts the windows that are shorter than those a model was made for.
+    """Counts the windows that are shorter than the window of the model.
 
     Args:
-        model_bp: Bases of the model's windows; None for a model that was not made for one length.
+        model_bp: Bases of the model's windows; None for a model without a fixed window.
 
     Example:
         >>> short = ShortWindows(300)
@@ -38,7 +38,7 @@ class ShortWindows:
             self._short += self.model_bp is not None and length < self.model_bp
 
     def notes(self) -> list[str]:
-        """Return one line if there were short ones."""
+        """Return one line if there were short windows."""
         if not self._short:
             return []
         return [
@@ -58,7 +58,7 @@ def short_window_notes(window_bp: int, model_bp: int) -> list[str]:
 
 
 def num_windows(length_bp: int, window_bp: int, stride_bp: int) -> int:
-    """Return into how many windows a sequence is cut, see `window_starts`."""
+    """Return the number of windows of a sequence, see `window_starts`."""
     return 1 + max(0, -(-(length_bp - window_bp) // stride_bp))
 
 
@@ -88,8 +88,8 @@ def tile(
 ) -> Iterator[tuple[int, str]]:
     """Cut one sequence, given in consecutive pieces, into the windows of `window_starts`.
 
-    A window comes as soon as its bases and one more are there; no more than a window and a piece
-    are held.
+    A window is yielded as soon as its bases and one more are read; at most a window and a piece
+    are in memory.
 
     Args:
         first: Number of the first window to yield; none if there are no more than that.

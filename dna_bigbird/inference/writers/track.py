@@ -1,4 +1,4 @@
-"""From windows to one value a base: where they lie, and the mean of those that overlap."""
+"""From windows to one value per base: their positions, and the mean of overlapping windows."""
 
 # N windows, S segments, L labels
 
@@ -20,9 +20,9 @@ class Placement:
     """The windows that have scores, in order of chromosome name and start; 28 bytes each."""
 
     chromosomes: list[str]
-    """In order of their bytes, as `sort -k1,1` and UCSC's tools have them."""
+    """Sorted by bytes, as by `sort -k1,1` and UCSC's tools."""
     chrom: NDArray[np.int32]
-    """(N,), places in `chromosomes`."""
+    """(N,), indices in `chromosomes`."""
     start: NDArray[np.int64]
     """(N,), 0-based."""
     end: NDArray[np.int64]
@@ -45,11 +45,11 @@ class Segments:
 
 
 def place_windows(spool: Spool, margin_bp: int = 0) -> Placement:
-    """Read where the windows of a spool lie; those without a score (NaN) are left out.
+    """Read the positions of the windows of a spool; those without a score (NaN) are left out.
 
     Args:
-        margin_bp: Bases at either end of a window that its score is not about; windows of no more
-            than twice as many are left out.
+        margin_bp: Bases at either end of a window that get no score; windows of at most twice as many
+            are left out.
     """
     codes: dict[bytes, int] = {}
     parts = []
@@ -113,9 +113,9 @@ def segments_of(
             values_NL = np.concatenate([values_NL, read_NL.astype(np.float64)])
             # What lies before the next window can change no more; the rest is carried over.
             limit = placement.start[j] if j < last else np.iinfo(np.int64).max
-            found = _averaged(name, start, np.minimum(end, limit), values_NL)
-            if len(found.start):
-                yield found
+            segments = _averaged(name, start, np.minimum(end, limit), values_NL)
+            if len(segments.start):
+                yield segments
             over = end > limit
             start, end, values_NL = np.maximum(start, limit)[over], end[over], values_NL[over]
 
