@@ -2,12 +2,14 @@
 
 import os
 
+from dna_bigbird.choices import checked
 from dna_bigbird.genome.bedtools import HOW_TO_INSTALL
 from dna_bigbird.pipeline.machine import ABSENT, Machine
 
 BUILD = "dna-bigbird doctor --build-native"
 
 
+@checked()
 def advice(machine: Machine, is_built: bool) -> list[str]:
     """Return one line for everything that is slow.
 

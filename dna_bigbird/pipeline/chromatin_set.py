@@ -1,12 +1,13 @@
 """`dna-bigbird chromatin-set`."""
 
 import shlex
-import sys
 from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
+from dna_bigbird.errors import InputError, checked_settings, note
 from dna_bigbird.paths import InputPath, OutputPath, check_paths
+from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
 
 
 @checked()
@@ -28,7 +29,7 @@ def chromatin_set(
     near_identical: Literal["drop", "keep"] = "keep",
     pieces: bool = False,
     check_every: int = 0,
-) -> None:
+) -> LabelledSetFile:
     """Build bins with one label per peak file, with their windows and splits.
 
     A label is on where its merged peaks cover more than half of the bin.
@@ -60,16 +61,13 @@ def chromatin_set(
             files; 0 compares none. The set is the same.
     """
     from dna_bigbird.datasets.background import background_notes
-    from dna_bigbird.datasets.bins import read_blacklist
-    from dna_bigbird.datasets.chromatin import ChromatinConfig, build_chromatin
-    from dna_bigbird.datasets.labelled import write_labelled_set
-    from dna_bigbird.datasets.leakage import without_leaks
-    from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
-    from dna_bigbird.datasets.second_opinions import check_labels
-    from dna_bigbird.errors import InputError, checked_settings, note
+    from dna_bigbird.datasets.chromatin_config import ChromatinConfig
+    from dna_bigbird.datasets.labelled_data import write_labelled_set
+    from dna_bigbird.datasets.peak_sheet import read_sheet
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
+    from dna_bigbird.pipeline.chromatin_rows import build_rows
 
     with checked_settings():
         config = ChromatinConfig(
@@ -89,48 +87,42 @@ def chromatin_set(
     split.check_chromosomes(reference)
     sheet = read_sheet(peaks)
     check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
-    banned = read_blacklist(blacklist, reference, pieces=pieces)
-    # A row of the sheet is one label or more.
-    with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None
-    labels, counts = read_peaks(sheet, reference, bin, pieces=pieces, with_peak=with_peak)
-    config = config.for_labels(len(labels))
-    data = build_chromatin(
+    data, config = build_rows(
         reference,
-        labels,
+        sheet,
         config,
         split,
-        blacklist=banned,
-        with_peak=with_peak,
+        blacklist=blacklist,
         seed=seed,
-        counts=counts,
+        drop_near_identical=near_identical == "drop",
+        pieces=pieces,
+        check_every=check_every,
     )
-    if near_identical == "drop":
-        data = without_leaks(data, reference)
-    if check_every:
-        kept = [label for label in labels if label.positives >= min_positive]
-        count = check_labels(data, sheet, kept, reference, check_every)
-        note(f"the labels of {count:,} of {len(data):,} bins are those of bedtools")
-    inputs = {f"peaks line {row.line_number}": sha256_of(row.path) for row in sheet}
-    if blacklist:
-        inputs["blacklist"] = sha256_of(blacklist)
-    drawn = f"--background {config.background} --seed {seed} " if config.background else ""
+    inputs = {"genome": genome}
+    inputs |= {f"peaks line {row.line_number}": row.path for row in sheet}
+    inputs |= {"blacklist": blacklist} if blacklist else {}
+    settings = {
+        "assembly": shlex.quote(assembly),
+        "window": window,
+        "bin": bin,
+        "require_group": config.require_group,
+        "max_n_fraction": max_n_fraction,
+        "min_positive": min_positive,
+        "allow_empty_labels": allow_empty_labels,
+        **({"background": config.background, "seed": seed} if config.background else {}),
+        "near_identical": near_identical,
+        "pieces": pieces,
+    }
     write_labelled_set(
         output,
         data,
         reference,
         assembly=assembly,
-        command=(
-            f"chromatin-set --assembly {shlex.quote(assembly)} --window {window} --bin {bin} "
-            f"--require_group {config.require_group} --max_n_fraction {max_n_fraction} "
-            f"--min_positive {min_positive} --allow_empty_labels {str(allow_empty_labels).lower()} "
-            f"{drawn}--near_identical {near_identical} --pieces {str(pieces).lower()} {split.as_options()}"
-        ),
-        inputs={"genome": sha256_of(genome), **inputs},
+        command=f"chromatin-set {as_options(settings)} {split.as_options()}",
+        inputs={name: sha256_of(path) for name, path in inputs.items()},
     )
-    print(
-        f"{len(data.label_names)} labels: "
-        + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
-        file=sys.stderr,
-    )
+    result = LabelledSetFile.of(output, data)
+    note(result.labels_text())
     for text in background_notes(data, config.background or 0):
         note(text)
+    return result

@@ -4,6 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird import watchdog
@@ -15,8 +16,24 @@ WAIT_S = 10.0
 DAY_NS = 24 * 3600 * 10**9
 
 
+@dataclass(frozen=True)
+class ClearedLock:
+    """What became of the lock of a folder."""
+
+    folder: Path
+    num_dead_runs: int
+    """Records of dead runs removed with a stale lock; 0 if there was no lock."""
+
+    def summary(self) -> str:
+        """Return what was removed; nothing without a lock."""
+        if not self.num_dead_runs:
+            return ""
+        count = self.num_dead_runs
+        return f"{self.folder / '.snakemake'}: stale lock removed; {count} dead run(s) recorded"
+
+
 @checked()
-def clear_lock(folder: OutputFolder = Path(".")) -> None:
+def clear_lock(folder: OutputFolder = Path(".")) -> ClearedLock:
     """Remove a stale Snakemake lock after proof that its process is dead.
 
     The Snakefile writes down every main process. The lock goes only if all of them are dead: of
@@ -25,9 +42,7 @@ def clear_lock(folder: OutputFolder = Path(".")) -> None:
     Args:
         folder: Where Snakemake was started.
     """
-    count = remove_stale_lock(folder)
-    if count:
-        print(f"{folder / '.snakemake'}: stale lock removed; {count} dead run(s) recorded")
+    return ClearedLock(folder, remove_stale_lock(folder))
 
 
 def remove_stale_lock(
@@ -40,8 +55,8 @@ def remove_stale_lock(
     """Remove the lock and the records of dead runs; returns how many runs, 0 without a lock.
 
     Raises:
-        InputError: If a recorded run lives, is of another machine, or none is recorded that could
-            have made the lock; then nothing is changed.
+        InputError: If a recorded run is alive or on another machine, or no recorded run could have
+            made the lock; then nothing is changed.
     """
     leftovers_of = leftovers_of or jobs_left_by
     locks = {path: _version(path) for path in sorted((folder / ".snakemake/locks").glob("*.lock"))}
@@ -62,7 +77,7 @@ def remove_stale_lock(
     _wait_for_jobs(where, processes, leftovers_of, sleep)
     for path, version in locks.items():
         with contextlib.suppress(FileNotFoundError):
-            if _version(path) == version:  # not one that another run made meanwhile
+            if _version(path) == version:  # not a lock that another run made in the meantime
                 path.unlink()
     for path in records:
         path.unlink(missing_ok=True)
@@ -72,13 +87,13 @@ def remove_stale_lock(
 def jobs_left_by(processes: list[watchdog.Process]) -> list[int]:
     """Return the ids of living processes that one of these Snakemakes started."""
     marks = {f"{watchdog.VARIABLE}={process.to_json()}".encode() for process in processes}
-    found = []
+    pids = []
     for entry in watchdog.PROC.glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if marks & set((entry / "environ").read_bytes().split(b"\0")):
-                found.append(int(entry.name))
+                pids.append(int(entry.name))
     mine = os.getpid()
-    return sorted(pid for pid in found if pid != mine and watchdog.start_time_of(pid) is not None)
+    return sorted(pid for pid in pids if pid != mine and watchdog.start_time_of(pid) is not None)
 
 
 def _forget_ended_runs(records, state_of) -> None:
@@ -108,7 +123,7 @@ def _require_dead(where: Path, process: watchdog.Process, state: str) -> None:
 
 
 def _wait_for_jobs(where, processes, leftovers_of, sleep, pause_s: float = 0.1) -> None:
-    """Give the jobs of a killed Snakemake time to end by themselves, as they should."""
+    """Wait until the jobs of a killed Snakemake have ended by themselves."""
     for _ in range(round(WAIT_S / pause_s)):
         left = leftovers_of(processes)
         if not left:
@@ -122,21 +137,21 @@ def _wait_for_jobs(where, processes, leftovers_of, sleep, pause_s: float = 0.1) 
 
 def _read_records(folder: Path) -> dict[Path, tuple[watchdog.Process, int]]:
     """Return each recorded main process with the time (ns) of its record."""
-    found = {}
+    records = {}
     for path in sorted(folder.glob("*.json")):
         try:
             modified = path.stat().st_mtime_ns
-            found[path] = watchdog.Process.from_json(path.read_text()), modified
+            records[path] = watchdog.Process.from_json(path.read_text()), modified
         except FileNotFoundError:  # its run has just ended
             continue
         except ValueError:
             raise InputError(
                 f"{path}: damaged record of a run; expected one line of JSON"
             ) from None
-    return found
+    return records
 
 
 def _version(path: Path) -> tuple[int, int]:
-    """Return what changes when another process makes the file anew."""
+    """Return what changes when another process makes the file again."""
     stat = path.stat()
     return stat.st_ino, stat.st_mtime_ns

@@ -5,21 +5,21 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.pipeline.results import Comparison
 
 
 @checked()
 def compare_lm(
     runs: list[InputPath], table: Literal["table5", "figure8", "table1"], output: OutputPath
-) -> None:
-    """Set pretrained models beside each other, as a table or figure of the paper does.
+) -> Comparison:
+    """Compare pretrained models, in the form of a table or figure of the paper.
 
-    It reads result files only. Who is ahead is computed; where 95 % intervals overlap nothing is
-    claimed.
+    It reads result files only. Where 95 % intervals overlap, no model is called better.
 
     Args:
         runs: Folders of the variants, in the order of the rows; each with model/ (a bundle of
             `dna-bigbird evaluate-lm`) and trained/ (one of `dna-bigbird pretrain`).
-        table: Bits per base beside n-grams (table5), scores over steps by length (figure8), or by
+        table: Bits per base next to n-grams (table5), scores over steps by length (figure8), or by
             building block of the pattern (table1).
         output: Folder to write: table.tsv, table.md, table.json, figure.png, and parts.tsv if
             scores by chromosome or repeat class are shown.
@@ -51,7 +51,7 @@ def compare_lm(
         if comparison.parts:
             (folder / "parts.tsv").write_text(to_tsv(comparison.parts))
         (folder / "figure.png").write_bytes(save(figure, "png"))
-    print("\n".join(comparison.notes))
+    return Comparison(output, comparison.rows, comparison.notes)
 
 
 def key_share(run) -> float:

@@ -1,10 +1,11 @@
 """`dna-bigbird deepsea-set`."""
 
 import shlex
-import sys
 
 from dna_bigbird.choices import checked
+from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import InputPath, OutputPath, check_paths
+from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
 
 _TEST = ["chr8", "chr9"]
 
@@ -21,7 +22,7 @@ def deepsea_set(
     check_every: int = 1,
     max_n_fraction: float = 1.0,
     test_chromosomes: list[str] = _TEST,
-) -> None:
+) -> LabelledSetFile:
     """Build a labelled set from the published DeepSEA bundle, with windows of any length.
 
     Coordinates come from the published BED file; the bases of the rows are compared with the genome,
@@ -50,7 +51,6 @@ def deepsea_set(
     )
     from dna_bigbird.datasets.deepsea_labels import read_labels
     from dna_bigbird.datasets.labelled_data import write_labelled_set
-    from dna_bigbird.errors import checked_settings
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
 
@@ -63,20 +63,21 @@ def deepsea_set(
         data = build_deepsea(reference, bundle, bed, read_labels(labels), config)
     inputs = {f"{name}.mat": bundle / f"{name}.mat" for name in FILES.values()}
     inputs |= {BED: coordinates, "genome": genome, "labels": labels}
+    settings = {
+        "assembly": shlex.quote(assembly),
+        "window": window,
+        "check_every": check_every,
+        "max_n_fraction": max_n_fraction,
+        "test_chromosomes": shlex.quote(f"[{','.join(test_chromosomes)}]"),
+    }
     write_labelled_set(
         output,
         data,
         reference,
         assembly=assembly,
-        command=(
-            f"deepsea-set --assembly {shlex.quote(assembly)} --window {window} "
-            f"--check_every {check_every} --max_n_fraction {max_n_fraction} "
-            f"--test_chromosomes {shlex.quote('[' + ','.join(test_chromosomes) + ']')}"
-        ),
+        command=f"deepsea-set {as_options(settings)}",
         inputs={name: sha256_of(path) for name, path in inputs.items()},
     )
-    print(
-        f"{len(data.label_names)} labels: "
-        + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
-        file=sys.stderr,
-    )
+    result = LabelledSetFile.of(output, data)
+    note(result.labels_text())
+    return result

@@ -5,6 +5,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputPath
+from dna_bigbird.pipeline.results import Written
 
 
 @checked()
@@ -15,17 +16,17 @@ def demo_data(
     variants: int = 300,
     long_range: int = 0,
     copies: int = 6,
-) -> None:
+) -> Written:
     """Write the semi-synthetic demo: real hg19 background, planted truth.
 
     The background is the real sequence hg19 chr22:20,000,001-21,000,000. Promoters and binding
-    sites from published JASPAR matrices are planted at known places, and labels follow from them.
+    sites from published JASPAR matrices are planted at known positions, and labels follow from them.
 
     Args:
         output: Folder to write; it is replaced as a whole if it exists.
         seed: Same seed, same files, byte by byte.
         promoters: Start sites to plant, spread evenly.
-        variants: Neutral variants, and the most that break a site.
+        variants: Number of neutral variants, and at most as many that break a site.
         long_range: Write the long-range demo instead, with so many promoters, 10 kb each on
             generated background: labels that only a partner 1 to 3 kb away decides.
         copies: Sites in a partner cluster of the long-range demo.
@@ -35,12 +36,14 @@ def demo_data(
 
     refuse_to_replace_other_files(output)
     if long_range:
-        return _long_range(output, long_range, seed, copies)
+        _long_range(output, long_range, seed, copies)
+        return Written(output)
     try:
         config = DemoConfig(seed, promoters, variants)
     except ValueError as error:
         raise InputError(f"demo-data: {error}") from None
     write_demo(build_demo(config), output)
+    return Written(output)
 
 
 def _long_range(output: Path, units: int, seed: int, copies: int) -> None:

@@ -1,6 +1,7 @@
 """`dna-bigbird doctor`."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
@@ -8,12 +9,24 @@ from dna_bigbird.pipeline.advice import BUILD, advice, missing
 from dna_bigbird.pipeline.machine import Machine
 
 
+@dataclass(frozen=True)
+class Diagnosis:
+    """What works on this machine, what is slow, and what to do."""
+
+    text: str
+    """Verdict, tables and advice; after a build only the path of the native kernel."""
+
+    def summary(self) -> str:
+        """Return the text."""
+        return self.text
+
+
 @checked()
-def doctor(build_native: bool = False) -> None:
+def doctor(build_native: bool = False) -> Diagnosis:
     """Say what this machine has, which attention backends work on it, and what is slow and why.
 
-    The first line is the verdict, the last ones are what to do. It changes nothing, unless it is to
-    build the native CPU kernel; then it says only where that is.
+    The first line is the verdict, the last lines say what to do. It changes nothing; with
+    --build_native it builds the native CPU kernel and writes only its path.
 
     Args:
         build_native: Build the native CPU kernel for this processor, unless it is there already,
@@ -24,20 +37,19 @@ def doctor(build_native: bool = False) -> None:
         dna-bigbird doctor --build_native
     """
     if build_native:
-        print(_build())
-        return
+        return Diagnosis(str(build_native_kernel()))
     from dna_bigbird.pipeline.machine import this_machine, versions
 
-    machine, found = this_machine(), versions()
+    machine, installed = this_machine(), versions()
     native_state, is_built = native()
     slow = advice(machine, is_built)
-    print(verdict(machine, slow), end="\n\n")
-    print(table("versions", found))
-    print(table("machine", described(machine) | places()))
-    print(table("attention", backends(machine) | {"native": native_state}))
-    print("advice")
-    for line in slow + missing(found) or ["nothing is slow that need not be"]:
-        print(f"  - {line}")
+    lines = [verdict(machine, slow), ""]
+    lines.append(table("versions", installed))
+    lines.append(table("machine", described(machine) | folders()))
+    lines.append(table("attention", backends(machine) | {"native": native_state}))
+    lines.append("advice")
+    todo = slow + missing(installed) or ["nothing is slow that need not be"]
+    return Diagnosis("\n".join([*lines, *(f"  - {line}" for line in todo)]))
 
 
 def verdict(machine: Machine, slow: list[str]) -> str:
@@ -51,18 +63,18 @@ def verdict(machine: Machine, slow: list[str]) -> str:
 
 
 def table(title: str, rows: dict[str, str]) -> str:
-    """Return a heading and one line a row."""
+    """Return a heading and one line per row."""
     width = max(map(len, rows))
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items()), ""])
 
 
 def described(machine: Machine) -> dict[str, str]:
     """Return the machine's facts in words."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "not set")
+    variable = os.environ.get("OMP_NUM_THREADS", "not set")
     return {
         "processor": f"{machine.processor} ({machine.architecture})",
         "processors": f"{machine.usable} usable, {machine.physical} physical",
-        "threads": f"{machine.threads} (OMP_NUM_THREADS {wanted})",
+        "threads": f"{machine.threads} (OMP_NUM_THREADS {variable})",
         "instruction sets": ", ".join(machine.isas),
         "bf16 dot products": "yes" if machine.has_bf16 else "no",
         "libraries of PyTorch": f"oneDNN {_yes(machine.has_onednn)}, MKL {_yes(machine.has_mkl)}",
@@ -70,8 +82,8 @@ def described(machine: Machine) -> dict[str, str]:
     }
 
 
-def places() -> dict[str, str]:
-    """Return memory, folders that are written to, and where the model of the package is."""
+def folders() -> dict[str, str]:
+    """Return memory, the folders that are written to, and the path of the bundled model."""
     from dna_bigbird.attention.native.build import cache_folder
     from dna_bigbird.bundles.bundled import bundled_model
     from dna_bigbird.errors import InputError
@@ -127,7 +139,7 @@ def native() -> tuple[str, bool]:
     return f"not built; {compiler} can build it for {isa}: {BUILD}", False
 
 
-def _build() -> str:
+def build_native_kernel() -> Path:
     """Build the native kernel and return its path.
 
     Raises:
@@ -136,7 +148,7 @@ def _build() -> str:
     from dna_bigbird.attention.native.build import build
     from dna_bigbird.attention.native.isa import best_isa
 
-    return str(build(best_isa(), verbose=True))
+    return build(best_isa(), verbose=True)
 
 
 def _yes(has: bool) -> str:

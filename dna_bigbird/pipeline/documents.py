@@ -1,8 +1,32 @@
 """`dna-bigbird documents`."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.paths import InputPath, OutputPath
+
+
+@dataclass(frozen=True)
+class DrawnDocuments:
+    """Documents of a genome in a BED12 file."""
+
+    output: Path
+    count: int
+    predicted: int
+    """How many the lengths of the stretches predict."""
+    num_stretches: int
+    """Parts of the regions between gaps and excluded regions."""
+    stretches_bp: int
+
+    def summary(self) -> str:
+        """Return the counts."""
+        return (
+            f"{self.output}: {self.count:,} documents, {self.predicted:,} predicted, on "
+            f"{self.stretches_bp:,} bp in {self.num_stretches:,} stretches between gaps and excluded "
+            "regions"
+        )
 
 
 @checked()
@@ -13,21 +37,21 @@ def draw_documents(
     exclude: list[str | int] = [],  # noqa: B006
     seed: int = 0,
     documents: DocumentConfig = DocumentConfig(),  # noqa: B008
-) -> None:
+) -> DrawnDocuments:
     """Draw documents from a genome as coordinates (BED12: one line per document, blocks = sentences).
 
     Comment lines name the sequences that they were drawn from, so that another genome is refused later.
 
-    Says how many were drawn beside how many the lengths of the stretches predict. For the whole of
+    The result compares how many were drawn with how many the lengths of the stretches predict. For the whole of
     GRCh37 and the paper's recipe that is about 510,000 (550,455 if gaps were sequence); the paper
     says 450,000.
 
     Args:
         genome: Plain FASTA file.
         output: BED12 file to write; name it .bed.gz, it is compressed.
-        regions: Where documents may lie, e.g. '[chr1, "chr22:1-20,000,000"]' (1-based, both ends
+        regions: Where documents may be, e.g. '[chr1, "chr22:1-20,000,000"]' (1-based, both ends
             included); empty means the whole genome.
-        exclude: Regions of which no document touches a base, written likewise.
+        exclude: Regions that no document overlaps, in the same form.
         seed: Seed of the random starts and lengths.
         documents: The recipe.
     """
@@ -49,10 +73,7 @@ def draw_documents(
     long_enough = (x.chrom for x in stretches if x.length >= documents.min_sentence_bp)
     lines = genome_lines(reference, dict.fromkeys(long_enough))
     count = corpus.write_documents(output, shown, lines)
-    print(
-        f"{output}: {count:,} documents, {predicted:,} predicted, on {sum(lengths):,} bp in "
-        f"{len(lengths):,} stretches between gaps and excluded regions"
-    )
+    return DrawnDocuments(output, count, predicted, len(lengths), sum(lengths))
 
 
 # jsonargparse names a group of options after the function, and `--documents.…` is one already.

@@ -1,11 +1,26 @@
 """`dna-bigbird ensemble`."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@dataclass(frozen=True)
+class Ensemble:
+    """A bundle whose probabilities are the mean of its members'."""
+
+    output: Path
+    num_models: int
+
+    def summary(self) -> str:
+        """Return the number of models."""
+        return f"{self.output}: an ensemble of {self.num_models} models"
+
+
 @checked()
-def ensemble(models: list[InputPath], output: OutputPath) -> None:
+def ensemble(models: list[InputPath], output: OutputPath) -> Ensemble:
     """Join independently trained models into one whose probabilities are the mean of theirs.
 
     The result is a bundle like any other: predict and evaluate take it. The members must have the
@@ -18,4 +33,4 @@ def ensemble(models: list[InputPath], output: OutputPath) -> None:
     from dna_bigbird.bundles.ensemble import join_bundles
 
     join_bundles(models, output)
-    print(f"{output}: an ensemble of {len(models)} models")
+    return Ensemble(output, len(models))

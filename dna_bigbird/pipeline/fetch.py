@@ -2,19 +2,20 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.pipeline.results import Written
 
 
 @checked()
-def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -> None:
+def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -> Written:
     """Download one input named in data_specs/, or take a local copy, and verify it.
 
-    An interrupted download goes on where it stopped.
+    An interrupted download continues where it stopped.
 
     Args:
         spec: Description of the input, for example data_specs/hg38_to_hg19_chain.yaml.
-        output: File to write. For a table of peak files: the sample sheet; they lie beside it.
+        output: File to write. For a table of peak files: the sample sheet; the files go into its folder.
         local: Copy on this machine to take instead (no network): a file; for a table of peak
-            files the folder that holds them.
+            files the folder that has them.
     """
     import contextlib
 
@@ -36,3 +37,4 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
 
     for line in fetch_spec(read_spec(spec), output, local, meter):
         note(line)
+    return Written(output)

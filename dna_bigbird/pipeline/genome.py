@@ -1,7 +1,26 @@
 """`dna-bigbird genome`."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A checked genome in one indexed FASTA file."""
+
+    output: Path
+    assembly: str
+    lengths: Mapping[str, int]
+    """Base pairs of each sequence."""
+
+    def summary(self) -> str:
+        """Return the number of sequences and base pairs."""
+        total_bp = sum(self.lengths.values())
+        return f"{self.output}: {len(self.lengths)} sequences, {total_bp:,} bp, assembly {self.assembly}"
 
 
 @checked()
@@ -10,16 +29,16 @@ def genome(
     output: OutputPath,
     assembly: str = "none",
     pieces: bool = False,
-) -> None:
+) -> Reference:
     """Check FASTA files and join them into one plain, indexed reference.
 
-    Letters keep their case (soft masking). The `.fai` index is written beside the output.
+    Letters keep their case (soft masking). The `.fai` index is written next to the output.
 
     Args:
-        inputs: FASTA files, plain or compressed; records are taken in the order given.
+        inputs: FASTA files, plain or compressed; records keep their order.
         output: Reference to write, for example results/genome/genome.fa.
         assembly: Name of the assembly. For GRCh37 and GRCh38, also under other common names (hg19, b37,
-            hs37d5, hg38, GRCh38.p14), chromosome lengths are checked; any other name is taken as it is.
+            hs37d5, hg38, GRCh38.p14), chromosome lengths are checked; any other name is kept without a check.
         pieces: Accept chromosomes that are shorter than the assembly's (the first bases of a
             chromosome); a longer one is still refused.
     """
@@ -38,5 +57,4 @@ def genome(
             pieces=pieces,
         ),
     )
-    lengths = Genome(output).lengths  # writes the index
-    print(f"{output}: {len(lengths)} sequences, {sum(lengths.values()):,} bp, assembly {assembly}")
+    return Reference(output, assembly, Genome(output).lengths)  # reading it writes the index

@@ -1,10 +1,27 @@
 """`dna-bigbird lift-over`."""
 
-import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
+from dna_bigbird.errors import note
 from dna_bigbird.paths import InputPath, OutputPath
+
+
+@dataclass(frozen=True)
+class LiftedSites:
+    """Start sites on the new assembly, and the sites without a single target."""
+
+    output: Path
+    unlifted: Path
+    num_lifted: int
+    num_lost: int
+    num_changed_strand: int
+
+    def summary(self) -> str:
+        """Return an empty text; the counts are a note."""
+        return ""
 
 
 @checked()
@@ -14,17 +31,17 @@ def lift_over(
     output: OutputPath,
     unlifted: OutputPath,
     format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
-) -> None:
+) -> LiftedSites:
     """Move start sites to another assembly.
 
-    Every site is lifted by itself; sites without a single target are listed with the reason.
+    Each site is lifted on its own; sites without a single target are listed with the reason.
 
     Args:
         input: Start sites as BED, GTF, GFF3, FPS or SGA, plain or gzip.
-        chain: UCSC chain file from the assembly of the input to the wanted one.
+        chain: UCSC chain file from the assembly of the input to that of the output.
         output: BED6 file on the new assembly, sorted; column 5 keeps the old position.
         unlifted: Table of the lost sites, their old coordinates and the reasons.
-        format: Format of the input; auto tells it from the first row.
+        format: Format of the input; auto recognises it by the first row.
     """
     from dna_bigbird.genome.liftover import lift_sites, read_chain, write_lifted, write_unlifted
     from dna_bigbird.genome.sites import read_sites
@@ -35,4 +52,5 @@ def lift_over(
         write_lifted(partial_output, lifted)
         write_unlifted(partial_unlifted, lifted, lost)
     changed = sum(x.strand_changed for x in lifted)
-    print(f"{len(lifted)} lifted, {len(lost)} lost, {changed} changed strand", file=sys.stderr)
+    note(f"{len(lifted)} lifted, {len(lost)} lost, {changed} changed strand")
+    return LiftedSites(output, unlifted, len(lifted), len(lost), changed)

@@ -7,14 +7,14 @@ WIDTH = 88
 
 
 MANY = 3
-"""Facts of a group that still stand in one line."""
+"""Facts of a group that fit on one line."""
 
 
-def rows(facts: Mapping[str, object], indent: str = "") -> str:
-    """Return one line a fact, the values in a column; a group of many facts below its name.
+def as_columns(facts: Mapping[str, object], indent: str = "") -> str:
+    """Return one line per fact, the values in a column; a group of many facts below its name.
 
     Example:
-        >>> print(rows({"n": 1200, "window": "300 bp", "rows": {"a": 1, "b": 2}}))
+        >>> print(as_columns({"n": 1200, "window": "300 bp", "rows": {"a": 1, "b": 2}}))
         n       1,200
         window  300 bp
         rows    a 1, b 2
@@ -23,27 +23,27 @@ def rows(facts: Mapping[str, object], indent: str = "") -> str:
     lines = []
     for name, value in facts.items():
         if isinstance(value, Mapping) and len(value) > MANY:
-            lines += [f"{indent}{name}", rows(value, f"{indent}  ")]
+            lines += [f"{indent}{name}", as_columns(value, f"{indent}  ")]
         else:
             lines.append(f"{indent}{name:<{width}}  {in_words(value)}")
     return "\n".join(lines)
 
 
 def in_words(value: object) -> str:
-    """Return a value of a JSON file as a reader wants to see it."""
+    """Return a value of a JSON file in words."""
     if isinstance(value, bool) or value in (None, ""):
         return {True: "yes", False: "no"}.get(value, "–")
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {in_words(one)}" for name, one in value.items()) or "none"
+        return ", ".join(f"{name} {in_words(item)}" for name, item in value.items()) or "none"
     if isinstance(value, list):
         return "; ".join(map(in_words, value)) or "none"
     return str(value)
 
 
 def without_markdown(text: str, width: int = WIDTH) -> str:
-    """Return a card as plain text: paragraphs filled, tables in columns, nothing that a terminal obeys.
+    """Return a card as plain text: paragraphs filled, tables in columns, no control characters.
 
     Example:
         >>> print(without_markdown("## Scores\\n\\n| a | model |\\n|---|---|\\n| auroc | **0.9** |"))

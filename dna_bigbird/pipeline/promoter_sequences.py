@@ -1,9 +1,24 @@
 """`dna-bigbird promoter-sequences`."""
 
-import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.paths import InputPath, OutputPath
+
+
+@dataclass(frozen=True)
+class PromoterChromosomes:
+    """Small chromosomes of one promoter each, and their start sites."""
+
+    fasta: Path
+    sites: Path
+    num_sequences: int
+
+    def summary(self) -> str:
+        """Return an empty text; the count is a note."""
+        return ""
 
 
 @checked()
@@ -13,19 +28,18 @@ def promoter_sequences(
     fasta: OutputPath,
     sites: OutputPath,
     name: str = "promoter",
-) -> None:
+) -> PromoterChromosomes:
     """Turn promoters published without coordinates into small chromosomes with a start site each.
 
     Join the FASTA with a genome (dna-bigbird genome) to have genomic negatives for them.
 
     Args:
-        input: FASTA, or one sequence a line; plain or gzip.
-        tss_offset: Place of the first transcribed base in every sequence, counted from 0.
-        fasta: FASTA to write, one record a promoter.
+        input: FASTA, or one sequence per line; plain or gzip.
+        tss_offset: Position of the first transcribed base in every sequence, counted from 0.
+        fasta: FASTA to write, one record per promoter.
         sites: BED file of the start sites to write.
-        name: Sequences without a name are called this and their number from 1.
+        name: Sequences without a name get this name and their number from 1.
     """
-    from dna_bigbird.errors import InputError
     from dna_bigbird.genome.sites_sequences import write_as_chromosomes
     from dna_bigbird.writing import atomic_path
 
@@ -33,4 +47,5 @@ def promoter_sequences(
         raise InputError(f"--tss_offset {tss_offset}: expected 0 or more")
     with atomic_path(fasta) as partial_fasta, atomic_path(sites) as partial_sites:
         count = write_as_chromosomes(input, tss_offset, partial_fasta, partial_sites, name)
-    print(f"{count} sequences", file=sys.stderr)
+    note(f"{count} sequences")
+    return PromoterChromosomes(fasta, sites, count)

@@ -1,13 +1,14 @@
 """`dna-bigbird promoter-set`."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
+from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import InputPath, InputText, OutputPath
+from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
 
 
 @checked()
@@ -26,7 +27,7 @@ def promoter_set(
     max_n_fraction: float = 0.0,
     near_identical: Literal["drop", "keep"] = "drop",
     pieces: bool = False,
-) -> None:
+) -> LabelledSetFile:
     """Build promoters and negatives for each, with their splits.
 
     Says how many start sites are a purine behind a pyrimidine, which tells whether sites and genome are of
@@ -55,7 +56,6 @@ def promoter_set(
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.promoters import PromoterConfig, build_promoters
     from dna_bigbird.datasets.splits import VALIDATION
-    from dna_bigbird.errors import checked_settings, note
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.sites import read_sites
@@ -82,29 +82,34 @@ def promoter_set(
         data = without_leaks(data, reference)
     inputs = {"genome": genome, "sites": sites}
     inputs |= {f"avoid {number}": path for number, path in enumerate(avoided, start=1)}
+    settings = {
+        "assembly": shlex.quote(assembly),
+        "seed": seed,
+        "upstream": upstream,
+        "downstream": downstream,
+        "negatives": negatives,
+        "max_n_fraction": max_n_fraction,
+        "near_identical": near_identical,
+        "pieces": pieces,
+    }
     write_labelled_set(
         output,
         data,
         reference,
         assembly=assembly,
-        command=(
-            f"promoter-set --assembly {shlex.quote(assembly)} --seed {seed} --upstream {upstream} "
-            f"--downstream {downstream} --negatives {negatives} "
-            f"--max_n_fraction {max_n_fraction} --near_identical {near_identical} "
-            f"--pieces {str(pieces).lower()} {split.as_options()}"
-        ),
+        command=f"promoter-set {as_options(settings)} {split.as_options()}",
         inputs={name: sha256_of(path) for name, path in inputs.items()},
     )
     validation = np.flatnonzero(data.split == VALIDATION)
     if text := few_positives(int(data.labels.positives(validation).sum()), output):
         note(text)
-    print(
+    result = LabelledSetFile.of(output, data)
+    note(
         f"{len(data) // (1 + len(config.methods))} promoters of {data.counts['sites_read']} sites, "
-        f"each with {len(config.methods)} negative(s), {negatives}: "
-        + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in data.counts.items() if v),
-        file=sys.stderr,
+        f"each with {len(config.methods)} negative(s), {negatives}: {result.counts_text()}"
     )
     signal = start_signal(reference, (site.interval for site in starts))
-    print(signal, file=sys.stderr)
+    note(str(signal))
     if text := signal.warning():
         note(text)
+    return result

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from dna_bigbird.choices import checked
 from dna_bigbird.evaluation.variant_ranking import KnownVariants
 from dna_bigbird.genome.variants import Variant
 
 
+@checked()
 def ranked_table(
     variants: Sequence[Variant], known: KnownVariants, sources: Mapping[str, np.ndarray]
 ) -> str:

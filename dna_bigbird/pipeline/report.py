@@ -1,7 +1,23 @@
 """`dna-bigbird report`."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """The report of a workflow run."""
+
+    output: Path
+    size_mb: float
+    num_figures: int
+
+    def summary(self) -> str:
+        """Return size and number of pictures."""
+        return f"{self.output}: {self.size_mb:.1f} MB, {self.num_figures} pictures"
 
 
 @checked()
@@ -12,7 +28,7 @@ def report(
     truth_promoters: InputPath | None = None,
     truth_peaks: InputPath | None = None,
     figure_folder: OutputFolder | None = None,
-) -> None:
+) -> ReportPage:
     """Write the HTML report of a workflow run: one file, pictures inside, nothing loaded.
 
     It reads result files only. A part that was not run is named where it would stand.
@@ -34,4 +50,4 @@ def report(
         path.write_text(page, encoding="utf-8")
     if figure_folder is not None:
         gallery.save_all(figure_folder)
-    print(f"{output}: {len(page) / 1e6:.1f} MB, {len(gallery.figures)} pictures")
+    return ReportPage(output, len(page) / 1e6, len(gallery.figures))

@@ -43,3 +43,33 @@ class TrainedModel:
             return ""
         scores = {name: value for name, value in self.metrics.items() if name != "baselines"}
         return f"{self.output}: step {self.step} of {self.max_steps}: {scores}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table of several models, in a folder as text, Markdown and pictures."""
+
+    output: Path
+    rows: list[dict]
+    """Rows of table.tsv."""
+    notes: list[str]
+    """What the rows show, and what they do not."""
+
+    def summary(self) -> str:
+        """Return the notes."""
+        return "\n".join(self.notes)
+
+
+@dataclass(frozen=True)
+class ConvertedModel:
+    """A bundle, or a folder for the Hugging Face library."""
+
+    output: Path
+    description: str
+    differences: tuple[str, ...] = ()
+    """What the library computes differently with these weights."""
+
+    def summary(self) -> str:
+        """Return the description, then one line per difference."""
+        lines = [f"{self.output}: {self.description}"]
+        return "\n".join([*lines, *(f"  {difference}" for difference in self.differences)])

@@ -1,4 +1,4 @@
-"""Scores of several models on the bins that all their labelled sets have."""
+"""Scores of several models on the bins that all their labelled sets contain."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,11 +33,11 @@ def areas_on_same_bins(
             raise InputError(
                 f"{path}: its labels are not those of {data[0]}; only windows may differ"
             )
-    places = [bins_of(x) for x in sets]
-    common = sorted(set.intersection(*(set(x) for x in places)))
+    row_of = [bins_of(x) for x in sets]
+    common = sorted(set.intersection(*(set(x) for x in row_of)))
     if not common:
         raise InputError(f"{data[0]}: no test bin that all {len(data)} sets have")
-    rows = [np.array([found[bin_] for bin_ in common]) for found in places]
+    rows = [np.array([row_of_bin[bin_] for bin_ in common]) for row_of_bin in row_of]
     labels = sets[0].labels_of(rows[0])
     for path, other, here in zip(data, sets, rows, strict=True):
         if (other.labels_of(here) != labels).any():
@@ -45,11 +45,11 @@ def areas_on_same_bins(
     widest = max(range(len(sets)), key=lambda i: sets[i].window_bp)
     units, _ = block_units(sets[widest], rows[widest])
     draws = draw_units(len(common), replicates=replicates, seed=seed, units=units)
-    found = [
+    areas = [
         label_areas(labels, read_scores(path).of(here), draws)
         for path, here in zip(scores, rows, strict=True)
     ]
-    return found, sets[0].label_names
+    return areas, sets[0].label_names
 
 
 def bins_of(labelled: LabelledSet) -> dict[tuple[str, int], int]:

@@ -1,10 +1,39 @@
 """`dna-bigbird token-statistics`."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 
 PAPER_BP_PER_TOKEN = 8.78
 """Appendix F.1, 32K pieces over GRCh37."""
+
+
+@dataclass(frozen=True)
+class TokenStatistics:
+    """Base pairs per token, over all and by chromosome and repeat class."""
+
+    output: Path
+    statistics: dict
+    """Contents of the JSON file, without the size of the vocabulary."""
+    classes: Sequence[str]
+    """Names of the repeat classes."""
+
+    def summary(self) -> str:
+        """Return the base pairs per token, over all and by repeat class."""
+        values = self.statistics
+        lines = [
+            f"{self.output}: {values['bp_per_token']} bp per token (paper: {PAPER_BP_PER_TOKEN}), by "
+            "class:"
+        ]
+        for name in self.classes:
+            if f"n.{name}" in values:
+                bp_per_token, count = values[f"bp_per_token.{name}"], values[f"n.{name}"]
+                lines.append(f"  {name}: {bp_per_token} (n = {count:,})")
+        return "\n".join(lines)
 
 
 @checked()
@@ -16,11 +45,11 @@ def token_statistics(
     repeats: InputPath | None = None,
     pieces: bool = False,
     documents: int = 2000,
-) -> None:
+) -> TokenStatistics:
     """Measure base pairs per token, per chromosome and repeat class.
 
-    Documents that do not overlap are read, so every base counts once. A token in two classes is
-    shared between them by its bases.
+    It reads documents that do not overlap, so every base counts once. A token in two classes
+    counts for each by its bases.
 
     Args:
         store: Token store of `dna-bigbird tokenize`.
@@ -42,7 +71,6 @@ def token_statistics(
     from dna_bigbird.datasets.same_genome import check_store_genome
     from dna_bigbird.datasets.token_statistics import describe_tokens
     from dna_bigbird.datasets.token_store import TokenStore
-    from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.repeats import repeat_classes
     from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
@@ -55,7 +83,7 @@ def token_statistics(
     check_store_genome(tokens, reference)
     verify_stores([tokens])
     classes = repeat_classes(reference, repeats, pieces)
-    found = describe_tokens(
+    statistics = describe_tokens(
         tokens,
         bpe,
         classes,
@@ -63,10 +91,5 @@ def token_statistics(
         progress=lambda chosen: tqdm(chosen, desc="measure", unit="doc", disable=None),
     )
     with atomic_path(output) as path:
-        path.write_text(json.dumps({"vocab_size": bpe.vocab_size, **found}, indent=2) + "\n")
-    print(
-        f"{output}: {found['bp_per_token']} bp per token (paper: {PAPER_BP_PER_TOKEN}), by class:"
-    )
-    for name in classes.names:
-        if f"n.{name}" in found:
-            print(f"  {name}: {found[f'bp_per_token.{name}']} (n = {found[f'n.{name}']:,})")
+        path.write_text(json.dumps({"vocab_size": bpe.vocab_size, **statistics}, indent=2) + "\n")
+    return TokenStatistics(output, statistics, classes.names)

@@ -2,6 +2,7 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.pipeline.results import Written
 
 
 @checked()
@@ -12,11 +13,11 @@ def tokenize(
     output: OutputPath,
     workers: int = 1,
     assembly: str = "",
-) -> None:
+) -> Written:
     """Turn documents into a token store (HDF5), the same bytes for any number of workers.
 
-    Killed and started again with the same inputs, it goes on with what is done: until the end,
-    finished parts lie in the hidden folder `.NAME.parts` beside the output.
+    Killed and started again with the same inputs, it continues: until the end, finished parts are in
+    the hidden folder `.NAME.parts` next to the output.
 
     Args:
         genome: Plain FASTA file that the documents were drawn from.
@@ -61,3 +62,4 @@ def tokenize(
         },
         restart_key=" ".join(checksums.values()),
     )
+    return Written(output)

@@ -1,8 +1,25 @@
 """`dna-bigbird train-tokenizer`."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.paths import InputPath, OutputPath
+
+
+@dataclass(frozen=True)
+class TrainedTokenizer:
+    """A vocabulary and what describes it."""
+
+    output: Path
+    metrics_file: Path
+    metrics: dict
+    """Base pairs per token and other figures, measured on the sample."""
+
+    def summary(self) -> str:
+        """Return an empty text."""
+        return ""
 
 
 @checked()
@@ -13,15 +30,15 @@ def train_tokenizer(
     metrics: OutputPath,
     seed: int = 0,
     tokenizer: TokenizerConfig = TokenizerConfig(),  # noqa: B008
-) -> None:
+) -> TrainedTokenizer:
     """Learn a DNA BPE vocabulary from documents.
 
     Args:
         genome: Plain FASTA file that the documents were drawn from.
         documents: Training documents, as `dna-bigbird documents` writes them.
         output: SentencePiece model to write.
-        metrics: JSON file to write: base pairs per token and what else describes the vocabulary,
-            measured on the sample it was learnt from.
+        metrics: JSON file to write: base pairs per token and other figures of the vocabulary,
+            measured on the sample that it was learned from.
         seed: Seed of the sample.
         tokenizer: Size of the vocabulary and of the sample.
     """
@@ -49,3 +66,4 @@ def train_tokenizer(
         path.write_bytes(model)
     with atomic_path(metrics) as path:
         path.write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n")
+    return TrainedTokenizer(output, metrics, figures)

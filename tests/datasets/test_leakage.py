@@ -139,7 +139,9 @@ def test_leaks_are_written_and_refused(tmp_path, genome, capsys):
     with pytest.raises(SystemExit, match="2"):
         report(tmp_path, genome)
     error = capsys.readouterr().err
-    assert "set.h5: 1 rows know something of another split (near_identical 1), of 5 rows" in error
+    assert (
+        "set.h5: 1 rows share something with another split (near_identical 1), of 5 rows" in error
+    )
     assert error.count("\n") == 1
     (row,) = table(tmp_path)
     assert (row["row"], row["split"], row["other_row"], row["other_split"]) == (

@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.bundles import bundled
 from dna_bigbird.cli.main import main
-from dna_bigbird.pipeline.plain_text import rows, without_markdown
+from dna_bigbird.pipeline.plain_text import as_columns, without_markdown
 
 CARD = """\
 # A model
@@ -100,7 +100,7 @@ def test_options_of_the_other_kind_are_refused(bundle, capsys, tmp_path):
 def test_facts_in_columns():
     many = {"a": 1, "bb": 20_000, "c": None, "d": False}
     assert (
-        rows({"few": {"x": 1, "y": ["p", "q"]}, "many": many, "z": ""})
+        as_columns({"few": {"x": 1, "y": ["p", "q"]}, "many": many, "z": ""})
         == """\
 few   x 1, y p; q
 many

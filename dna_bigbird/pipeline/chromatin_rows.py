@@ -1,0 +1,58 @@
+"""Steps of `chromatin-set`: read peaks, label the bins, draw background, check with bedtools."""
+
+from pathlib import Path
+
+from dna_bigbird.datasets.bins import read_blacklist
+from dna_bigbird.datasets.chromatin import build_chromatin
+from dna_bigbird.datasets.chromatin_config import ChromatinConfig
+from dna_bigbird.datasets.labelled_data import LabelledData
+from dna_bigbird.datasets.leakage import without_leaks
+from dna_bigbird.datasets.peak_sheet import SheetRow, read_peaks
+from dna_bigbird.datasets.second_opinions import check_labels
+from dna_bigbird.datasets.splits import SplitConfig
+from dna_bigbird.errors import note
+from dna_bigbird.genome import Genome
+
+
+def build_rows(
+    genome: Genome,
+    sheet: list[SheetRow],
+    config: ChromatinConfig,
+    split: SplitConfig,
+    *,
+    blacklist: Path | None,
+    seed: int,
+    drop_near_identical: bool,
+    pieces: bool,
+    check_every: int,
+) -> tuple[LabelledData, ChromatinConfig]:
+    """Return the rows, and the settings with the defaults for their number of labels.
+
+    Args:
+        check_every: Compare the labels of every n-th bin with those of bedtools; 0 compares none.
+
+    Raises:
+        InputError: If inputs are wrong or nothing is left, or bedtools makes other labels.
+    """
+    excluded = read_blacklist(blacklist, genome, pieces=pieces)
+    # A row of the sheet gives at least one label.
+    with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None
+    labels, counts = read_peaks(sheet, genome, config.bin, pieces=pieces, with_peak=with_peak)
+    config = config.for_labels(len(labels))
+    data = build_chromatin(
+        genome,
+        labels,
+        config,
+        split,
+        blacklist=excluded,
+        with_peak=with_peak,
+        seed=seed,
+        counts=counts,
+    )
+    if drop_near_identical:
+        data = without_leaks(data, genome)
+    if check_every:
+        kept = [label for label in labels if label.positives >= config.min_positive]
+        count = check_labels(data, sheet, kept, genome, check_every)
+        note(f"the labels of {count:,} of {len(data):,} bins are those of bedtools")
+    return data, config

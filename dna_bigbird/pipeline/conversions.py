@@ -1,0 +1,107 @@
+"""The three ways of `convert`: from the Hugging Face library, to it, and to a longer context."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.card import model_card
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.datasets.text import registry
+from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.interop import read_huggingface, write_huggingface
+from dna_bigbird.interop.card import converted_card
+from dna_bigbird.models.positions import extend_positions
+from dna_bigbird.pipeline.results import ConvertedModel
+
+LENGTHS = ("max_tokens", "max_source_tokens", "max_target_tokens")
+"""Options of text tasks that a model's longest sequence limits."""
+
+
+def from_huggingface(folder: Path, output: Path, plan: str | None) -> ConvertedModel:
+    """Read a folder of the library and write it as a bundle."""
+    model = read_huggingface(folder, plan)
+    config = model.config.with_values(**task_settings(model.config, model.search))
+    save_bundle(
+        output,
+        model=model.model,
+        config=config,
+        tokenizer=model.tokenizer,
+        metrics={},
+        card=model.card,
+    )
+    heads = ", ".join(config.heads if config.is_pretrained_only else [config.task]) or "no head"
+    return ConvertedModel(output, f"encoder, {heads}; vocabulary of {model.tokenizer.reads}")
+
+
+def task_settings(config: BundleConfig, search: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the options of a fine-tuned model's task, which a folder of the library lacks.
+
+    Args:
+        search: Settings of the beam search, if the folder has them.
+    """
+    if config.is_pretrained_only:
+        return {}
+    options = registry.describe(config.task).options()
+    longest = config.encoder.max_tokens
+    with checked_settings():
+        options = replace(options, **(search or {}))
+    shorter = {n: min(getattr(options, n), longest) for n in LENGTHS if hasattr(options, n)}
+    options = asdict(replace(options, **shorter))
+    return {"options": options, "set": options.get("set", config.task)}
+
+
+def to_huggingface(source: Path, output: Path, allow_different_attention: bool) -> ConvertedModel:
+    """Write a bundle as a folder of the library."""
+    bundle = load_bundle(source)
+    bundle.check_single("convert")
+    differences = write_huggingface(
+        output,
+        model=bundle.model,
+        config=bundle.config,
+        tokenizer=bundle.tokenizer,
+        card=(source / "README.md").read_text(encoding="utf-8", errors="replace"),
+        source=str(source),
+        allow_different_attention=allow_different_attention,
+    )
+    result = "something else" if differences else "the same"
+    return ConvertedModel(output, f"written; the library computes {result}", tuple(differences))
+
+
+def lengthen(source: Path, output: Path, max_tokens: int, rule: str) -> ConvertedModel:
+    """Write a bundle again with more positions.
+
+    Args:
+        rule: 'tile' or 'interpolate', see models.positions.
+
+    Raises:
+        InputError: If the new length does not fit the model.
+    """
+    bundle = load_bundle(source)
+    bundle.check_single("convert")
+    before = bundle.config.encoder.max_tokens
+    try:
+        model = extend_positions(bundle.model, max_tokens, rule)
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
+    step = {"from_max_tokens": before, "positions": rule}
+    config = bundle.config.with_values(
+        encoder=model.encoder.config, lengthened=[*bundle.config.lengthened, step]
+    )
+    is_converted = config.huggingface is not None
+    card = converted_card(config) if is_converted else model_card(config, bundle.metrics)
+    title, rest = card.split("\n", 1)
+    notice = (
+        f"> Lengthened from {before} to {max_tokens} tokens (positions: {rule}) and not trained since; "
+        "scores are of the shorter model."
+    )
+    save_bundle(
+        output,
+        model=model,
+        config=config,
+        tokenizer=bundle.tokenizer,
+        metrics=bundle.metrics,
+        card=f"{title}\n\n{notice}\n{rest}",
+    )
+    return ConvertedModel(output, f"{before} -> {max_tokens} tokens, positions: {rule}")

@@ -1,0 +1,105 @@
+"""Steps of `info`: what a model bundle, a labelled set or a token store contains."""
+
+from collections import Counter
+from pathlib import Path
+
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.splits import SPLITS
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.pipeline.plain_text import as_columns, in_words, without_markdown
+
+MOST_LABELS = 10
+"""Labels that are named; of more only the first."""
+SET_FACTS = ("task", "assembly", "negatives", "window_bp", "bin_bp")
+
+
+def bundle_text(bundle: Bundle) -> str:
+    """Return a bundle's facts, then its card, as text for a terminal."""
+    config, weights = bundle.config, bundle.folder / "model.safetensors"
+    names, groups = config.label_names, config.label_groups
+    facts = {"bundle": str(bundle.folder), "task": config.task}
+    if config.set_name not in (None, config.task):
+        facts["set"] = config.set_name
+    if names:
+        facts["labels"] = f"{len(names):,}: {', '.join(_first(names))}"
+    elif config.task == PRETRAINING:
+        facts["labels"] = "none: pretrained only"
+    if len(names) > MOST_LABELS:
+        facts["groups"] = in_words(dict(Counter(groups)))
+    if config.window_bp:
+        facts["window"] = f"{config.window_bp:,} bp"
+    facts |= {
+        "context": f"{config.encoder.max_tokens:,} tokens",
+        "size": f"{_parameters(bundle):,} parameters, {weights.stat().st_size / 1e6:.1f} MB",
+        "tokenizer": f"{next(iter(bundle.tokenizer.files))}, {bundle.tokenizer.vocab_size:,} pieces",
+    }
+    card = without_markdown((bundle.folder / "README.md").read_text(errors="replace"))
+    return f"{as_columns(facts)}\n\n{card}"
+
+
+def describe_bundle(bundle: Bundle) -> dict:
+    """Return settings and scores of a bundle; of many labels only the first."""
+    config = dict(bundle.config.stored)
+    labels = bundle.config.label_names
+    if len(labels) > MOST_LABELS:
+        config["label_names"] = _first(labels)
+        config.pop("label_groups", None)
+    return {"parameters": _parameters(bundle), "config": config, "metrics": bundle.metrics.stored}
+
+
+def _parameters(bundle: Bundle) -> int:
+    return sum(p.numel() for p in bundle.model.parameters())
+
+
+def _first(names: list[str]) -> list[str]:
+    more = len(names) - MOST_LABELS
+    return [*names[:MOST_LABELS], f"… {more:,} more"] if more > 0 else names
+
+
+def describe_labelled(path: Path) -> dict:
+    """Return what a labelled set contains; of many labels only the first."""
+    labelled = LabelledSet(path)
+    positives = labelled.packed_labels.positives()
+    labels = zip(labelled.label_names, labelled.label_groups, positives.tolist(), strict=True)
+    return {
+        **{name: getattr(labelled, name) for name in SET_FACTS},
+        "rows": {split: len(labelled.rows(split)) for split in SPLITS},
+        "labels": len(labelled.label_names),
+        "labels_by_group": dict(Counter(labelled.label_groups)),
+        "first_labels": [
+            {"name": name, "group": group, "positives": count}
+            for name, group, count in list(labels)[:MOST_LABELS]
+        ],
+        "counts": labelled.counts,
+        "command": labelled.command,
+        "inputs_sha256": labelled.inputs,
+        "file_bytes": path.stat().st_size,
+    }
+
+
+def describe_store(path: Path, verify: bool) -> dict:
+    """Return the size and the attributes of a token store.
+
+    Raises:
+        InputError: If it is no token store, or (with `verify`) does not match its checksums.
+    """
+    store = TokenStore(path)
+    if verify:
+        store.verify()
+    return {
+        "documents": store.num_documents,
+        "sentences": int(store.document_sentence_offsets[-1]),
+        "tokens": store.num_tokens,
+        "bp": store.num_bp,
+        "bp_per_token": round(store.num_bp / store.num_tokens, 6),
+        "chromosomes": store.chromosomes,
+        "file_bytes": path.stat().st_size,
+        "checksum_verified": verify,
+        "attributes": {
+            name: value if isinstance(value, str) else int(value)
+            for name, value in sorted(store.attributes.items())
+            if name != "chromosomes"
+        },
+    }

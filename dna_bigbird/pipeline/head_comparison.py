@@ -1,0 +1,74 @@
+"""Steps of `compare-heads`: read the models and their sets, score them on the same bins."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.errors import InputError
+from dna_bigbird.evaluation.labels import LabelAreas
+from dna_bigbird.files import sha256_of
+from dna_bigbird.pipeline.same_bins import areas_on_same_bins
+from dna_bigbird.report.compare.context_table import context_table
+from dna_bigbird.report.compare.head_runs import HeadRun, SetFacts
+from dna_bigbird.report.compare.head_tables import TABLES
+from dna_bigbird.report.model_results import count_leaks, read_model
+
+__all__ = ["TABLES", "areas_of", "context_table", "label_sets", "read_runs"]
+
+
+def read_runs(
+    results: Path, names: Sequence[str], sets: Sequence[Path], table: str
+) -> list[HeadRun]:
+    """Read the results of each model and the facts of its labelled set.
+
+    Raises:
+        InputError: If a model has another task than the table.
+    """
+    runs = [read_run(results, name, path) for name, path in zip(names, sets, strict=True)]
+    task = "promoter" if table == "table6" else "chromatin"
+    for run in runs:
+        if run.facts.task != task:
+            raise InputError(
+                f"--runs {run.name}: a {run.facts.task} model; {table} is of {task} models"
+            )
+    return runs
+
+
+def read_run(results: Path, name: str, data: Path) -> HeadRun:
+    """Read the results of one model and the facts of its labelled set."""
+    labelled = LabelledSet(data)
+    facts = SetFacts(
+        sha256=sha256_of(data),
+        task=labelled.task,
+        negatives=labelled.negatives,
+        window_bp=labelled.window_bp,
+        command=labelled.command,
+        rows={split: len(labelled.rows(split)) for split in ("train", "validation", "test")},
+        leaks=count_leaks(data.with_name("leakage.tsv")),
+    )
+    return HeadRun(read_model(results, name), facts)
+
+
+def areas_of(
+    results: Path, names: Sequence[str], sets: Sequence[Path], *, seed: int, replicates: int
+) -> tuple[list[LabelAreas], list[str]]:
+    """Return the areas of each model on the test bins that all sets have, and the label names."""
+    scores = [results / "evaluation" / name / "scores.h5" for name in names]
+    return areas_on_same_bins(sets, scores, seed=seed, replicates=replicates)
+
+
+def label_sets(names: Sequence[str], chosen: Sequence[str]) -> dict[str, list[int]]:
+    """Return the columns of the chosen labels and of the others; of all if none is chosen.
+
+    Raises:
+        InputError: If a chosen label does not exist.
+    """
+    missing = [name for name in chosen if name not in names]
+    if missing:
+        raise InputError(f"--labels: no label {missing[0]!r}; there are {', '.join(names[:20])}")
+    if not chosen:
+        return {"all": list(range(len(names)))}
+    return {
+        "chosen": [i for i, name in enumerate(names) if name in chosen],
+        "others": [i for i, name in enumerate(names) if name not in chosen],
+    }
