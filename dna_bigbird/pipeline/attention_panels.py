@@ -22,8 +22,6 @@ from dna_bigbird.files import read_json
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import attention_core
 from dna_bigbird.models.stored_settings import settings_from
-from dna_bigbird.report.figures.attention_figure import Panel, attention_figure
-from dna_bigbird.report.figures.style import save
 from dna_bigbird.writing import atomic_path
 
 MOST_BLOCKS = 2048
@@ -169,6 +167,10 @@ def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -
 
 def write_picture(output: Path, panels: Sequence[DrawnPanel], panels_in_a_row: int) -> None:
     """Write the drawings as one picture, in the format of the file's suffix."""
+    # Not at the top: a drawing as text needs no matplotlib.
+    from dna_bigbird.report.figures.attention_figure import Panel, attention_figure
+    from dna_bigbird.report.figures.style import save
+
     drawn = [Panel(panel.title, panel.codes) for panel in panels]
     figure = attention_figure(drawn, REASONS, panels_in_a_row)
     with atomic_path(output) as partial:

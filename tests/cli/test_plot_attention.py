@@ -183,7 +183,7 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
             "--random_plan original --window_blocks 5",
             "--random_plan original has --window_blocks 3",
         ),
-        ("--tokens 200000", "200000 tokens are 3125 blocks; more than 2048 cannot be told apart"),
+        ("--tokens 200000", "200000 tokens are 3125 blocks; a drawing shows at most 2048"),
         ("--max_tokens 512 --tokens 600", "--tokens 600: the model reads at most 512"),
         ("--max_tokens 512 --num_blocks 9", "--num_blocks 9: the model reads at most 8"),
         ("--head [0,1,2,3,4,5,6,7,8] --layer [0,1]", "18 drawings (plans, layers and heads)"),

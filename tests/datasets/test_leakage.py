@@ -130,7 +130,7 @@ def test_an_empty_report_is_a_header_and_status_0(tmp_path, genome, capsys):
         "other_end\tother_strand\tkind\tmeasure\n"
     )
     assert capsys.readouterr().err.startswith(
-        "nothing leaks: 3 rows (1 train, 1 validation, 1 test), 0 too simple to compare; shared bases "
+        "dna-bigbird: note: nothing leaks: 3 rows (1 train, 1 validation, 1 test), 0 too simple to compare; shared bases "
     )
 
 

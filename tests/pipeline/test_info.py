@@ -88,7 +88,7 @@ def test_without_a_path_it_is_the_model_of_the_package(bundle, capsys, monkeypat
 
 def test_options_of_the_other_kind_are_refused(bundle, capsys, tmp_path):
     for arguments, message in (
-        ([str(bundle), "--verify"], "--verify is for a token store, and this is no file"),
+        ([str(bundle), "--verify"], "--verify is for a token store, and this is not a file"),
         ([str(bundle / "config.json"), "--labels", "*"], "--labels is for a model bundle"),
         ([str(tmp_path / "none")], "no such model bundle"),
     ):
