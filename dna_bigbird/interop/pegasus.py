@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from dna_bigbird.datasets.text.registry import task_of_library_class
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.pegasus_names import (
@@ -106,7 +107,7 @@ def read_pegasus(
     state = to_ours(plain, expected, str(folder), pegasus_names)
     model.to_empty(device="cpu").load_state_dict(state)
     described = {
-        "task": "summarization",
+        "task": task_of_library_class(CLASS).name,
         "encoder": asdict(encoder),
         "head": asdict(head),
         "label_names": [],

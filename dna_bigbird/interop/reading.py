@@ -10,7 +10,7 @@ from torch import nn
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, OWN, SENTENCEPIECE, Tokenizer, load_tokenizer
-from dna_bigbird.datasets.text.registry import describe
+from dna_bigbird.datasets.text.registry import describe, task_of_library_class
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.card import converted_card
@@ -24,7 +24,7 @@ from dna_bigbird.interop.settings import (
 )
 from dna_bigbird.interop.tensor_names import (
     CLASSES,
-    TASK_OF_ARCHITECTURE,
+    SPANS,
     heads_in,
     layers_in,
     plain_names,
@@ -127,15 +127,15 @@ def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
 
 def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, path: str) -> dict:
     """Return task, head and labels of a fine-tuned class."""
-    task = TASK_OF_ARCHITECTURE[name]
+    task = task_of_library_class(name)
     dropout = encoder.dropout
-    if task != "text-classification":
-        head = describe(task).head_type()(extra_block=True, block_question=True, dropout=dropout)
-        return {"task": task, "head": asdict(head), "label_names": []}
+    if name == SPANS:
+        head = task.head_type()(extra_block=True, block_question=True, dropout=dropout)
+        return {"task": task.name, "head": asdict(head), "label_names": []}
     rate = config.get("classifier_dropout")
     try:
         head = settings_from(
-            describe(task).head_type(),
+            task.head_type(),
             {"activation": encoder.activation, "dropout": dropout if rate is None else rate},
         )
     except ValueError as error:
@@ -143,7 +143,7 @@ def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, pa
     bias = plain.get(CLASSES)
     count = len(bias) if bias is not None and bias.dim() == 1 else 0
     return {
-        "task": task,
+        "task": task.name,
         "head": asdict(head),
         "label_names": label_names(config, count, path),
     }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.interop.tensor_names import HEADS_OF_ARCHITECTURE, TASK_OF_ARCHITECTURE
+from dna_bigbird.interop.tensor_names import FINE_TUNED, HEADS_OF_ARCHITECTURE
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import is_finite, settings_from
 
@@ -91,7 +91,7 @@ def _check_kind(config: Mapping[str, Any], source: str) -> None:
     classes = config.get("architectures") or []
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
-    known = (*HEADS_OF_ARCHITECTURE, *TASK_OF_ARCHITECTURE)
+    known = (*HEADS_OF_ARCHITECTURE, *FINE_TUNED)
     for name in classes:
         if name not in known:
             raise InputError(
@@ -102,7 +102,7 @@ def _check_kind(config: Mapping[str, Any], source: str) -> None:
 def class_of(config: Mapping[str, Any]) -> str | None:
     """Return the fine-tuned class that a config.json names, if it does."""
     names = config.get("architectures") or []
-    return next((name for name in names if name in TASK_OF_ARCHITECTURE), None)
+    return next((name for name in names if name in FINE_TUNED), None)
 
 
 def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]:

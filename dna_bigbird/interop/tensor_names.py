@@ -19,11 +19,9 @@ ABOVE = ("cls.", "classifier.", "qa_classifier.")
 """Heads outside the encoder."""
 HEAD_OF = {"cls.predictions.": "mlm", "pooler.": "pooler", "cls.seq_relationship.": "nsp"}
 TASK_HEADS = ("classifier.", "qa_classifier.", "qa_outputs.", "crossattention.")
-TASK_OF_ARCHITECTURE = {
-    "BigBirdForSequenceClassification": "text-classification",
-    "BigBirdForQuestionAnswering": "triviaqa",
-}
-"""Fine-tuned classes, and our task with the same head."""
+CLASSIFIER, SPANS = "BigBirdForSequenceClassification", "BigBirdForQuestionAnswering"
+FINE_TUNED = (CLASSIFIER, SPANS)
+"""Fine-tuned classes that are read and written; the task is the one with that `library_class`."""
 CLASSES = "classifier.out_proj.bias"
 """One number per class."""
 _LAYER = {

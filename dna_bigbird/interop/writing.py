@@ -13,12 +13,20 @@ from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.special_tokens import names_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
+from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop.card import library_card
 from dna_bigbird.interop.pegasus import pegasus_folder
 from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
-from dna_bigbird.interop.tensor_names import TASK_OF_ARCHITECTURE, architecture, to_library
+from dna_bigbird.interop.tensor_names import (
+    CLASSIFIER,
+    FINE_TUNED,
+    SPANS,
+    architecture,
+    to_library,
+)
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
 
@@ -50,12 +58,12 @@ def write_huggingface(
     config = BundleConfig.from_json(config)
     encoder = config.encoder
     kept = config.huggingface or {}
-    if config.task == "summarization":
+    if isinstance(model, Summarizer):
         written, tensors, different = pegasus_folder(model, kept, source)
     else:
         name = _class_of(config, model, encoder, source)
         written = library_config(encoder, name, _token_ids(tokenizer), kept)
-        if config.task == "text-classification":
+        if name == CLASSIFIER:
             written |= _labels(config)
         tensors, different = to_library(model.state_dict(), name), differences(encoder)
     if different and not allow_different_attention:
@@ -71,7 +79,7 @@ def write_huggingface(
         for name, content in _tokenizer_files(tokenizer).items():
             (partial / name).write_bytes(content)
         (partial / "special_tokens_map.json").write_bytes(names_file(tokenizer.names))
-        settings = _tokenizer_settings(tokenizer, encoder.max_tokens, config.task)
+        settings = _tokenizer_settings(tokenizer, encoder.max_tokens, model)
         (partial / "tokenizer_config.json").write_text(_json(settings))
         (partial / "README.md").write_text(library_card(card, different))
     return different
@@ -86,14 +94,16 @@ def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, so
     task, head = config.task, config.head
     if task == "pretraining":
         return architecture(model.heads)
-    class_name = next((name for name, ours in TASK_OF_ARCHITECTURE.items() if ours == task), None)
+    tasks_written = {description.library_class: name for name, description in tasks().items()}
+    class_name = next((name for name in FINE_TUNED if tasks_written.get(name) == task), None)
     if class_name is None:
+        tasks_written.pop("", None)
         raise InputError(
             f"{source}: a {task} model; the library has no head like ours, so only pretrained and "
-            "converted bundles, text-classification, triviaqa and summarization are written"
+            f"converted bundles and those of {', '.join(tasks_written.values())} are written"
         )
     expected = {"pooling": "cls", "activation": encoder.activation}
-    if task == "triviaqa":
+    if class_name == SPANS:
         expected = {"extra_block": True, "block_question": True}
     for name, value in expected.items():
         if getattr(head, name, None) != value:
@@ -133,11 +143,11 @@ def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
     }
 
 
-def _tokenizer_settings(tokenizer: Tokenizer, max_tokens: int, task: str) -> dict:
+def _tokenizer_settings(tokenizer: Tokenizer, max_tokens: int, model: nn.Module) -> dict:
     is_json = SENTENCEPIECE not in tokenizer.files
     # Our next-sentence head was trained with segments; BigBird tokenizers of the library leave them out.
     inputs = ["input_ids", "token_type_ids", "attention_mask"]
-    if task == "summarization":
+    if isinstance(model, Summarizer):
         of_file = "PegasusTokenizer"
         own = {"offset": 0, "mask_token_sent": None, "additional_special_tokens": []}
     else:

@@ -152,6 +152,7 @@ TASK = TaskDescription(
     recipe="config/text/classification",
     monitor="micro-averaged F1",
     old_command="train-classifier",
+    library_class="BigBirdForSequenceClassification",
     needs_labels=True,
     synthetic=tuple(
         SyntheticText(

@@ -63,6 +63,8 @@ class TaskDescription:
     """The validation metric that chooses the step, in words."""
     old_command: str = ""
     """Name of the training command of this task in earlier versions: 'train-…'."""
+    library_class: str = ""
+    """Class of the Hugging Face library that has the same head."""
     needs_labels: bool = False
     """A bundle of the task must have class names."""
     synthetic: tuple[SyntheticText, ...] = ()

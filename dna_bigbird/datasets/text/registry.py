@@ -46,6 +46,11 @@ def published_tables() -> list[PublishedTable]:
     return joined([part for task in tasks().values() for part in task.published])
 
 
+def task_of_library_class(name: str) -> TaskDescription:
+    """Return the task that has the head of a class of the Hugging Face library."""
+    return next(task for task in tasks().values() if task.library_class == name)
+
+
 def module_of(name: str) -> str:
     """Return the module of a task, which `tasks.text` has under the same name."""
     describe(name)

@@ -191,6 +191,7 @@ TASK = TaskDescription(
     recipe="config/text/summarization",
     monitor="lowest nll_per_token",
     old_command="train-summarizer",
+    library_class="BigBirdPegasusForConditionalGeneration",
     synthetic=tuple(
         SyntheticText(
             name, f"dna_bigbird.demo.text.summaries:{name.replace('-', '_')}", PLANTED[name]

@@ -226,6 +226,7 @@ TASK = TaskDescription(
     recipe="config/text/triviaqa.yaml",
     monitor="F1",
     old_command="train-triviaqa",
+    library_class="BigBirdForQuestionAnswering",
     synthetic=(
         SyntheticText(
             "triviaqa",
