@@ -8,7 +8,7 @@ Counted is every expression that reads, writes or looks for a text key in a valu
     bundle.config["window_bp"]    config.get("assembly")    metrics["n"] = 3    "members" in config
     config["encoder"]["max_tokens"]                         (two accesses)
 
-Not counted are mappings with the same name that are no part of a bundle (OTHER_MAPPINGS) and the two
+Not counted are mappings with the same name that do not belong to a bundle (OTHER_MAPPINGS) and the two
 modules that convert between JSON and the typed settings (CONVERTERS).
 """
 
