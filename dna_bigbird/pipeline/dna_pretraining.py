@@ -11,7 +11,7 @@ from dna_bigbird.datasets.pretraining import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
-from dna_bigbird.tasks.peers import is_first_on_node
+from dna_bigbird.tasks.processes import is_first_on_node
 
 
 @dataclass(frozen=True)

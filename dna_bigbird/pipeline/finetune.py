@@ -53,7 +53,7 @@ def finetune(
     from dna_bigbird.pipeline.label_training import train_on_labels
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.pipeline.training_checks import set_training_backend
-    from dna_bigbird.tasks.peers import is_first_on_node
+    from dna_bigbird.tasks.processes import is_first_on_node
 
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")

@@ -21,7 +21,7 @@ from dna_bigbird.pipeline.label_training import train_on_labels
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult
 from dna_bigbird.tasks.label_scores import mean_over_strands
-from dna_bigbird.tasks.peers import is_first_on_node
+from dna_bigbird.tasks.processes import is_first_on_node
 
 NetworkConfig = CnnPromConfig | DeePromoterConfig | DeepSeaConfig
 

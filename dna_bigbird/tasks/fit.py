@@ -16,18 +16,21 @@ from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEn
 from pytorch_lightning.profilers import Profiler
 
 from dna_bigbird.models.precision import BFLOAT16, FLOAT32, float32_matmul, resolve_precision
-from dna_bigbird.tasks.agreement import check_agreement
 from dna_bigbird.tasks.callbacks import AtomicCheckpointIO, Checkpoints, History, SeededBatches
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.divergence import StopAtNan
 from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.objective import Objective
-from dna_bigbird.tasks.peers import end_with_the_first, readable_loss
 from dna_bigbird.tasks.preemption import Preemption
+from dna_bigbird.tasks.processes import (
+    SameStart,
+    check_agreement,
+    end_with_the_first,
+    readable_loss,
+)
 from dna_bigbird.tasks.restoring import load_best, whole_restore
 from dna_bigbird.tasks.run_folder import best_path, locked, note, open_run
 from dna_bigbird.tasks.run_settings import read_settings
-from dna_bigbird.tasks.same_start import SameStart
 from dna_bigbird.tasks.sharding import Sharded
 from dna_bigbird.tasks.speed import HEADER, DataClock, Speed
 

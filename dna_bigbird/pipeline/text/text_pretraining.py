@@ -61,7 +61,7 @@ def pretrain(
     from dna_bigbird.pipeline.text.pretraining_start import start
     from dna_bigbird.pipeline.trained_bundle import unwritten
     from dna_bigbird.pipeline.training_checks import module_sha256
-    from dna_bigbird.tasks.peers import is_first_on_node
+    from dna_bigbird.tasks.processes import is_first_on_node
     from dna_bigbird.tasks.text.mlm import MaskedTextTask
 
     check_output(output)
