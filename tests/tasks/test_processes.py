@@ -147,7 +147,7 @@ def pretend(monkeypatch, others):
     model, optimizer = trained()
     mine = checksum(model, optimizer)
 
-    def gather(found, given):
+    def gather(gathered, given):
         gathered[:] = [given, *(mine if other is None else other for other in others)]
 
     monkeypatch.setattr(torch.distributed, "all_gather_object", gather)
