@@ -6,10 +6,11 @@ A parameter of such a type is not described in the docstring again: `--help` rea
 """
 
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from dna_bigbird.paths import InputPath, InputText, OutputFolder, OutputPath
+from dna_bigbird.paths import InputFile, InputPath, OutputFolder, OutputPath
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,29 @@ Checkpoints = Annotated[
     OutputFolder, Doc("Folder for the state of the run; not part of the result.")
 ]
 NewFolder = Annotated[OutputPath, Doc("Folder to write; it is replaced as a whole if it exists.")]
-LabelledSetFile = Annotated[OutputPath, Doc("The labelled set, HDF5.")]
+SetOutput = Annotated[OutputPath, Doc("The labelled set, HDF5.")]
 Assembly = Annotated[
     str, Doc("Name of the assembly, kept with the set and with every model made from it.")
 ]
 MaxNFraction = Annotated[float, Doc("Windows with a larger share of N are left out.")]
 SetGenome = Annotated[InputPath, Doc("FASTA that the labelled set was made from.")]
 DocumentGenome = Annotated[InputPath, Doc("Plain FASTA file that the documents were drawn from.")]
-Sequences = Annotated[
-    InputText, Doc("FASTA file: plain, gzip or bgzip, or '-' for standard input.")
+FastaFile = Annotated[
+    InputFile | None, Doc("FASTA file: plain, gzip or bgzip, or '-' for standard input.")
 ]
-Stride = Annotated[int | None, Doc("Step between windows in base pairs; the window if not given.")]
+SequencesByName = Annotated[Mapping[str, str] | None, Doc("DNA by name, instead of files.")]
+Stride = Annotated[
+    int | None, Doc("Step between windows in base pairs, at least 1. Default: the window.")
+]
+Labels = Annotated[
+    list[str] | str | None,
+    Doc("Labels by name or shell pattern, such as 'GM12878*,CTCF'. Default: all."),
+]
+BothStrands = Annotated[
+    Literal["both", "forward"],
+    Doc("'both' averages the two strands; 'forward' reads only the forward strand."),
+]
+Progress = Annotated[bool, Doc("Show a progress bar on standard error, if that is a terminal.")]
 MaxUnpackedGib = Annotated[
     float,
     Doc(

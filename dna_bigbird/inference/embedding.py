@@ -4,7 +4,6 @@ Windows come from the same sources as those of `predict`; `embedder.py` computes
 `embedding_run.py` collects them into arrays or, via a spool, into a file (`writers/vectors.py`).
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -14,13 +13,14 @@ from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Embeddings, Pooling, WrittenVectors
 from dna_bigbird.inference.writers.vectors import VectorFormat, chosen_format
 from dna_bigbird.paths import InputFile, InputPath, OutputFile
+from dna_bigbird.shared_options import FastaFile, Progress, Resume, SequencesByName, Stride
 
 
 @checked(rest=Compute)
 def embed(
-    fasta: InputFile | None = None,
+    fasta: FastaFile = None,
     bed: InputFile | None = None,
-    sequences: Mapping[str, str] | None = None,
+    sequences: SequencesByName = None,
     *,
     model: InputPath | None = None,
     output: OutputFile | None = None,
@@ -28,11 +28,11 @@ def embed(
     pooling: Pooling = "mean",
     layer: int = -1,
     window: int | None = None,
-    stride: int | None = None,
+    stride: Stride = None,
     strand: Literal["both", "forward"] | None = None,
     assembly: str = "unknown",
-    resume: bool = False,
-    progress: bool = False,
+    resume: Resume = False,
+    progress: Progress = False,
     **compute: ComputeOptions,
 ) -> Embeddings | WrittenVectors:
     """Compute the hidden states of a model for windows of DNA: one vector per window or per token.
@@ -44,10 +44,8 @@ def embed(
     with the sequence. A window without any A, C, G or T has nan, or no tokens.
 
     Args:
-        fasta: FASTA file: plain, gzip or bgzip, or '-' for standard input.
         bed: Read only these intervals of the FASTA, which is then a genome (plain or bgzip); rows
             have genome coordinates.
-        sequences: DNA by name, instead of files.
         model: Model bundle, pretrained or fine-tuned. An ensemble has several encoders: name one of
             its models. Default: the bundled model.
         output: File to write, .h5 or .npz (for numpy.load).
@@ -58,13 +56,10 @@ def embed(
             output of the last.
         window: Window in base pairs. Default: the window of the model; for a pretrained model, what
             its context holds on average.
-        stride: Step between windows in base pairs, at least 1. Default: the window.
         strand: 'both' averages the vectors of a window and of its reverse complement, 'forward'
             reads windows as they are. Default: 'both'; with pooling 'tokens' 'forward'.
         assembly: Name of the assembly of the coordinates; the file records it.
-        resume: Continue an interrupted run with the same settings and inputs, if there is one.
-        progress: Show a progress bar on standard error, if that is a terminal.
-        compute: Performance settings (fields of `Compute`); they do not change the results.
+        compute: Fields of `Compute`: speed and memory.
 
     Examples:
         dna-bigbird embed --fasta regions.fa --output vectors.npz

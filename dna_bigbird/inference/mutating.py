@@ -7,12 +7,12 @@ on the length of the region. `writers/matrix.py` writes the result.
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import Effect, Mutagenesis
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, InputPath, OutputFile, StreamFile
+from dna_bigbird.shared_options import BothStrands, Labels, Progress
 
 
 @checked(rest=Compute)
@@ -21,11 +21,11 @@ def mutagenesis(
     region: str | None = None,
     model: list[InputPath] | InputPath | None = None,
     output: StreamFile | None = None,
-    labels: str | list[str] | None = None,
+    labels: Labels = None,
     effect: Effect = "log_odds",
     window: int | None = None,
-    strand: Literal["both", "forward"] = "both",
-    progress: bool = False,
+    strand: BothStrands = "both",
+    progress: Progress = False,
     picture: OutputFile | None = None,
     **compute: ComputeOptions,
 ) -> Mutagenesis:
@@ -44,15 +44,12 @@ def mutagenesis(
         model: Model bundle; several, [A,B], are averaged. Default: the bundled model.
         output: Matrix to write, .tsv or .npz. '-' writes the table to standard output if there is no
             picture.
-        labels: Labels by name or shell pattern, such as 'GM12878*,CTCF'. Default: all.
         effect: log_odds, the change of the log odds, or diff, the change of the probability. An
             .npz file has both.
         window: Bases around each changed base that the model reads. Default: the window of the model.
-        strand: 'both' averages the two strands; 'forward' reads only the forward strand.
-        progress: Show a progress bar on standard error, if that is a terminal.
         picture: Heat map to write, .png, .svg or .pdf, of regions of up to 1,000 bases. If there are
             many labels, those with the largest effects are drawn.
-        compute: Performance settings (fields of `Compute`); they do not change the results.
+        compute: Fields of `Compute`: speed and memory.
 
     Examples:
         dna-bigbird mutagenesis --fasta genome.fa --region demo22:880,001-880,100 \\

@@ -8,7 +8,6 @@ a module of `writers/` makes the file.
 """
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -18,27 +17,28 @@ from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Predictions, Written
 from dna_bigbird.inference.writers.target import Format, Target, chosen_target
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, InputPath, StreamFile
+from dna_bigbird.shared_options import FastaFile, Progress, Resume, SequencesByName, Stride
 
 
 @renamed(place="span")
 @checked(rest=Compute)
 def predict(
-    fasta: InputFile | None = None,
+    fasta: FastaFile = None,
     bed: InputFile | None = None,
-    sequences: Mapping[str, str] | None = None,
+    sequences: SequencesByName = None,
     *,
     model: list[InputPath] | InputPath | None = None,
     output: StreamFile | None = None,
     format: Format | None = None,
     labels: list[str] | str | None = None,
     window: int | None = None,
-    stride: int | None = None,
+    stride: Stride = None,
     strand: Literal["both", "forward", "interval"] = "both",
     coordinates: Literal["record", "genome"] | None = None,
     span: Literal["window", "bin"] = "window",
     assembly: str = "unknown",
-    resume: bool = False,
-    progress: bool = False,
+    resume: Resume = False,
+    progress: Progress = False,
     **compute: ComputeOptions,
 ) -> Predictions | Written:
     """Predict the probability of every label for windows of DNA.
@@ -55,17 +55,14 @@ def predict(
         dna-bigbird predict --fasta genome.fa --stride 100 --labels 'GM12878*' --format bigwig --output tracks
 
     Args:
-        fasta: FASTA file: plain, gzip or bgzip, or '-' for standard input.
         bed: Score only these intervals of the FASTA, which is then a genome (plain or bgzip); rows
             have genome coordinates.
-        sequences: DNA by name, instead of files.
         model: Model bundle, a folder such as results/models/promoter. Several, '[one, two]', must have
             the same labels; their probabilities are averaged. Default: the bundled model.
         output: File to write; for bigWig with several labels a folder. '-' is standard output (TSV).
         format: Default: inferred from the suffix of the output (.tsv, .bed, .bw, .h5), else TSV.
         labels: Labels by name or shell pattern, such as 'K562*,*CTCF*'. Default: all.
         window: Window in base pairs. Default: the window of the model.
-        stride: Step between windows in base pairs, at least 1. Default: the window.
         strand: 'both' averages a window and its reverse complement; 'forward' reads windows as they
             are; 'interval' reads each BED row on the strand in its column 6.
         coordinates: 'record' counts from the start of each FASTA record; 'genome' converts records
@@ -74,9 +71,7 @@ def predict(
         span: Bases that get a score in BED and bigWig files: the whole 'window', or only the 'bin' in
             its middle that a chromatin model labels. The stride should then be no longer than the bin.
         assembly: Name of the assembly of the coordinates; HDF5 files record it.
-        resume: Continue an interrupted run with the same settings and inputs, if there is one.
-        progress: Show a progress bar on standard error, if that is a terminal.
-        compute: Performance settings (fields of `Compute`); they do not change the results.
+        compute: Fields of `Compute`: speed and memory.
 
     Returns:
         `Predictions` if the output is None, else `Written`. A model may also be a loaded bundle.

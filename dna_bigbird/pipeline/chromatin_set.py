@@ -6,23 +6,24 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError, checked_settings, note
-from dna_bigbird.paths import InputPath, OutputPath, check_paths
+from dna_bigbird.paths import InputPath, check_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
+from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
 
 
 @checked()
 def chromatin_set(
     genome: InputPath,
     peaks: InputPath,
-    output: OutputPath,
-    assembly: str,
+    output: SetOutput,
+    assembly: Assembly,
     split: SplitConfig,
     window: int = 8000,
     bin: int = 200,
     require_group: str | None = None,
     background: int | None = None,
     seed: int = 0,
-    max_n_fraction: float = 0.1,
+    max_n_fraction: MaxNFraction = 0.1,
     min_positive: int = 0,
     allow_empty_labels: bool = False,
     blacklist: InputPath | None = None,
@@ -38,8 +39,6 @@ def chromatin_set(
         genome: Plain FASTA of the reference.
         peaks: Tab-separated sheet with the columns label, group, cell, path (from the sheet's
             folder) and perhaps prefix; the label `*` makes one label of each name in column 4.
-        output: The labelled set, HDF5.
-        assembly: Name of the assembly, kept with the set and with every model made from it.
         split: Regions held out for validation and test.
         window: Bases the model reads, centred on the bin.
         bin: Bases of a bin; bins start at multiples of this, counted from 0.
@@ -50,7 +49,6 @@ def chromatin_set(
             same chromosomes and splits. If not given it is 0, or 3 if there are fewer than ten labels and
             no --require_group.
         seed: Seed of the background.
-        max_n_fraction: Windows with a larger share of N are left out.
         min_positive: Labels with fewer bins than this, over all splits, are left out.
         allow_empty_labels: Keep labels without a positive in the training split, with a warning.
         blacklist: BED file; bins that share a base with it are left out.

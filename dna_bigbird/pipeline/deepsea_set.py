@@ -4,8 +4,9 @@ import shlex
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import checked_settings, note
-from dna_bigbird.paths import InputPath, OutputPath, check_paths
+from dna_bigbird.paths import InputPath, check_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
+from dna_bigbird.shared_options import Assembly, SetOutput
 
 _TEST = ["chr8", "chr9"]
 
@@ -15,8 +16,8 @@ def deepsea_set(
     bundle: InputPath,
     genome: InputPath,
     labels: InputPath,
-    output: OutputPath,
-    assembly: str,
+    output: SetOutput,
+    assembly: Assembly,
     window: int = 8000,
     coordinates: InputPath | None = None,
     check_every: int = 1,
@@ -33,8 +34,6 @@ def deepsea_set(
         genome: Plain FASTA of hg19.
         labels: The 919 label names, one a line, or a tab-separated table with the columns label,
             group and cell (data_specs/deepsea_919_peaks.tsv).
-        output: The labelled set, HDF5.
-        assembly: Name of the assembly, kept with the set and with every model made from it.
         window: Bases the model reads, centred on the 200-bp bin.
         coordinates: allTFs.pos.bed, plain, gzip or the published allTFs.pos.bed.tar.gz; looked for in
             the folder of the bundle and next to it if not given.

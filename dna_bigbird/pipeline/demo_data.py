@@ -4,13 +4,13 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import OutputPath
 from dna_bigbird.pipeline.results import Written
+from dna_bigbird.shared_options import NewFolder
 
 
 @checked()
 def demo_data(
-    output: OutputPath,
+    output: NewFolder,
     seed: int = 0,
     promoters: int = 300,
     variants: int = 300,
@@ -23,7 +23,6 @@ def demo_data(
     sites from published JASPAR matrices are planted at known positions, and labels follow from them.
 
     Args:
-        output: Folder to write; it is replaced as a whole if it exists.
         seed: Same seed, same files, byte by byte.
         promoters: Start sites to plant, spread evenly.
         variants: Number of neutral variants, and at most as many that break a site.

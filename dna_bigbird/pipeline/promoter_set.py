@@ -7,16 +7,17 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import checked_settings, note
-from dna_bigbird.paths import InputPath, InputText, OutputPath
+from dna_bigbird.paths import InputPath, InputText
 from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
+from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
 
 
 @checked()
 def promoter_set(
     genome: InputPath,
     sites: InputPath,
-    output: OutputPath,
-    assembly: str,
+    output: SetOutput,
+    assembly: Assembly,
     split: SplitConfig,
     seed: int = 0,
     upstream: int = 5000,
@@ -24,7 +25,7 @@ def promoter_set(
     negatives: str = "random_base",
     avoid: InputText | list[InputText] = [],  # noqa: B006 - jsonargparse shows the default
     format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
-    max_n_fraction: float = 0.0,
+    max_n_fraction: MaxNFraction = 0.0,
     near_identical: Literal["drop", "keep"] = "drop",
     pieces: bool = False,
 ) -> LabelledSetFile:
@@ -36,8 +37,6 @@ def promoter_set(
     Args:
         genome: Plain FASTA of the reference.
         sites: Start sites as BED (1-bp rows, or EPD's 60-bp rows), GTF, GFF3, FPS or SGA.
-        output: The labelled set, HDF5.
-        assembly: Name of the assembly, kept with the set and with every model made from it.
         split: What is held out for validation and test.
         seed: Seed of the negatives.
         upstream: Bases before the start site, in the direction of transcription.
@@ -45,7 +44,6 @@ def promoter_set(
         negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats. Several with commas between them, random_base,permuted,genomic, give every promoter one of each; a kind named again is drawn again.
         avoid: File of further start sites that genomic negatives keep away from, in any of the formats, or several, '[a.bed, b.gtf]'; other negatives have no use for them.
         format: Format of the sites; auto tells it from the first row.
-        max_n_fraction: Windows with a larger share of N are left out.
         near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
         pieces: The FASTA holds only the first part of its chromosomes; leave out sites beyond it.
     """

@@ -3,11 +3,12 @@
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.results import Written
+from dna_bigbird.shared_options import DocumentGenome
 
 
 @checked()
 def tokenize(
-    genome: InputPath,
+    genome: DocumentGenome,
     documents: InputPath,
     tokenizer: InputPath,
     output: OutputPath,
@@ -20,7 +21,6 @@ def tokenize(
     the hidden folder `.NAME.parts` next to the output.
 
     Args:
-        genome: Plain FASTA file that the documents were drawn from.
         documents: BED12 file of `dna-bigbird documents`.
         tokenizer: SentencePiece model of `dna-bigbird train-tokenizer`.
         output: HDF5 file to write.

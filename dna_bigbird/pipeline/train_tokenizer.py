@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.shared_options import DocumentGenome
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class TrainedTokenizer:
 
 @checked()
 def train_tokenizer(
-    genome: InputPath,
+    genome: DocumentGenome,
     documents: InputPath,
     output: OutputPath,
     metrics: OutputPath,
@@ -34,7 +35,6 @@ def train_tokenizer(
     """Learn a DNA BPE vocabulary from documents.
 
     Args:
-        genome: Plain FASTA file that the documents were drawn from.
         documents: Training documents, as `dna-bigbird documents` writes them.
         output: SentencePiece model to write.
         metrics: JSON file to write: base pairs per token and other figures of the vocabulary,

@@ -13,6 +13,7 @@ from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import VariantSummary
 from dna_bigbird.paths import InputFile, InputPath, OutputFile, StreamFile
+from dna_bigbird.shared_options import BothStrands, Labels, Progress, Resume
 
 
 @checked(rest=Compute)
@@ -23,13 +24,13 @@ def score_variants(
     output: StreamFile | None = None,
     format: Literal["tsv", "vcf"] | None = None,
     tsv: OutputFile | None = None,
-    labels: list[str] | str | None = None,
+    labels: Labels = None,
     window: int | None = None,
-    strand: Literal["both", "forward"] = "both",
+    strand: BothStrands = "both",
     ref_mismatch: Literal["error", "skip"] = "error",
     probabilities: bool = False,
-    resume: bool = False,
-    progress: bool = False,
+    resume: Resume = False,
+    progress: Progress = False,
     **compute: ComputeOptions,
 ) -> VariantSummary:
     """Score the variants of a VCF file: how each allele changes the predictions of a model.
@@ -54,17 +55,13 @@ def score_variants(
             scores as INFO fields (.vcf, or .vcf.gz with an index). '-' is standard output.
         format: Default: inferred from the suffix of the output; a table on standard output.
         tsv: Second output, a table in addition to an annotated VCF.
-        labels: Labels by name or shell pattern, such as 'GM12878*,CTCF'. Default: all.
         window: Base pairs around a variant. Default: the window of the model.
-        strand: 'both' averages the two strands; 'forward' reads only the forward strand.
         ref_mismatch: What to do with records that do not fit the genome (another base, a missing
             chromosome, a position past its end): 'error' stops before anything is scored, 'skip' leaves them
             out: no row in a table, no new INFO fields in a VCF. If they are more than a tenth, a note asks
             for the assembly.
         probabilities: Also write the probabilities themselves to the table, `<label>_ref` and `<label>_alt`.
-        resume: Continue an interrupted run with the same settings and inputs, if there is one.
-        progress: Show a progress bar on standard error, if that is a terminal.
-        compute: Performance settings (fields of `Compute`); they do not change the results.
+        compute: Fields of `Compute`: speed and memory.
 
     Examples:
         dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\

@@ -2,18 +2,17 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import OutputPath
+from dna_bigbird.shared_options import NewFolder
 
 
 @checked()
-def made_data(output: OutputPath, seed: int = 0, examples: int = 240) -> None:
+def made_data(output: NewFolder, seed: int = 0, examples: int = 240) -> None:
     """Write made text in the native format of every set, with a rule planted in each.
 
     The folder's README.md names the rules. A tiny model learns them in minutes; no sentence of it
     says anything.
 
     Args:
-        output: Folder to write; it is replaced as a whole if it exists.
         seed: Same seed, same files, byte by byte.
         examples: Examples to train on, of every set; validation and test have a quarter each.
     """
