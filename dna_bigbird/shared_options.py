@@ -101,16 +101,8 @@ Corpus = Annotated[
 TaskModel = Annotated[InputPath, Doc("Bundle of `dna-bigbird text train`.")]
 TaskData = Annotated[InputPath, Doc("The set in its native format, as for training.")]
 SetPart = Annotated[
-    Literal["train", "validation", "test"], Doc("Part of the set, where the data holds several.")
+    Literal["train", "validation", "test"], Doc("Part of the set, where the data contains several.")
 ]
-TaskChanges = Annotated[
-    str,
-    Doc(
-        "Options of the task other than those of the training: name=value, several with commas "
-        "between."
-    ),
-]
-RowsAtOnce = Annotated[int, Doc("Rows computed at once; 0 chooses by their length and the device.")]
 Backend = Annotated[
     Literal["auto", "dense", "gather", "merged", "flex", "native"],
     Doc("How attention is computed."),

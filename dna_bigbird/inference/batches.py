@@ -1,9 +1,10 @@
 """Which sequences a model computes together, and how many tokens that may be."""
 
 # B batch, T tokens
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -94,8 +95,17 @@ def batches_of(
     return batches
 
 
-def padded(encoded: Sequence[np.ndarray], tokenizer) -> tuple[Tensor, Tensor]:
-    """Return token ids with [CLS] and [SEP], and where padding is: (B, T), int64 and bool."""
+class PaddedTokens(NamedTuple):
+    """A batch of sequences of DNA."""
+
+    token_ids_BT: Tensor
+    """int64, with [CLS] and [SEP]."""
+    is_padding_BT: Tensor
+    """bool."""
+
+
+def padded(encoded: Sequence[np.ndarray], tokenizer) -> PaddedTokens:
+    """Return the batch of some sequences of token ids."""
     lengths = np.array([len(ids) + 2 for ids in encoded])
     token_ids = np.full((len(encoded), lengths.max()), tokenizer.pad_id, dtype=np.int64)
     token_ids[:, 0] = tokenizer.cls_id
@@ -103,4 +113,4 @@ def padded(encoded: Sequence[np.ndarray], tokenizer) -> tuple[Tensor, Tensor]:
         row[1 : len(ids) + 1] = ids
         row[len(ids) + 1] = tokenizer.sep_id
     is_padding = np.arange(lengths.max()) >= lengths[:, None]
-    return torch.from_numpy(token_ids), torch.from_numpy(is_padding)
+    return PaddedTokens(torch.from_numpy(token_ids), torch.from_numpy(is_padding))

@@ -3,7 +3,6 @@
 # S sequences, B batch, T tokens, E hidden size
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import torch
@@ -15,12 +14,10 @@ from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.devices import choose_device, set_backend
+from dna_bigbird.inference.engine import set_up
 from dna_bigbird.inference.results import Pooling
 from dna_bigbird.inference.runner import BundleRunner, Groups
 from dna_bigbird.inference.windows.tiling import ShortWindows
-from dna_bigbird.limits import use_threads
-from dna_bigbird.models.precision import resolve_precision
 
 
 class Embedder:
@@ -56,24 +53,18 @@ class Embedder:
                 f"--workers {compute.workers}: embed computes in one process; leave it out, or "
                 "give --threads"
             )
-        use_threads(compute.threads)
-        device = choose_device(compute.device)
-        self._notes = []
-        if compute.precision == "auto":
-            compute = replace(compute, precision=resolve_precision("auto", device.type))
-            self._notes.append(f"computed in {compute.precision}")
-        self._slow = set_backend(bundle, compute.backend, device)
-        self.compute = compute
+        setup = set_up([bundle], compute)
+        self.compute, self._notes = setup.compute, setup.notes
         self.layer = layer_number(layer, bundle.config.encoder.num_layers)
         self.width: int = bundle.config.encoder.hidden_size
         self.pooling, self.both_strands = pooling, both_strands
-        self._runner = BundleRunner(bundle, compute, device)
+        self._runner = BundleRunner(bundle, setup.compute, setup.device)
         self._num_split = 0
         self._short = ShortWindows(bundle.config.window_bp)
 
     def notes(self) -> list[str]:
         """Return what a user should know of how the vectors were computed, a line each."""
-        lines = [*self._notes, *([self._slow] if self._slow else []), *self._short.notes()]
+        lines = [*self._notes, *self._short.notes()]
         if self._num_split:
             lines.append(
                 f"{self._num_split} windows had more tokens than the model's context of "

@@ -4,7 +4,6 @@
 
 import collections
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -19,13 +18,12 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.batches import CHUNK_BATCHES, chunks_of, token_budget
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.devices import choose_device, set_backend
+from dna_bigbird.inference.engine import set_up
 from dna_bigbird.inference.runner import Groups
 from dna_bigbird.inference.scorer import LoadScorer, Scorer, Scores, fingerprint
 from dna_bigbird.inference.windows.tiling import ShortWindows, Window
 from dna_bigbird.inference.workers import Workers
-from dna_bigbird.limits import allowed_workers, use_threads
-from dna_bigbird.models.precision import resolve_precision
+from dna_bigbird.limits import allowed_workers
 
 BP_PER_TOKEN = 4
 """About; sets how many windows are read at once."""
@@ -81,12 +79,10 @@ class Predictor:
         self.window_bp: int = bundles[0].config.window_bp
         self._short = ShortWindows(self.window_bp)
         self.strand, self.compute = strand, compute
-        device = choose_device(compute.device)
-        self.precision = resolve_precision(compute.precision, device.type)
-        resolved = replace(compute, precision=self.precision)
-        use_threads(compute.threads)
+        setup = set_up(bundles, compute)
+        device, self.precision = setup.device, setup.compute.precision
         self._bundles = bundles
-        self._slow = {set_backend(bundle, compute.backend, device) for bundle in bundles} - {None}
+        self._notes = setup.notes
         self._num_split = np.zeros(len(bundles), dtype=int)
         budgets = [token_budget(b.config.encoder, device) for b in bundles]
         self._chunk_bp = min(budgets) * CHUNK_BATCHES * BP_PER_TOKEN
@@ -96,18 +92,17 @@ class Predictor:
             self._load = LoadScorer(
                 [bundle.folder for bundle in bundles],
                 [fingerprint(bundle.model) for bundle in bundles],
-                resolved,
+                setup.compute,
                 device.type,
                 self._columns,
                 max(torch.get_num_threads() // self._num_workers, 1),
             )
         else:
-            self._scorer = Scorer(bundles, resolved, device, self._columns)
+            self._scorer = Scorer(bundles, setup.compute, device, self._columns)
 
     def notes(self) -> list[str]:
         """Return what a user should know of how the scores were computed, a line each."""
-        lines = [f"computed in {self.precision}"] if self.compute.precision == "auto" else []
-        lines += [*sorted(self._slow), *self._short.notes()]
+        lines = [*self._notes, *self._short.notes()]
         for bundle, number in zip(self._bundles, self._num_split, strict=True):
             if number:
                 fits = bundle.config.encoder.max_tokens - 2

@@ -1,8 +1,7 @@
-"""What all that run a bundle share: cutting what is too long, batches, arithmetic, memory."""
+"""Runs a bundle on DNA: tokens of each distinct sequence, in parts where they exceed the context."""
 
 # B batch, T tokens
 
-import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -13,10 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.errors import InputError
-from dna_bigbird.inference.batches import batches_of, padded, token_budget
+from dna_bigbird.inference.batches import padded
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.models.precision import BFLOAT16, float32_matmul
+from dna_bigbird.inference.engine import Engine
 
 Groups = Sequence[Sequence[str]]
 """Normalised sequences; those of a group belong together (strands, alleles) and are cut alike."""
@@ -44,14 +42,10 @@ class BundleRunner:
     """
 
     def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:
-        self.model = bundle.model.to(device).eval()
+        self._engine = Engine(bundle, compute, device)
+        self.model = self._engine.model
         self.tokenizer = bundle.tokenizer
-        self._compute, self._device = compute, device
-        config = bundle.config.encoder
-        self.max_pieces = config.max_tokens - 2
-        self._most_tokens = token_budget(config, device)
-        # Such a pattern follows the width of the batch: equal widths, or neighbours would matter.
-        self._same_blocks = config.block_size if config.keeps_published_padding else 0
+        self.max_pieces = bundle.config.encoder.max_tokens - 2
 
     def plan(self, groups: Groups) -> Plan:
         """Return the parts of all sequences; what fits the context is one part."""
@@ -96,50 +90,19 @@ class BundleRunner:
         """Compute sequences of token ids that fit the context, batch by batch.
 
         Args:
-            forward: Of token ids (B, T) and where padding is (B, T), to one row a sequence (B, …).
+            forward: Of token ids (B, T) and where padding is (B, T), to one row per sequence (B, …).
 
         Yields:
-            Places in `encoded`, and their rows.
+            Positions in `encoded`, and their rows.
 
         Raises:
             InputError: If a sequence alone does not fit into the memory.
         """
-        for batch in batches_of(
+        return self._engine.run(
             [len(ids) + 2 for ids in encoded],
-            tokens=self._most_tokens,
-            batch_size=self._compute.batch_size,
-            same_blocks=self._same_blocks,
-        ):
-            yield batch, self._batch([encoded[i] for i in batch], forward)
-
-    def _batch(
-        self, encoded: Sequence[np.ndarray], forward: Callable[[Tensor, Tensor], Tensor]
-    ) -> list[np.ndarray]:
-        """Compute one batch; in halves if the memory is too small for it."""
-        try:
-            token_ids_BT, is_padding_BT = padded(encoded, self.tokenizer)
-            with torch.inference_mode(), self._arithmetic():
-                found = forward(token_ids_BT.to(self._device), is_padding_BT.to(self._device))
-            return list(found.cpu().numpy())
-        except torch.OutOfMemoryError:
-            if len(encoded) == 1:
-                raise InputError(
-                    f"a sequence of {len(encoded[0])} tokens does not fit into the memory of "
-                    f"{self._device}; use shorter windows, or compute on the CPU"
-                ) from None
-        torch.cuda.empty_cache()
-        half = len(encoded) // 2
-        self._most_tokens = max(self._most_tokens // 2, 1)
-        return [*self._batch(encoded[:half], forward), *self._batch(encoded[half:], forward)]
-
-    @contextlib.contextmanager
-    def _arithmetic(self) -> Iterator[None]:
-        enabled = self._compute.precision == BFLOAT16
-        with (
-            float32_matmul(self._compute.float32_matmul),
-            torch.autocast(self._device.type, torch.bfloat16, enabled=enabled),
-        ):
-            yield
+            lambda positions: padded([encoded[i] for i in positions], self.tokenizer),
+            lambda batch: list(forward(*batch).cpu().numpy()),
+        )
 
 
 def equal_parts(text: str, count: int) -> list[str]:

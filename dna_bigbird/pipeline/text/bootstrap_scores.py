@@ -98,19 +98,3 @@ def _with_intervals(
         low, high = percentile_interval(drawn[name])
         found |= {name: value, f"{name}_low": low, f"{name}_high": high}
     return found
-
-
-def lines(metrics: dict) -> list[str]:
-    """Return metrics of the model and of its baselines in words, a line each."""
-    names = [name for name in metrics if f"{name}_low" in metrics and "_gain_over_" not in name]
-    rows = {"model": metrics, **metrics["baselines"]}
-    return [
-        f"{source}: " + ", ".join(f"{name} {_in_words(table, name)}" for name in names)
-        for source, table in rows.items()
-    ]
-
-
-def _in_words(table: dict, name: str) -> str:
-    if table.get(name) is None:
-        return "-"
-    return f"{table[name]} ({table[f'{name}_low']}-{table[f'{name}_high']})"

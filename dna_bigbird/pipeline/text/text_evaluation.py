@@ -1,22 +1,29 @@
 """`dna-bigbird text evaluate`."""
 
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
-from dna_bigbird.inference.compute import Compute
 from dna_bigbird.paths import InputPath, OutputPath
-from dna_bigbird.shared_options import (
-    Backend,
-    Device,
-    MaxUnpackedGib,
-    Resume,
-    RowsAtOnce,
-    SetPart,
-    TaskChanges,
-    TaskData,
-    TaskModel,
-    Threads,
-)
+from dna_bigbird.pipeline.text.set_options import SetOptions
+from dna_bigbird.shared_options import SetPart, TaskData, TaskModel
+
+
+@dataclass(frozen=True)
+class EvaluatedText:
+    """Scores of a text model."""
+
+    output: Path
+    files: tuple[str, ...]
+    """Names of the official files of predictions in `output`."""
+    metrics: Mapping[str, object]
+    """Contents of metrics.json."""
+
+    def summary(self) -> str:
+        """Return the scores of the model and of its baselines, one line each."""
+        return "\n".join(f"{self.output}: {line}" for line in score_lines(self.metrics))
 
 
 @checked()
@@ -26,18 +33,12 @@ def evaluate(
     output: OutputPath,
     split: SetPart = "validation",
     train: InputPath | None = None,
-    change: TaskChanges = "",
     seed: int = 0,
     replicates: int = 1000,
-    resume: Resume = False,
-    max_unpacked_gib: MaxUnpackedGib = 0,
-    batch_size: RowsAtOnce = 0,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true",
-    backend: Backend = "auto",
-    threads: Threads = 0,
-    device: Device = "auto",
-) -> None:
-    """Score a fine-tuned text model with the official metric of its set, beside trivial baselines.
+    **options: Annotated[object, SetOptions],
+) -> EvaluatedText:
+    """Score a fine-tuned text model with the official metric of its set, next to trivial baselines.
 
     Writes metrics.json (scores with 95 % bootstrap intervals over examples, gains over baselines on
     the same draws, counts of what was left out) and the predictions in the official format.
@@ -48,49 +49,33 @@ def evaluate(
             training examples (n_in_training); without it both are left out.
         seed: Seed of the bootstrap.
         replicates: Bootstrap draws of the examples behind each interval.
-        precision: Arithmetic: float32, so that scores do not depend on the processor, or bfloat16.
+        precision: Float32, so that scores do not depend on the processor, or bfloat16.
 
     Examples:
-        dna-bigbird text evaluate --model models/hotpotqa --data hotpot_dev_distractor_v1.json --output scored
+        dna-bigbird text evaluate --model models/imdb --data aclImdb_v1.tar.gz --split test --output scores
     """
-    compute = Compute(
-        batch_size=batch_size,
-        precision=precision,
-        backend=backend,
-        threads=threads,
-        device=device,
-    )
+    settings = SetOptions(precision=precision, **options)
     from dna_bigbird.errors import InputError
-    from dna_bigbird.pipeline.text.bootstrap_scores import evaluation, lines
-    from dna_bigbird.pipeline.text.running import open_model, run_set, write_files
+    from dna_bigbird.pipeline.text.bootstrap_scores import evaluation
+    from dna_bigbird.pipeline.text.set_outputs import run_set, write_files
     from dna_bigbird.pipeline.text.set_rows import read_examples
+    from dna_bigbird.pipeline.text.tuned_model import open_model
     from dna_bigbird.writing import json_text
 
     if replicates < 1:
         raise InputError(f"--replicates {replicates}: expected at least 1")
-    bundle, kind = open_model(model, change)
-    learnt_from = (
-        None
-        if train is None
-        else read_examples(kind, train, "train", max_unpacked_gib=max_unpacked_gib)[0]
-    )
-    made, outputs = run_set(
-        kind,
-        bundle,
-        data,
-        compute,
-        split=split,
-        gold=True,
-        output=output,
-        resume=resume,
-        max_unpacked_gib=max_unpacked_gib,
-    )
-    predictions = kind.decode(made, outputs)
+    bundle, task = open_model(model, settings.change)
+    train_examples = None
+    if train is not None:
+        limit = settings.max_unpacked_gib
+        train_examples, _ = read_examples(task, train, "train", max_unpacked_gib=limit)
+    rows, outputs = run_set(task, bundle, data, split, settings, gold=True, output=output)
+    predictions = task.decode(rows, outputs)
     metrics = evaluation(
-        kind,
-        made,
+        task,
+        rows,
         predictions,
-        learnt_from,
+        train_examples,
         seed=seed,
         replicates=replicates,
         described={
@@ -99,7 +84,22 @@ def evaluate(
             "step": bundle.metrics.step,
         },
     )
-    files = kind.submission(made.examples, predictions)
+    files = task.submission(rows.examples, predictions)
     write_files(output, {**files, "metrics.json": json_text(metrics).encode()})
-    for line in lines(metrics):
-        print(f"{output}: {line}")
+    return EvaluatedText(output, tuple(files), metrics)
+
+
+def score_lines(metrics: Mapping) -> list[str]:
+    """Return the scores of the model and of its baselines in words, one line each."""
+    names = [name for name in metrics if f"{name}_low" in metrics and "_gain_over_" not in name]
+    tables = {"model": metrics, **metrics["baselines"]}
+    return [
+        f"{source}: " + ", ".join(f"{name} {_in_words(table, name)}" for name in names)
+        for source, table in tables.items()
+    ]
+
+
+def _in_words(table: Mapping, name: str) -> str:
+    if table.get(name) is None:
+        return "-"
+    return f"{table[name]} ({table[f'{name}_low']}-{table[f'{name}_high']})"

@@ -1,22 +1,28 @@
 """`dna-bigbird text predict`."""
 
-from typing import Literal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 from dna_bigbird.choices import checked
-from dna_bigbird.inference.compute import Compute
 from dna_bigbird.paths import OutputPath
-from dna_bigbird.shared_options import (
-    Backend,
-    Device,
-    MaxUnpackedGib,
-    Resume,
-    RowsAtOnce,
-    SetPart,
-    TaskChanges,
-    TaskData,
-    TaskModel,
-    Threads,
-)
+from dna_bigbird.pipeline.text.set_options import SetOptions
+from dna_bigbird.shared_options import SetPart, TaskData, TaskModel
+
+
+@dataclass(frozen=True)
+class PredictedText:
+    """Predictions of a text model."""
+
+    output: Path
+    files: tuple[str, ...]
+    """Names of the official files in `output`."""
+    predictions: list
+    """One per example, decoded."""
+
+    def summary(self) -> str:
+        """Return how many predictions there are, and in which files."""
+        return f"{self.output}: {len(self.predictions):,} predictions: {', '.join(self.files)}"
 
 
 @checked()
@@ -25,47 +31,25 @@ def predict(
     data: TaskData,
     output: OutputPath,
     split: SetPart = "test",
-    change: TaskChanges = "",
-    resume: Resume = False,
-    max_unpacked_gib: MaxUnpackedGib = 0,
-    batch_size: RowsAtOnce = 0,
-    precision: Literal["auto", "32-true", "bf16-mixed"] = "auto",
-    backend: Backend = "auto",
-    threads: Threads = 0,
-    device: Device = "auto",
-) -> None:
+    **options: Annotated[object, SetOptions],
+) -> PredictedText:
     """Write the predictions of a fine-tuned text model in the official format of its set.
 
     Gold answers need not be in the data, and are not looked at.
 
     Args:
         output: Folder to write the official files into.
-        precision: Arithmetic: float32 or bfloat16; 'auto' as the device is made for.
 
     Examples:
-        dna-bigbird text predict --model models/hotpotqa --data hotpot_test.json --output predictions
+        dna-bigbird text predict --model models/imdb --data aclImdb_v1.tar.gz --output predictions
     """
-    compute = Compute(
-        batch_size=batch_size,
-        precision=precision,
-        backend=backend,
-        threads=threads,
-        device=device,
-    )
-    from dna_bigbird.pipeline.text.running import open_model, run_set, write_files
+    settings = SetOptions(**options)
+    from dna_bigbird.pipeline.text.set_outputs import run_set, write_files
+    from dna_bigbird.pipeline.text.tuned_model import open_model
 
-    bundle, kind = open_model(model, change)
-    made, outputs = run_set(
-        kind,
-        bundle,
-        data,
-        compute,
-        split=split,
-        gold=False,
-        output=output,
-        resume=resume,
-        max_unpacked_gib=max_unpacked_gib,
-    )
-    files = kind.submission(made.examples, kind.decode(made, outputs))
+    bundle, task = open_model(model, settings.change)
+    rows, outputs = run_set(task, bundle, data, split, settings, gold=False, output=output)
+    predictions = task.decode(rows, outputs)
+    files = task.submission(rows.examples, predictions)
     write_files(output, files)
-    print(f"{output}: {len(made.examples):,} predictions: {', '.join(files)}")
+    return PredictedText(output, tuple(files), predictions)

@@ -1,47 +1,16 @@
 """Training of any text task."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dna_bigbird.datasets.text.row_outputs import Outputs, as_arrays, in_order, split_rows
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import Objective, Sums, pair
-from dna_bigbird.tasks.text.task import Outputs, TextTask
-
-
-def as_arrays(outputs: dict[str, Tensor]) -> Outputs:
-    """Return the outputs of a batch as arrays of float32 or integers."""
-    return {
-        name: (value.float() if value.is_floating_point() else value).detach().cpu().numpy()
-        for name, value in outputs.items()
-    }
-
-
-def split_rows(arrays: Outputs, rows: Sequence[int]) -> list[tuple[int, Outputs]]:
-    """Return the outputs of a batch row by row, with the rows' numbers.
-
-    They are copies: a view would keep its whole batch in memory.
-    """
-    return [
-        (number, {name: array[i].copy() for name, array in arrays.items()})
-        for i, number in enumerate(rows)
-    ]
-
-
-def in_order(found: list[tuple[int, Outputs]], count: int) -> list[Outputs]:
-    """Return the outputs of rows 0 … count - 1, of which each must have come once.
-
-    Raises:
-        ValueError: If they did not.
-    """
-    by_row = dict(found)
-    if len(found) != count or by_row.keys() != set(range(count)):
-        raise ValueError(f"{len(found)} outputs of {len(by_row)} rows, expected {count}")
-    return [by_row[i] for i in range(count)]
+from dna_bigbird.tasks.text.task import TextTask
 
 
 def scores_of(kind: TextTask, text_set: TextSet, outputs: list[Outputs]) -> dict[str, float]:

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.datasets.text.description import TaskDescription
+from dna_bigbird.datasets.text.row_outputs import Outputs
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.models.resize import with_vocabulary
 from dna_bigbird.tasks.objective import Sums
-
-Outputs = dict[str, NDArray]
-"""What the model gave for one row, by name."""
 
 
 class TextTask:

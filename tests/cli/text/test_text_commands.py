@@ -11,7 +11,7 @@ import torch
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.inference import load_bundle
-from dna_bigbird.pipeline.text import running
+from dna_bigbird.inference.engine import Engine
 from dna_bigbird.tasks.text.module import TextModule
 from tests.text_bundle import write_text_bundle
 from tests.text_vocabulary import WORDS, tiny_text_tokenizer
@@ -174,16 +174,16 @@ def test_predictions_need_no_gold(here, tmp_path):
 
 
 def test_an_interrupted_evaluation_goes_on(here, tmp_path, monkeypatch, capsys):
-    whole, batches = running._forward, []
+    whole, batches = Engine._batch, []
 
-    def counted(*given):
+    def counted(*arguments):
         if len(batches) == 2:
             raise KeyboardInterrupt
         batches.append(1)
-        return whole(*given)
+        return whole(*arguments)
 
     main(f"{EVALUATE} --output {tmp_path}/whole".split())
-    monkeypatch.setattr(running, "_forward", counted)
+    monkeypatch.setattr(Engine, "_batch", counted)
     with pytest.raises(SystemExit, match="130"):
         main(f"{EVALUATE} --output {tmp_path}/cut".split())
     assert "continue with --resume" in capsys.readouterr().err

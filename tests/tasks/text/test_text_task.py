@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.datasets.text.row_outputs import as_arrays, in_order, split_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.text.module import TextModule, as_arrays, in_order, split_rows
+from dna_bigbird.tasks.text.module import TextModule
 from tests.text_vocabulary import tiny_text_tokenizer
 
 
