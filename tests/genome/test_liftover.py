@@ -79,7 +79,7 @@ def test_command_line(files, tmp_path, capsys):
             f"--unlifted={lost}",
         ]
     )
-    assert capsys.readouterr().err == "4 lifted, 4 lost, 2 changed strand\n"
+    assert capsys.readouterr().err == "dna-bigbird: note: 4 lifted, 4 lost, 2 changed strand\n"
     assert out.read_text().splitlines()[0] == "chrA\t5\t6\tfirst\tchrA:0:+\t+"
     assert lost.read_text().splitlines()[:5] == [
         "# lifted: 4",
@@ -119,7 +119,7 @@ def test_real_promoters_lift_to_the_expected_file(real_data, tmp_path, capsys):
             f"--unlifted={tmp_path / 'lost.tsv'}",
         ]
     )
-    assert capsys.readouterr().err == "24733 lifted, 3 lost, 40 changed strand\n"
+    assert capsys.readouterr().err == "dna-bigbird: note: 24733 lifted, 3 lost, 40 changed strand\n"
     ours = [x for x in out.read_text().splitlines() if x.split("\t")[0] in ("chr17", "chr22")]
     with gzip.open(promoters / "epdnew_human_hg19_lifted_chr17_chr22.bed.gz", "rt") as stream:
         assert ours == stream.read().splitlines()

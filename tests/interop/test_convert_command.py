@@ -123,7 +123,7 @@ def test_lengthened(project, rule):
             "--from-huggingface hf --to ./hf",
             "--to hf: this is the input --from_huggingface hf, which",
         ),
-        ("--from-huggingface hf --to papers", "papers: the folder holds something else"),
+        ("--from-huggingface hf --to papers", "papers: the folder contains something else"),
         ("--from-huggingface hf --to papers/1.txt", "papers/1.txt: this is a file"),
     ],
 )
