@@ -42,3 +42,11 @@ def bundle_folder(tmp_path_factory):
         pooling="cls",
         head_dropout=0.1,
     )
+
+
+@pytest.fixture(scope="session")
+def toy_project(tmp_path_factory) -> Path:
+    """A folder in which every DNA training command was run once."""
+    from tests.toy_project import make_project
+
+    return make_project(tmp_path_factory.mktemp("project"))

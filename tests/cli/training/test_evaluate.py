@@ -1,0 +1,125 @@
+"""`dna-bigbird evaluate` and `evaluate-lm`, as the workflow calls them, on a toy genome."""
+
+import json
+import os
+
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from dna_bigbird.baselines.counted_documents import covering_documents
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.scores import read_scores
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.inference import load_bundle
+from tests.toy_project import refused, run
+
+
+def metrics_of(folder) -> dict:
+    return json.loads((folder / "metrics.json").read_text())
+
+
+def test_language_scores_and_their_baselines(project):
+    metrics = metrics_of(project / "final/pretrained")
+    assert metrics["split"] == "test"
+    assert metrics["n_examples"] == 20
+    low, value, high = (metrics[f"bits_per_base_masked{end}"] for end in ("_low", "", "_high"))
+    assert low < value < high
+    masked = {n for n, t in metrics["baselines"].items() if "bits_per_base_masked" in t}
+    causal = {n for n, t in metrics["baselines"].items() if "bits_per_base_causal" in t}
+    assert {n.rpartition("_")[2] for n in masked} == {"masked"}
+    assert {n.rpartition("_")[2] for n in causal} == {"causal"}
+    assert "token_unigram_masked" in masked
+    for name in causal:  # over the documents
+        table = metrics["baselines"][name]
+        low, value, high = (table[f"bits_per_base_causal{end}"] for end in ("_low", "", "_high"))
+        assert low <= value <= high
+        assert table["n_documents"] > 1
+    counted = {(t["n_counted_bp"], t["n_counted_documents"]) for t in metrics["baselines"].values()}
+    ((bases, documents),) = counted  # all of them, and each base once
+    train = TokenStore(project / "train.h5")
+    places = [train.document_interval(d) for d in covering_documents(train)]
+    assert (bases, documents) == (sum(place.length for place in places), len(places))
+    report = json.loads((project / "report/lm.json").read_text())
+    assert all(table["description"] for table in report["baselines"].values())
+    card = (project / "final/pretrained/README.md").read_text()
+    assert "token_unigram_masked" in card
+    weights = project / "final/pretrained/model.safetensors"
+    assert weights.read_bytes() == (project / "pretrained/model.safetensors").read_bytes()
+
+
+def test_language_scores_by_chromosome_and_class_add_up(project):
+    """One chromosome in one case: a single part each time, with the figures of the whole."""
+    metrics = metrics_of(project / "final/pretrained")
+    keys = [f"bits_per_base_masked{end}" for end in ("", "_low", "_high")]
+    for table in (metrics, metrics["baselines"]["token_unigram_masked"]):
+        whole = [table[key] for key in keys] + [metrics["n_masked_bp"]]
+        assert list(table["by_chromosome"]) == ["chr1"]
+        for part in (table["by_chromosome"]["chr1"], table["by_repeat_class"]["unknown"]):
+            assert [part[key] for key in keys] + [part["n_bp"]] == pytest.approx(whole, abs=2e-6)
+        nothing = dict.fromkeys(keys) | {"n_bp": 0}
+        assert table["by_repeat_class"]["soft_masked"] == nothing
+
+
+def test_another_genome_is_refused(project, capsys):
+    letters = (project / "toy.fa").read_text().split("\n")[1]
+    (project / "other.fa").write_text(f">chr1\n{letters[::-1]}\n")
+    line = (
+        "evaluate-lm --model pretrained --train train.h5 --test test.h5 --output never "
+        "--report never.json --examples 1"
+    )
+    error = refused(f"{line} --genome other.fa", capsys)
+    assert "test.h5: made from another genome (demo-toy): other.fa has other bases on chr1" in error
+    assert "--repeats needs the genome too" in refused(f"{line} --repeats r.bed", capsys)
+    assert not os.path.exists("never")
+
+
+def test_promoter_scores_against_sklearn(project):
+    labelled = LabelledSet(project / "set.h5")
+    test = labelled.rows("test")
+    labels = labelled.labels[test, 0]
+    metrics = metrics_of(project / "final/promoter")
+    assert metrics["n"] == len(test)
+    assert metrics["n_positive"] == labels.sum()
+    assert (metrics["split"], metrics["seed"], metrics["strand"]) == ("test", 1, "both")
+    files = {"": "report/promoter/scores.h5", "kmer": "kmer.h5"}
+    for name, file in files.items():
+        table = metrics["baselines"][name] if name else metrics
+        scores = read_scores(project / file).of(test)[:, 0]
+        assert table["auroc"] == pytest.approx(roc_auc_score(labels, scores), abs=1e-6)
+        expected = average_precision_score(labels, scores)
+        assert table["auprc"] == pytest.approx(expected, abs=1e-6)
+        assert table["auroc_low"] <= table["auroc"] <= table["auroc_high"]
+    row = (project / "report/promoter/per_label.tsv").read_text().splitlines()
+    values = dict(zip(row[0].split("\t"), row[1].split("\t"), strict=True))
+    assert float(values["kmer_auroc"]) == metrics["baselines"]["kmer"]["auroc"]
+    assert values["label"] == "promoter"
+    curves = (project / "report/promoter/curves.tsv").read_text()
+    assert {line.split("\t")[1] for line in curves.splitlines()[1:]} == {"model", "kmer", "chance"}
+    card = (project / "final/promoter/README.md").read_text()
+    assert "random_base" in card
+    assert "kmer" in card
+    assert load_bundle(project / "final/promoter").config["window_bp"] == 200
+
+
+def test_bundles_and_sets_that_do_not_belong_together_are_refused(project, capsys):
+    common = "--output x --report y"
+    message = refused(f"evaluate --genome toy.fa --model pretrained --data set.h5 {common}", capsys)
+    assert "pretrained: a pretrained model without a label head" in message
+    message = refused(
+        f"evaluate-lm --model promoter --train train.h5 --test test.h5 {common}", capsys
+    )
+    assert "promoter: a promoter model; expected a pretrained one" in message
+    run(
+        "promoter-set --genome toy.fa --sites sites.bed --output small.h5 --assembly demo-toy "
+        "--upstream 100 --downstream 50 "
+        "--split.validation [chr1:40001-50000] --split.test [chr1:50001-60000]"
+    )
+    message = refused(f"evaluate --genome toy.fa --model promoter --data small.h5 {common}", capsys)
+    assert "small.h5: its window_bp is 150, that of promoter 200" in message
+    run("baseline --genome toy.fa --data small.h5 --output small_kmer.h5 --kmer.max_k 2")
+    message = refused(
+        "evaluate --genome toy.fa --model promoter --data set.h5 --baselines.kmer small_kmer.h5 "
+        + common,
+        capsys,
+    )
+    assert "small_kmer.h5: scores of another labelled set than set.h5" in message

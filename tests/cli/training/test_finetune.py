@@ -1,0 +1,82 @@
+"""`dna-bigbird finetune`, as the workflow calls it, on a toy genome."""
+
+import numpy as np
+
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.inference import load_bundle
+from tests.toy_project import FINETUNE, refused, run
+
+
+def test_finetuning_with_dropout_of_its_own(project, capsys):
+    """The weights differ from those trained without, and the bundle carries the dropout."""
+    run(f"{FINETUNE} --dropout 0.2 --output dropped --checkpoints checkpoints/dropped")
+    dropped, kept = load_bundle(project / "dropped"), load_bundle(project / "promoter")
+    assert (dropped.config["encoder"]["dropout"], kept.config["encoder"]["dropout"]) == (0.2, 0.1)
+    weights = "head.dense.weight"
+    assert not dropped.model.state_dict()[weights].equal(kept.model.state_dict()[weights])
+    run(f"{FINETUNE} --dropout 0.1 --output same --checkpoints checkpoints/same")
+    same = load_bundle(project / "same").model.state_dict()
+    assert all(same[name].equal(value) for name, value in kept.model.state_dict().items())
+    message = refused(f"{FINETUNE} --dropout 1 --output x --checkpoints y", capsys)
+    assert "--dropout 1.0: expected at least 0 and below 1" in message
+
+
+def test_few_validation_positives_are_noted(project, capsys, monkeypatch):
+    labelled = LabelledSet("set.h5")
+    count = int(labelled.labels_of(labelled.rows("validation")).sum())
+    line = f"{FINETUNE} --training.max_steps 4 --training.validate_every 4"
+    capsys.readouterr()
+    run(f"{line} --output few --checkpoints checkpoints/few")
+    note = f"note: set.h5: {count} positives for validation, expected at least 200: the choice of"
+    assert capsys.readouterr().err.count(note) == 1
+    monkeypatch.setattr("dna_bigbird.datasets.few_positives.ENOUGH", count)
+    run(f"{line} --output enough --checkpoints checkpoints/enough")
+    assert "positives for validation" not in capsys.readouterr().err
+    assert (project / "few/metrics.json").read_text() == (
+        project / "enough/metrics.json"
+    ).read_text()
+    drawn = "--training.validation_examples 8 --output drawn --checkpoints checkpoints/drawn"
+    run(f"{line} {drawn}")
+    assert "positives for validation" in capsys.readouterr().err, "of the rows that are looked at"
+
+
+def test_fine_tuning_starts_from_the_pretrained_encoder(project):
+    """With no learning to speak of the encoder stays what it was; from scratch it is another."""
+    few = "--training.learning_rate 1e-12 --training.max_steps 2 --training.validate_every 2"
+    line = FINETUNE.replace("--training.max_steps 20 --training.validate_every 10", "")
+    line = line.replace("--training.warmup_steps 3", "--training.warmup_steps 0")
+    run(f"{line} {few} --output still --checkpoints ck/still")
+    run(f"{line} {few} --output scratch --checkpoints ck/scratch --from_scratch true")
+    words = {
+        name: load_bundle(project / name).model.encoder.word.weight.detach().numpy()
+        for name in ("pretrained", "still", "scratch")
+    }
+    assert np.allclose(words["still"], words["pretrained"], atol=1e-6)
+    assert np.abs(words["scratch"] - words["pretrained"]).mean() > 0.01
+    assert load_bundle(project / "scratch").config["initial_weights"] == "random"
+
+
+def test_windows_that_do_not_fit_are_refused_before_training(project, capsys):
+    run(
+        "promoter-set --genome toy.fa --sites sites.bed --output long.h5 --assembly demo-toy "
+        "--upstream 800 --downstream 200 "
+        "--split.validation [chr1:40001-50000] --split.test [chr1:50001-60000]"
+    )
+    line = FINETUNE.replace("set.h5", "long.h5")
+    message = refused(f"{line} --output x --checkpoints ck/x", capsys)
+    assert "long.h5: row" in message
+    assert "the model reads at most 96" in message
+    assert "--model.max_tokens" in message
+    assert not (project / "x").exists()
+    assert not (project / "ck/x").exists()
+
+
+def test_a_set_without_validation_rows_is_refused(project, capsys):
+    run(
+        "promoter-set --genome toy.fa --sites sites.bed --output whole.h5 --assembly demo-toy "
+        "--upstream 150 --downstream 50 --split.test [chr1:50001-60000]"
+    )
+    line = FINETUNE.replace("set.h5", "whole.h5")
+    assert "whole.h5: no row in the validation split" in refused(
+        f"{line} --output x --checkpoints ck/x", capsys
+    )
