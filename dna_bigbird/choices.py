@@ -7,13 +7,11 @@ import inspect
 import operator
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from dna_bigbird.errors import InputError, note, shortened
-from dna_bigbird.messages import for_reader, on_command_line
 from dna_bigbird.paths import check_paths
 
 OTHER_WORDS = {
@@ -110,7 +108,7 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
                 bound = signature.bind_partial(*args, **kwargs)
             except TypeError:
                 return function(*args, **kwargs)  # Python's own words
-            with _argument_names():
+            with errors_for_reader():
                 for name in bound.arguments.keys() & hints.keys():
                     value = check_argument(name, bound.arguments[name], hints[name])
                     bound.arguments[name] = _with_paths(value, hints[name])
@@ -241,14 +239,3 @@ def _check_keywords(function: str, kwargs: Mapping[str, object], known: tuple[st
             raise TypeError(
                 f"{function}() got an unexpected keyword argument {name!r}{near(name, known)}"
             )
-
-
-@contextmanager
-def _argument_names() -> Iterator[None]:
-    """Let messages say `stride` in place of `--stride`, unless a command runs."""
-    try:
-        yield
-    except InputError as error:
-        if not on_command_line():
-            error.args = (for_reader(str(error)), *error.args[1:])
-        raise

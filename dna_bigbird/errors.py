@@ -1,10 +1,10 @@
-"""The exceptions a user is meant to read, and what their messages share."""
+"""Errors for the user, and what their messages share."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from dna_bigbird.messages import for_reader, printable
+from dna_bigbird.messages import for_reader, named_as_options, printable
 
 
 class InputError(Exception):
@@ -46,6 +46,27 @@ class Interrupted(KeyboardInterrupt):
 def note(text: str) -> None:
     """Tell the user something that is not an error, as one line on standard error."""
     print(f"dna-bigbird: note: {for_reader(text)}", file=sys.stderr)
+
+
+@contextmanager
+def errors_for_reader() -> Iterator[None]:
+    """Let an InputError name options of the running command; in Python, arguments."""
+    try:
+        yield
+    except InputError as error:
+        error.args = (for_reader(str(error)), *error.args[1:])
+        raise
+
+
+@contextmanager
+def command_line(options: Collection[str]) -> Iterator[None]:
+    """Run a command: notes and an InputError name its options.
+
+    Args:
+        options: Names of the command's options, without dashes.
+    """
+    with named_as_options(options), errors_for_reader():
+        yield
 
 
 @contextmanager

@@ -23,27 +23,17 @@ _running: ContextVar[frozenset[str] | None] = ContextVar("running", default=None
 
 
 @contextmanager
-def command_line(options: Collection[str]) -> Iterator[None]:
-    """Let InputErrors and notes name the options of a command, see `with_options`.
+def named_as_options(options: Collection[str]) -> Iterator[None]:
+    """Let messages name the options of a command, see `with_options`.
 
     Args:
         options: Names of the command's options, without dashes.
     """
-    from dna_bigbird.errors import InputError
-
     token = _running.set(frozenset(options))
     try:
         yield
-    except InputError as error:
-        error.args = (for_reader(str(error)), *error.args[1:])
-        raise
     finally:
         _running.reset(token)
-
-
-def on_command_line() -> bool:
-    """Return True while a command runs; otherwise messages name arguments of Python functions."""
-    return _running.get() is not None
 
 
 def for_reader(text: str) -> str:

@@ -19,8 +19,7 @@ from dna_bigbird.choices import (
     checked,
     choices_of,
 )
-from dna_bigbird.errors import InputError
-from dna_bigbird.messages import command_line
+from dna_bigbird.errors import InputError, command_line
 from dna_bigbird.paths import InputPath, InputText
 
 NO_CHOICE = "no such choice"

@@ -15,8 +15,8 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import parsers_of
 from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.cli.streams import PrintableStream
-from dna_bigbird.errors import InputError, OutputError, note
-from dna_bigbird.messages import command_line, for_reader, printable, with_options
+from dna_bigbird.errors import InputError, OutputError, command_line, note
+from dna_bigbird.messages import for_reader, printable, with_options
 
 PACKAGE = Path(__file__).parents[1] / "dna_bigbird"
 ESCAPE = "\x1b[2J\x1b]0;title\x07"

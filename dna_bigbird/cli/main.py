@@ -20,8 +20,8 @@ from dna_bigbird.cli.streams import (
 )
 from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
-from dna_bigbird.errors import InputError, Interrupted, OutputError, note
-from dna_bigbird.messages import command_line, printable, with_arguments
+from dna_bigbird.errors import InputError, Interrupted, OutputError, command_line, note
+from dna_bigbird.messages import printable, with_arguments
 from dna_bigbird.paths import Role, check_paths, paths_of, roles_of
 from dna_bigbird.writing import claimed
 
