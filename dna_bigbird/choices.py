@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
-from dna_bigbird.errors import InputError, note, shortened
+from dna_bigbird.errors import InputError, errors_for_reader, note, shortened
 from dna_bigbird.paths import check_paths
 
 OTHER_WORDS = {
