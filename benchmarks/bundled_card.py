@@ -6,8 +6,8 @@ from dna_bigbird.datasets.splits import SPLITS
 
 DATA = """\
 - Human TATA promoters of EPDnew, 300 bp each (249 before the start site, 51 from it on), read along
-  the gene: 2,000 sequences without coordinates: {train:,} train, {validation:,} choose the
-  step and the thresholds and {test:,} test. Fold 0 of 5, seed {seed}; overlapping and nearly identical
+  the gene: 2,000 sequences without coordinates, {train:,} for training, {validation:,} to choose the step
+  and the thresholds, and {test:,} for the test. Fold 0 of 5, seed {seed}; overlapping and nearly identical
   sequences are always in the same split (`dna-bigbird leakage` finds nothing).
 - Negatives of each training promoter: {negatives}. Permuted ones were left out: with them
   the model was worse on all three types of negatives of the validation (docs/bundled-model.md).

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dna_bigbird.bundles.config import BundleConfig, read_config
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError

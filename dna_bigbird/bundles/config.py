@@ -2,20 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
-from dna_bigbird.bundles.config_checks import (
-    FORMAT_VERSION,
-    PRETRAINING,
-    check_config,
-    read_bundle_json,
-)
 from dna_bigbird.datasets.text import registry
-from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
 from dna_bigbird.models.stored_settings import settings_from
 from dna_bigbird.writing import json_text
+
+FORMAT_VERSION = 1
+PRETRAINING = "pretraining"
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,7 @@ class BundleConfig(Mapping[str, Any]):
             return values
         stored = {key: _plain(value) for key, value in values.items()}
         for key in ("task", "encoder"):
-            if key not in stored:
+            if stored.get(key) is None:
                 raise ValueError(f"{key} is missing")
         known = {
             field.name: stored[KEYS.get(field.name, field.name)]
@@ -185,23 +180,3 @@ def _typed_parts(known: dict[str, Any]) -> dict[str, Any]:
 def _known_fields(settings_type: type, values: Mapping[str, Any]) -> Any:
     names = {field.name for field in fields(settings_type)}
     return settings_type(**{name: value for name, value in values.items() if name in names})
-
-
-def read_config(path: Path) -> BundleConfig:
-    """Read the config of a bundle.
-
-    Raises:
-        InputError: If it is damaged, of a newer format, or describes no model; nothing has been
-            allocated then.
-    """
-    values = read_bundle_json(path)
-    if values.get("format_version") != FORMAT_VERSION:
-        raise InputError(
-            f"{path}: format_version is {shortened(repr(values.get('format_version')))}, this "
-            f"version reads {FORMAT_VERSION}. Is the bundle from a newer dna-bigbird?"
-        )
-    try:
-        check_config(values)
-        return BundleConfig.from_json(values)
-    except ValueError as error:
-        raise InputError(f"{path}: it describes no model: {error}") from None

@@ -16,7 +16,7 @@ COMMON = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",
     "semi_synthetic",
 )  # fmt: skip
-"""Keys of config.json in which members must agree, besides encoder, head and tokenizer."""
+"""Keys of config.json in which members must agree; encoder, head and tokenizer must agree too."""
 PER_MEMBER = ("seed", "chosen_step", "initial_weights")
 """Keys that the config of an ensemble lists for each member."""
 PER_FILE = ("format_version", "dna_bigbird_version", "sha256")

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dna_bigbird.bundles.config_checks import is_number, read_bundle_json
+from dna_bigbird.bundles.json_values import is_number, read_bundle_json
 from dna_bigbird.writing import json_text
 
 LOW, HIGH = "_low", "_high"
 FACTS = ("n", "n_examples", "seed", "split", "step", "strand", "description", "baselines")
-"""Keys that are no scores or counts."""
+"""Keys that are not scores or counts."""
 
 
 class Estimate(NamedTuple):

@@ -12,8 +12,7 @@ from torch import nn
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import FILES, WEIGHTS
-from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.config_checks import FORMAT_VERSION
+from dna_bigbird.bundles.config import FORMAT_VERSION, BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.bundles.weights import unique_tensors
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer
@@ -44,7 +43,7 @@ def save_bundle(
     Args:
         config: Settings, or their values by the keys of config.json: `task`, `encoder` and `head` (as
             objects or dataclasses), `label_names`, `window_bp`, `assembly`, `semi_synthetic` and
-            whatever else a reader should know. `format_version`, `dna_bigbird_version` and `sha256`
+            others. `format_version`, `dna_bigbird_version` and `sha256`
             are added.
         metrics: Scores, or their values by the keys of metrics.json.
         extra_files: Further text files by name, for example `history.tsv`.

@@ -44,7 +44,7 @@ def describe_bundle(bundle: Bundle) -> dict:
     config = dict(bundle.config.stored)
     labels = bundle.config.label_names
     if len(labels) > MOST_LABELS:
-        config["label_names"] = _first(labels)
+        config.label_names = _first(labels)
         config.pop("label_groups", None)
     return {"parameters": _parameters(bundle), "config": config, "metrics": bundle.metrics.stored}
 

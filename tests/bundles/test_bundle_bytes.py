@@ -6,7 +6,8 @@ from dataclasses import asdict
 import pytest
 
 from dna_bigbird.bundles import build_model, bundled_model, join_bundles, load_bundle, save_bundle
-from dna_bigbird.bundles.config import BundleConfig, read_config
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.text import registry
@@ -173,7 +174,7 @@ def test_reading_settings_and_scores_loads_no_torch():
         "import sys\n"
         "from dna_bigbird.bundles import Bundle, BundleConfig, Metrics, bundled_model\n"
         "from dna_bigbird.bundles.choice import InputModels, notes_on\n"
-        "from dna_bigbird.bundles.config import read_config\n"
+        "from dna_bigbird.bundles.config_file import read_config\n"
         "read_config(bundled_model() / 'config.json')\n"
         "print(*({'torch', 'scipy', 'h5py', 'pytorch_lightning'} & set(sys.modules)))\n"
     )

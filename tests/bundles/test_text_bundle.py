@@ -126,7 +126,7 @@ def test_every_set_has_a_task():
         ({"options": {"max_tokens": True}}, "options: max_tokens is True, expected a whole number"),
         ({"options": {"max_tokens": 0}}, "options: max_tokens 0 must be at least"),
         ({"options": {"set": "imbd"}}, "options: set 'imbd' is not one of"),
-        ({"label_names": []}, "label_names must hold at least one name"),
+        ({"label_names": []}, "label_names must have at least one name"),
         ({"label_names": ["a\nb", "c"]}, "label_names is .* expected a list of texts"),
         ({"reads": ...}, "reads is None, expected 'text'"),
         ({"reads": "dna"}, "reads is 'dna', expected 'text'"),

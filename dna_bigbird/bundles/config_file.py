@@ -1,0 +1,79 @@
+"""Reading config.json of a bundle with all checks, before anything is built from it."""
+
+from pathlib import Path
+
+from dna_bigbird.bundles.config import FORMAT_VERSION, BundleConfig
+from dna_bigbird.bundles.json_values import (
+    check_types,
+    is_number,
+    is_texts,
+    read_bundle_json,
+    wrong_value,
+)
+from dna_bigbird.datasets.text import registry
+from dna_bigbird.errors import InputError, shortened
+
+MAX_WINDOW_BP = 100_000_000
+"""Windows are kept in memory."""
+
+
+def read_config(path: Path) -> BundleConfig:
+    """Read the config of a bundle.
+
+    Raises:
+        InputError: If it is damaged, of a newer format, or describes no model; nothing has been
+            allocated then.
+    """
+    values = read_bundle_json(path)
+    if values.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format_version is {shortened(repr(values.get('format_version')))}, this "
+            f"version reads {FORMAT_VERSION}. Is the bundle from a newer dna-bigbird?"
+        )
+    try:
+        check_types(values)
+        config = BundleConfig.from_json(values)
+        if config.is_pretrained_only:
+            _check_pretrained(config)
+        elif config.is_text_task:
+            _check_text(config)
+        else:
+            _check_labels(config)
+    except ValueError as error:
+        raise InputError(f"{path}: it describes no model: {error}") from None
+    return config
+
+
+def _check_pretrained(config: BundleConfig) -> None:
+    heads = config.stored.get("heads", config.heads)
+    if not is_texts(heads):
+        raise wrong_value("heads", heads, "a list of texts")
+
+
+def _check_text(config: BundleConfig) -> None:
+    _check_present(config, "label_names", "head", "options")
+    if config.reads != "text":
+        raise wrong_value("reads", config.stored.get("reads"), "'text'")
+    if registry.describe(config.task).needs_labels and not config.label_names:
+        raise ValueError("label_names must have at least one name")
+
+
+def _check_labels(config: BundleConfig) -> None:
+    _check_present(config, "label_names", "head", "window_bp")
+    names, groups = config.label_names, config.stored.get("label_groups")
+    if not names or not all(name.strip() for name in names):
+        raise ValueError("label_names must have at least one name, and no empty name")
+    if groups is not None and len(groups) != len(names):
+        raise ValueError(f"it has {len(names)} label_names and {len(groups)} label_groups")
+    if not is_number(config.window_bp) or not 1 <= config.window_bp <= MAX_WINDOW_BP:
+        raise wrong_value("window_bp", config.window_bp, f"1 to {MAX_WINDOW_BP:,}")
+    if "members" in config and not (is_number(config.members) and config.members >= 2):
+        raise wrong_value("members", config.members, "a whole number of at least 2")
+
+
+def _check_present(config: BundleConfig, *names: str) -> None:
+    for name in names:
+        if config.stored.get(name) is None:
+            raise ValueError(f"{name} is missing")
+    if config.encoder.max_tokens < 3:
+        raise ValueError("encoder: max_tokens leaves no position between [CLS] and [SEP]")
