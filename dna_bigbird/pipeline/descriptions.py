@@ -41,12 +41,12 @@ def bundle_text(bundle: Bundle) -> str:
 
 def describe_bundle(bundle: Bundle) -> dict:
     """Return settings and scores of a bundle; of many labels only the first."""
-    config = dict(bundle.config.stored)
+    settings = dict(bundle.config.stored)
     labels = bundle.config.label_names
     if len(labels) > MOST_LABELS:
-        config.label_names = _first(labels)
-        config.pop("label_groups", None)
-    return {"parameters": _parameters(bundle), "config": config, "metrics": bundle.metrics.stored}
+        settings["label_names"] = _first(labels)
+        settings.pop("label_groups", None)
+    return {"parameters": _parameters(bundle), "config": settings, "metrics": bundle.metrics.stored}
 
 
 def _parameters(bundle: Bundle) -> int:
