@@ -28,15 +28,15 @@ from dna_bigbird.bundles.bundled import BUNDLED
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.leakage import Rows, find_leaks
+from dna_bigbird.datasets.leakage import LeakageRows, find_leaks
 from dna_bigbird.datasets.negatives import NEGATIVES
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.evaluation.bootstrap import draw_units
-from dna_bigbird.evaluation.labels import choose_thresholds
+from dna_bigbird.evaluation.label_areas import choose_thresholds
+from dna_bigbird.evaluation.label_summary import compare
 from dna_bigbird.evaluation.rounding import rounded
 from dna_bigbird.evaluation.sources import Source, score_source
-from dna_bigbird.evaluation.summary import compare
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.sites import read_sites
 from dna_bigbird.inference.compute import Compute
@@ -141,7 +141,7 @@ def check_held_out(seen: LabelledSet, data: LabelledSet) -> None:
     intervals = [*(seen.interval(int(i)) for i in train), *(data.interval(int(i)) for i in test)]
     split = np.repeat([0, 2], [len(train), len(test)])
     windows = Windows.of(intervals, seen.window_bp)
-    rows = Rows(windows, split, np.arange(len(texts)), lambda numbers: letters[numbers])
+    rows = LeakageRows(windows, split, np.arange(len(texts)), lambda numbers: letters[numbers])
     if leaks := find_leaks(rows).leaks:
         sys.exit(f"{len(leaks)} training rows know something of the test: {leaks[0]}")
 

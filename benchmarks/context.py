@@ -22,7 +22,7 @@ import yaml
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
-from dna_bigbird.evaluation.labels import LabelAreas, label_areas
+from dna_bigbird.evaluation.label_areas import LabelAreas, label_areas
 from dna_bigbird.genome import Genome
 from dna_bigbird.writing import atomic_path
 

@@ -32,7 +32,7 @@ from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.datasets import token_parts, token_store
 from dna_bigbird.datasets.modules import pretraining_data
-from dna_bigbird.datasets.pretraining import PretrainExamples
+from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.genome import Genome
 
 LINE_BP, BATCH, TOKENS = 60, 4, 4096

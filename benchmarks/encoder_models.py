@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 MODELS = ("ours", "full", "hf", "hf-strip", "hf-compiled")
 DTYPES = ("float32", "bfloat16")

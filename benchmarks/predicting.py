@@ -40,7 +40,7 @@ from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.demo.background import GAP, load_background
+from dna_bigbird.demo.background_sequence import GAP, load_background
 from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor

@@ -21,7 +21,7 @@ from torch import nn
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import BFLOAT16, pretraining_memory, pretraining_parameters
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 SMALL = EncoderConfig(
     vocab_size=4000, hidden_size=256, num_layers=4, num_heads=4, ffn_size=1024, max_tokens=1024

@@ -31,7 +31,7 @@ OTHER_MAPPINGS = {
     "interop/settings.py": "config.json of the Hugging Face library",
     "interop/short_encoders.py": "config.json of the Hugging Face library",
     "interop/pegasus.py": "config.json of the Hugging Face library",
-    "interop/reading.py": "config.json of the Hugging Face library",
+    "interop/huggingface_reading.py": "config.json of the Hugging Face library",
     "report/background.py": "configuration of the workflow",
 }
 

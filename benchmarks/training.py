@@ -26,13 +26,13 @@ from dna_bigbird.cli.main import main as command
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.modules import pretraining_data
-from dna_bigbird.datasets.pretraining import PretrainExamples
+from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.pretraining import PretrainingTask
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
 GENOME_BP = 1_000_000
 DEMO = EncoderConfig(  # config/config.yaml
@@ -68,7 +68,7 @@ class FullExamples:
         self.config = config
 
     def __getitem__(self, index: int) -> dict:
-        """Return one example, as datasets.pretraining.PretrainExamples does."""
+        """Return one example, as datasets.pretraining_examples.PretrainExamples does."""
         rng, tokens = np.random.default_rng(index), self.config.max_tokens
         positions = np.sort(rng.choice(tokens, size=round(0.15 * tokens), replace=False))
         ids = rng.integers(6, self.config.vocab_size, size=tokens)

@@ -26,7 +26,7 @@ from options import names
 from timing import MIN_ROUNDS, header, spread
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 DEMO = EncoderConfig(  # config/config.yaml
     vocab_size=512, hidden_size=128, num_layers=4, num_heads=4, ffn_size=256, max_tokens=384,

@@ -27,7 +27,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.interop.short_encoders import read_short_encoder
 from dna_bigbird.interop.warm_start import warm_start
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.optimisation import build_optimizer
 from dna_bigbird.tasks.text.mlm import MaskedTextTask, evaluate_masked

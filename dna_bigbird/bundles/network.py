@@ -14,7 +14,7 @@ from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.ensemble import EnsembleClassifier
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 
 def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:

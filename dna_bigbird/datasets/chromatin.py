@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.datasets.background import draw_background, peak_free_bins
+from dna_bigbird.datasets.background_bins import draw_background, peak_free_bins
 from dna_bigbird.datasets.bin_windows import (
     background_candidates,
     in_one_split,

@@ -47,7 +47,7 @@ class Leakage:
 
 
 @dataclass(frozen=True)
-class Rows:
+class LeakageRows:
     """What the search needs of a set of n rows."""
 
     windows: Windows
@@ -58,16 +58,16 @@ class Rows:
     fetch: Fetch
 
 
-def rows_of_set(data: LabelledSet) -> Rows:
+def rows_of_set(data: LabelledSet) -> LeakageRows:
     """Return the rows of a set that was opened with its genome."""
 
     def fetch(rows: NDArray[np.int64]) -> NDArray[np.uint8]:
         return _letters([data.sequence(i) for i in rows.tolist()], data.window_bp)
 
-    return Rows(data.intervals, data.split.astype(np.int64), data.pairs, fetch)
+    return LeakageRows(data.intervals, data.split.astype(np.int64), data.pairs, fetch)
 
 
-def rows_of_data(data: LabelledData, genome: Genome) -> Rows:
+def rows_of_data(data: LabelledData, genome: Genome) -> LeakageRows:
     """Return the rows of a set in memory; without `pair`, rows of one window belong together."""
     windows = Windows.of(data.intervals, data.window_bp)
     stored = np.full(len(windows), -1) if data.stored is None else data.stored
@@ -82,14 +82,14 @@ def rows_of_data(data: LabelledData, genome: Genome) -> Rows:
         return letters
 
     pair = windows.same_window() if data.pair is None else data.pair
-    return Rows(windows, np.asarray(data.split).astype(np.int64), pair, fetch)
+    return LeakageRows(windows, np.asarray(data.split).astype(np.int64), pair, fetch)
 
 
 def _letters(sequences: list[str], length_bp: int) -> NDArray[np.uint8]:
     return np.frombuffer("".join(sequences).encode(), dtype=np.uint8).reshape(-1, length_bp)
 
 
-def find_leaks(rows: Rows, min_shared: float = MIN_SHARED) -> Leakage:
+def find_leaks(rows: LeakageRows, min_shared: float = MIN_SHARED) -> Leakage:
     """Look for everything that one split knows of another.
 
     Args:
@@ -117,7 +117,7 @@ def find_leaks(rows: Rows, min_shared: float = MIN_SHARED) -> Leakage:
 Found = tuple[NDArray[np.int64], NDArray[np.int64], NDArray]
 
 
-def _shared_bases(rows: Rows) -> Found:
+def _shared_bases(rows: LeakageRows) -> Found:
     """For each row the window of a further split that shares most bases with its own.
 
     All windows are of one length, so that is the one with the nearest start.
@@ -142,7 +142,7 @@ def _shared_bases(rows: Rows) -> Found:
     return _joined(parts)
 
 
-def _torn_pairs(rows: Rows) -> Found:
+def _torn_pairs(rows: LeakageRows) -> Found:
     parts = []
     for split in (1, 2):
         row, other = np.flatnonzero(rows.split < split), np.flatnonzero(rows.split == split)

@@ -75,7 +75,7 @@ def padding_of(rows: Sequence[np.ndarray]) -> Tensor:
 
 
 def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatch:
-    """Join numbered examples of datasets.pretraining.PretrainExamples."""
+    """Join numbered examples of datasets.pretraining_examples.PretrainExamples."""
     rows = [example["token_ids"] for _, example in examples]
     token_ids_BT = pad_right(rows, PAD_ID)
     width = token_ids_BT.shape[1]

@@ -25,7 +25,7 @@ _AGAIN = "make it again: dna-bigbird baseline or evaluate"
 
 
 @dataclass(frozen=True)
-class Scores:
+class LabelScores:
     """Scores of n rows for L labels; a higher score means more likely positive."""
 
     name: str
@@ -72,7 +72,7 @@ class Scores:
             )
 
 
-def write_scores(path: Path, scores: Scores) -> None:
+def write_scores(path: Path, scores: LabelScores) -> None:
     """Write scores; equal scores give equal bytes.
 
     Raises:
@@ -103,7 +103,7 @@ def write_scores(path: Path, scores: Scores) -> None:
         write_checksums(file, digests)
 
 
-def read_scores(path: Path) -> Scores:
+def read_scores(path: Path) -> LabelScores:
     """Read scores and compare them with their checksums.
 
     Raises:
@@ -122,7 +122,7 @@ def read_scores(path: Path) -> Scores:
             )
         if (checksums := stored_checksums(file, path, _AGAIN)) is not None:
             check_datasets(file, path, checksums, _AGAIN)
-        return Scores(
+        return LabelScores(
             name=str(attributes["name"]),
             description=str(attributes["description"]),
             label_names=[value.decode() for value in file["label_names"][:].tolist()],

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dna_bigbird.datasets.labelled_data import LabelledData
-from dna_bigbird.datasets.leakage import SHARED_BASES, Leak, Rows
+from dna_bigbird.datasets.leakage import SHARED_BASES, Leak, LeakageRows
 from dna_bigbird.datasets.peak_sheet import EVERY_NAME, PeakLabel, SheetRow
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
@@ -15,7 +15,7 @@ from dna_bigbird.genome.bedtools import most_shared_bp, mostly_covered_bins
 _REPORT = "One of the two is wrong: please report it with the files"
 
 
-def check_shared_bases(rows: Rows, leaks: Sequence[Leak]) -> None:
+def check_shared_bases(rows: LeakageRows, leaks: Sequence[Leak]) -> None:
     """Compare the leaks of the kind `shared_bases` with the overlaps that bedtools finds.
 
     Raises:

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dna_bigbird.demo import background, grammar
+from dna_bigbird.demo import background_sequence, grammar
 from dna_bigbird.demo.distal import plant_distal
 from dna_bigbird.demo.elements import Canvas, Element
-from dna_bigbird.demo.labels import Peak, derive_peaks
+from dna_bigbird.demo.label_rules import Peak, derive_peaks
 from dna_bigbird.demo.motifs import load_motifs
-from dna_bigbird.demo.promoters import plant_promoter, start_sites
-from dna_bigbird.demo.variants import Variant, draw_variants
+from dna_bigbird.demo.planted_promoters import plant_promoter, start_sites
+from dna_bigbird.demo.planted_variants import Variant, draw_variants
 
 EDGE_BP = 1000
 """Nothing is planted this close to an end of the sequence or to the gap."""
@@ -53,14 +53,14 @@ class Demo:
 
 def segments() -> list[tuple[int, int]]:
     """Return the parts of the sequence that may be planted into."""
-    left, right = background.GAP
-    return [(EDGE_BP, left - EDGE_BP), (right + EDGE_BP, background.LENGTH - EDGE_BP)]
+    left, right = background_sequence.GAP
+    return [(EDGE_BP, left - EDGE_BP), (right + EDGE_BP, background_sequence.LENGTH - EDGE_BP)]
 
 
 def build_demo(config: DemoConfig) -> Demo:
     """Plant promoters, fill the space between them, derive labels, draw variants."""
     motifs = load_motifs()
-    canvas = Canvas(background.load_background())
+    canvas = Canvas(background_sequence.load_background())
     rng = np.random.default_rng([config.seed, 1])
     promoters = [
         plant_promoter(f"P{index:04d}", tss, strand, canvas, motifs, rng)

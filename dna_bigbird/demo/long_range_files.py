@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from dna_bigbird.demo import grammar
+from dna_bigbird.demo.demo_files import write_genome_and_peaks, write_text
 from dna_bigbird.demo.long_range import CHROM, CLASSES, CONTROLS, DISTANT, LongRange
-from dna_bigbird.demo.writing import write_genome_and_peaks, write_text
 from dna_bigbird.writing import atomic_directory
 
 RULES = {label.name: label.rule for label in grammar.LABELS} | {

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dna_bigbird.evaluation.labels import columns
+from dna_bigbird.evaluation.label_areas import columns
 from dna_bigbird.evaluation.reliability import Reliability, reliability
 from dna_bigbird.evaluation.rounding import rounded
 

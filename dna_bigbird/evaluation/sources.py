@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dna_bigbird.evaluation.binary import confusion
 from dna_bigbird.evaluation.bootstrap import Draws, percentile_interval
 from dna_bigbird.evaluation.calibration import Calibration
-from dna_bigbird.evaluation.labels import (
+from dna_bigbird.evaluation.label_areas import (
     AREAS,
     LabelAreas,
     Progress,
@@ -18,7 +18,7 @@ from dna_bigbird.evaluation.labels import (
     delong_interval,
     label_areas,
 )
-from dna_bigbird.evaluation.summary import AT_THRESHOLD, summarise_many, summarise_one
+from dna_bigbird.evaluation.label_summary import AT_THRESHOLD, summarise_many, summarise_one
 
 # N rows, L labels
 

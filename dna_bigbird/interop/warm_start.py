@@ -9,7 +9,7 @@ from dna_bigbird.corpus.same_pieces import FRESH, same_pieces
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.interop.short_encoders import ShortEncoder
 from dna_bigbird.models.config import PATTERN, EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 
 @dataclass(frozen=True)

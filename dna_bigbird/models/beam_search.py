@@ -32,7 +32,7 @@ class LengthRule:
         base = (5 + length) / 6 if self.formula == "paper" else length
         return base**self.penalty
 
-    def accepted(self, ends_BC: Tensor, rows: "Rows") -> Tensor:
+    def accepted(self, ends_BC: Tensor, rows: "Hypotheses") -> Tensor:
         """Return which candidates, best first, become finished ones."""
         if self.formula == "paper":
             return ends_BC
@@ -42,7 +42,7 @@ class LengthRule:
             is_open_B = is_open_B & ~rows.is_finished.all(dim=1)
         return ends_BC & among_best_C & is_open_B[:, None]
 
-    def can_improve(self, best_alive_B: Tensor, length: int, rows: "Rows") -> Tensor:
+    def can_improve(self, best_alive_B: Tensor, length: int, rows: "Hypotheses") -> Tensor:
         """Return for which sources the search has to go on."""
         if self.formula == "library":
             possible_B = best_alive_B / self.divisor(length)
@@ -55,7 +55,7 @@ class LengthRule:
         return possible.amax(dim=0) >= rows.scores[:, 0]
 
 
-class Rows:
+class Hypotheses:
     """The finished targets of every source, best first."""
 
     def __init__(self, num_sources: int, size: int, max_length: int, device: torch.device) -> None:
@@ -123,7 +123,7 @@ def beam_search(
     B, K, device = len(token_ids_BT), beam_size, token_ids_BT.device
     sources = model.encode(token_ids_BT, is_padding_BT)
     cache = model.cache(sources, B * K, max_length)
-    finished = Rows(B, K, max_length, device)
+    finished = Hypotheses(B, K, max_length, device)
     alive_BKL = torch.zeros(B, K, max_length, dtype=torch.long, device=device)
     alive_BK = torch.full((B, K), NEVER, device=device)
     alive_BK[:, 0] = 0.0  # all beams are the same at first: only one of them counts

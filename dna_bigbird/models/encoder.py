@@ -1,6 +1,6 @@
 """The encoder: embeddings and BigBird layers, post-norm or pre-norm (specification §1.5)."""
 
-# B batch, T tokens, P packed tokens (models/packing.py), E hidden size
+# B batch, T tokens, P packed tokens (models/packed_rows.py), E hidden size
 
 import math
 
@@ -15,7 +15,7 @@ from dna_bigbird.attention.native.operator import shape_obstacle
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.packing import Packing
+from dna_bigbird.models.packed_rows import Packing
 
 
 def initialise(module: nn.Module, std: float, generator: torch.Generator) -> None:

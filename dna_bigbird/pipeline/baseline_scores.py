@@ -47,12 +47,12 @@ def save_scores(
         fit: Figures of the fit, for the note.
         strand: Strands that were scored; empty for a baseline that has none.
     """
-    from dna_bigbird.datasets.scores import Scores, write_scores
+    from dna_bigbird.datasets.scores import LabelScores, write_scores
     from dna_bigbird.files import sha256_of
 
     write_scores(
         output,
-        Scores(
+        LabelScores(
             name=name,
             description=description,
             label_names=labelled.label_names,

@@ -58,7 +58,7 @@ def chromatin_set(
         check_every: Compare the labels of every n-th bin with those that bedtools makes from the peak
             files; 0 compares none. The set is the same.
     """
-    from dna_bigbird.datasets.background import background_notes
+    from dna_bigbird.datasets.background_bins import background_notes
     from dna_bigbird.datasets.chromatin_config import ChromatinConfig
     from dna_bigbird.datasets.labelled_data import write_labelled_set
     from dna_bigbird.datasets.peak_sheet import read_sheet

@@ -11,7 +11,7 @@ from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.interop import read_huggingface, write_huggingface
-from dna_bigbird.interop.card import converted_card
+from dna_bigbird.interop.converted_card import converted_card
 from dna_bigbird.models.positions import extend_positions
 from dna_bigbird.pipeline.results import ConvertedModel
 

@@ -31,7 +31,7 @@ def demo_data(
         copies: Sites in a partner cluster of the long-range demo.
     """
     from dna_bigbird.demo.build import DemoConfig, build_demo
-    from dna_bigbird.demo.writing import refuse_to_replace_other_files, write_demo
+    from dna_bigbird.demo.demo_files import refuse_to_replace_other_files, write_demo
 
     refuse_to_replace_other_files(output)
     if long_range:

@@ -7,7 +7,7 @@ from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.pretraining import PretrainExamples
+from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores

@@ -80,7 +80,7 @@ def evaluate_lm(
     from dna_bigbird.bundles.card import model_card
     from dna_bigbird.bundles.metrics import Metrics
     from dna_bigbird.bundles.save import write_scored_bundle
-    from dna_bigbird.datasets.pretraining import PretrainExamples
+    from dna_bigbird.datasets.pretraining_examples import PretrainExamples
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import language_inputs, language_tables
     from dna_bigbird.tasks.language_baselines import BaselineDocuments, causal_baselines

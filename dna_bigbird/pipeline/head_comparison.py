@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.labels import LabelAreas
+from dna_bigbird.evaluation.label_areas import LabelAreas
 from dna_bigbird.files import sha256_of
 from dna_bigbird.pipeline.same_bins import areas_on_same_bins
 from dna_bigbird.report.compare.context_table import context_table

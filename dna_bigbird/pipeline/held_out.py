@@ -12,13 +12,13 @@ from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import STRANDS, Scores, read_scores
+from dna_bigbird.datasets.scores import STRANDS, LabelScores, read_scores
 from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.calibration import Calibration, calibrate
 from dna_bigbird.evaluation.curves import CHANCE, CurvePoint, curve_rows, write_curves
+from dna_bigbird.evaluation.label_summary import compare
 from dna_bigbird.evaluation.sources import Source, per_label, score_source
-from dna_bigbird.evaluation.summary import compare
 from dna_bigbird.evaluation.tables import to_tsv
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
@@ -57,7 +57,7 @@ class HeldOut:
         """Numbers of the held-out rows, rising."""
         return np.sort(np.concatenate([self.validation, self.test]))
 
-    def score(self, scores: Scores, name: str = MODEL) -> None:
+    def score(self, scores: LabelScores, name: str = MODEL) -> None:
         """Measure one source of scores; the model first, whose calibration is measured too."""
         validation = self.labels[0], scores.of(self.validation)
         test = self.labels[1], scores.of(self.test)
@@ -158,7 +158,7 @@ def model_scores(
     batch_size: int,
     checksum: str,
     strand: Literal["both", "forward"],
-) -> Scores:
+) -> LabelScores:
     """Return the probabilities of a model for some rows, with a progress bar on a terminal.
 
     Args:
@@ -181,7 +181,7 @@ def model_scores(
             progress.update(len(chunk))
     for line in predictor.notes():
         note(line)
-    return Scores(
+    return LabelScores(
         name=MODEL,
         description=f"probabilities of the model, {STRANDS[strand]}",
         label_names=labelled.label_names,

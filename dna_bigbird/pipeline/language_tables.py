@@ -11,7 +11,7 @@ import torch
 from tqdm import tqdm
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.datasets.pretraining import PretrainExamples
+from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.evaluation.language import interval
 from dna_bigbird.tasks.config import TrainConfig
@@ -22,7 +22,7 @@ from dna_bigbird.tasks.language_baselines import (
 )
 from dna_bigbird.tasks.language_scores import score_examples
 from dna_bigbird.tasks.language_strata import spread_costs, strata_tables
-from dna_bigbird.tasks.pretraining import PretrainingTask
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
 if TYPE_CHECKING:
     from dna_bigbird.tasks.language_scores import ExampleScores

@@ -49,11 +49,11 @@ def pretrain(
 
     from dna_bigbird.bundles.save import check_output
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.models.pretraining import PretrainingModel
+    from dna_bigbird.models.pretraining_model import PretrainingModel
     from dna_bigbird.pipeline import dna_pretraining as steps
     from dna_bigbird.pipeline.pretraining_run import run_pretraining
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
-    from dna_bigbird.tasks.pretraining import PretrainingTask
+    from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
     check_output(output)
     use_threads(threads)

@@ -10,7 +10,7 @@ from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.bootstrap import draw_units
-from dna_bigbird.evaluation.labels import LabelAreas, label_areas
+from dna_bigbird.evaluation.label_areas import LabelAreas, label_areas
 
 
 def areas_on_same_bins(

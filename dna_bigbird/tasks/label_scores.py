@@ -13,7 +13,7 @@ from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
 # B batch, T tokens, L labels
 
 
-class Rows(Protocol):
+class TokenizedWindows(Protocol):
     """What is needed of datasets.tokenized.TokenizedRows."""
 
     def __len__(self) -> int: ...
@@ -23,7 +23,7 @@ class Rows(Protocol):
 
 def mean_over_strands(
     model: nn.Module,
-    rows: Rows,
+    rows: TokenizedWindows,
     *,
     strands: str = "+-",
     batch_size: int = 64,

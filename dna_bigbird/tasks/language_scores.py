@@ -8,7 +8,7 @@ import torch
 
 from dna_bigbird.datasets.modules import chunks, collate_pretraining
 from dna_bigbird.evaluation.language import interval
-from dna_bigbird.tasks.pretraining import PretrainingTask
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def score_examples(
     """Score the examples 0 … count - 1 with dropout off.
 
     Args:
-        examples: datasets.pretraining.PretrainExamples.
+        examples: datasets.pretraining_examples.PretrainExamples.
     """
     task.eval()
     piece_bp = task.piece_bp.cpu().numpy()

@@ -66,7 +66,7 @@ def spread_costs(
     """Add up, example by example, what the model and the baselines pay.
 
     Args:
-        examples: datasets.pretraining.PretrainExamples.
+        examples: datasets.pretraining_examples.PretrainExamples.
         token_nats: Of the model, one array per example.
         baseline_nats: Gives those of K - 1 baselines for an example, (M, K - 1).
         piece_bp: Base pairs of every token id.

@@ -15,7 +15,7 @@ from torch._dynamo.utils import counters
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.attention.cases import (
     Case,
     excess,

@@ -5,7 +5,7 @@ import pytest
 
 from dna_bigbird.cli.main import main as command
 from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import Scores, write_scores
+from dna_bigbird.datasets.scores import LabelScores, write_scores
 
 WINDOWS = (1000, 4000)
 
@@ -29,7 +29,7 @@ def folder(tmp_path):
         rows = data.rows("test")
         known = data.labels_of(rows).astype(np.float32)
         values = np.full_like(known, 0.5) if window == WINDOWS[0] else known
-        scores = Scores("model", "", data.label_names, rows, values, "")
+        scores = LabelScores("model", "", data.label_names, rows, values, "")
         write_scores(tmp_path / f"window_{window}" / "report" / "scores.h5", scores)
     return tmp_path
 

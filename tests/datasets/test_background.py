@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.background import draw_background
+from dna_bigbird.datasets.background_bins import draw_background
 from dna_bigbird.datasets.chromatin import ChromatinConfig, build_chromatin
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet

@@ -10,7 +10,7 @@ from dna_bigbird.datasets import checked_hdf5
 from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER, TEXTS
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
+from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
 
@@ -43,7 +43,7 @@ def scores(tmp_path):
     """Path of a file of scores."""
     path = tmp_path / "scores.h5"
     values = np.linspace(0, 1, 6, dtype=np.float32).reshape(3, 2)
-    write_scores(path, Scores("kmer", "text", ["a", "b"], np.array([2, 5, 9]), values, "abc"))
+    write_scores(path, LabelScores("kmer", "text", ["a", "b"], np.array([2, 5, 9]), values, "abc"))
     return path
 
 

@@ -14,7 +14,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.datasets.same_genome import open_labelled_set
-from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
+from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
@@ -130,7 +130,7 @@ def test_files_that_are_no_labelled_set(tmp_path, toy):
 
 def test_scores(tmp_path):
     values = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], np.float32)
-    scores = Scores("kmer", "about it", ["a", "b"], np.array([2, 5, 9]), values, "abc")
+    scores = LabelScores("kmer", "about it", ["a", "b"], np.array([2, 5, 9]), values, "abc")
     for name in ("s.h5", "t.h5"):
         write_scores(tmp_path / name, scores)
     assert (tmp_path / "s.h5").read_bytes() == (tmp_path / "t.h5").read_bytes()

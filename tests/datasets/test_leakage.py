@@ -8,7 +8,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.leakage import Rows, find_leaks, rows_of_data, without_leaks
+from dna_bigbird.datasets.leakage import LeakageRows, find_leaks, rows_of_data, without_leaks
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
@@ -80,7 +80,7 @@ def test_rows_that_share_bases_are_those_of_bedtools(tmp_path, monkeypatch):
     def nothing(rows):
         return np.full((len(rows), WINDOW_BP), ord("N"), dtype=np.uint8)
 
-    leaks = find_leaks(Rows(windows, split, np.arange(500), nothing)).leaks
+    leaks = find_leaks(LeakageRows(windows, split, np.arange(500), nothing)).leaks
     found = {(x.row, int(split[x.other])): x.measure for x in leaks}
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     beds = [

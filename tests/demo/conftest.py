@@ -8,7 +8,7 @@ import pytest
 
 from dna_bigbird import demo
 from dna_bigbird.demo.build import DemoConfig, build_demo
-from dna_bigbird.demo.writing import write_demo
+from dna_bigbird.demo.demo_files import write_demo
 
 DATA = Path(demo.__file__).parent / "data"
 PARTNER = str.maketrans("ACGT", "TGCA")

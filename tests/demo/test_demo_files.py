@@ -6,9 +6,9 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.demo.build import DemoConfig, build_demo, segments
+from dna_bigbird.demo.demo_files import FILES, write_demo
 from dna_bigbird.demo.grammar import LABELS
-from dna_bigbird.demo.promoters import start_sites
-from dna_bigbird.demo.writing import FILES, write_demo
+from dna_bigbird.demo.planted_promoters import start_sites
 from dna_bigbird.errors import InputError
 from dna_bigbird.pipeline.demo_data import demo_data
 

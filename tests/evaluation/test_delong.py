@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.evaluation.bootstrap import draw_units
-from dna_bigbird.evaluation.labels import delong_interval
+from dna_bigbird.evaluation.label_areas import delong_interval
 from dna_bigbird.evaluation.ranking import RankedLabel
 
 

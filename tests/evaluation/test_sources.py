@@ -8,10 +8,10 @@ from sklearn import metrics as sk
 
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.calibration import calibrate
-from dna_bigbird.evaluation.labels import choose_thresholds, columns, label_areas
+from dna_bigbird.evaluation.label_areas import choose_thresholds, columns, label_areas
+from dna_bigbird.evaluation.label_summary import compare
 from dna_bigbird.evaluation.rounding import rounded
 from dna_bigbird.evaluation.sources import per_label, score_source
-from dna_bigbird.evaluation.summary import compare
 
 
 def one(seed, n=200):

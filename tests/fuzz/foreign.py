@@ -8,11 +8,11 @@ import safetensors.torch
 
 from dna_bigbird.bundles.network import build_model
 from dna_bigbird.datasets.text import registry
+from dna_bigbird.interop.huggingface_writing import write_huggingface
 from dna_bigbird.interop.short_encoders import FIELDS
 from dna_bigbird.interop.tensor_names import to_library
-from dna_bigbird.interop.writing import write_huggingface
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.text_vocabulary import tiny_text_tokenizer
 
 SMALL = {

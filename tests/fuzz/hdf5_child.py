@@ -20,7 +20,7 @@ from dna_bigbird.corpus.documents import DocumentConfig, build_documents
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.datasets.mat_files import MatFile
-from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
+from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.datasets.text.store import TextStore, write_text_store
 from dna_bigbird.datasets.token_store import TokenStore, write_token_store
 from dna_bigbird.errors import InputError
@@ -107,7 +107,7 @@ def read_set(path: Path, folder: Path) -> object:
 
 def make_scores(folder: Path, path: Path) -> None:
     values = np.random.default_rng(2).random((50, 2), dtype=np.float32)
-    write_scores(path, Scores("kmer", "text", ["a", "b"], np.arange(50), values, "0" * 64))
+    write_scores(path, LabelScores("kmer", "text", ["a", "b"], np.arange(50), values, "0" * 64))
 
 
 def read_all_scores(path: Path, folder: Path) -> object:

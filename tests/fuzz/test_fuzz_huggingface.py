@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dna_bigbird.bundles.network import build_model
 from dna_bigbird.inference import load_bundle
-from dna_bigbird.interop.writing import write_huggingface
+from dna_bigbird.interop.huggingface_writing import write_huggingface
 from tests.fuzz.foreign import bert_folder, pegasus_folder
 from tests.fuzz.harness import bounded, many, run
 from tests.fuzz.inputs import changed_files, edited

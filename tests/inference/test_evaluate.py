@@ -15,7 +15,7 @@ from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
+from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference import load_bundle
@@ -43,7 +43,7 @@ def project(tmp_path_factory, bundle_folder, random_dna):
     write_labelled_set(folder / "s.h5", data, genome, assembly="toy", command="", inputs={})
     write_scores(
         folder / "kmer.h5",
-        Scores(
+        LabelScores(
             name="kmer",
             description="noise",
             label_names=data.label_names,

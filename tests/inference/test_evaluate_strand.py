@@ -9,7 +9,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.scores import Scores, read_scores, write_scores
+from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 
@@ -107,7 +107,7 @@ def test_a_baseline_on_other_strands_is_noted(
 ):
     values = np.random.default_rng(1).random((ROWS, 2)).astype(np.float32)
     checksum = sha256_of(project / "s.h5")
-    scores = Scores("net", "noise", ["CTCF", "DNase"], np.arange(ROWS), values, checksum)
+    scores = LabelScores("net", "noise", ["CTCF", "DNase"], np.arange(ROWS), values, checksum)
     write_scores(project / "net.h5", replace(scores, strand=of_baseline))
     assert read_scores(project / "net.h5").strand == of_baseline
     capsys.readouterr()

@@ -14,7 +14,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.interop.settings import encoder_config
 from dna_bigbird.interop.tensor_names import library_names
 from dna_bigbird.interop.weight_files import read_tensors
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.limited_memory import error_line, run_limited
 
 WORDS = "bert.embeddings.word_embeddings.weight"

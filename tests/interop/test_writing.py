@@ -9,7 +9,7 @@ from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_to
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 transformers = pytest.importorskip("transformers")
 ENCODER = EncoderConfig(

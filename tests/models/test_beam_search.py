@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from dna_bigbird.models.beam_search import LengthRule, Rows, beam_search
+from dna_bigbird.models.beam_search import Hypotheses, LengthRule, beam_search
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummarizationHead
@@ -110,7 +110,7 @@ def test_equals_plain_loops_to_the_full_length(seed, penalty):
 def test_the_search_goes_on_while_some_length_could_still_win(penalty):
     """Held against all lengths that are left; a log-probability cannot rise."""
     rule = LengthRule("paper", penalty, max_length=12, early_stopping=False)
-    rows = Rows(200, 3, 12, torch.device("cpu"))
+    rows = Hypotheses(200, 3, 12, torch.device("cpu"))
     rows.scores = -torch.rand(200, 3, generator=seeded(1)).sort(descending=True).values * 5
     alive = -torch.rand(200, generator=seeded(2)) * 9
     found = rule.can_improve(alive, 4, rows).tolist()

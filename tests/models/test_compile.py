@@ -9,7 +9,7 @@ from torch._dynamo.utils import counters
 
 from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.attention.native.marks import needs_kernel
 from tests.attention.test_flex import needs_compiler
 

@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.flops import block_pairs, encoder_flops, forward_flops, training_flops
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 DENSE = EncoderConfig(
     vocab_size=50, hidden_size=32, num_layers=3, num_heads=4, ffn_size=48, max_tokens=64,

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.heads import CentrePooler, MlmHead
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 CONFIG = EncoderConfig(
     vocab_size=50, hidden_size=16, num_layers=1, num_heads=2, ffn_size=24, max_tokens=64,

@@ -5,7 +5,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 LENGTHS = (1, 63, 64, 65, 703, 704, 705, 1023, 4097)
 OWN = [

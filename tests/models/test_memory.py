@@ -8,7 +8,7 @@ from torch import nn
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import pretraining_memory, pretraining_parameters
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 ROOT = Path(__file__).parents[2]
 SMALL = {

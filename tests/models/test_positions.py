@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.positions import extend_positions
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 CONFIG = EncoderConfig(
     vocab_size=30, hidden_size=8, num_layers=2, num_heads=2, ffn_size=12, max_tokens=512,

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from dna_bigbird.attention.patterns import bigbird_itc
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.packing import Packing
+from dna_bigbird.models.packed_rows import Packing
 
 CONFIG = EncoderConfig(
     vocab_size=40, hidden_size=8, num_layers=1, num_heads=2, ffn_size=12, max_tokens=1024,

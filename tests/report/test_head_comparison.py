@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.evaluation.labels import LabelAreas
+from dna_bigbird.evaluation.label_areas import LabelAreas
 from dna_bigbird.report.compare.context_table import context_table
 from dna_bigbird.report.compare.head_runs import HeadRun, SetFacts, by_set
 from dna_bigbird.report.compare.head_tables import table6

@@ -9,7 +9,7 @@ from torch import nn
 
 from dna_bigbird.datasets.modules import pretraining_data
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.pretraining import PretrainingTask
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
 VOCAB = 12
 PIECE_BP = np.array([0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4])

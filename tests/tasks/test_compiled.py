@@ -6,10 +6,10 @@ import torch
 
 from dna_bigbird.datasets.modules import pretraining_data
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.pretraining import PretrainingTask
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
 from tests.attention.test_flex import needs_compiler
 from tests.tasks.test_fit import KillAt, KilledError, assert_same_run
 

@@ -7,11 +7,11 @@ import torch
 
 from dna_bigbird.datasets.modules import collate_pretraining, pretraining_data
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
 from dna_bigbird.tasks.language_scores import score_examples
-from dna_bigbird.tasks.pretraining import PretrainingTask
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
 ENCODER = EncoderConfig(
     vocab_size=12,

@@ -137,7 +137,7 @@ def test_pretraining_on_8_gpus_ends_within_the_limits():
     """By the estimate of docs/training.md at 20 %: one limit on H100s, three on A100s."""
     from dna_bigbird.models.config import EncoderConfig
     from dna_bigbird.models.flops import training_flops
-    from dna_bigbird.models.pretraining import PretrainingModel
+    from dna_bigbird.models.pretraining_model import PretrainingModel
 
     profile = yaml.safe_load((ROOT / EIGHT).read_text())
     limit_s = 60 * profile["set-resources"]["pretrain"]["runtime"]

@@ -1,6 +1,6 @@
 """Examples of text pretraining made on the fly: packed documents with masked words.
 
-Every example is a function of (seed, epoch, index in the epoch), as in `datasets.pretraining`.
+Every example is a function of (seed, epoch, index in the epoch), as in `datasets.pretraining_examples`.
 """
 
 from collections.abc import Sequence

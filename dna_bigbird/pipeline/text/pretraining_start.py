@@ -18,7 +18,7 @@ def start(tokenizer: Path | None, initial: Path | None, model: EncoderConfig, se
     """
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
-    from dna_bigbird.models.pretraining import PretrainingModel
+    from dna_bigbird.models.pretraining_model import PretrainingModel
 
     if (tokenizer is None) == (initial is None):
         raise InputError("text pretrain: give either --tokenizer or --initial")

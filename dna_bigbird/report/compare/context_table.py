@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.evaluation.bootstrap import percentile_interval
-from dna_bigbird.evaluation.labels import LabelAreas
+from dna_bigbird.evaluation.label_areas import LabelAreas
 from dna_bigbird.report.compare.head_runs import HeadRun
 from dna_bigbird.report.compare.head_tables import Block, HeadComparison, set_warnings
 from dna_bigbird.report.compare.lm_runs import cells

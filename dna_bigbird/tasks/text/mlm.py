@@ -28,7 +28,7 @@ class MaskedTextTask(Objective):
     * `mlm_accuracy`: share of exact predictions.
 
     Args:
-        model: Called as models.pretraining.PretrainingModel.
+        model: Called as models.pretraining_model.PretrainingModel.
         characters: Of every token id, shape (V,).
     """
 

@@ -16,7 +16,7 @@ from dna_bigbird.datasets.masked_batches import collate_masked
 from dna_bigbird.datasets.text.masked import MaskedTextExamples
 from dna_bigbird.datasets.text.store import text_store
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import add_sums, ratios
 from dna_bigbird.tasks.text.mlm import MaskedTextTask, evaluate_masked

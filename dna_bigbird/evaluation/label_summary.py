@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.evaluation.binary import confusion
 from dna_bigbird.evaluation.bootstrap import Draws, percentile_interval
-from dna_bigbird.evaluation.labels import AREAS, LabelAreas, delong_interval
+from dna_bigbird.evaluation.label_areas import AREAS, LabelAreas, delong_interval
 
 # A areas (AUROC, average precision), R draws, N rows, L labels
 

@@ -23,7 +23,7 @@ class PretrainingTask(Objective):
     * `mlm_accuracy`, `nsp_accuracy`: shares of exact predictions.
 
     Args:
-        model: Called as models.pretraining.PretrainingModel.
+        model: Called as models.pretraining_model.PretrainingModel.
         piece_bp: Base pairs of every token id, shape (V,).
     """
 

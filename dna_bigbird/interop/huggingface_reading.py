@@ -33,7 +33,7 @@ from dna_bigbird.interop.tensor_names import (
 )
 from dna_bigbird.interop.weight_files import read_tensors
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.pretraining import PretrainingModel
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.stored_settings import settings_from
 
 THEIRS = (JSON, SENTENCEPIECE)

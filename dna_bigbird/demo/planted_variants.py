@@ -6,7 +6,7 @@ import numpy as np
 
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Element, Site
-from dna_bigbird.demo.labels import Peak, Rules
+from dna_bigbird.demo.label_rules import Peak, Rules
 from dna_bigbird.demo.motifs import LETTERS, Motif
 from dna_bigbird.genome.alphabet import reverse_complement
 
