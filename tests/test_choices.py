@@ -200,5 +200,5 @@ def test_messages_name_arguments_in_python_and_options_on_the_command_line():
     with pytest.raises(InputError) as caught:
         work("a", 0)
     assert str(caught.value) == "stride 0 and mode. See: dna-bigbird work --stride"
-    with command_line({"stride"}), pytest.raises(InputError, match=r"^--stride 0 and --mode"):
+    with command_line({"stride"}), pytest.raises(InputError, match=r"^--stride 0 and mode"):
         work("a", 0)
