@@ -24,7 +24,7 @@ from dna_bigbird.interop.pegasus import pegasus_folder
 from dna_bigbird.models.beam_search import beam_search
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
-from dna_bigbird.models.text_config import SummarizationHead
+from dna_bigbird.models.text_config import SummaryHead
 
 OURS, THEIRS = "ours", "hf"
 ENCODE, WRITE = "encode", "write"
@@ -72,7 +72,7 @@ def library_twin(ours: Summarizer) -> nn.Module:
 def build(size: str) -> Summarizer:
     """Return our model; no summary of its ends before it must."""
     config = SIZES[size]
-    head = SummarizationHead(coupled=False, logits_bias=True)
+    head = SummaryHead(coupled=False, logits_bias=True)
     model = Summarizer(config, head).eval()
     model.logits_bias[head.end_id] = -1e4
     return model

@@ -118,7 +118,7 @@ TEXT = {
     "warm-start": _text("warm_start", "make a text model from a RoBERTa or BERT folder"),
     "train": _text(
         "train",
-        "fine-tune on a text task: classification, GLUE, questions, summaries",
+        "fine-tune on a text task: classes, questions, summaries",
         function_for="dna_bigbird.cli.text_train:train_function",
     ),
     "evaluate": _text("evaluate", "score a fine-tuned model with the official metric, next to trivial baselines"),
@@ -131,7 +131,7 @@ TEXT = {
 
 GROUPS = {"text": TEXT}
 """Commands that have commands: `dna-bigbird text evaluate`."""
-ABOUT_GROUPS = {"text": "the same for text: pretraining, classification, questions, summaries"}
+ABOUT_GROUPS = {"text": "the same for text: pretraining, classes of documents, questions, summaries"}
 
 
 def every_command() -> Iterator[str]:

@@ -24,7 +24,7 @@ from dna_bigbird.interop.weight_files import read_tensors
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import is_finite, settings_from
 from dna_bigbird.models.summarizer import Summarizer
-from dna_bigbird.models.text_config import SummarizationHead
+from dna_bigbird.models.text_config import SummaryHead
 
 MODEL_TYPE = "bigbird_pegasus"
 CLASS = "BigBirdPegasusForConditionalGeneration"
@@ -92,7 +92,7 @@ def read_pegasus(
         "share_positions": POSITIONS[1] not in plain,
         "logits_bias": BIAS in plain,
     }
-    head = _settings(SummarizationHead, values, source)
+    head = _settings(SummaryHead, values, source)
     for side, expected in (("encoder", encoder.num_layers), ("decoder", head.decoder_layers)):
         if (num_layers := layers_of(plain, side)) != expected:
             raise InputError(

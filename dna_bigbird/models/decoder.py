@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, EncoderLayer
-from dna_bigbird.models.text_config import SummarizationHead
+from dna_bigbird.models.text_config import SummaryHead
 
 
 class CrossAttention(nn.Module):
@@ -112,7 +112,7 @@ class Decoder(nn.Module):
     The norms are where the encoder has them (`norm_first`).
     """
 
-    def __init__(self, config: EncoderConfig, head: SummarizationHead) -> None:
+    def __init__(self, config: EncoderConfig, head: SummaryHead) -> None:
         super().__init__()
         own = replace(
             config,

@@ -9,7 +9,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.decoder import Cache, Decoder, Sources
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.resize import with_vocabulary
-from dna_bigbird.models.text_config import SummarizationHead
+from dna_bigbird.models.text_config import SummaryHead
 
 
 class Summarizer(nn.Module):
@@ -26,12 +26,12 @@ class Summarizer(nn.Module):
     def __init__(
         self,
         config: EncoderConfig,
-        head: SummarizationHead | None = None,
+        head: SummaryHead | None = None,
         num_labels: int = 0,
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.head = head or SummarizationHead()
+        self.head = head or SummaryHead()
         for name in ("start_id", "end_id"):
             if (token_id := getattr(self.head, name)) >= config.vocab_size:
                 raise ValueError(

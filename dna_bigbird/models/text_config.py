@@ -63,7 +63,7 @@ class SpanHead:
 
 
 @dataclass(frozen=True)
-class SummarizationHead:
+class SummaryHead:
     """The decoder of summaries, and the ids around them."""
 
     coupled: bool = True

@@ -9,7 +9,7 @@ import torch
 from dna_bigbird.models.beam_search import Hypotheses, LengthRule, beam_search
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
-from dna_bigbird.models.text_config import SummarizationHead
+from dna_bigbird.models.text_config import SummaryHead
 
 V, END = 5, 1
 
@@ -19,7 +19,7 @@ def model_of(seed, vocab_size=V, std=0.5, coupled=True):
         vocab_size=vocab_size, hidden_size=16, num_layers=1, num_heads=2, ffn_size=24,
         max_tokens=32, block_size=8, num_random=1, dropout=0.0, init_std=std,
     )  # fmt: skip
-    return Summarizer(config, SummarizationHead(coupled=coupled), seed=seed).eval()
+    return Summarizer(config, SummaryHead(coupled=coupled), seed=seed).eval()
 
 
 def sources(lengths=(20, 9), vocab_size=V):

@@ -12,14 +12,14 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.positions import extend_positions
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.summarizer import Summarizer, start_from
-from dna_bigbird.models.text_config import SummarizationHead
+from dna_bigbird.models.text_config import SummaryHead
 
 CONFIG = EncoderConfig(
     vocab_size=50, hidden_size=16, num_layers=2, num_heads=2, ffn_size=24, max_tokens=40,
     block_size=8, num_random=1, dropout=0.0, init_std=0.4,
 )  # fmt: skip
-COUPLED, OWN = SummarizationHead(), SummarizationHead(coupled=False)
-APART = SummarizationHead(coupled=False, decoder_layers=3, decoder_heads=4, decoder_ffn_size=20)
+COUPLED, OWN = SummaryHead(), SummaryHead(coupled=False)
+APART = SummaryHead(coupled=False, decoder_layers=3, decoder_heads=4, decoder_ffn_size=20)
 
 
 def summarizer(head=COUPLED, **changes):
@@ -214,14 +214,14 @@ def test_start_from_a_summarizer():
 )
 def test_contradictions_of_the_head(settings, message):
     with pytest.raises(ValueError, match=message):
-        SummarizationHead(**settings)
+        SummaryHead(**settings)
 
 
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (SummarizationHead(decoder_layers=3), "--head.decoder_layers 3 with --head.coupled true"),
-        (SummarizationHead(end_id=50), "--head.end_id 50 is beyond the vocabulary of 50"),
+        (SummaryHead(decoder_layers=3), "--head.decoder_layers 3 with --head.coupled true"),
+        (SummaryHead(end_id=50), "--head.end_id 50 is beyond the vocabulary of 50"),
     ],
 )
 def test_contradictions_of_head_and_encoder(head, message):

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from dna_bigbird.datasets.text import labelled_csv, labelled_folders, labelled_xml, patent_files
+from dna_bigbird.datasets.text import (
+    classification_csv,
+    classification_folders,
+    classification_xml,
+    patent_files,
+)
+from dna_bigbird.datasets.text.classification_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
-from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.datasets.text.option_checks import check_set, check_tokens
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.datasets.text.reading import check_ids
@@ -62,11 +67,13 @@ class ClassificationSet:
 
 
 READERS: dict[str, ClassificationSet] = {
-    "imdb": ClassificationSet(labelled_folders.read_rated_reviews, labelled_folders.RATED),
-    "yelp5": ClassificationSet(labelled_csv.read_stars, labelled_csv.LABELS),
-    "arxiv-topics": ClassificationSet(labelled_folders.read_class_folders),
+    "imdb": ClassificationSet(
+        classification_folders.read_rated_reviews, classification_folders.RATED
+    ),
+    "yelp5": ClassificationSet(classification_csv.read_stars, classification_csv.LABELS),
+    "arxiv-topics": ClassificationSet(classification_folders.read_class_folders),
     "patents": ClassificationSet(patent_files.read_class_patents),
-    "hyperpartisan": ClassificationSet(labelled_xml.read_xml_pair, labelled_xml.LABELS),
+    "hyperpartisan": ClassificationSet(classification_xml.read_xml_pair, classification_xml.LABELS),
     "json-lines": ClassificationSet(read_one_file),
 }
 """'json-lines' is any set of one's own."""

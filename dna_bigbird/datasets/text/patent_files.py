@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from dna_bigbird.datasets.text.classification_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.datasets.text.folders import open_folder
-from dna_bigbird.datasets.text.labelled_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.datasets.text.reading import need, parse_json_lines, read_json_lines
-from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair, holds_files
+from dna_bigbird.datasets.text.summarization_pairs import OFFICIAL_SPLITS, Pair, holds_files
 from dna_bigbird.errors import InputError
 
 CLASSES = "abcdefghy"
@@ -72,7 +72,7 @@ def read_class_patents(
 ) -> list[LabelledText]:
     """Read one split.
 
-    JSON lines have `text`, `label` (any class name), perhaps `id`; `datasets.text.labelled_text`
+    JSON lines have `text`, `label` (any class name), perhaps `id`; `datasets.text.classification_text`
     says when they are split already. Of BigPatent's folder or archive the text is `description`, the
     label the class letter, and the splits are its own.
 

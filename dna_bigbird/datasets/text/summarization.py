@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.datasets.text import news_files, patent_files, scientific_papers
+from dna_bigbird.datasets.text import patent_files, summarization_news, summarization_papers
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
-from dna_bigbird.datasets.text.summary_pairs import Pair
+from dna_bigbird.datasets.text.summarization_pairs import Pair
 from dna_bigbird.errors import InputError
 
 SETS = ("arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum")
@@ -110,11 +110,11 @@ def _rouge(title: str, run: str) -> Column:
 
 
 READERS: dict[str, Callable[..., Iterator[Pair]]] = {
-    "arxiv": scientific_papers.read_papers,
-    "pubmed": scientific_papers.read_papers,
+    "arxiv": summarization_papers.read_papers,
+    "pubmed": summarization_papers.read_papers,
     "bigpatent": patent_files.read_patents,
-    "cnn-dailymail": news_files.read_stories,
-    "xsum": news_files.read_articles,
+    "cnn-dailymail": summarization_news.read_stories,
+    "xsum": summarization_news.read_articles,
 }
 """Set name to reader: (path, split, gold=…) gives pairs."""
 
@@ -175,7 +175,7 @@ TASK = TaskDescription(
     name="summarization",
     about="summaries of documents: arXiv, PubMed, BigPatent, CNN/DailyMail, XSum",
     options=SummarizationOptions,
-    head="dna_bigbird.models.text_config:SummarizationHead",
+    head="dna_bigbird.models.text_config:SummaryHead",
     model="dna_bigbird.models.summarizer:Summarizer",
     sets=(
         SetDescription("arxiv", ("arxiv/arxiv-dataset",), "test"),

@@ -76,7 +76,7 @@ reading, training, decoding and scoring work, not that a model understands text.
 
 Made by `dna-bigbird text made-data --output DIR --seed {seed} --examples {examples}`. Every set is in the
 layout of its originals: {examples} examples to train on, a quarter of that for validation and for the test
-where the originals have them; Arxiv topics and Hyperpartisan come unsplit, as they do.
+where the originals have them; sets whose originals have no splits have none.
 
 | folder | planted rule |
 |---|---|

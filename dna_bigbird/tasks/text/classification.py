@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dna_bigbird.baselines.text_counts import commonest, tfidf_logistic
 from dna_bigbird.datasets.text.classification import READERS, TASK, read_classification
 from dna_bigbird.datasets.text.classification_rows import classification_rows
-from dna_bigbird.datasets.text.labelled_text import LabelledText
+from dna_bigbird.datasets.text.classification_text import LabelledText
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.classes import micro_f1, outcome_counts

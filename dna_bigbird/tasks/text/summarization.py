@@ -15,7 +15,7 @@ from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.summarization import TASK, SummaryExample, read_summaries
-from dna_bigbird.datasets.text.summary_rows import NEWLINE_PIECE, SummaryText, summary_rows
+from dna_bigbird.datasets.text.summarization_rows import NEWLINE_PIECE, SummaryText, summary_rows
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.evaluation.rouge import ROUGE_TYPES, rouge_scores
 from dna_bigbird.models.beam_search import beam_search

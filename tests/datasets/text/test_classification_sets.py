@@ -13,7 +13,7 @@ from dna_bigbird.datasets.text.classification import (
     ClassificationOptions,
     read_classification,
 )
-from dna_bigbird.datasets.text.labelled_text import SPLITS, HashedSplits
+from dna_bigbird.datasets.text.classification_text import SPLITS, HashedSplits
 from dna_bigbird.errors import InputError
 
 SHARES = HashedSplits.parse("80/10/10", seed=0)

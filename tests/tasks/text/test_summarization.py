@@ -12,7 +12,7 @@ from dna_bigbird.datasets.text.row_outputs import as_arrays, in_order, split_row
 from dna_bigbird.datasets.text.summarization import SummarizationOptions, SummaryExample
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.text_config import SummarizationHead
+from dna_bigbird.models.text_config import SummaryHead
 from dna_bigbird.tasks.objective import ratios
 from dna_bigbird.tasks.text.summarization import SummarizationTask
 from tests.text_overfit import overfit
@@ -30,10 +30,10 @@ PAIRS = [
 EXAMPLES = [SummaryExample(str(i), *pair) for i, pair in enumerate(PAIRS)]
 
 
-def kind_of(head: SummarizationHead | None = None, **options) -> SummarizationTask:
+def kind_of(head: SummaryHead | None = None, **options) -> SummarizationTask:
     sizes = {"max_source_tokens": 64, "max_target_tokens": 32}
     return SummarizationTask(
-        SummarizationOptions(set="xsum", **(sizes | options)), head or SummarizationHead()
+        SummarizationOptions(set="xsum", **(sizes | options)), head or SummaryHead()
     )
 
 
@@ -62,7 +62,7 @@ def written(kind, model, made, batch):
 @pytest.mark.parametrize("coupled", [True, False])
 def test_four_pairs_are_learnt_by_heart(coupled):
     """Wrong shift, end, loss or search, and the summaries are not these."""
-    kind = kind_of(SummarizationHead(coupled=coupled))
+    kind = kind_of(SummaryHead(coupled=coupled))
     scores, predictions = overfit(
         kind, EXAMPLES, tiny_text_tokenizer(), steps=120, max_tokens=64, block_size=16
     )
@@ -74,7 +74,7 @@ def test_four_pairs_are_learnt_by_heart(coupled):
 
 def test_scores_equal_the_package_on_real_pairs(real_data):
     """Row by row the package's F-measures; the mean of bootstrap rows is the score of their texts."""
-    kind = SummarizationTask(SummarizationOptions(set="cnn-dailymail"), SummarizationHead())
+    kind = SummarizationTask(SummarizationOptions(set="cnn-dailymail"), SummaryHead())
     examples, _ = kind.read(real_data / "nlp/cnn_dailymail/cnn_stories_14.tar.gz", "test")
     predictions = kind.baselines(None, examples)["lead"]
     scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True)
@@ -97,7 +97,7 @@ def test_lengths_of_the_baselines():
     examples = [SummaryExample("0", long, "one two three four five six")]
     sentences = {"xsum": 1, "cnn-dailymail": 3, "arxiv": 2}
     for name, count in sentences.items():
-        kind = SummarizationTask(SummarizationOptions(set=name), SummarizationHead())
+        kind = SummarizationTask(SummarizationOptions(set=name), SummaryHead())
         for summaries in kind.baselines(None, examples).values():
             assert summaries[0].split("\n") == ["A b c d e."] * count
     longer = [SummaryExample("1", "", " ".join(["w"] * 19))]
@@ -155,6 +155,6 @@ def test_validation_figures_by_hand():
 
 
 def test_another_end_than_the_vocabularys_is_refused():
-    kind = kind_of(SummarizationHead(start_id=3, end_id=4))
+    kind = kind_of(SummaryHead(start_id=3, end_id=4))
     with pytest.raises(InputError, match=r"end is 1; give --head\.start_id 2 --head\.end_id 1"):
         kind.rows(EXAMPLES, tiny_text_tokenizer(), training=True)

@@ -5,14 +5,14 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from dna_bigbird.datasets.text.folders import open_folder
-from dna_bigbird.datasets.text.labelled_text import (
+from dna_bigbird.datasets.text.classification_text import (
     HashedSplits,
     LabelledText,
     named_split,
     one_split,
     read_one_file,
 )
+from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.datasets.text.unpacking import Allowance, read_limited
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text

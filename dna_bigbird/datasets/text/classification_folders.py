@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from dna_bigbird.datasets.text.folders import open_folder
-from dna_bigbird.datasets.text.labelled_text import (
+from dna_bigbird.datasets.text.classification_text import (
     HashedSplits,
     LabelledText,
     class_folders,
     read_one_file,
 )
+from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.errors import InputError
 
 RATED = ("neg", "pos")
@@ -56,7 +56,7 @@ def read_class_folders(
     """Read one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
 
     A folder or archive holds `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
-    have `text`, `label`, perhaps `id`; `datasets.text.labelled_text.read_one_file` says when they are split already.
+    have `text`, `label`, perhaps `id`; `datasets.text.classification_text.read_one_file` says when they are split already.
 
     Raises:
         InputError: If nothing of the kind is there.

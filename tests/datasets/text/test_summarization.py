@@ -13,7 +13,7 @@ from dna_bigbird.datasets.text.summarization import (
     SummaryExample,
     read_summaries,
 )
-from dna_bigbird.datasets.text.summary_rows import SummaryText, summary_rows
+from dna_bigbird.datasets.text.summarization_rows import SummaryText, summary_rows
 from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer
 

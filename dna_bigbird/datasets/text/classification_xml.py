@@ -3,13 +3,13 @@
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from dna_bigbird.datasets.text.folders import open_folder
-from dna_bigbird.datasets.text.labelled_text import (
+from dna_bigbird.datasets.text.classification_text import (
     HashedSplits,
     LabelledText,
     one_split,
     read_one_file,
 )
+from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.errors import InputError, shortened
 
 LABELS = ("false", "true")
