@@ -131,7 +131,9 @@ TEXT = {
 
 GROUPS = {"text": TEXT}
 """Commands that have commands: `dna-bigbird text evaluate`."""
-ABOUT_GROUPS = {"text": "the same for text: pretraining, classes of documents, questions, summaries"}
+ABOUT_GROUPS = {
+    "text": "the same for text: pretraining, classes of documents, questions, summaries"
+}
 
 
 def every_command() -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from dna_bigbird.datasets.text.classification_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.datasets.text.reading import need, parse_json_lines, read_json_lines
-from dna_bigbird.datasets.text.summarization_pairs import OFFICIAL_SPLITS, Pair, holds_files
+from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair, holds_files
 from dna_bigbird.errors import InputError
 
 CLASSES = "abcdefghy"

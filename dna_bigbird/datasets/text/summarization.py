@@ -8,7 +8,7 @@ from pathlib import Path
 from dna_bigbird.datasets.text import patent_files, summarization_news, summarization_papers
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
-from dna_bigbird.datasets.text.summarization_pairs import Pair
+from dna_bigbird.datasets.text.summary_pairs import Pair
 from dna_bigbird.errors import InputError
 
 SETS = ("arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dna_bigbird.datasets.text.folders import Folder, open_folder
 from dna_bigbird.datasets.text.reading import check_items, need, parse_json, read_json_lines
-from dna_bigbird.datasets.text.summarization_pairs import (
+from dna_bigbird.datasets.text.summary_pairs import (
     OFFICIAL_SPLITS,
     Pair,
     holds_files,

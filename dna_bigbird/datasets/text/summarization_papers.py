@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import need, read_json_lines
-from dna_bigbird.datasets.text.summarization_pairs import OFFICIAL_SPLITS, Pair, need_texts
+from dna_bigbird.datasets.text.summary_pairs import OFFICIAL_SPLITS, Pair, need_texts
 from dna_bigbird.errors import InputError
 
 SENTENCE_MARKS = ("<S>", "</S>")

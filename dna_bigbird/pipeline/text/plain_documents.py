@@ -32,7 +32,7 @@ def documents(
     import json
 
     from dna_bigbird.datasets.text import registry
-    from dna_bigbird.datasets.text.summarization_pairs import partner_of
+    from dna_bigbird.datasets.text.summary_pairs import partner_of
     from dna_bigbird.errors import InputError
     from dna_bigbird.pipeline.text.set_rows import left_out, read_examples
     from dna_bigbird.tasks.text.lookup import task_for_set
