@@ -13,7 +13,7 @@ from dna_bigbird.corpus.tokenizer_files import JSON, OWN, SENTENCEPIECE, Tokeniz
 from dna_bigbird.datasets.text.registry import describe, task_of_library_class
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
-from dna_bigbird.interop.card import converted_card
+from dna_bigbird.interop.converted_card import converted_card
 from dna_bigbird.interop.pegasus import MODEL_TYPE, read_pegasus
 from dna_bigbird.interop.settings import (
     KEPT,

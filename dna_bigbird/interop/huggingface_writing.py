@@ -15,7 +15,7 @@ from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.errors import InputError
-from dna_bigbird.interop.card import library_card
+from dna_bigbird.interop.converted_card import library_card
 from dna_bigbird.interop.pegasus import pegasus_folder
 from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
 from dna_bigbird.interop.tensor_names import (
