@@ -34,6 +34,9 @@ LIBRARIES = {
     "pysam": {"genome", "inference"},
     "tokenizers": {"corpus"},
     "h5py": {"datasets", "inference", "bundles"},
+    "jsonargparse": {"cli"},
+    "shtab": {"cli"},
+    "jinja2": {"report"},
 }
 
 

@@ -30,7 +30,7 @@ class DrawnDocuments:
 
 
 @checked()
-def draw_documents(
+def documents(
     genome: InputPath,
     output: OutputPath,
     regions: list[str | int] = [],  # noqa: B006 - jsonargparse shows the default
@@ -74,7 +74,3 @@ def draw_documents(
     lines = genome_lines(reference, dict.fromkeys(long_enough))
     count = corpus.write_documents(output, shown, lines)
     return DrawnDocuments(output, count, predicted, len(lengths), sum(lengths))
-
-
-# jsonargparse names a group of options after the function, and `--documents.…` is one already.
-documents = draw_documents
