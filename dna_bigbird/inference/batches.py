@@ -1,4 +1,4 @@
-"""Which sequences a model computes together, and how many tokens that may be."""
+"""Batches of sequences of similar length, within a budget of tokens."""
 
 # B batch, T tokens
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -13,14 +13,14 @@ from torch import Tensor
 from dna_bigbird.models.config import EncoderConfig
 
 CPU_NUMBERS = 1 << 20
-"""Hidden states of a batch on a CPU, in numbers: 8,192 tokens of 128, 1,365 of 768. More do not
-compute faster there and take more memory."""
+"""Size of the hidden states of a batch on a CPU: 8,192 tokens of 128 numbers, 1,365 of 768. Larger
+batches are not faster there and take more memory."""
 GPU_TOKENS = (8192, 262_144)
 """Least and most tokens of a batch on a GPU."""
 GPU_SHARE = 0.5
 """Part of the free memory of a GPU that a batch may fill by the estimate of `bytes_per_token`."""
 CHUNK_BATCHES = 8
-"""Batches' worth of tokens that are read and put in order of length together."""
+"""Number of batches whose sequences are read and sorted by length together."""
 
 Item = TypeVar("Item")
 
@@ -28,7 +28,7 @@ Item = TypeVar("Item")
 def chunks_of(
     items: Iterable[Item], size: Callable[[Item], int], most: int
 ) -> Iterator[list[Item]]:
-    """Yield consecutive items in lists whose sizes add up to `most`, or a bit more by the last item.
+    """Yield consecutive items in lists whose sizes add up to `most`; the last item may exceed it.
 
     Example:
         >>> list(chunks_of(["AAA", "C", "GGGG", "T"], len, 4))
@@ -47,7 +47,7 @@ def chunks_of(
 
 
 def token_budget(config: EncoderConfig, device: torch.device) -> int:
-    """Return how many tokens, [CLS] and [SEP] included, suit one batch on this device."""
+    """Return the number of tokens for one batch on this device, [CLS] and [SEP] included."""
     if device.type != "cuda":
         return max(CPU_NUMBERS // config.hidden_size, 1)
     free, _ = torch.cuda.mem_get_info(device)
@@ -56,7 +56,7 @@ def token_budget(config: EncoderConfig, device: torch.device) -> int:
 
 
 def bytes_per_token(config: EncoderConfig) -> int:
-    """Return about how many bytes a token takes in one layer, in float32, with gathered keys."""
+    """Estimate the bytes per token of one layer, in float32, with gathered keys."""
     keys = config.window_blocks + config.num_random + 2
     return 4 * (2 * config.ffn_size + (2 * keys + 8) * config.hidden_size)
 
@@ -68,13 +68,13 @@ def batches_of(
 
     Args:
         lengths: Tokens of each sequence.
-        tokens: Tokens a batch may have; a longer sequence is a batch of its own.
-        batch_size: Sequences a batch has, whatever their length; 0 leaves it to `tokens`.
+        tokens: Most tokens of a batch; a longer sequence is a batch of its own.
+        batch_size: Sequences in a batch, of any length; 0 lets `tokens` decide.
         same_blocks: Block size, if sequences of a batch must have equally many blocks; 0 if not.
 
     Returns:
-        Places in `lengths`, each once. The longest come first, so that a batch too large for the
-        memory shows at once.
+        Indices in `lengths`, each once. The longest come first, so that a batch that does not fit
+        into memory fails at once.
 
     Example:
         >>> batches_of([3, 9, 4, 4], tokens=10)
@@ -82,15 +82,15 @@ def batches_of(
     """
     batches: list[list[int]] = []
     most, blocks = 0, 0
-    for place in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        length = lengths[place]
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        length = lengths[index]
         if batches and not (same_blocks and -(-length // same_blocks) != blocks):
             batch = batches[-1]
             if len(batch) < batch_size if batch_size else most + length <= tokens:
-                batch.append(place)
+                batch.append(index)
                 most += length
                 continue
-        batches.append([place])
+        batches.append([index])
         most, blocks = length, -(-length // same_blocks) if same_blocks else 0
     return batches
 

@@ -1,4 +1,4 @@
-"""Sequences to hidden states of the encoder, one vector a sequence or one a token."""
+"""Sequences to hidden states of the encoder: one vector per sequence or per token."""
 
 # S sequences, B batch, T tokens, E hidden size
 
@@ -21,10 +21,9 @@ from dna_bigbird.inference.windows.tiling import ShortWindows
 
 
 class Embedder:
-    """Reads the hidden states of a bundle's encoder, whatever head stands on it.
+    """Computes the hidden states of the encoder of a bundle; its head, if any, is unused.
 
-    Mean and maximum are over the tokens of the sequence; [CLS] and [SEP], which stand for no base,
-    do not count. A sequence of more tokens than the context is cut into the fewest equal parts
+    Mean and maximum are over the tokens of the sequence; [CLS] and [SEP] do not count. A sequence of more tokens than the context is cut into the fewest equal parts
     that fit: mean and [CLS] are then means over the parts, weighted by their tokens.
 
     Args:
@@ -63,7 +62,7 @@ class Embedder:
         self._short = ShortWindows(bundle.config.window_bp)
 
     def notes(self) -> list[str]:
-        """Return what a user should know of how the vectors were computed, a line each."""
+        """Return what a user should know about the computation, one line each."""
         lines = [*self._notes, *self._short.notes()]
         if self._num_split:
             lines.append(
@@ -73,23 +72,23 @@ class Embedder:
         return lines
 
     def pooled(self, sequences: Sequence[str]) -> NDArray[np.float32]:
-        """Return one vector a sequence (S, E); NaN for one without any A, C, G or T."""
+        """Return one vector per sequence (S, E); NaN for one without any A, C, G or T."""
         self._short.count(map(len, sequences))
         strands = 2 if self.both_strands else 1
         groups = [(text, reverse_complement(text))[:strands] for text in sequences]
         parts, tokens = self._plan(groups)
-        found_RE = np.empty((len(tokens), self.width))
+        part_vectors_RE = np.empty((len(tokens), self.width))
         for batch, rows in self._runner.run([*tokens.values()], self._forward):
-            found_RE[batch] = rows
-        places = {text: row for row, text in enumerate(tokens)}
+            part_vectors_RE[batch] = rows
+        row_of = {text: row for row, text in enumerate(tokens)}
         vectors_SE = np.full((len(parts), self.width), np.nan)
         for row, texts in enumerate(parts):
-            rows = [places[text] for text in texts if text in places]
+            rows = [row_of[text] for text in texts if text in row_of]
             if rows and self.pooling == "max":
-                vectors_SE[row] = found_RE[rows].max(axis=0)
+                vectors_SE[row] = part_vectors_RE[rows].max(axis=0)
             elif rows:
-                counts = [len(tokens[text]) for text in texts if text in places]
-                vectors_SE[row] = np.average(found_RE[rows], axis=0, weights=counts)
+                counts = [len(tokens[text]) for text in texts if text in row_of]
+                vectors_SE[row] = np.average(part_vectors_RE[rows], axis=0, weights=counts)
         mean_SE = vectors_SE.reshape(len(sequences), strands, self.width).mean(axis=1)
         return mean_SE.astype(np.float32)
 
@@ -98,7 +97,7 @@ class Embedder:
     ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
         """Return the vectors (T, E) of each sequence's tokens and their bases on it (T, 2).
 
-        Bases are 0-based, half-open, from the start of the sequence. A part that holds no A, C, G
+        Bases are 0-based, half-open, from the start of the sequence. A part without any A, C, G
         or T has no tokens.
         """
         self._short.count(map(len, sequences))
@@ -106,9 +105,9 @@ class Embedder:
         texts = list(tokens)
         states = {}
         for batch, rows in self._runner.run([*tokens.values()], self._forward):
-            for place, states_TE in zip(batch, rows, strict=True):
-                count = len(tokens[texts[place]])
-                states[texts[place]] = states_TE[1 : count + 1]  # between [CLS] and [SEP]
+            for index, states_TE in zip(batch, rows, strict=True):
+                count = len(tokens[texts[index]])
+                states[texts[index]] = states_TE[1 : count + 1]  # between [CLS] and [SEP]
         return [self._joined(texts, states) for texts in parts]
 
     def _plan(self, groups: Groups) -> tuple[list[list[str]], dict[str, NDArray[np.int64]]]:
@@ -136,11 +135,11 @@ class Embedder:
             return states_BTE[:, 0]
         is_read_BT = ~is_padding_BT
         is_read_BT[:, 0] = False
-        is_read_BT &= is_read_BT.roll(-1, dims=1)  # the last one of a row is [SEP]
+        is_read_BT &= is_read_BT.roll(-1, dims=1)  # the last token of a row is [SEP]
         if self.pooling == "max":
             return states_BTE.masked_fill(~is_read_BT[..., None], -torch.inf).amax(dim=1)
         share_BT = is_read_BT / is_read_BT.sum(dim=1, keepdim=True)
-        return (share_BT[..., None] * states_BTE).sum(dim=1)  # autocast spares this one
+        return (share_BT[..., None] * states_BTE).sum(dim=1)  # autocast leaves this sum in float32
 
 
 def layer_number(layer: int, num_layers: int) -> int:

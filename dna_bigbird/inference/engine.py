@@ -1,7 +1,7 @@
 """Runs a model in batches: the one engine of predictions, embeddings, variants and text.
 
-It knows no DNA and no text: a caller gives the lengths of its rows, a function that makes the batch of
-some of them, and a function that computes a batch.
+It knows nothing of DNA or text: a caller passes the lengths of its rows, a function that makes a
+batch of some rows, and a function that computes a batch.
 """
 
 # B batch, T tokens
@@ -20,10 +20,10 @@ from dna_bigbird.datasets.text.row_outputs import Outputs, in_order, split_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.devices import choose_device, set_backend
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.limits import use_threads
+from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.precision import BFLOAT16, float32_matmul, resolve_precision
 
 Result = TypeVar("Result")
@@ -39,9 +39,9 @@ class Setup:
     compute: Compute
     """The settings, with a `precision` that is not 'auto'."""
     slow: list[str]
-    """Why attention is slow here, if it is."""
+    """Reasons why attention is slow here, if any."""
     notes: list[str]
-    """What a user should know of how it is computed: the precision that 'auto' chose, and `slow`."""
+    """Notes for the user: the precision that 'auto' chose, and `slow`."""
 
 
 def set_up(bundles: Sequence[Bundle], compute: Compute) -> Setup:
@@ -56,6 +56,42 @@ def set_up(bundles: Sequence[Bundle], compute: Compute) -> Setup:
     slow = sorted({set_backend(bundle, compute.backend, device) for bundle in bundles} - {None})
     chosen = [f"computed in {precision}"] if compute.precision == "auto" else []
     return Setup(device, replace(compute, precision=precision), slow, [*chosen, *slow])
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device for a value of `Compute.device`.
+
+    Raises:
+        InputError: If there is no such device.
+    """
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError("--device cuda: torch finds no GPU here; use --device cpu")
+    if name != "auto":
+        return torch.device(name)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def set_backend(bundle: Bundle, name: str, device: torch.device) -> str | None:
+    """Set the attention backend of a bundle.
+
+    Returns:
+        Why 'auto' is slow here, or None.
+
+    Raises:
+        InputError: If the backend cannot compute this model on this device.
+    """
+    if device.type != "cpu" and name in ("merged", "native"):
+        raise InputError(
+            f"--backend {name} computes on a CPU, not on {device.type}; leave it out, or add "
+            "--device cpu"
+        )
+    slow = None
+    for module in bundle.model.modules():  # an ensemble has several encoders
+        if isinstance(module, Encoder):
+            module.set_backend(name)
+            if device.type == "cpu" and name == "auto":
+                slow = module.without_native()
+    return slow and f"attention takes several times longer than it could: {slow}"
 
 
 class Engine:

@@ -14,7 +14,7 @@ from typing import Literal
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
-from dna_bigbird.inference.results import Predictions, Written
+from dna_bigbird.inference.results import Predictions, WrittenPredictions
 from dna_bigbird.inference.writers.target import Format, Target, chosen_target
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, InputPath, StreamFile
 from dna_bigbird.shared_options import FastaFile, Progress, Resume, SequencesByName, Stride
@@ -40,7 +40,7 @@ def predict(
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
-) -> Predictions | Written:
+) -> Predictions | WrittenPredictions:
     """Predict the probability of every label for windows of DNA.
 
     The result is a table with one row per window: sequence, start, end (0-based, half-open on that
@@ -74,7 +74,7 @@ def predict(
         compute: Fields of `Compute`: speed and memory.
 
     Returns:
-        `Predictions` if the output is None, else `Written`. A model may also be a loaded bundle.
+        `Predictions` if the output is None, else `WrittenPredictions`. A model may also be a loaded bundle.
 
     Raises:
         InputError: If a value is not one of the choices, settings contradict each other, an input
@@ -108,7 +108,7 @@ def predict(
         check_resumable(source, resume)
         context = run.context(source, settings, sequences, margin_bp, assembly)
         windows = run.to_file(source, target, context, resume)
-    return Written(str(output), windows, run.label_names, run.notes())
+    return WrittenPredictions(str(output), windows, run.label_names, run.notes())
 
 
 def _target(output: Path | str | None, format: Format | None, resume: bool) -> Target | None:

@@ -20,15 +20,15 @@ from dna_bigbird.inference.batches import CHUNK_BATCHES, chunks_of, token_budget
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import set_up
 from dna_bigbird.inference.runner import Groups
-from dna_bigbird.inference.scorer import LoadScorer, Scorer, Scores, fingerprint
+from dna_bigbird.inference.scorer import GroupLogits, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.inference.windows.tiling import ShortWindows, Window
 from dna_bigbird.inference.workers import Workers
 from dna_bigbird.limits import allowed_workers
 
 BP_PER_TOKEN = 4
-"""About; sets how many windows are read at once."""
+"""Approximate; determines how many windows are read at once."""
 SHORT_BP = 64
-"""What a sequence counts at least, so that very short ones do not become too many."""
+"""Smallest size that a sequence counts for, which limits the number of short sequences in a chunk."""
 WORKER_BYTES = 300_000_000
 """Memory of a process that scores, without its models: torch and the batch it computes."""
 Item = TypeVar("Item")
@@ -43,23 +43,23 @@ class Predictor:
     precision (docs/predicting.md): attention patterns follow each sequence's own length, and
     padding is masked.
 
-    A window that holds no A, C, G or T has no score: NaN. A window of more tokens than a model's
+    A window without any A, C, G or T has no score: NaN. A window of more tokens than a model's
     context is scored as the mean over the fewest equal parts that fit, never cut.
 
     Args:
         bundles: Several give the mean of their probabilities, label by label of the same name.
-        compute: How, never what.
+        compute: Performance settings.
         strand: 'both' averages the probabilities of a window and of its reverse complement.
-        labels: Columns wanted, as places in the first bundle's `label_names`; all if not given.
+        labels: Columns to return, as indices in `label_names` of the first bundle. Default: all.
 
     Attributes:
         label_names: Names of the columns.
         window_bp: Bases of the windows that the bundles were made for.
-        precision: '32-true' or 'bf16-mixed', what `compute.precision` came to.
+        precision: '32-true' or 'bf16-mixed', also if `compute.precision` is 'auto'.
 
     Raises:
-        InputError: If a bundle has no label head or reads no DNA, several do not fit together, or
-            the backend cannot compute them here.
+        InputError: If a bundle has no label head or does not read DNA, bundles cannot be averaged,
+            or the backend cannot compute them here.
     """
 
     @checked()
@@ -98,10 +98,10 @@ class Predictor:
                 max(torch.get_num_threads() // self._num_workers, 1),
             )
         else:
-            self._scorer = Scorer(bundles, setup.compute, device, self._columns)
+            self._scorer = MeanScorer(bundles, setup.compute, device, self._columns)
 
     def notes(self) -> list[str]:
-        """Return what a user should know of how the scores were computed, a line each."""
+        """Return what a user should know about the computation, one line each."""
         lines = [*self._notes, *self._short.notes()]
         for bundle, number in zip(self._bundles, self._num_split, strict=True):
             if number:
@@ -115,22 +115,23 @@ class Predictor:
     def score_windows(
         self, windows: Iterable[Window]
     ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:
-        """Yield chunks of windows, in the order given, with their probabilities (S, L)."""
+        """Yield chunks of windows, in their order, with their probabilities (S, L)."""
         for chunk, values_SL in self._probabilities(windows, lambda window: window.bases):
             self._short.count(len(window.bases) for window in chunk)
             yield chunk, values_SL.astype(np.float32)
 
     def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:
         """Return probabilities (S, L), the mean over the strands, of normalised sequences."""
-        found = [values_SL for _, values_SL in self._probabilities(sequences, lambda text: text)]
-        return np.concatenate([np.empty((0, len(self.label_names))), *found])
+        chunks = [values_SL for _, values_SL in self._probabilities(sequences, lambda text: text)]
+        return np.concatenate([np.empty((0, len(self.label_names))), *chunks])
 
     def logits(self, groups: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float64]]:
         """Yield the logits (S, L) of each group of sequences that belong together, in order.
 
-        Each sequence is read as it stands, on one strand, whatever `strand` is. Equal sequences of a
-        group have exactly equal rows. If one of a group is longer than the context, all of it are
-        cut into as many parts. Several bundles give the logit of their mean probability.
+        Each sequence is read on one strand only; `strand` is not used. Equal sequences of a group
+        have exactly equal rows. If a sequence is longer than the context, all sequences of its
+        group are cut into equally many parts. Several bundles give the logit of their mean
+        probability.
         """
         for chunk, logits_SL in self._logits(groups, lambda group: group):
             yield from np.split(logits_SL, np.cumsum([len(group) for group in chunk])[:-1])
@@ -161,7 +162,7 @@ class Predictor:
             self._num_split += scores.num_split
             yield waiting.popleft(), scores.logits
 
-    def _map(self, tasks: Iterable[Groups]) -> Iterator[Scores]:
+    def _map(self, tasks: Iterable[Groups]) -> Iterator[GroupLogits]:
         if not self._num_workers:
             return map(self._scorer, tasks)
         if self._workers is None or not self._workers.close.alive:
@@ -170,22 +171,18 @@ class Predictor:
 
 
 def _worker_bytes(bundles: Sequence[Bundle]) -> int:
-    """Return about how much memory a process of its own takes that scores with these models."""
+    """Estimate the memory of a process that scores with these models."""
     weights = sum(p.nbytes for bundle in bundles for p in bundle.model.parameters())
     return WORKER_BYTES + weights
 
 
 def _size(item_and_group: tuple[object, Sequence[str]]) -> int:
-    """Return how much an item counts in a chunk, in bases."""
+    """Return the size of an item in a chunk, in bases."""
     return sum(max(len(text), SHORT_BP) for text in item_and_group[1])
 
 
 def check_together(bundles: Sequence[Bundle]) -> None:
-    """Refuse bundles that cannot predict, or not together.
-
-    Raises:
-        InputError: Naming the bundle and what is wrong with it.
-    """
+    """Raise InputError for bundles that cannot predict, or cannot be averaged."""
     if not bundles:
         raise InputError("no model bundle was given")
     first = bundles[0]
@@ -196,25 +193,25 @@ def check_together(bundles: Sequence[Bundle]) -> None:
                 f"{bundle.folder}: this is a pretrained model without a label head; "
                 "fine-tune it first. See: dna-bigbird finetune --help"
             )
-        found, expected = bundle.config.window_bp, first.config.window_bp
-        if found != expected:
+        window_bp, expected = bundle.config.window_bp, first.config.window_bp
+        if window_bp != expected:
             raise InputError(
-                f"{bundle.folder}: its window_bp is {found}, that of {first.folder} {expected}; "
+                f"{bundle.folder}: its window_bp is {window_bp}, that of {first.folder} {expected}; "
                 "models that are averaged must agree"
             )
 
 
 def columns_of(bundle: Bundle, names: Sequence[str], first: Bundle) -> list[int]:
-    """Return where a bundle has the labels wanted, which are named as in the first bundle.
+    """Return the columns of a bundle for some labels of the first bundle.
 
     Raises:
         InputError: Naming a label that it does not have.
     """
-    places = {name: place for place, name in enumerate(bundle.config.label_names)}
+    columns = {name: index for index, name in enumerate(bundle.config.label_names)}
     for name in names:
-        if name not in places:
+        if name not in columns:
             raise InputError(
                 f"{bundle.folder}: it has no label {shortened(name)!r}, as {first.folder} has; models "
                 "that are averaged need the same ones. Choose those in common with --labels"
             )
-    return [places[name] for name in names]
+    return [columns[name] for name in names]

@@ -34,7 +34,7 @@ class Predictions:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPredictions:
     """A file of predictions."""
 
     output: str

@@ -17,7 +17,7 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import Engine
 
 Groups = Sequence[Sequence[str]]
-"""Normalised sequences; those of a group belong together (strands, alleles) and are cut alike."""
+"""Normalised sequences; those of a group belong together (strands, alleles) and are cut into equally many parts."""
 
 
 class Plan(NamedTuple):
@@ -38,7 +38,7 @@ class BundleRunner:
         compute: With a `precision` that is not 'auto'.
 
     Attributes:
-        max_pieces: Most tokens a sequence can have, [CLS] and [SEP] not counted.
+        max_pieces: Most tokens of a sequence, without [CLS] and [SEP].
     """
 
     def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:
@@ -60,11 +60,11 @@ class BundleRunner:
             else:
                 parts += self._cut(group, tokens, longest)
                 num_split += 1
-        wanted = dict.fromkeys(itertools.chain.from_iterable(parts))
-        return Plan(parts, {text: tokens[text] for text in wanted if text in tokens}, num_split)
+        distinct = dict.fromkeys(itertools.chain.from_iterable(parts))
+        return Plan(parts, {text: tokens[text] for text in distinct if text in tokens}, num_split)
 
     def _encode(self, texts: list[str]) -> list[np.ndarray]:
-        # With one thread many processors would wait for the tokens of a small model.
+        # With one thread, many processors would wait for the tokens of a small model.
         return self.tokenizer.encode_all(texts, num_threads=torch.get_num_threads())
 
     def _cut(
@@ -72,7 +72,7 @@ class BundleRunner:
     ) -> list[list[str]]:
         """Cut the sequences of a group into as few equal parts as fit, each into as many.
 
-        `tokens` gets those of the parts.
+        The tokens of the parts are added to `tokens`.
         """
         count = -(-longest // self.max_pieces)
         while True:

@@ -19,7 +19,7 @@ from dna_bigbird.inference.labels import choose_labels
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.results import Mutagenesis
-from dna_bigbird.inference.variants.effects import LogitsOf, site_effects
+from dna_bigbird.inference.variants.effects import LogitModel, site_effects
 from dna_bigbird.inference.variants.sites import Site
 from dna_bigbird.inference.variants.windows import choose_window
 from dna_bigbird.inference.windows.tiling import short_window_notes
@@ -63,7 +63,7 @@ def score_substitutions(
 
 @checked()
 def substitute(
-    scorer: LogitsOf,
+    scorer: LogitModel,
     genome: Genome,
     region: Interval,
     *,

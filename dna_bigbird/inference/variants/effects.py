@@ -24,7 +24,7 @@ Effects = dict[str, NDArray[np.float32]]
 """Columns of these names, each (alleles, labels)."""
 
 
-class LogitsOf(Protocol):
+class LogitModel(Protocol):
     """Computes logits; `Predictor` does."""
 
     label_names: list[str]
@@ -36,7 +36,7 @@ class LogitsOf(Protocol):
 
 @checked()
 def site_effects(
-    scorer: LogitsOf,
+    scorer: LogitModel,
     genome: Genome,
     sites: Iterable[Site],
     *,
@@ -92,7 +92,7 @@ def _columns(rows: list[NDArray[np.float32]]) -> Effects:
 
 
 def _with_logits(
-    scorer: LogitsOf, genome: Genome, sites: Iterable[Site], window_bp: int, strand: str
+    scorer: LogitModel, genome: Genome, sites: Iterable[Site], window_bp: int, strand: str
 ) -> Iterator[tuple[Site, NDArray[np.float64] | None]]:
     """Yield every site with logits (strands, 1 + alleles, labels); None where no allele is scored."""
     waiting: deque[Site] = deque()

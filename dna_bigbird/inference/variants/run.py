@@ -22,7 +22,7 @@ from dna_bigbird.inference.results import VariantScores, VariantSummary
 from dna_bigbird.inference.spool import file_identity, open_spool
 from dna_bigbird.inference.variants.effects import EFFECTS, FRAME_ALLELES, Effects, site_effects
 from dna_bigbird.inference.variants.sites import Site, VariantSites, open_genome
-from dna_bigbird.inference.variants.targets import Target, open_writers
+from dna_bigbird.inference.variants.targets import VariantTarget, open_writers
 from dna_bigbird.inference.variants.windows import choose_window
 from dna_bigbird.inference.variants.writers import Origin, rows_of_fitting
 from dna_bigbird.inference.windows.tiling import short_window_notes
@@ -49,7 +49,7 @@ class VariantRun:
         fasta: Path | str,
         model: Models,
         *,
-        targets: Sequence[Target],
+        targets: Sequence[VariantTarget],
         labels: str | Sequence[str] | None,
         window: int | None,
         strand: Literal["both", "forward"],
@@ -147,8 +147,8 @@ class VariantRun:
             if output is None:
                 raise InputError("interrupted: standard output is incomplete") from None
             raise Interrupted(
-                f"{output}: interrupted; nothing was left behind. With --vcf from a file a run "
-                "can go on with --resume"
+                f"{output}: interrupted; nothing was left behind. If --vcf is a file, a run can be "
+                "continued with --resume"
             ) from None
         return VariantSummary(**self.facts())
 

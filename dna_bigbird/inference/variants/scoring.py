@@ -95,7 +95,7 @@ def score_variants(
         progress=progress,
     )
     if resume and not run.is_resumable:
-        raise InputError("--resume goes on with a file: name it with --output, and the --vcf too")
+        raise InputError("--resume continues a file: name it with --output, and give --vcf as a file")
     run.sites.check()
     if question := run.sites.assembly_note():
         note(question)

@@ -13,8 +13,8 @@ from dna_bigbird.inference.variants.writers import (
     AnnotatingWriter,
     Origin,
     TableWriter,
+    VariantWriter,
     Write,
-    Writer,
     open_output,
 )
 from dna_bigbird.writing import check_can_write
@@ -24,7 +24,7 @@ VCF_ENDINGS = (".vcf", ".vcf.gz")
 
 
 @dataclass(frozen=True)
-class Target:
+class VariantTarget:
     """One file to write, or standard output (`path` None)."""
 
     path: Path | None
@@ -42,7 +42,7 @@ class Target:
 @checked()
 def choose_targets(
     output: Path | str | None, format: Literal["tsv", "vcf"] | None, tsv: Path | str | None
-) -> list[Target]:
+) -> list[VariantTarget]:
     """Return the files to write, `output` first; none if it is None.
 
     Raises:
@@ -59,14 +59,14 @@ def choose_targets(
         raise InputError(f"--output {path}: the name of a VCF file ends in .vcf or .vcf.gz")
     if format == "tsv":
         _check_table_name("--output", path)
-    targets = [Target(path, format)]
+    targets = [VariantTarget(path, format)]
     if tsv is not None:
         if format == "tsv":
             raise InputError(
                 "--tsv is a table in addition to an annotated VCF; --output is a table already"
             )
         _check_table_name("--tsv", Path(tsv))
-        targets.append(Target(Path(tsv), "tsv"))
+        targets.append(VariantTarget(Path(tsv), "tsv"))
     return targets
 
 
@@ -75,7 +75,7 @@ def _check_table_name(option: str, path: Path | None) -> None:
         raise InputError(f"{option} {path}: a table is plain text; end its name in .tsv")
 
 
-def check_targets(targets: Sequence[Target]) -> None:
+def check_targets(targets: Sequence[VariantTarget]) -> None:
     """Raise OutputError early for a file that cannot be written."""
     for target in targets:
         if target.path:
@@ -84,13 +84,13 @@ def check_targets(targets: Sequence[Target]) -> None:
 
 @contextlib.contextmanager
 def open_writers(
-    targets: Sequence[Target],
+    targets: Sequence[VariantTarget],
     *,
     labels: Sequence[str],
     columns: Sequence[str],
     origin: Origin,
     longest_bp: int,
-) -> Iterator[list[Writer]]:
+) -> Iterator[list[VariantWriter]]:
     """Open all targets; each file is whole or absent.
 
     Args:
@@ -101,7 +101,7 @@ def open_writers(
         OutputError: If one cannot be written.
     """
     with contextlib.ExitStack() as stack:
-        writers: list[Writer] = []
+        writers: list[VariantWriter] = []
         for target in targets:
             write: Write = sys.stdout.write
             if target.path is not None:

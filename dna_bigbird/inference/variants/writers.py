@@ -25,7 +25,7 @@ _UNSAFE = re.compile(r"[^0-9A-Za-z_.]")
 Write = Callable[[str], object]
 
 
-class Writer(Protocol):
+class VariantWriter(Protocol):
     """Takes sites with their scores, in the order of the file."""
 
     def begin(self, header: VcfHeader) -> None:

@@ -69,7 +69,7 @@ def write_vectors(
 
 
 @dataclass(frozen=True)
-class Column:
+class VectorColumn:
     """One array of the file, whose rows come in pieces."""
 
     shape: tuple[int, ...]
@@ -77,7 +77,7 @@ class Column:
     pieces: Callable[[], Iterator[NDArray]]
 
 
-def columns_of(spool: Spool) -> dict[str, Column]:
+def columns_of(spool: Spool) -> dict[str, VectorColumn]:
     """Return the arrays of the file: those of the frames, with counts of tokens as offsets."""
     first = next(spool.frames(), {})
     rows = dict.fromkeys(first, spool.rows)
@@ -86,14 +86,14 @@ def columns_of(spool: Spool) -> dict[str, Column]:
     columns = {}
     for name, array in first.items():
         pieces, dtype = functools.partial(spool.pieces, name), array.dtype
-        if dtype.kind == "S":  # as wide as the longest name
+        if dtype.char == "S":  # as wide as the longest name
             dtype = np.dtype(f"S{max(piece.dtype.itemsize for piece in pieces())}")
         if name == COUNTS:
-            columns["offset"] = Column(
+            columns["offset"] = VectorColumn(
                 (spool.rows + 1,), dtype, functools.partial(_offsets, pieces)
             )
         else:
-            columns[name] = Column((rows[name], *array.shape[1:]), dtype, pieces)
+            columns[name] = VectorColumn((rows[name], *array.shape[1:]), dtype, pieces)
     return columns
 
 
@@ -107,7 +107,7 @@ def _offsets(pieces: Callable[[], Iterator[NDArray]]) -> Iterator[NDArray]:
         end = ends[-1:]
 
 
-def _write_hdf5(path: Path, columns: Mapping[str, Column], attributes: Mapping) -> None:
+def _write_hdf5(path: Path, columns: Mapping[str, VectorColumn], attributes: Mapping) -> None:
     from dna_bigbird.datasets.hdf5 import new_hdf5
 
     with new_hdf5(path) as file:
@@ -121,10 +121,10 @@ def _write_hdf5(path: Path, columns: Mapping[str, Column], attributes: Mapping) 
                 first += len(piece)
 
 
-def _write_npz(path: Path, columns: Mapping[str, Column], attributes: Mapping) -> None:
+def _write_npz(path: Path, columns: Mapping[str, VectorColumn], attributes: Mapping) -> None:
     with atomic_path(path) as partial, zipfile.ZipFile(partial, "w") as archive:
         for name, column in columns.items():
-            is_text = column.dtype.kind == "S"
+            is_text = column.dtype.char == "S"
             dtype = np.dtype(f"U{column.dtype.itemsize}") if is_text else column.dtype
             with archive.open(_member(name), "w", force_zip64=True) as stream:
                 header = {

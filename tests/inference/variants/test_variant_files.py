@@ -332,7 +332,7 @@ def test_inputs_are_not_written_over(inputs):
 
 
 def test_resume_needs_files(inputs):
-    with pytest.raises(InputError, match=r"resume goes on with a file"):
+    with pytest.raises(InputError, match=r"resume continues a file"):
         score_variants(**inputs, output="-", resume=True)
 
 
