@@ -228,7 +228,7 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path) -> dict:
         metrics[f"n_promoters_{split}"] = int(seen.labels_of(seen.rows(split)).sum())
     test = seen.rows("test")
     metrics |= {"n": len(test), "n_positive": int(seen.labels_of(test).sum()), "seed": seed}
-    metrics |= {"split": "test", "strand": "both", "step": bundle.config.get("chosen_step")}
+    metrics |= {"split": "test", "strand": "both", "step": bundle.config.chosen_step}
     return rounded(metrics | {"baselines": baselines})
 
 

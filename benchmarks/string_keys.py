@@ -20,6 +20,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "dna_bigbird"
 NAMES = ("config", "metrics")
+STORED = "stored"
+"""Attribute of the typed classes with the values of the file."""
 METHODS = ("get", "pop", "setdefault")
 CONVERTERS = (
     "bundles/config.py",
@@ -41,7 +43,7 @@ def is_counted_mapping(node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         return node.id in NAMES
     if isinstance(node, ast.Attribute):
-        return node.attr in NAMES
+        return node.attr in NAMES or (node.attr == STORED and is_counted_mapping(node.value))
     if isinstance(node, ast.Subscript):
         key = node.slice
         is_named = isinstance(key, ast.Constant) and key.value in NAMES

@@ -67,9 +67,10 @@ def test_accesses_by_string_key_would_be_seen(structure):
     code = """
 config["a"]; bundle.config.get("b"); metrics["c"]["d"]; files["metrics"].get("e"); "f" in config
 config[name]; config.items(); other["a"]; metrics.scores["g"]; settings.get("h")
+config.stored["i"]
 """
     keys = structure.string_keys.accesses(structure.ast.parse(code))
-    assert len(list(keys)) == 6
+    assert len(list(keys)) == 7
 
 
 @pytest.fixture

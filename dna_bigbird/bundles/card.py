@@ -105,7 +105,7 @@ def _training_facts(config: BundleConfig) -> dict[str, object]:
 
 
 def _text_facts(config: BundleConfig) -> dict[str, object]:
-    options = config.stored.get("options") or {}
+    options = {} if config.options is None else vars(config.options)
     return _training_facts(config) | {
         "dropout": config.encoder.dropout,
         "vocabulary": config.encoder.vocab_size,
