@@ -95,7 +95,9 @@ def score_variants(
         progress=progress,
     )
     if resume and not run.is_resumable:
-        raise InputError("--resume continues a file: name it with --output, and give --vcf as a file")
+        raise InputError(
+            "--resume continues a file: name it with --output, and give --vcf as a file"
+        )
     run.sites.check()
     if question := run.sites.assembly_note():
         note(question)
