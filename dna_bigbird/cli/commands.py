@@ -126,7 +126,7 @@ TEXT = {
     "predict": _text("predict", "write predictions in the official format of the set"),
     "documents": _text("documents", "turn any of the sets into plain documents, one JSON object per line"),
     "made-data": _text("made_data", "write small made-up sets in the native formats"),
-    "tables": _text("tables", "compare measured scores with the paper's tables"),
+    "tables": _text("tables", "compare measured scores with the paper's tables", aliases={"made": "synthetic"}),
 }  # fmt: skip
 
 GROUPS = {"text": TEXT}

@@ -95,7 +95,7 @@ def report_options():
     return " ".join(
         [
             *(option(name, PRETRAINED) for name in scored),
-            *([option("made", made)] if made else []),
+            *([option("synthetic", made)] if made else []),
         ]
     )
 

@@ -1,8 +1,29 @@
 """`dna-bigbird text documents`."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath, check_paths
+from dna_bigbird.pipeline.text.set_counts import left_out
 from dna_bigbird.shared_options import MaxUnpackedGib, SetPart
+
+
+@dataclass(frozen=True)
+class PlainDocuments:
+    """Documents of a set, as JSON lines."""
+
+    output: Path
+    documents: int
+    characters: int
+    left_out: dict[str, int]
+    """What was left out, by reason."""
+
+    def summary(self) -> str:
+        """Return how many documents there are, and what was left out."""
+        size = f"{self.documents:,} documents, {self.characters:,} characters"
+        return f"{self.output}: {size}{left_out(self.left_out)}"
 
 
 @checked()
@@ -12,48 +33,57 @@ def documents(
     output: OutputPath,
     split: SetPart = "train",
     max_unpacked_gib: MaxUnpackedGib = 0,
-) -> None:
-    """Turn a set into plain documents, one JSON object {"text": …} a line, for pretraining.
+) -> PlainDocuments:
+    """Turn a set into plain documents for pretraining: JSON lines {"text": …}.
 
-    Questions, labels and summaries are left out; documents that occur again are too.
+    Questions, labels and summaries are left out, and documents that occur again.
 
     Args:
-        set: Name of the set: imdb, yelp5, arxiv-topics, patents, hyperpartisan, json-lines, cola,
-            mnli, mrpc, qnli, qqp, rte, sst2, stsb, hotpotqa, natural-questions, triviaqa, wikihop,
-            arxiv, pubmed, bigpatent, cnn-dailymail, xsum.
+        set: Name of the set, as in --options.set of its task or the name of the task; the message about an
+            unknown name lists all.
         data: The set in its native format.
         output: File to write, compressed if its name ends in .gz.
 
     Examples:
-        dna-bigbird text documents --set hotpotqa --data hotpot_train_v1.1.json --output documents.jsonl
+        dna-bigbird text documents --set imdb --data aclImdb_v1.tar.gz --output documents.jsonl
     """
-    import gzip
-    import hashlib
-    import json
-
     from dna_bigbird.datasets.text import registry
     from dna_bigbird.datasets.text.summary_pairs import partner_of
     from dna_bigbird.errors import InputError
-    from dna_bigbird.pipeline.text.set_rows import left_out, read_examples
+    from dna_bigbird.pipeline.text.set_rows import read_examples
     from dna_bigbird.tasks.text.lookup import task_for_set
-    from dna_bigbird.writing import atomic_path
 
     if set not in registry.sets():
         raise InputError(f"--set {set}: not one of {', '.join(registry.sets())}")
     summaries = partner_of(data)  # train.target is read with train.source
     if summaries:
         check_paths(documents, {"data": data, "output": output}, also_read=[summaries])
-    kind = task_for_set(set)
+    task = task_for_set(set)
     examples, counts = read_examples(
-        kind, data, split, gold=False, max_unpacked_gib=max_unpacked_gib
+        task, data, split, gold=False, max_unpacked_gib=max_unpacked_gib
     )
+    return _write(output, task.texts(examples), counts)
+
+
+def _write(output: Path, texts: Iterable[str], counts: dict[str, int]) -> PlainDocuments:
+    """Write texts as JSON lines, each once.
+
+    Args:
+        counts: What was left out before.
+    """
+    import gzip
+    import hashlib
+    import json
+
+    from dna_bigbird.writing import atomic_path
+
     seen: dict[bytes, None] = {}
     repeated = empty = characters = 0
     with atomic_path(output) as partial, open(partial, "wb") as raw:
         # Without time and name in the header equal documents give equal bytes.
         packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if output.suffix == ".gz" else raw
         with packed:
-            for text in kind.texts(examples):
+            for text in texts:
                 digest = hashlib.sha256(text.encode()).digest()
                 if not text.strip():
                     empty += 1
@@ -62,7 +92,6 @@ def documents(
                 else:
                     seen[digest] = None
                     characters += len(text)
-                    line = json.dumps({"text": text}, ensure_ascii=False) + "\n"
-                    packed.write(line.encode())
-    told = left_out(counts | {"repeated": repeated, "empty": empty})
-    print(f"{output}: {len(seen):,} documents, {characters:,} characters{told}")
+                    packed.write((json.dumps({"text": text}, ensure_ascii=False) + "\n").encode())
+    counts = counts | {"repeated": repeated, "empty": empty}
+    return PlainDocuments(output, len(seen), characters, counts)

@@ -1,31 +1,44 @@
 """What `text pretrain` starts from: a vocabulary and fresh weights, or another model."""
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import PATTERN, EncoderConfig
+from dna_bigbird.models.pretraining_model import PretrainingModel
 
 FREE = (*PATTERN, "dropout", "attention_dropout", "gradient_checkpointing")
 """Settings that no weight depends on: a recipe may change them."""
 
 
-def start(tokenizer: Path | None, initial: Path | None, model: EncoderConfig, seed: int):
-    """Return the vocabulary, the model and where its weights come from.
+@dataclass(frozen=True)
+class PretrainingStart:
+    """A model before pretraining."""
+
+    vocabulary: TextTokenizer
+    model: PretrainingModel
+    initial_weights: str
+    """Where the weights come from, for the bundle."""
+
+
+def choose_start(
+    tokenizer: Path | None, initial: Path | None, model: EncoderConfig, seed: int
+) -> PretrainingStart:
+    """Return a fresh model for a vocabulary, or the model of a bundle.
 
     Raises:
         InputError: If not exactly one of `tokenizer` and `initial` is given, or one is unusable.
     """
-    from dna_bigbird.bundles.bundle import load_bundle
-    from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
-    from dna_bigbird.models.pretraining_model import PretrainingModel
-
     if (tokenizer is None) == (initial is None):
         raise InputError("text pretrain: give either --tokenizer or --initial")
     if tokenizer is not None:
-        bpe = read_text_tokenizer(tokenizer)
-        encoder = replace(model, vocab_size=bpe.vocab_size)
-        return bpe, PretrainingModel(encoder, seed=seed, heads=("mlm",)), "random"
+        vocabulary = read_text_tokenizer(tokenizer)
+        encoder = replace(model, vocab_size=vocabulary.vocab_size)
+        fresh = PretrainingModel(encoder, seed=seed, heads=("mlm",))
+        return PretrainingStart(vocabulary, fresh, "random")
     bundle = load_bundle(initial)
     bundle.check_reads_text()
     if "mlm" not in getattr(bundle.model, "heads", ()):
@@ -36,32 +49,31 @@ def start(tokenizer: Path | None, initial: Path | None, model: EncoderConfig, se
     network = PretrainingModel(encoder, heads=("mlm",))
     network.encoder.load_state_dict(bundle.model.encoder.state_dict())
     network.mlm.load_state_dict(bundle.model.mlm.state_dict())
-    return bundle.tokenizer, network, bundle.config.initial_weights or "a bundle"
+    return PretrainingStart(bundle.tokenizer, network, bundle.config.initial_weights or "a bundle")
 
 
-def settings_of(own: EncoderConfig, given: EncoderConfig, initial: Path) -> EncoderConfig:
-    """Return the settings of a model to go on from, with those of a recipe that it can take over.
+def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> EncoderConfig:
+    """Return the settings of a model to start from, changed by those of a recipe that may change.
 
-    A setting at its default counts as not given; the size of the vocabulary is never taken.
+    A setting at its default counts as not given; the size of the vocabulary never changes.
 
     Args:
         own: Of the model.
-        given: Of the recipe.
         initial: The model's bundle, for the message.
 
     Raises:
-        InputError: If the recipe wants other weights than the model has, or a contradiction.
+        InputError: If the recipe needs other weights than the model has, or settings contradict.
 
     Example:
         >>> recipe = EncoderConfig(hidden_size=1024, num_heads=16, random_plan="original")
         >>> own = EncoderConfig(hidden_size=1024, num_heads=16, activation="gelu")
-        >>> found = settings_of(own, recipe, Path("warm"))
-        >>> found.random_plan, found.activation
+        >>> settings = settings_of(own, recipe, Path("warm"))
+        >>> settings.random_plan, settings.activation
         ('original', 'gelu')
     """
     changes = {}
     for field in fields(EncoderConfig):
-        value = getattr(given, field.name)
+        value = getattr(recipe, field.name)
         if field.name == "vocab_size" or value in (field.default, getattr(own, field.name)):
             continue
         if field.name not in FREE:

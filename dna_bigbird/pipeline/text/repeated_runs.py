@@ -1,14 +1,35 @@
 """`dna-bigbird text runs`."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 
 
+@dataclass(frozen=True)
+class RepeatedRuns:
+    """Mean scores of runs that differ in their seed."""
+
+    output: Path
+    metrics: dict
+    """Contents of metrics.json: each score, and `<score>_sd`."""
+
+    def summary(self) -> str:
+        """Return mean and standard deviation of each score, one per line."""
+        number = self.metrics["runs"]
+        return "\n".join(
+            f"{self.output}: {name} {mean} ± {self.metrics[f'{name}_sd']} ({number} runs)"
+            for name, mean in self.metrics.items()
+            if f"{name}_sd" in self.metrics
+        )
+
+
 @checked()
-def runs(metrics: list[InputPath], output: OutputPath) -> None:
+def runs(metrics: list[InputPath], output: OutputPath) -> RepeatedRuns:
     """Join the scores of runs that differ in their training seed: mean and standard deviation.
 
-    The paper reports IMDb and Hyperpartisan so, of 5 runs.
+    The paper reports IMDb and Hyperpartisan as the mean of 5 runs.
 
     Args:
         metrics: The metrics.json of each run, of `text evaluate` on the same examples.
@@ -22,8 +43,7 @@ def runs(metrics: list[InputPath], output: OutputPath) -> None:
     from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
 
     refuse_other_folder(output, ("metrics.json",), "summary of runs")
-    summary = runs_summary(metrics)
+    joined = runs_summary(metrics)
     with atomic_directory(output) as partial:
-        (partial / "metrics.json").write_bytes(json_text(summary).encode())
-    for key in [key for key in summary if f"{key}_sd" in summary]:
-        print(f"{output}: {key} {summary[key]} ± {summary[f'{key}_sd']} ({summary['runs']} runs)")
+        (partial / "metrics.json").write_bytes(json_text(joined).encode())
+    return RepeatedRuns(output, joined)

@@ -11,7 +11,7 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import Engine, resumable_outputs, set_up
 from dna_bigbird.limits import use_threads
 from dna_bigbird.pipeline.text.set_options import SetOptions
-from dna_bigbird.pipeline.text.set_rows import make_rows, read_examples, rows_sha256, tell
+from dna_bigbird.pipeline.text.set_rows import make_rows, read_examples, report_size, rows_sha256
 from dna_bigbird.tasks.text.task import TextTask
 from dna_bigbird.writing import atomic_path, check_can_write
 
@@ -46,7 +46,7 @@ def run_set(
         training=False,
         max_tokens=bundle.config.encoder.max_tokens,
     )
-    tell(split, rows)
+    report_size(split, rows)
     outputs = outputs_of(
         task, bundle, rows, settings.compute(), output=output, resume=settings.resume
     )

@@ -1,117 +1,97 @@
-"""Reading a set of text for a command: rows, checks, what is told."""
+"""Rows of a set for a text task: reading, checks, counts, checksums."""
 
+import hashlib
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from dna_bigbird.datasets.text.rows import TextSet
+from dna_bigbird.datasets.text.unpacking import unpacked_limit
 from dna_bigbird.errors import InputError
+from dna_bigbird.pipeline.text.set_counts import left_out
+from dna_bigbird.tasks.text.task import TextTask
 
 
-def check_length(kind, max_tokens: int, bundle: Path | str) -> None:
-    """Refuse rows longer than the model reads.
-
-    Raises:
-        InputError: Naming the option.
-    """
+def check_length(task: TextTask, max_tokens: int, bundle: Path | str) -> None:
+    """Raise InputError if an option asks for longer rows than the model reads."""
     for name in ("max_tokens", "max_source_tokens", "max_target_tokens"):
-        wanted = getattr(kind.options, name, 0)
-        if wanted > max_tokens:
+        length = getattr(task.options, name, 0)
+        if length > max_tokens:
             raise InputError(
-                f"{name} {wanted}: {bundle} reads at most {max_tokens} tokens; give {name} "
+                f"{name} {length}: {bundle} reads at most {max_tokens} tokens; give {name} "
                 f"{max_tokens}, or lengthen the model: dna-bigbird convert --help"
             )
 
 
-def read_examples(kind, path: Path, split: str, *, gold: bool = True, max_unpacked_gib: float = 0):
-    """Return examples and counts of a set.
+def read_examples(
+    task: TextTask, path: Path, split: str, *, gold: bool = True, max_unpacked_gib: float = 0
+) -> tuple[list, dict[str, int]]:
+    """Return examples of a set, and counts of what was left out.
 
     Args:
-        max_unpacked_gib: What each compressed file may become; see `datasets.text.unpacking`.
+        gold: Whether labels must be there.
+        max_unpacked_gib: See datasets.text.unpacking.
 
     Raises:
-        InputError: As the kind's reader; if there is no example.
+        InputError: If the set cannot be read, or has no example.
     """
-    from dna_bigbird.datasets.text.unpacking import unpacked_limit
-
     with unpacked_limit(max_unpacked_gib):
-        examples, counts = kind.read(path, split, gold=gold)
+        examples, counts = task.read(path, split, gold=gold)
     if not examples:
         raise InputError(f"{path}: no example of the {split} split{left_out(counts)}")
     return examples, counts
 
 
-def make_rows(kind, examples, counts, tokenizer, path: Path, *, training: bool, max_tokens: int):
-    """Return the rows of examples; their counts hold those of the reader too.
+def make_rows(
+    task: TextTask,
+    examples: list,
+    counts: dict[str, int],
+    tokenizer: object,
+    path: Path,
+    *,
+    training: bool,
+    max_tokens: int,
+) -> TextSet:
+    """Return the rows of examples.
+
+    Args:
+        counts: What the reader left out, for the counts of the rows.
 
     Raises:
         InputError: If no row is left, or one is longer than the model reads.
     """
-    from dataclasses import replace
-
-    made = kind.rows(examples, tokenizer, training=training)
-    made = replace(made, counts={**counts, **made.counts})
-    if not made.rows:
-        raise InputError(
-            f"{path}: nothing to read in {len(examples)} examples{left_out(made.counts)}"
-        )
-    longest = max(len(row.token_ids) for row in made.rows)
+    text_set = task.rows(examples, tokenizer, training=training)
+    text_set = replace(text_set, counts={**counts, **text_set.counts})
+    if not text_set.rows:
+        reasons = left_out(text_set.counts)
+        raise InputError(f"{path}: nothing to read in {len(examples)} examples{reasons}")
+    longest = max(len(row.token_ids) for row in text_set.rows)
     if longest > max_tokens:
         raise InputError(f"{path}: a row of {longest} tokens; the model reads at most {max_tokens}")
-    return made
+    return text_set
 
 
-def left_out(counts: dict[str, int]) -> str:
-    """Return what was left out or changed as the end of a line."""
-    told = "; ".join(f"{reason} {count:,}" for reason, count in counts.items() if count)
-    return f" ({told})" if told else ""
-
-
-def tell(name: str, made) -> None:
-    """Write one line on what a set became."""
+def report_size(split: str, text_set: TextSet) -> None:
+    """Write the number of examples and rows to standard error."""
+    examples, rows = len(text_set.examples), len(text_set.rows)
     print(
-        f"{name}: {len(made.examples):,} examples, {len(made.rows):,} rows{left_out(made.counts)}",
-        file=sys.stderr,
+        f"{split}: {examples:,} examples, {rows:,} rows{left_out(text_set.counts)}", file=sys.stderr
     )
 
 
-def count_metrics(counts: dict[str, int]) -> dict[str, int]:
-    """Return counts as figures of metrics.json.
-
-    Example:
-        >>> count_metrics({"answer not in the evidence": 16})
-        {'n_answer_not_in_the_evidence': 16}
-    """
-    import re
-
-    return {f"n_{re.sub(r'[^A-Za-z0-9]+', '_', k).strip('_')}": v for k, v in counts.items()}
-
-
-def count_shared(examples, others) -> int:
-    """Return how many examples equal one of the others, whatever stands in them.
-
-    Example:
-        >>> count_shared(["a", "b", "b"], ["b", "c"])
-        2
-    """
-    known = {repr(one) for one in others}
-    return sum(repr(one) in known for one in examples)
-
-
-def examples_sha256(examples) -> str:
+def examples_sha256(examples: Sequence) -> str:
     """Return a checksum of examples, gold included."""
-    import hashlib
-
     digest = hashlib.sha256()
     for example in examples:
         digest.update(repr(example).encode())
     return digest.hexdigest()
 
 
-def rows_sha256(made) -> str:
-    """Return a checksum of all that the model reads and is trained on."""
-    import hashlib
-
+def rows_sha256(text_set: TextSet) -> str:
+    """Return a checksum of everything that the model reads and is trained on."""
     digest = hashlib.sha256()
-    for row in made.rows:
+    for row in text_set.rows:
         arrays = {"token_ids": row.token_ids, "segment_ids": row.segment_ids, **row.arrays}
         for name, array in arrays.items():
             digest.update(f"{name} {row.example} {getattr(array, 'shape', None)}".encode())

@@ -56,9 +56,9 @@ def evaluate(
     """
     settings = SetOptions(precision=precision, **options)
     from dna_bigbird.errors import InputError
-    from dna_bigbird.pipeline.text.bootstrap_scores import evaluation
     from dna_bigbird.pipeline.text.set_outputs import run_set, write_files
     from dna_bigbird.pipeline.text.set_rows import read_examples
+    from dna_bigbird.pipeline.text.text_scores import evaluation
     from dna_bigbird.pipeline.text.tuned_model import open_model
     from dna_bigbird.writing import json_text
 

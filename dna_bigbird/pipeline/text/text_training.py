@@ -65,7 +65,7 @@ def train(
     from dna_bigbird.errors import InputError
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.text import training_run
-    from dna_bigbird.pipeline.text.set_rows import tell
+    from dna_bigbird.pipeline.text.set_rows import report_size
     from dna_bigbird.pipeline.text.task_options import new_task
     from dna_bigbird.pipeline.training_checks import check_compiles
 
@@ -84,7 +84,7 @@ def train(
         text_task, bundle, paths, training.validation_examples, seed, max_unpacked_gib
     )
     for split, rows in sets.items():
-        tell(split, rows)
+        report_size(split, rows)
     return training_run.fit_and_save(
         text_task,
         training_run.start_model(text_task, bundle, encoder, seed, from_scratch),

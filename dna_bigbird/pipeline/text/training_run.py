@@ -12,9 +12,9 @@ from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.pipeline.text.set_counts import count_metrics
 from dna_bigbird.pipeline.text.set_rows import (
     check_length,
-    count_metrics,
     examples_sha256,
     make_rows,
     read_examples,

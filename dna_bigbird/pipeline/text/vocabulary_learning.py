@@ -1,8 +1,25 @@
 """`dna-bigbird text vocabulary`."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import OutputPath
 from dna_bigbird.shared_options import Corpus, MaxUnpackedGib
+
+
+@dataclass(frozen=True)
+class LearnedVocabulary:
+    """A SentencePiece model of text."""
+
+    output: Path
+    size: int
+    first_piece_id: int
+    """Id of the first entry that is text."""
+
+    def summary(self) -> str:
+        """Return the number of entries."""
+        return f"{self.output}: {self.size} entries, text from {self.first_piece_id}"
 
 
 @checked()
@@ -12,17 +29,17 @@ def vocabulary(
     size: int = 50358,
     max_characters: int = 50_000_000,
     max_unpacked_gib: MaxUnpackedGib = 0,
-) -> None:
+) -> LearnedVocabulary:
     """Learn a SentencePiece vocabulary from text, laid out as BigBird's.
 
     Special entries have the ids of the published vocabulary: pad 0, </s> 1, <s> 2, [CLS] 65, [SEP]
-    66, [MASK] 67, unknown 100, text from 101. The published file itself needs no such step: give it
-    to `text pretrain --tokenizer`.
+    66, [MASK] 67, unknown 100, text from 101. The published file needs no such step: give it to
+    `text pretrain --tokenizer`.
 
     Args:
         output: SentencePiece model to write, spiece.model for example.
         size: Entries, the 101 special and reserved ones included.
-        max_characters: Learn from the first so many characters; bounds the memory.
+        max_characters: Learn from the first characters of the corpus, at most this many; bounds the memory.
     """
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
     from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
@@ -35,7 +52,7 @@ def vocabulary(
         config = VocabularyConfig(size=size, max_characters=max_characters)
     with unpacked_limit(max_unpacked_gib):
         model = learn_vocabulary(read_documents(input), config)
-    learnt = TextTokenizer(model, "spiece.model", name=str(output))
+    tokenizer = TextTokenizer(model, "spiece.model", name=str(output))
     with atomic_path(output) as path:
         path.write_bytes(model)
-    print(f"{output}: {learnt.vocab_size} entries, text from {learnt.first_piece_id}")
+    return LearnedVocabulary(output, tokenizer.vocab_size, tokenizer.first_piece_id)

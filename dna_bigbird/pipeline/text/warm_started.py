@@ -4,6 +4,7 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.pipeline.results import ConvertedModel
 
 
 @checked()
@@ -17,12 +18,12 @@ def warm_start(
     random_plan: Literal["uniform", "original", "huggingface"] = "uniform",
     attention: Literal["bigbird", "full"] = "bigbird",
     seed: int = 0,
-) -> None:
+) -> ConvertedModel:
     """Make a text model from a RoBERTa or BERT folder, to pretrain further or to fine-tune.
 
-    Its position table is repeated up to --max_tokens. With --vocabulary the rows of the word table
-    go to the pieces that spell the same; what has no such row is drawn fresh and counted. No code in
-    the folder is run.
+    Its position table is repeated up to --max_tokens. With --vocabulary, pieces that are spelled the
+    same keep their rows of the word table; other rows are drawn at random and counted. No code in the
+    folder is run.
 
     Args:
         from_: Folder of the Hugging Face library: config.json with model_type bert or roberta,
@@ -38,16 +39,14 @@ def warm_start(
         attention: Block-sparse attention, or full.
         seed: Of fresh rows, and of a fresh head if the folder has none.
     """
-    from dataclasses import asdict
-
     from dna_bigbird.bundles.card import model_card
-    from dna_bigbird.bundles.config import PRETRAINING
     from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
     from dna_bigbird.errors import checked_settings
     from dna_bigbird.interop.short_encoders import read_short_encoder
     from dna_bigbird.interop.warm_start import warm_start as start
     from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.pipeline.text.masked_text_run import text_encoder_config
 
     with checked_settings():
         encoder = EncoderConfig(
@@ -58,31 +57,25 @@ def warm_start(
             attention=attention,
         )
     short = read_short_encoder(from_, seed)
-    wanted = None if vocabulary is None else read_text_tokenizer(vocabulary)
-    made = start(short, encoder, wanted, seed)
+    new_vocabulary = None if vocabulary is None else read_text_tokenizer(vocabulary)
+    warm = start(short, encoder, new_vocabulary, seed)
     head = "its head for masked tokens" if short.has_mlm else "a fresh head for masked tokens"
-    counted = ", ".join(f"{count} {name}" for name, count in made.counts.items())
+    counts = ", ".join(f"{count} {name}" for name, count in warm.counts.items())
     origin = (
         f"a {short.model_type} folder of {short.model.encoder.config.max_tokens} positions, tiled, with "
-        f"{head}; vocabulary: {counted}"
+        f"{head}; vocabulary: {counts}"
     )
     config = {
-        "task": PRETRAINING,
-        "heads": ["mlm"],
-        "reads": "text",
-        "label_names": [],
-        "label_groups": [],
-        "semi_synthetic": False,
-        "encoder": asdict(made.model.encoder.config),
+        **text_encoder_config(warm.model.encoder.config),
         "seed": seed,
         "initial_weights": origin,
     }
     save_bundle(
         output,
-        model=made.model,
+        model=warm.model,
         config=config,
-        tokenizer=made.tokenizer,
+        tokenizer=warm.tokenizer,
         metrics={},
         card=model_card(config, {}),
     )
-    print(f"{output}: {origin}")
+    return ConvertedModel(output, origin)

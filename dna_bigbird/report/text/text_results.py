@@ -81,7 +81,7 @@ def read_runs(
     for name in made:
         if name not in run_names():
             known = ", ".join(run_names())
-            raise InputError(f"--made: no table has {name!r}; expected some of {known}")
+            raise InputError(f"--synthetic: no table has {name!r}; expected some of {known}")
     folders = {name: folder / name for name in run_names()}
     if pretrained is not None:
         folders[PRETRAINED] = pretrained

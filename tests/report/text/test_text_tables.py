@@ -110,7 +110,7 @@ def page(tmp_path):
         tmp_path / "runs",
         tmp_path / "page.html",
         pretrained=tmp_path / "pretrained",
-        made=["xsum"],
+        synthetic=["xsum"],
         figure_folder=tmp_path / "figures",
     )
     assert (tmp_path / "figures" / "text_tasks.png").stat().st_size > 1000
@@ -189,7 +189,7 @@ def test_without_such_scores_it_says_neither(tmp_path):
         (
             {"imdb": {"n": 3, "split": "test"}},
             ["imbd"],
-            "made: no table has 'imbd'; expected some",
+            "synthetic: no table has 'imbd'; expected some",
         ),
     ],
 )
@@ -197,5 +197,5 @@ def test_what_cannot_be_shown_is_one_line(tmp_path, metrics, made, message):
     (tmp_path / "runs").mkdir()
     write(tmp_path / "runs", **metrics)
     with pytest.raises(InputError, match=message):
-        tables(tmp_path / "runs", tmp_path / "page.html", made=made)
+        tables(tmp_path / "runs", tmp_path / "page.html", synthetic=made)
     assert not (tmp_path / "page.html").exists()

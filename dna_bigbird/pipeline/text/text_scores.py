@@ -10,59 +10,61 @@ from numpy.typing import NDArray
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
 from dna_bigbird.evaluation.rounding import rounded
-from dna_bigbird.pipeline.text.set_rows import count_metrics, count_shared
+from dna_bigbird.pipeline.text.set_counts import count_metrics, count_shared
 from dna_bigbird.tasks.text.task import TextTask
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Official metrics of one source of predictions, as they are and under every draw."""
+class TextScores:
+    """Official metrics of one source of predictions."""
 
     values: dict[str, float]
     drawn: dict[str, NDArray[np.float64]]
+    """The same under every bootstrap draw."""
 
     def metrics(self) -> dict[str, float]:
         """Return every metric with `_low` and `_high`, the 95 % interval."""
         return _with_intervals(self.values, self.drawn)
 
-    def gains(self, other: "Scores", name: str) -> dict[str, float]:
+    def gains(self, other: "TextScores", name: str) -> dict[str, float]:
         """Return by how much every metric exceeds that of another source, on the same draws."""
         shared = [metric for metric in self.values if metric in other.values]
         return _with_intervals(
-            {f"{one}_gain_over_{name}": self.values[one] - other.values[one] for one in shared},
-            {f"{one}_gain_over_{name}": self.drawn[one] - other.drawn[one] for one in shared},
+            {f"{key}_gain_over_{name}": self.values[key] - other.values[key] for key in shared},
+            {f"{key}_gain_over_{name}": self.drawn[key] - other.drawn[key] for key in shared},
         )
 
 
-class Scorer:
-    """One set of examples, and the draws by which everything that predicts on it is judged.
+class TextScorer:
+    """Scores sources of predictions for one set of examples, all on the same bootstrap draws.
 
     Args:
         seed, replicates: Of the bootstrap, which draws examples.
     """
 
-    def __init__(self, kind: TextTask, examples: Sequence, *, seed: int, replicates: int) -> None:
-        self.kind, self.examples = kind, examples
+    def __init__(self, task: TextTask, examples: Sequence, *, seed: int, replicates: int) -> None:
+        self.task, self.examples = task, examples
         self.draws = draw_units(len(examples), replicates=replicates, seed=seed)
 
-    def score(self, predictions: Sequence) -> Scores:
+    def score(self, predictions: Sequence) -> TextScores:
         """Score one source of predictions."""
-        statistics = np.asarray(self.kind.statistics(self.examples, predictions), np.float64)
-        values = self.kind.summarise(statistics)
+        statistics = np.asarray(self.task.statistics(self.examples, predictions), np.float64)
+        values = self.task.summarise(statistics)
         drawn = [
-            self.kind.summarise(np.repeat(statistics, times_N, axis=0))
+            self.task.summarise(np.repeat(statistics, times_N, axis=0))
             for times_N in self.draws.times.T
         ]
-        return Scores(
-            values, {name: np.array([one.get(name, math.nan) for one in drawn]) for name in values}
+        return TextScores(
+            values,
+            {name: np.array([draw.get(name, math.nan) for draw in drawn]) for name in values},
         )
 
 
 def evaluation(
-    kind: TextTask,
-    made: TextSet,
+    task: TextTask,
+    rows: TextSet,
     predictions: Sequence,
-    learnt_from: Sequence | None,
+    train_examples: Sequence | None,
     *,
     seed: int,
     replicates: int,
@@ -71,17 +73,19 @@ def evaluation(
     """Return the contents of metrics.json: scores, counts, gains over baselines, their scores.
 
     Args:
-        learnt_from: Training examples, for baselines that learn and `n_in_training`.
+        train_examples: For baselines that are fitted and for `n_in_training`.
         seed, replicates: Of the bootstrap.
-        described: What else stands in it.
+        described: More entries.
     """
-    scorer = Scorer(kind, made.examples, seed=seed, replicates=replicates)
+    scorer = TextScorer(task, rows.examples, seed=seed, replicates=replicates)
     own = scorer.score(predictions)
-    found = kind.baselines(learnt_from, made.examples)
-    baselines = {name: scorer.score(each) for name, each in found.items()}
-    metrics = {**own.metrics(), "n": len(made.examples), **count_metrics(made.counts)}
-    if learnt_from is not None:
-        metrics["n_in_training"] = count_shared(made.examples, learnt_from)
+    baselines = {
+        name: scorer.score(baseline)
+        for name, baseline in task.baselines(train_examples, rows.examples).items()
+    }
+    metrics = {**own.metrics(), "n": len(rows.examples), **count_metrics(rows.counts)}
+    if train_examples is not None:
+        metrics["n_in_training"] = count_shared(rows.examples, train_examples)
     metrics |= {"seed": seed, **described}
     for name, other in baselines.items():
         metrics |= own.gains(other, name)
@@ -93,8 +97,8 @@ def evaluation(
 def _with_intervals(
     values: dict[str, float], drawn: dict[str, NDArray[np.float64]]
 ) -> dict[str, float]:
-    found = {}
+    metrics = {}
     for name, value in values.items():
         low, high = percentile_interval(drawn[name])
-        found |= {name: value, f"{name}_low": low, f"{name}_high": high}
-    return found
+        metrics |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return metrics
