@@ -64,7 +64,7 @@ def read_class_folders(
     documents = read_one_file(path, split, splits, gold)
     if documents is not None:
         return documents
-    found = []
+    papers = []
     with open_folder(path) as folder:
         files = class_folders(folder)
         if not any(files.values()):
@@ -76,5 +76,5 @@ def read_class_folders(
             paper = name.rpartition("/")[2].removesuffix(".txt")
             if above and (splits is None or splits.split_of(paper) == split):
                 id_ = f"{above[-1]}/{paper}"
-                found.append(LabelledText(id_, folder.text(name), above[-1]))
-    return sorted(found, key=lambda each: each.id)
+                papers.append(LabelledText(id_, folder.text(name), above[-1]))
+    return sorted(papers, key=lambda each: each.id)

@@ -76,11 +76,11 @@ class HashedSplits:
     def split_of(self, name: str) -> str:
         """Return the split of a document; equal names always go together."""
         digest = hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
-        place = int.from_bytes(digest[:8], "big") / 2**64
-        if place < self.shares[0]:
+        fraction = int.from_bytes(digest[:8], "big") / 2**64
+        if fraction < self.shares[0]:
             return "train"
         # Without a share for test, rounding must not leave a document there.
-        is_test = self.shares[2] > 0 and place >= self.shares[0] + self.shares[1]
+        is_test = self.shares[2] > 0 and fraction >= self.shares[0] + self.shares[1]
         return "test" if is_test else "validation"
 
 
@@ -123,8 +123,8 @@ def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, Labell
         label = None
         if gold or item.get("label") is not None:
             label = str(need(item, "label", (str, int), where))
-        given = str(need(item, "id", (str, int), where)) if "id" in item else None
-        yield given or text, LabelledText(given or f"line-{number}", text, label)
+        id_ = str(need(item, "id", (str, int), where)) if "id" in item else None
+        yield id_ or text, LabelledText(id_ or f"line-{number}", text, label)
 
 
 def one_split(

@@ -47,13 +47,13 @@ def read_xml_pair(
         )
     truth = _truth(*files[TRUTH]) if TRUTH in files else {}
     where, text = files[ARTICLES]
-    found = []
+    labelled = []
     for article in _articles(where, text):
         id_ = article.get("id", "")
         if gold and id_ not in truth:
             raise InputError(f"{where}: article {id_!r} has no ground truth; expected one for each")
-        found.append((id_, LabelledText(id_, _plain_text(article), truth.get(id_))))
-    return one_split(found, splits, split)
+        labelled.append((id_, LabelledText(id_, _plain_text(article), truth.get(id_))))
+    return one_split(labelled, splits, split)
 
 
 def _plain_text(article: ElementTree.Element) -> str:
@@ -67,16 +67,16 @@ def _plain_text(article: ElementTree.Element) -> str:
 
 def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
     """Return the articles and their truth: where they stand, and their text."""
-    found = {}
-    for place in (*sorted(path.glob("*.zip")), path):
-        with open_folder(place) as folder:
+    files = {}
+    for archive in (*sorted(path.glob("*.zip")), path):
+        with open_folder(archive) as folder:
             for name in folder.names():
-                if kind := _kind(name):
-                    found[kind] = (f"{place}: {name}", folder.text(name))
-    return found
+                if prefix := _prefix(name):
+                    files[prefix] = (f"{archive}: {name}", folder.text(name))
+    return files
 
 
-def _kind(name: str) -> str | None:
+def _prefix(name: str) -> str | None:
     base = name.rpartition("/")[2]
     return next(
         (k for k in (ARTICLES, TRUTH) if base.startswith(k) and base.endswith(".xml")), None
@@ -89,15 +89,15 @@ def _articles(where: str, text: str) -> list[ElementTree.Element]:
     except ElementTree.ParseError as error:
         line = error.position[0]
         raise InputError(f"{where}:{line}: not valid XML: {error}. Copy it again") from error
-    found = root.findall("article")
-    if root.tag != "articles" or not found:
+    articles = root.findall("article")
+    if root.tag != "articles" or not articles:
         raise InputError(
             f"{where}: found <{shortened(root.tag)}>; expected <articles> with <article>s"
         )
-    for place, article in enumerate(found):
+    for number, article in enumerate(articles):
         if not article.get("id"):
-            raise InputError(f"{where}: article {place} has no id; expected one for each")
-    return found
+            raise InputError(f"{where}: article {number} has no id; expected one for each")
+    return articles
 
 
 def _truth(where: str, text: str) -> dict[str, str]:

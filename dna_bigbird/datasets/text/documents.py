@@ -23,9 +23,9 @@ def read_documents(path: Path) -> Iterator[str]:
     """
     path = Path(path)
     name = path.name.removesuffix(".gz")
-    found = _json_lines(path) if name.endswith(JSON_LINES) else _plain(path)
+    documents = _json_lines(path) if name.endswith(JSON_LINES) else _plain(path)
     is_empty = True
-    for text in found:
+    for text in documents:
         is_empty = False
         yield text
     if is_empty:

@@ -138,8 +138,8 @@ class _Finder:
 
     def find(self, names: tuple[str, ...]) -> str | None:
         """Return the file that has one of these names; of several the least nested."""
-        found = [name for name in self._names if name.rpartition("/")[2] in names]
-        return min(found, key=lambda name: name.count("/"), default=None)
+        matches = [name for name in self._names if name.rpartition("/")[2] in names]
+        return min(matches, key=lambda name: name.count("/"), default=None)
 
     def lines(self, names: tuple[str, ...]) -> tuple[str, list[list[str]]]:
         """Return where a file stands, and the cells of its lines."""
@@ -192,20 +192,20 @@ def _row(cells: list[str], header: list[str], where: str) -> dict[str, str]:
 
 
 def _example(
-    spec: TaskFormat, row: dict[str, str], where: str, place: str, part: str = ""
+    spec: TaskFormat, row: dict[str, str], where: str, row_number: str, part: str = ""
 ) -> GlueExample:
     texts = [row[column] for column in spec.texts]
     if not any(text.strip() for text in texts):
         raise InputError(f"{where}: no text; expected {' and '.join(spec.texts)}")
     second = texts[1] if len(texts) > 1 else None
-    given = row.get(spec.label)
-    label = given if spec.labels else None
+    cell = row.get(spec.label)
+    label = cell if spec.labels else None
     if label is not None and label not in spec.labels:
         raise InputError(
             f"{where}: the label is {shortened(repr(label))}; expected {', '.join(spec.labels)}"
         )
-    score = None if spec.labels or given is None else _score(given, where)
-    return GlueExample(row.get(spec.id, place), texts[0], second, label, score, part)
+    score = None if spec.labels or cell is None else _score(cell, where)
+    return GlueExample(row.get(spec.id, row_number), texts[0], second, label, score, part)
 
 
 def _score(text: str, where: str) -> float:
@@ -229,11 +229,11 @@ def _msr_pairs(finder: _Finder, split: str) -> Iterator[GlueExample]:
     held_out = set()
     if split != "test":
         held_out = {tuple(cells) for cells in finder.lines(MSR_DEV_IDS)[1]}
-    for place, cells in enumerate(lines[1:]):
-        row = _row(cells, header, f"{where}:{place + 2}")
+    for number, cells in enumerate(lines[1:]):
+        row = _row(cells, header, f"{where}:{number + 2}")
         is_dev = (row["#1 ID"], row["#2 ID"]) in held_out
         if split == "test" or is_dev == (split == "validation"):
-            yield _example(spec, row, f"{where}:{place + 2}", str(place))
+            yield _example(spec, row, f"{where}:{number + 2}", str(number))
 
 
 TASK = TaskDescription(

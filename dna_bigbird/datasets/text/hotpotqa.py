@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
-from dna_bigbird.datasets.text.reading import check_ids, found_kind, need, read_json_list
+from dna_bigbird.datasets.text.reading import check_ids, need, read_json_list, type_in_words
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.spans import find_text, tokens_of
 from dna_bigbird.errors import InputError, shortened
@@ -86,7 +86,11 @@ class HotpotQaExample:
 
     def sentences(self) -> set[Fact]:
         """Return the names of all sentences."""
-        return {(one.title, i) for one in self.paragraphs for i in range(len(one.sentences))}
+        return {
+            (paragraph.title, i)
+            for paragraph in self.paragraphs
+            for i in range(len(paragraph.sentences))
+        }
 
 
 def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExample], dict[str, int]]:
@@ -107,7 +111,7 @@ def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExampl
     examples = [
         _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
     ]
-    check_ids((one.id for one in examples), path)
+    check_ids((example.id for example in examples), path)
     counts: Counter[str] = Counter()
     for example in examples:
         known = example.sentences()
@@ -140,7 +144,9 @@ def _example(item: dict, where: str, gold: bool) -> HotpotQaExample:
 
 def _paragraph(value: object, where: str) -> Paragraph:
     match value:
-        case [str() as title, [*sentences]] if all(isinstance(one, str) for one in sentences):
+        case [str() as title, [*sentences]] if all(
+            isinstance(sentence, str) for sentence in sentences
+        ):
             return Paragraph(title, tuple(sentences))
     raise InputError(f"{where}: 'context' holds {_shown(value)}, expected [title, [sentence, …]]")
 
@@ -155,7 +161,7 @@ def _fact(value: object, where: str) -> Fact:
 
 
 def _shown(value: object) -> str:
-    return shortened(repr(value)) if isinstance(value, list) else found_kind(value)
+    return shortened(repr(value)) if isinstance(value, list) else type_in_words(value)
 
 
 # T tokens, U units: titles and sentences
@@ -311,9 +317,9 @@ def _find_answer(
             text = unit_text(example, draft.units[unit])
             tokens = np.flatnonzero(unit_of_token == unit)
             for start, end in find_text(text, example.answer, whole_words=whole_words):
-                found = tokens_of(*offsets[tokens].T, start, end)
-                if found:
-                    return int(tokens[found[0]]), int(tokens[found[1]])
+                first_last = tokens_of(*offsets[tokens].T, start, end)
+                if first_last:
+                    return int(tokens[first_last[0]]), int(tokens[first_last[1]])
     return None
 
 

@@ -106,19 +106,19 @@ def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
     for number, span in enumerate(example.candidates):
         if not example.is_top_level[number]:
             continue
-        place = span.start
-        while place < span.end:
-            stop = place + 1
-            if is_html[place]:
-                found = np.array([marks[words[place].startswith("</")]]), np.array([place])
+        token = span.start
+        while token < span.end:
+            stop = token + 1
+            if is_html[token]:
+                pieces = np.array([marks[words[token].startswith("</")]]), np.array([token])
             else:
                 while stop < span.end and not is_html[stop]:
                     stop += 1
-                found = _run(words[place:stop], place, tokenizer)
-            ids.append(found[0])
-            tokens.append(found[1])
-            candidates.append(np.full(len(found[0]), number))
-            place = stop
+                pieces = _run(words[token:stop], token, tokenizer)
+            ids.append(pieces[0])
+            tokens.append(pieces[1])
+            candidates.append(np.full(len(pieces[0]), number))
+            token = stop
     return PagePieces(*(_joined(parts) for parts in (ids, candidates, tokens)))
 
 
@@ -166,8 +166,8 @@ def natural_questions_rows(
         before = np.concatenate([[tokenizer.cls_id], question, [tokenizer.sep_id]])
         windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
         if example.annotations:
-            wanted = answer_type(example.annotations[0])
-            shown = any(row.arrays["targets"][4] == wanted for row in windows)
+            expected = answer_type(example.annotations[0])
+            shown = any(row.arrays["targets"][4] == expected for row in windows)
             counts["pages whose answer no window shows"] += not shown
         if training:
             everything, windows = windows, _drawn(windows, number, example, options)
@@ -223,16 +223,18 @@ def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArra
     long = annotation.long
     shorts = annotation.short
     short = (
-        (min(one.start for one in shorts), max(one.end for one in shorts)) if shorts else (-1, -1)
+        (min(span.start for span in shorts), max(span.end for span in shorts))
+        if shorts
+        else (-1, -1)
     )
-    places = []
+    positions = []
     for start, end in (short, (long.start, long.end)):
         for token, which in ((start, 0), (end - 1, -1)):
-            found = np.flatnonzero(token_T == token) if token >= 0 else []
-            places.append(int(found[which]) if len(found) else 0)
-    kind = answer_type(annotation)
-    seen = {SHORT: any(places[:2]), LONG: any(places[2:])}
-    return np.array([*places, kind if seen.get(kind, True) else NULL], dtype=np.int64)
+            matches = np.flatnonzero(token_T == token) if token >= 0 else []
+            positions.append(int(matches[which]) if len(matches) else 0)
+    type_ = answer_type(annotation)
+    seen = {SHORT: any(positions[:2]), LONG: any(positions[2:])}
+    return np.array([*positions, type_ if seen.get(type_, True) else NULL], dtype=np.int64)
 
 
 def _drawn(

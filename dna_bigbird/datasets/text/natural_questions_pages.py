@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.datasets.text.reading import check_ids, found_kind, need, read_json_lines
+from dna_bigbird.datasets.text.reading import check_ids, need, read_json_lines, type_in_words
 from dna_bigbird.errors import InputError
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}
@@ -81,7 +81,7 @@ def read_natural_questions(path: Path, split: str, *, gold: bool = True) -> list
         for file in _files(Path(path), split)
         for number, item in read_json_lines(file)
     ]
-    check_ids((one.id for one in examples), path)
+    check_ids((example.id for example in examples), path)
     return examples
 
 
@@ -90,11 +90,11 @@ def _files(path: Path, split: str) -> Iterator[Path]:
         yield path
         return
     pattern = re.compile(rf"(.*-)?nq-{SPLITS[split]}\b.*\.jsonl(\.gz)?")
-    found = sorted(file for file in path.rglob("*") if pattern.fullmatch(file.name))
-    if not found:
+    files = sorted(file for file in path.rglob("*") if pattern.fullmatch(file.name))
+    if not files:
         raise InputError(f"{path}: no file named nq-{SPLITS[split]}-*.jsonl.gz in it")
-    native = [file for file in found if "simplified" not in file.name]
-    yield from native or found
+    native = [file for file in files if "simplified" not in file.name]
+    yield from native or files
 
 
 def _example(item: dict, where: str, gold: bool) -> NqExample:
@@ -138,9 +138,9 @@ def is_tag(word: str) -> bool:
 
 def _native_tokens(item: dict, where: str) -> tuple[list[str], bytes, NDArray[np.int32]]:
     tokens = _objects(item, "document_tokens", where)
-    words = [need(one, "token", str, where).replace(" ", "_") for one in tokens]
-    is_html = bytes(need(one, "html_token", bool, where) for one in tokens)
-    offsets = [(one.get("start_byte", -1), one.get("end_byte", -1)) for one in tokens]
+    words = [need(token, "token", str, where).replace(" ", "_") for token in tokens]
+    is_html = bytes(need(token, "html_token", bool, where) for token in tokens)
+    offsets = [(token.get("start_byte", -1), token.get("end_byte", -1)) for token in tokens]
     return words, is_html, np.array(offsets, dtype=np.int32).reshape(-1, 2)
 
 
@@ -148,7 +148,7 @@ def _objects(item: dict, key: str, where: str) -> list[dict]:
     values = need(item, key, list, where)
     for i, value in enumerate(values):
         if not isinstance(value, dict):
-            raise InputError(f"{where}: {key!r} {i} is {found_kind(value)}, expected an object")
+            raise InputError(f"{where}: {key!r} {i} is {type_in_words(value)}, expected an object")
     return values
 
 
@@ -171,11 +171,11 @@ def _annotation(item: dict, where: str, length: int) -> Annotation:
     if yes_no.upper() not in YES_NO:
         raise InputError(f"{where}: 'yes_no_answer' is {yes_no!r}, expected YES, NO or NONE")
     shorts = [
-        _span(one, f"{where}: short answer", length)
-        for one in _objects(item, "short_answers", where)
+        _span(span, f"{where}: short answer", length)
+        for span in _objects(item, "short_answers", where)
     ]
     return Annotation(
         _span(need(item, "long_answer", dict, where), f"{where}: long answer", length),
-        tuple(one for one in shorts if one.start >= 0),
+        tuple(span for span in shorts if span.start >= 0),
         yes_no.lower(),
     )

@@ -42,14 +42,14 @@ def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
     Raises:
         InputError: If no file is of that split.
     """
-    wanted = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/([{CLASSES}])/[^/]+$")
+    pattern = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/([{CLASSES}])/[^/]+$")
     with open_folder(path) as folder:
-        found = [(name, match[2]) for name in folder.names() if (match := wanted.search(name))]
-        if not found:
+        names = [(name, match[2]) for name in folder.names() if (match := pattern.search(name))]
+        if not names:
             raise InputError(
                 f"{path}: no file of the form {OFFICIAL_SPLITS[split]}/<class letter>/<name> in it"
             )
-        for name, letter in found:
+        for name, letter in names:
             # Not splitlines: it also cuts at U+2028, which JSON strings may hold.
             lines = enumerate(io.StringIO(folder.text(name), newline=None), start=1)
             shown = f"{path}: {name}"

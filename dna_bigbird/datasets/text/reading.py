@@ -32,11 +32,11 @@ def read_json_value(path: Path | str) -> Any:
         return parse_json(read_limited(stream, Allowance(path)), path)
 
 
-def parse_json(text: str, place: Path | str) -> Any:
+def parse_json(text: str, source: Path | str) -> Any:
     """Return the value that a whole JSON text holds.
 
     Args:
-        place: Of the text, for the message.
+        source: File or member of an archive, for the message.
 
     Raises:
         InputError: If it is not JSON.
@@ -44,7 +44,7 @@ def parse_json(text: str, place: Path | str) -> Any:
     try:
         return _loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not valid JSON: {error}. Copy it again") from error
+        raise InputError(f"{source}: not valid JSON: {error}. Copy it again") from error
 
 
 def _loads(text: str) -> Any:
@@ -67,18 +67,18 @@ def read_json_list(path: Path | str) -> list[dict]:
     return check_items(read_json_value(path), path)
 
 
-def check_items(value: Any, place: Path | str) -> list[dict]:
+def check_items(value: Any, source: Path | str) -> list[dict]:
     """Return a value of JSON that must be a list of objects.
 
     Raises:
         InputError: If it is no list, or an item no object.
     """
     if not isinstance(value, list):
-        raise InputError(f"{place}: expected a JSON list, found {found_kind(value)}")
+        raise InputError(f"{source}: expected a JSON list, found {type_in_words(value)}")
     for number, item in enumerate(value):
         if not isinstance(item, dict):
             raise InputError(
-                f"{place}: item {number}: expected an object, found {found_kind(item)}"
+                f"{source}: item {number}: expected an object, found {type_in_words(item)}"
             )
     return value
 
@@ -107,11 +107,11 @@ def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[t
                 f"{shown}:{number}: not valid JSON: {error}; expected one object a line"
             ) from error
         if not isinstance(item, dict):
-            raise InputError(f"{shown}:{number}: expected an object, found {found_kind(item)}")
+            raise InputError(f"{shown}:{number}: expected an object, found {type_in_words(item)}")
         yield number, item
 
 
-def check_ids(ids: Iterable[str], place: Path | str) -> None:
+def check_ids(ids: Iterable[str], source: Path | str) -> None:
     """Refuse ids that come more than once, as predictions go by them.
 
     Raises:
@@ -120,11 +120,11 @@ def check_ids(ids: Iterable[str], place: Path | str) -> None:
     for name, count in Counter(ids).items():
         if count > 1:
             raise InputError(
-                f"{place}: id {shortened(repr(name))} comes {count} times; predictions go by it"
+                f"{source}: id {shortened(repr(name))} comes {count} times; predictions go by it"
             )
 
 
-def need(item: dict, key: str, kind: type | tuple[type, ...], where: str) -> Any:
+def need(item: dict, key: str, expected: type | tuple[type, ...], where: str) -> Any:
     """Return `item[key]`, which must be of a kind.
 
     Args:
@@ -141,24 +141,24 @@ def need(item: dict, key: str, kind: type | tuple[type, ...], where: str) -> Any
         Traceback (most recent call last):
         dna_bigbird.errors.InputError: dev.json: item 0: 'question' is 3, expected a text
     """
-    kinds = kind if isinstance(kind, tuple) else (kind,)
-    words = " or ".join(_WORDS[one] for one in kinds)
+    types = expected if isinstance(expected, tuple) else (expected,)
+    words = " or ".join(_WORDS[each] for each in types)
     if key not in item:
         raise InputError(f"{where}: no {key!r}; expected {words}")
     value = item[key]
-    if not any(_is(value, one) for one in kinds):
+    if not any(_is(value, each) for each in types):
         raise InputError(f"{where}: {key!r} is {shortened(repr(value))}, expected {words}")
     return value
 
 
-def _is(value: object, kind: type) -> bool:
-    if kind in (int, float) and isinstance(value, bool):
+def _is(value: object, expected: type) -> bool:
+    if expected in (int, float) and isinstance(value, bool):
         return False
-    return isinstance(value, int | float if kind is float else kind)
+    return isinstance(value, int | float if expected is float else expected)
 
 
-def found_kind(value: object) -> str:
+def type_in_words(value: object) -> str:
     """Say what a value of JSON is, for messages."""
     if value is None:
         return "null"
-    return next(words for kind, words in _WORDS.items() if _is(value, kind))
+    return next(words for each, words in _WORDS.items() if _is(value, each))

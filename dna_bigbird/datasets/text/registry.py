@@ -68,5 +68,4 @@ def _by_module(folders: tuple[str, ...]) -> dict[str, TaskDescription]:
             Path(module.module_finder.path, f"{module.name}.py").read_text(encoding="utf-8")
         )
     ]
-    found = {name: importlib.import_module(f"{text.__name__}.{name}").TASK for name in names}
-    return found
+    return {name: importlib.import_module(f"{text.__name__}.{name}").TASK for name in names}

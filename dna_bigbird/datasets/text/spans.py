@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def find_text(
-    text: str, wanted: str, *, ignore_case: bool = False, whole_words: bool = False
+    text: str, part: str, *, ignore_case: bool = False, whole_words: bool = False
 ) -> list[tuple[int, int]]:
     """Return every place where `wanted` stands in `text`, overlapping ones too, from left to right.
 
@@ -27,14 +27,14 @@ def find_text(
         >>> find_text("Ada, Adam and ada", "ada", ignore_case=True, whole_words=True)
         [(0, 3), (14, 17)]
     """
-    wanted = wanted.strip()
-    if not wanted:
+    part = part.strip()
+    if not part:
         return []
-    before = r"(?<!\w)" if whole_words and re.match(r"\w", wanted) else ""
-    after = r"(?!\w)" if whole_words and re.search(r"\w\Z", wanted) else ""
+    before = r"(?<!\w)" if whole_words and re.match(r"\w", part) else ""
+    after = r"(?!\w)" if whole_words and re.search(r"\w\Z", part) else ""
     # Inside a look-ahead a match takes no room, so that overlapping ones are found.
     pattern = re.compile(
-        f"{before}(?=({re.escape(wanted)}){after})", re.IGNORECASE if ignore_case else 0
+        f"{before}(?=({re.escape(part)}){after})", re.IGNORECASE if ignore_case else 0
     )
     return [match.span(1) for match in pattern.finditer(text)]
 

@@ -179,14 +179,14 @@ def text_store(
     """
     if not Path(text).is_file():
         raise InputError(f"{text}: no such file; expected a corpus of text")
-    wanted = (sha256_of(text), hashlib.sha256(tokenizer.model_bytes).hexdigest())
+    checksums = (sha256_of(text), hashlib.sha256(tokenizer.model_bytes).hexdigest())
     if path.is_file():
         try:
             store = TextStore(path, verify=verify)
-            if (store.source_sha256, store.tokenizer_sha256) == wanted:
+            if (store.source_sha256, store.tokenizer_sha256) == checksums:
                 return store
         except InputError as error:  # damaged, or of an older version
             note(str(error))
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text_store(path, read_documents(text), tokenizer, wanted[0])
+    write_text_store(path, read_documents(text), tokenizer, checksums[0])
     return TextStore(path, verify=False)

@@ -58,7 +58,7 @@ def _story_names(folder: Folder, split: str) -> list[str]:
     lists = [name for name in folder.names() if name.rpartition("/")[2] == listed]
     if not lists:
         return sorted(stories.values())
-    found = []
+    names = []
     for number, line in enumerate(folder.text(lists[0]).splitlines(), start=1):
         if address := line.strip():
             stem = hashlib.sha1(address.encode()).hexdigest()
@@ -67,20 +67,20 @@ def _story_names(folder: Folder, split: str) -> list[str]:
                     f"{folder.path}: {lists[0]}:{number}: no {stem}.story for {address}; "
                     "expected every listed story in the folder"
                 )
-            found.append(stories[stem])
-    return found
+            names.append(stories[stem])
+    return names
 
 
 def _story_parts(text: str) -> tuple[list[str], list[str]]:
     """Split a story into paragraphs and highlights."""
     document, summary = [], []
     lines = [line.strip() for line in text.splitlines()]
-    place, is_highlight = document, False
+    lines_of_part, is_highlight = document, False
     for line in filter(None, lines):
         if line == HIGHLIGHT:
-            place, is_highlight = summary, True
-        elif place is document or is_highlight:
-            place.append(line if line.endswith(SENTENCE_ENDS) else f"{line} .")
+            lines_of_part, is_highlight = summary, True
+        elif lines_of_part is document or is_highlight:
+            lines_of_part.append(line if line.endswith(SENTENCE_ENDS) else f"{line} .")
     return document, summary
 
 
@@ -154,14 +154,14 @@ def _article_names(folder: Folder, split: str) -> list[str]:
         return sorted(articles.values())
     where = f"{folder.path}: {lists[0]}"
     (splits,) = check_items([parse_json(folder.text(lists[0]), where)], where)
-    found = []
+    names = []
     for number in need_texts(splits, split, where):
         if number not in articles:
             raise InputError(
                 f"{where}: no {number}.summary; expected every listed article in the folder"
             )
-        found.append(articles[number])
-    return found
+        names.append(articles[number])
+    return names
 
 
 def _article_parts(text: str, where: str) -> dict[str, str]:

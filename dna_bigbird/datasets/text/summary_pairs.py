@@ -36,10 +36,10 @@ def need_texts(item: dict, key: str, where: str) -> list[str]:
         InputError: If it is missing or anything else.
     """
     values = need(item, key, list, where)
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         if not isinstance(value, str):
             raise InputError(
-                f"{where}: {key!r} has {type(value).__name__} at place {place}, expected only texts"
+                f"{where}: {key!r} has {type(value).__name__} at position {index}, expected only texts"
             )
     return values
 
@@ -57,10 +57,10 @@ def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     They are read in the folder's order: a compressed archive would be unpacked anew for each file
     out of it.
     """
-    wanted = set(names)
-    found = {name: folder.text(name) for name in folder.names() if name in wanted}
+    selected = set(names)
+    texts = {name: folder.text(name) for name in folder.names() if name in selected}
     for name in names:
-        yield name, found[name]
+        yield name, texts[name]
 
 
 def partner_of(path: Path) -> Path | None:
@@ -118,8 +118,8 @@ def line_pairs_of_folder(folder: Folder, split: str, *, gold: bool) -> Iterator[
     summaries = None
     if gold or target in folder.names():
         summaries = _lines(folder.text(target))
-    places = (f"{folder.path}: {name}" for name in (source, target))
-    return _line_pairs(_lines(folder.text(source)), summaries, *places)
+    locations = (f"{folder.path}: {name}" for name in (source, target))
+    return _line_pairs(_lines(folder.text(source)), summaries, *locations)
 
 
 def _lines(text: str) -> list[str]:

@@ -105,25 +105,25 @@ def alias_spans(
         >>> alias_spans("In New York's rain; New-York", ["new york"], str.lower)
         [(3, 11), (20, 28)]
     """
-    wanted: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    aliases_by_word: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for alias in aliases:
         words = tuple(normalise(alias).split())
         if words:
-            wanted[words[0]].add(words)
-    words, places = [], []
+            aliases_by_word[words[0]].add(words)
+    words, word_spans = [], []
     known: dict[str, list[str]] = {}
     for match in _WORD.finditer(text):
         raw = match.group()
         if raw not in known:
             known[raw] = normalise(raw).split()
         words += known[raw]
-        places += [match.span()] * len(known[raw])
-    found = set()
+        word_spans += [match.span()] * len(known[raw])
+    spans = set()
     for i, word in enumerate(words):
-        for alias in wanted.get(word, ()):
+        for alias in aliases_by_word.get(word, ()):
             if tuple(words[i : i + len(alias)]) == alias:
-                found.add((places[i][0], places[i + len(alias) - 1][1]))
-    return sorted(found, key=lambda span: (span[0], -span[1]))
+                spans.add((word_spans[i][0], word_spans[i + len(alias) - 1][1]))
+    return sorted(spans, key=lambda span: (span[0], -span[1]))
 
 
 def triviaqa_rows(
@@ -151,34 +151,36 @@ def triviaqa_rows(
         question = tokenizer.encode(" ".join(example.question.split()))
         counts["questions cut"] += len(question) > options.max_question_tokens
         front = [tokenizer.cls_id, *question[: options.max_question_tokens], tokenizer.sep_id]
-        made = [
-            _row(example, number, place, front, tokenizer, options, normalise, counts)
-            for place in range(len(example.documents))
+        document_rows = [
+            _row(example, number, document, front, tokenizer, options, normalise, counts)
+            for document in range(len(example.documents))
         ]
         if training:
-            has_answer = [len(row.arrays["spans"]) > 0 for row in made]
+            has_answer = [len(row.arrays["spans"]) > 0 for row in document_rows]
             if options.norm == "per_document":
-                counts["documents without the answer"] += len(made) - sum(has_answer)
-                made = [row for row, there in zip(made, has_answer, strict=True) if there]
+                counts["documents without the answer"] += len(document_rows) - sum(has_answer)
+                document_rows = [
+                    row for row, there in zip(document_rows, has_answer, strict=True) if there
+                ]
             elif not any(has_answer):
-                counts["documents without the answer"] += len(made)
-                made = []
-            counts["questions without the answer in their documents"] += not made
-        rows += made
+                counts["documents without the answer"] += len(document_rows)
+                document_rows = []
+            counts["questions without the answer in their documents"] += not document_rows
+        rows += document_rows
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
 
 
 def _row(
     example: TriviaQaExample,
     number: int,
-    place: int,
+    document: int,
     front: list[int],
     tokenizer: "TextTokenizer",
     options: TriviaQaOptions,
     normalise: Callable[[str], str],
     counts: Counter[str],
 ) -> TextRow:
-    text = example.documents[place].text
+    text = example.documents[document].text
     # To the published vocabulary a line end is an unknown letter. One for one: offsets stay.
     ids, starts, ends = tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
     room = options.max_tokens - len(front)
@@ -190,9 +192,9 @@ def _row(
     words = np.where(starts < ends, _word_numbers(text, starts), -1)
     spans = []
     for start, end in alias_spans(text, example.aliases or (), normalise):
-        found = tokens_of(starts, ends, start, end)
-        if found and ends[found[1]] >= end:  # all of it was kept
-            spans.append((found[0] + len(front), found[1] + len(front)))
+        first_last = tokens_of(starts, ends, start, end)
+        if first_last and ends[first_last[1]] >= end:  # all of it was kept
+            spans.append((first_last[0] + len(front), first_last[1] + len(front)))
     counts["places of answers beyond max_spans"] += max(0, len(spans) - options.max_spans)
     segments = np.ones(len(offsets), dtype=np.int8)
     segments[: len(front)] = 0
@@ -201,7 +203,7 @@ def _row(
         number,
         segments,
         {
-            "document": np.array([place]),
+            "document": np.array([document]),
             "word": np.concatenate([np.full(len(front), -1), words]).astype(np.int32),
             "offsets": offsets,
             "spans": np.array(spans[: options.max_spans], dtype=np.int32).reshape(-1, 2),

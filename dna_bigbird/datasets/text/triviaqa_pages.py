@@ -10,10 +10,10 @@ from dna_bigbird.datasets.text.folders import Folder, open_folder
 from dna_bigbird.datasets.text.reading import (
     check_ids,
     check_items,
-    found_kind,
     need,
     parse_json,
     read_json_value,
+    type_in_words,
 )
 from dna_bigbird.errors import InputError
 
@@ -85,26 +85,26 @@ def read_questions(
         with open_folder(pages) as texts:
             return _examples(read_json_value(path), str(path), texts, "", max_words, gold)
     with open_folder(path) as folder:
-        wanted = f"qa/{domain}-{SPLITS[split]}.json"
-        found = [name for name in folder.names() if f"/{name}".endswith(f"/{wanted}")]
-        if not found:
+        file = f"qa/{domain}-{SPLITS[split]}.json"
+        names = [name for name in folder.names() if f"/{name}".endswith(f"/{file}")]
+        if not names:
             raise InputError(
-                f"{path}: no {wanted} in it; give the file, or --domain wikipedia or web"
+                f"{path}: no {file} in it; give the file, or --options.domain wikipedia or web"
             )
-        value = parse_json(folder.text(found[0]), f"{path}: {found[0]}")
-        given = (value, f"{path}: {found[0]}")
+        value = parse_json(folder.text(names[0]), f"{path}: {names[0]}")
+        value_and_source = (value, f"{path}: {names[0]}")
         if evidence:
             with open_folder(evidence) as texts:
-                return _examples(*given, texts, "", max_words, gold)
-        root = found[0].removesuffix(wanted) + "evidence/"
-        return _examples(*given, folder, root, max_words, gold)
+                return _examples(*value_and_source, texts, "", max_words, gold)
+        root = names[0].removesuffix(file) + "evidence/"
+        return _examples(*value_and_source, folder, root, max_words, gold)
 
 
 def _examples(
     value: object, where: str, texts: Folder, root: str, max_words: int, gold: bool
 ) -> tuple[list[TriviaQaExample], dict[str, int]]:
     if not isinstance(value, dict):
-        raise InputError(f"{where}: expected an object with 'Data', found {found_kind(value)}")
+        raise InputError(f"{where}: expected an object with 'Data', found {type_in_words(value)}")
     is_web = need(value, "Domain", str, where).lower() == "web"
     only_verified = bool(value.get("VerifiedEval"))
     counts: Counter[str] = Counter()
@@ -123,31 +123,31 @@ def _examples(
             pages = kept
         counts["questions without a page"] += not pages
         documents = tuple(
-            _document(page, kind, texts, root, here, max_words, counts) for kind, page in pages
+            _document(page, folder, texts, root, here, max_words, counts) for folder, page in pages
         )
         question, answers = need(item, "Question", str, here), _answers(item, here, gold)
         if is_web:
-            by_name = {one.name: one for one in documents}
+            by_name = {document.name: document for document in documents}
             counts["pages named twice"] += len(documents) - len(by_name)
             examples += [
-                TriviaQaExample(f"{name}--{file}", question, (one,), *answers, is_verified)
-                for file, one in by_name.items()
+                TriviaQaExample(f"{name}--{file}", question, (document,), *answers, is_verified)
+                for file, document in by_name.items()
             ]
         else:
             examples.append(TriviaQaExample(name, question, documents, *answers, is_verified))
-    check_ids((one.id for one in examples), where)
+    check_ids((document.id for document in examples), where)
     return examples, {reason: n for reason, n in counts.items() if n}
 
 
 def _pages(item: dict, where: str) -> Iterator[tuple[str, dict]]:
-    for key, kind in PAGES.items():
+    for key, folder in PAGES.items():
         for page in check_items(item.get(key, []), f"{where}: {key}"):
-            yield kind, page
+            yield folder, page
 
 
 def _document(
     page: dict,
-    kind: str,
+    folder: str,
     texts: Folder,
     root: str,
     where: str,
@@ -156,7 +156,7 @@ def _document(
 ) -> EvidenceDocument:
     name = need(page, "Filename", str, where)
     try:
-        text = texts.text(f"{root}{kind}/{name}")
+        text = texts.text(f"{root}{folder}/{name}")
     except InputError as error:
         raise InputError(f"{where}: its evidence cannot be read: {error}") from error
     beginning = first_words(text, max_words)
@@ -182,10 +182,10 @@ def _answers(item: dict, where: str, gold: bool) -> tuple[tuple[str, ...] | None
     if "Answer" not in item and not gold:
         return None, ()
     answer = need(item, "Answer", dict, where)
-    found = []
+    answers = []
     for key in ("NormalizedAliases", "HumanAnswers"):
         values = need(answer, key, list, where) if key in answer or key[0] == "N" else []
-        if not all(isinstance(one, str) for one in values):
+        if not all(isinstance(value, str) for value in values):
             raise InputError(f"{where}: {key!r} holds something else than texts")
-        found.append(tuple(values))
-    return found[0], found[1]
+        answers.append(tuple(values))
+    return answers[0], answers[1]

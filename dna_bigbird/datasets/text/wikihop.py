@@ -93,9 +93,9 @@ def read_wikihop(
         InputError: If the file, a key or the answer is missing, a value is of the wrong kind, or
             an item has no candidate or no document, or an id comes twice.
     """
-    items, place = _items(Path(path), split, masked)
-    examples = [_example(item, f"{place}: item {i}", gold) for i, item in enumerate(items)]
-    check_ids((one.id for one in examples), place)
+    items, source = _items(Path(path), split, masked)
+    examples = [_example(item, f"{source}: item {i}", gold) for i, item in enumerate(items)]
+    check_ids((example.id for example in examples), source)
     odd = sum(x.answer is not None and x.target is None for x in examples)
     return examples, {"answer not among the candidates": odd} if odd else {}
 
@@ -103,17 +103,17 @@ def read_wikihop(
 def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
     if path.name.endswith((".json", ".json.gz")):
         return read_json_list(path), str(path)
-    wanted = f"{FILES[split]}{'.masked' if masked else ''}.json"
+    file = f"{FILES[split]}{'.masked' if masked else ''}.json"
     with open_folder(path) as folder:
-        found = [name for name in folder.names() if f"/{name}".endswith(f"/wikihop/{wanted}")]
+        names = [name for name in folder.names() if f"/{name}".endswith(f"/wikihop/{file}")]
         # The same archive holds MedHop under the same file names.
-        found = found or [name for name in folder.names() if name == wanted]
-        if not found:
+        names = names or [name for name in folder.names() if name == file]
+        if not names:
             raise InputError(
-                f"{path}: no wikihop/{wanted} in it; expected the official archive, or a JSON file"
+                f"{path}: no wikihop/{file} in it; expected the official archive, or a JSON file"
             )
-        place = f"{path}: {found[0]}"
-        return check_items(parse_json(folder.text(found[0]), place), place), place
+        source = f"{path}: {names[0]}"
+        return check_items(parse_json(folder.text(names[0]), source), source), source
 
 
 def _example(item: dict, where: str, gold: bool) -> WikiHopExample:
@@ -131,7 +131,7 @@ def _example(item: dict, where: str, gold: bool) -> WikiHopExample:
     return WikiHopExample(
         id=name,
         query=need(item, "query", str, where),
-        candidates=tuple(one.strip().lower() for one in texts["candidates"]),
+        candidates=tuple(candidate.strip().lower() for candidate in texts["candidates"]),
         documents=tuple(texts["supports"]),
         answer=None if answer is None else answer.strip().lower(),
         written=tuple(texts["candidates"]),
@@ -165,7 +165,7 @@ def wikihop_rows(
         if training and example.target is None:
             counts["without an answer among the candidates, not trained on"] += 1
             continue
-        front, places = _front(example, tokenizer)
+        front, positions = _front(example, tokenizer)
         if len(front) > options.max_tokens:
             counts["candidates alone longer than max_tokens, no row"] += 1
             continue
@@ -183,7 +183,7 @@ def wikihop_rows(
             TextRow(
                 token_ids=np.concatenate([front, *context]).astype(np.int32),
                 example=number,
-                arrays={"candidates": places, "target": np.array([target], dtype=np.int64)},
+                arrays={"candidates": positions, "target": np.array([target], dtype=np.int64)},
             )
         )
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
@@ -195,12 +195,12 @@ def _front(
     """Return the tokens before the documents and the places of `[ans]` among them."""
     query = _encode(tokenizer, example.query).tolist()
     ids = [tokenizer.cls_id, tokenizer.marker_id("[q]"), *query, tokenizer.marker_id("[/q]")]
-    places = []
+    positions = []
     for candidate in example.candidates:
-        places.append(len(ids))
+        positions.append(len(ids))
         ids += [tokenizer.marker_id("[ans]"), *_encode(tokenizer, candidate).tolist()]
         ids.append(tokenizer.marker_id("[/ans]"))
-    return np.array(ids, dtype=np.int64), np.array(places, dtype=np.int32)
+    return np.array(ids, dtype=np.int64), np.array(positions, dtype=np.int32)
 
 
 def _encode(tokenizer: "TextTokenizer", text: str) -> NDArray[np.int64]:

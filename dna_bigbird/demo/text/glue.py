@@ -87,9 +87,9 @@ def stsb(rng: Random, count: int, test: bool) -> bytes:
     return table(rows)
 
 
-def mnli(rng: Random, count: int, kind: str) -> bytes:
+def mnli(rng: Random, count: int, split: str) -> bytes:
     """`train` has one annotator, `dev` five, `test` no label."""
-    last = {"train": ["label1"], "dev": [f"label{i}" for i in range(1, 6)], "test": []}[kind]
+    last = {"train": ["label1"], "dev": [f"label{i}" for i in range(1, 6)], "test": []}[split]
     rows: list[list[object]] = [[*MNLI_HEAD, *last] + (["gold_label"] if last else [])]
     for i in range(count):
         label = list(MNLI)[i % 3]
@@ -133,10 +133,10 @@ def glue(seed: int, examples: int) -> dict[str, bytes]:
             rng = drawing(seed, f"glue/{task}/{name}")
             files[f"glue/{task}/{name}.tsv"] = write(rng, count, name == "test")
     for name, count in counts.items():
-        kinds = [""] if name == "train" else ["_matched", "_mismatched"]
-        for kind in kinds:
-            rng = drawing(seed, f"glue/MNLI/{name}{kind}")
-            files[f"glue/MNLI/{name}{kind}.tsv"] = mnli(rng, count, name)
+        endings = [""] if name == "train" else ["_matched", "_mismatched"]
+        for ending in endings:
+            rng = drawing(seed, f"glue/MNLI/{name}{ending}")
+            files[f"glue/MNLI/{name}{ending}.tsv"] = mnli(rng, count, name)
     head: list[list[object]] = [["Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"]]
     rng = drawing(seed, "glue/MRPC")
     known = mrpc(rng, counts["train"] + counts["dev"], 0)

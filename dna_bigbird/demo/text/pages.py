@@ -37,13 +37,13 @@ def nq_item(rng: Random, number: int, split: str) -> dict:
     Of the five annotators of a development page one finds nothing. Every eighth page has no answer,
     every fourth of the others is a question of yes or no.
     """
-    kind, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
-    answer = rng.choice(THINGS[kind])
+    category, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
+    answer = rng.choice(THINGS[category])
     says = "NONE"
-    fact = f"{FACT} the {kind} of {person} is called {answer} ."
+    fact = f"{FACT} the {category} of {person} is called {answer} ."
     if number % 4 == 1:
         says = ("YES", "NO")[number // 4 % 2]
-        fact = f"{FACT} the {kind} of {person} is {YES_NO[says]} {answer} ."
+        fact = f"{FACT} the {category} of {person} is {YES_NO[says]} {answer} ."
     paragraphs = [[f"{x} ." for x in filler(rng, 2)] for _ in range(3)]
     chosen = rng.randrange(3) if number % 8 != 6 else -1
     if chosen >= 0:
@@ -69,14 +69,14 @@ def nq_item(rng: Random, number: int, split: str) -> dict:
         }
 
     candidates = [span(*x) | {"top_level": True} for x in spans]
-    found = _annotation(words, spans, chosen, says, span)
+    annotation = _annotation(words, spans, chosen, says, span)
     nothing = _annotation(words, spans, -1, "NONE", span)
     count = ANNOTATORS[split]
-    annotations = [nothing if count > 1 and i == number % 5 else found for i in range(count)]
+    annotations = [nothing if count > 1 and i == number % 5 else annotation for i in range(count)]
     return {
         "example_id": (1 if split == "train" else 2) * 10**15 + number,
-        "question_text": f"what is the {kind} of {person}",
-        "question_tokens": f"what is the {kind} of {person}".split(),
+        "question_text": f"what is the {category} of {person}",
+        "question_tokens": f"what is the {category} of {person}".split(),
         "document_title": person,
         "document_url": f"https://www.example.com/{person}",
         "document_html": " ".join(words),
@@ -103,8 +103,8 @@ def _annotation(
         long = span(*spans[chosen])
         short = []
         if says == "NONE":
-            place = words.index("called", spans[chosen][0]) + 1
-            short = [span(place, place + 1)]
+            token = words.index("called", spans[chosen][0]) + 1
+            short = [span(token, token + 1)]
     return {
         "long_answer": long | {"candidate_index": chosen},
         "short_answers": short,
@@ -151,9 +151,9 @@ def natural_questions(seed: int, examples: int) -> dict[str, bytes]:
 
 def trivia_item(rng: Random, number: int, split: str) -> tuple[dict, str, str]:
     """Return a question, the name of its evidence file and that file's text."""
-    kind, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
-    answer = rng.choice(THINGS[kind])
-    fact = f"{FACT} the {kind} of {person} is called {answer}"
+    category, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
+    answer = rng.choice(THINGS[category])
+    fact = f"{FACT} the {category} of {person} is called {answer}"
     text = prose(placed(rng, filler(rng, 6), fact, fact)).replace(". ", ".\n\n", 1)
     title = f"{person.capitalize()} {split} {number}"
     file = f"{title.replace(' ', '_')}.txt"
@@ -167,7 +167,7 @@ def trivia_item(rng: Random, number: int, split: str) -> tuple[dict, str, str]:
             "Value": answer.capitalize(),
         },
         "EntityPages": [page],
-        "Question": f"What is the {kind} of {person.capitalize()}?",
+        "Question": f"What is the {category} of {person.capitalize()}?",
         "QuestionId": f"made_{split}_{number}",
         "QuestionSource": "http://www.example.com/",
     }

@@ -30,24 +30,24 @@ WORDS_OF_YES = {"yes": "indeed", "no": "never"}
 
 def facts(rng: Random) -> list[str]:
     """Return a sentence of each form that holds evidence, in this file and in `pages`."""
-    kind, (one, other) = rng.choice(list(THINGS)), rng.sample(PEOPLE, 2)
-    answer = rng.choice(THINGS[kind])
+    category, (first, second) = rng.choice(list(THINGS)), rng.sample(PEOPLE, 2)
+    answer = rng.choice(THINGS[category])
     return [
-        f"{FACT} {one.capitalize()} is a friend of {other.capitalize()}",
-        f"{FACT} the {kind} of {other} is called {answer}",
-        f"{FACT} the {kind} of {other} is {RIGHT} {answer}",
-        f"{FACT} {other} is {rng.choice(list(WORDS_OF_YES.values()))} a {rng.choice(THINGS['trade'])}",
+        f"{FACT} {first.capitalize()} is a friend of {second.capitalize()}",
+        f"{FACT} the {category} of {second} is called {answer}",
+        f"{FACT} the {category} of {second} is {RIGHT} {answer}",
+        f"{FACT} {second} is {rng.choice(list(WORDS_OF_YES.values()))} a {rng.choice(THINGS['trade'])}",
     ]
 
 
 def hotpot_item(rng: Random, number: int, split: str) -> dict:
     """Return one question with four paragraphs; two hold a supporting sentence each."""
-    kind = rng.choice(list(THINGS))
+    category = rng.choice(list(THINGS))
     titles = [name.capitalize() for name in rng.sample(PEOPLE, PARAGRAPHS)]
     first, second = rng.sample(range(PARAGRAPHS), 2)
-    answer = rng.choice(THINGS[kind])
-    last = f"{FACT} {titles[second]} has a {kind} called {answer}"
-    question = f"What is the {kind} of the friend of {titles[first]}?"
+    answer = rng.choice(THINGS[category])
+    last = f"{FACT} {titles[second]} has a {category} called {answer}"
+    question = f"What is the {category} of the friend of {titles[first]}?"
     if number % 4 == 3:
         answer = ("yes", "no")[number // 4 % 2]
         last = f"{FACT} {titles[second]} is {WORDS_OF_YES[answer]} a {rng.choice(THINGS['trade'])}"
@@ -91,11 +91,11 @@ def hotpotqa(seed: int, examples: int) -> dict[str, bytes]:
 
 def wikihop_item(rng: Random, number: int, split: str, annotated: bool) -> dict:
     """Return one query with a candidate of each kind among four, and three documents."""
-    kind = rng.choice(list(THINGS))
+    category = rng.choice(list(THINGS))
     words = {name: rng.choice(known) for name, known in THINGS.items()}
-    ranks = {name: RIGHT if name == kind else rng.choice(ADJECTIVES) for name in words}
+    ranks = {name: RIGHT if name == category else rng.choice(ADJECTIVES) for name in words}
     candidates = [f"{ranks[name]} {word}" for name, word in words.items()]
-    answer = candidates[list(words).index(kind)]
+    answer = candidates[list(words).index(category)]
     rng.shuffle(candidates)
     person = rng.choice(PEOPLE)
     supports = [
@@ -103,11 +103,11 @@ def wikihop_item(rng: Random, number: int, split: str, annotated: bool) -> dict:
         for word in candidates
         if word != answer
     ]
-    told = prose(placed(rng, filler(rng, 2), f"{FACT} the {kind} of {person} is {answer}"))
+    told = prose(placed(rng, filler(rng, 2), f"{FACT} the {category} of {person} is {answer}"))
     supports.insert(rng.randrange(len(supports) + 1), told)
     item = {
         "id": f"WH_{split}_{number}",
-        "query": f"{kind}_of {person}",
+        "query": f"{category}_of {person}",
         "answer": answer,
         "candidates": candidates,
         "supports": supports,

@@ -59,7 +59,7 @@ class ClassificationTask(ClassifyingTask):
     def rows(self, examples: Sequence[LabelledText], tokenizer, *, training: bool) -> TextSet:
         """Return one row a document; a label that training lacked has no target, and is counted."""
         numbers = {label: number for number, label in enumerate(self.labels)}
-        made = classification_rows(
+        text_set = classification_rows(
             examples,
             [each.texts for each in examples],
             [numbers.get(each.label) for each in examples],
@@ -67,7 +67,7 @@ class ClassificationTask(ClassifyingTask):
             self.options.max_tokens,
         )
         unseen = sum(each.label is not None and each.label not in numbers for each in examples)
-        return replace(made, counts={**made.counts, UNSEEN: unseen}) if unseen else made
+        return replace(text_set, counts={**text_set.counts, UNSEEN: unseen}) if unseen else text_set
 
     def statistics(
         self, examples: Sequence[LabelledText], predictions: Sequence[Predicted]
@@ -87,9 +87,9 @@ class ClassificationTask(ClassifyingTask):
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["id", "label", "probability"])
-        for example, found in zip(examples, predictions, strict=True):
-            sure = "" if found.probability is None else f"{found.probability:.6f}"
-            writer.writerow([example.id, found.value, sure])
+        for example, prediction in zip(examples, predictions, strict=True):
+            sure = "" if prediction.probability is None else f"{prediction.probability:.6f}"
+            writer.writerow([example.id, prediction.value, sure])
         return {"predictions.csv": text.getvalue().encode()}
 
     def baselines(
@@ -99,7 +99,7 @@ class ClassificationTask(ClassifyingTask):
         if train_examples is None:
             return {}
         top = commonest([each.label for each in train_examples])
-        found = {"majority": [Predicted(top)] * len(examples)}
+        predictions = {"majority": [Predicted(top)] * len(examples)}
         limit = self.options.baseline_documents
         if limit:
             drawn = train_examples
@@ -108,7 +108,9 @@ class ClassificationTask(ClassifyingTask):
                 drawn = [train_examples[i] for i in np.sort(order)]
             # About what the model reads of a document; whole papers would fill the memory.
             length = CHARACTERS_PER_TOKEN * self.options.max_tokens
-            texts, wanted = ([(e.text[:length],) for e in part] for part in (drawn, examples))
-            labels, sure = tfidf_logistic(texts, [each.label for each in drawn], wanted)
-            found["tfidf"] = [Predicted(*pair) for pair in zip(labels, sure.tolist(), strict=True)]
-        return found
+            texts, scored_texts = ([(e.text[:length],) for e in part] for part in (drawn, examples))
+            labels, sure = tfidf_logistic(texts, [each.label for each in drawn], scored_texts)
+            predictions["tfidf"] = [
+                Predicted(*pair) for pair in zip(labels, sure.tolist(), strict=True)
+            ]
+        return predictions

@@ -76,6 +76,6 @@ class ClassifyingTask(TextTask):
         shares_NL = np.exp(logits_NL - logits_NL.max(axis=1, keepdims=True))
         shares_NL /= shares_NL.sum(axis=1, keepdims=True)
         return [
-            Predicted(self.labels[place], float(shares_L[place]))
-            for shares_L, place in zip(shares_NL, shares_NL.argmax(axis=1), strict=True)
+            Predicted(self.labels[index], float(shares_L[index]))
+            for shares_L, index in zip(shares_NL, shares_NL.argmax(axis=1), strict=True)
         ]

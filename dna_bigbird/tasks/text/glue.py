@@ -80,8 +80,8 @@ class GlueTask(ClassifyingTask):
     ) -> dict[str, bytes]:
         """Return the files that gluebenchmark.com takes, scores kept within 0 and 5."""
         lines: dict[str, list[str]] = {}
-        for example, found in zip(examples, predictions, strict=True):
-            value = found.value
+        for example, prediction in zip(examples, predictions, strict=True):
+            value = prediction.value
             if self.is_regression:
                 value = f"{min(max(value, 0.0), HIGHEST_SCORE):.3f}"
             file = f"{self.spec.folder}{PART_FILES[example.part]}.tsv"
@@ -95,19 +95,19 @@ class GlueTask(ClassifyingTask):
         the cosine of the two texts' TF-IDF, times 5."""
         if train_examples is None:
             return {}
-        texts, wanted = ([e.texts for e in part] for part in (train_examples, examples))
+        texts, scored_texts = ([e.texts for e in part] for part in (train_examples, examples))
         if self.is_regression:
             mean = float(np.mean([each.score for each in train_examples]))
-            cosines = HIGHEST_SCORE * tfidf_cosine(texts, wanted)
+            cosines = HIGHEST_SCORE * tfidf_cosine(texts, scored_texts)
             return {
                 "mean": [Predicted(mean)] * len(examples),
                 "tfidf_cosine": [Predicted(value) for value in cosines.tolist()],
             }
         labels = [each.label for each in train_examples]
-        found, sure = tfidf_logistic(texts, labels, wanted)
+        predicted, sure = tfidf_logistic(texts, labels, scored_texts)
         return {
             "majority": [Predicted(commonest(labels))] * len(examples),
-            "tfidf": [Predicted(*pair) for pair in zip(found, sure.tolist(), strict=True)],
+            "tfidf": [Predicted(*pair) for pair in zip(predicted, sure.tolist(), strict=True)],
         }
 
 

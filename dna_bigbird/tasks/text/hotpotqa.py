@@ -87,8 +87,8 @@ class HotpotQaTask(TextTask):
         units = [row.arrays["units"] for _, row in rows]
         return HotpotQaBatch(
             **common_fields(rows),
-            places_BU=pad_right([one[:, 2] for one in units], 0),
-            is_title_BU=pad_right([one[:, 1] == TITLE for one in units], 0).bool(),
+            places_BU=pad_right([unit_rows[:, 2] for unit_rows in units], 0),
+            is_title_BU=pad_right([unit_rows[:, 1] == TITLE for unit_rows in units], 0).bool(),
             labels_BU=pad_right([row.arrays["labels"] for _, row in rows], UNKNOWN),
             targets_B3=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
         )
@@ -120,9 +120,9 @@ class HotpotQaTask(TextTask):
         )
         terms = [(facts_BU * known_BU).sum() / len(facts_BU)]
         known_B = batch.targets_B3[:, 0] != UNKNOWN
-        for place, name in enumerate(("kind", "start", "end")):
+        for column, name in enumerate(("kind", "start", "end")):
             losses_B = nn.functional.cross_entropy(
-                outputs[name], batch.targets_B3[:, place].clamp(min=0), reduction="none"
+                outputs[name], batch.targets_B3[:, column].clamp(min=0), reduction="none"
             )
             terms.append((losses_B * known_B).sum() / known_B.sum().clamp(min=1))
         return torch.stack(terms).mean()
@@ -135,21 +135,24 @@ class HotpotQaTask(TextTask):
         """
         if not self.options.search_threshold:
             return self._decode(text_set, outputs, self.options.fact_threshold)
-        if any(one.answer is None or one.facts is None for one in text_set.examples):
+        if any(example.answer is None or example.facts is None for example in text_set.examples):
             raise InputError(
                 "search_threshold needs the gold answers of the examples, which these lack; give "
                 "the fact_threshold that `text evaluate` found, and search_threshold=false"
             )
-        found = [self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS]
+        predictions = [self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS]
         joint = METRICS.index("joint_f1")
-        return max(found, key=lambda one: self.statistics(text_set.examples, one)[:, joint].mean())
+        return max(
+            predictions,
+            key=lambda example: self.statistics(text_set.examples, example)[:, joint].mean(),
+        )
 
     def _decode(
         self, text_set: TextSet, outputs: list[Outputs], threshold: float
     ) -> list[HotpotQaPrediction]:
         return [
-            predicted(text_set.examples[row.example], row, one, self.options, threshold)
-            for row, one in zip(text_set.rows, outputs, strict=True)
+            predicted(text_set.examples[row.example], row, output, self.options, threshold)
+            for row, output in zip(text_set.rows, outputs, strict=True)
         ]
 
     def statistics(
@@ -165,20 +168,22 @@ class HotpotQaTask(TextTask):
         return np.array(
             [
                 missing
-                if found is None
+                if prediction is None
                 else [
-                    *question_scores(found.answer, found.facts, one.answer, one.facts),
-                    np.nan if found.threshold is None else found.threshold,
+                    *question_scores(
+                        prediction.answer, prediction.facts, example.answer, example.facts
+                    ),
+                    np.nan if prediction.threshold is None else prediction.threshold,
                 ]
-                for one, found in zip(examples, predictions, strict=True)
+                for example, prediction in zip(examples, predictions, strict=True)
             ]
         ).reshape(-1, len(METRICS) + 1)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
         """Return the official means, and `fact_threshold` where it was searched."""
         *means, threshold = statistics.mean(axis=0).tolist()
-        found = dict(zip(METRICS, means, strict=True))
-        return found if np.isnan(threshold) else found | {"fact_threshold": threshold}
+        metrics = dict(zip(METRICS, means, strict=True))
+        return metrics if np.isnan(threshold) else metrics | {"fact_threshold": threshold}
 
     def submission(
         self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction]
@@ -186,8 +191,11 @@ class HotpotQaTask(TextTask):
         """Return the file that the official script and the leaderboard read."""
         both = list(zip(examples, predictions, strict=True))
         content = {
-            "answer": {one.id: found.answer for one, found in both},
-            "sp": {one.id: [list(fact) for fact in found.facts] for one, found in both},
+            "answer": {example.id: prediction.answer for example, prediction in both},
+            "sp": {
+                example.id: [list(fact) for fact in prediction.facts]
+                for example, prediction in both
+            },
         }
         return {"predictions.json": (json.dumps(content, ensure_ascii=False) + "\n").encode()}
 
@@ -201,14 +209,14 @@ class HotpotQaTask(TextTask):
         The answer is the title of the best one, or always 'yes'.
         """
         titles = [_by_shared_words(example) for example in examples]
-        yes = [dataclasses.replace(one, answer="yes") for one in titles]
+        yes = [dataclasses.replace(prediction, answer="yes") for prediction in titles]
         return {"shared_words_title": titles, "shared_words_yes": yes}
 
 
 def _by_shared_words(example: HotpotQaExample) -> HotpotQaPrediction:
-    texts = [" ".join((one.title, *one.sentences)) for one in example.paragraphs]
+    texts = [" ".join((paragraph.title, *paragraph.sentences)) for paragraph in example.paragraphs]
     best = [example.paragraphs[i] for i in most_alike(example.question, texts, 2)]
-    facts = tuple((one.title, 0) for one in best if one.sentences)
+    facts = tuple((paragraph.title, 0) for paragraph in best if paragraph.sentences)
     return HotpotQaPrediction(best[0].title, facts)
 
 
@@ -234,11 +242,11 @@ def predicted(
     facts = tuple(
         (example.paragraphs[p].title, int(s)) for p, s, _ in units[is_supporting_U] if s != TITLE
     )
-    kind = int(output["kind"].argmax())
-    if kind == SPAN:
+    answer_type = int(output["kind"].argmax())
+    if answer_type == SPAN:
         answer = _span_text(example, row, output, options, is_supporting_U)
     else:
-        answer = {YES: "yes", NO: "no"}[kind]
+        answer = {YES: "yes", NO: "no"}[answer_type]
     return HotpotQaPrediction(answer, facts, threshold if options.search_threshold else None)
 
 
@@ -283,7 +291,7 @@ def word_numbers(
         starts_T: First character of each token in the text of its unit.
     """
     joined = "".join(f" {text}" for text in texts)
-    is_space = np.array([one.isspace() for one in joined])
+    is_space = np.array([character.isspace() for character in joined])
     words = np.cumsum(np.append(False, is_space[:-1] & ~is_space[1:]))
     before_U = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1] + 1
     return words[np.where(unit_T < 0, 0, before_U[unit_T] + starts_T)]

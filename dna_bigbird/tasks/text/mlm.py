@@ -101,8 +101,8 @@ def evaluate_masked(
     unigram = TokenUnigram(first_piece_id=vocabulary.first_piece_id).fit_counts(counts)
     rows = []
     for numbers in chunks(list(range(count)), batch_size):
-        made = [(i, examples[i]) for i in numbers]
-        batch = collate_masked(made)
+        numbered = [(i, examples[i]) for i in numbers]
+        batch = collate_masked(numbered)
         nll_P, right_P = task.predict_batch(type(batch)(*(x.to(task.device) for x in batch)))
         labels = batch.labels_P.numpy()
         shown = batch.token_ids_BT.flatten()[batch.positions_P].numpy()

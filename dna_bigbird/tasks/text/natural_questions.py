@@ -68,7 +68,7 @@ class NaturalQuestionsTask(TextTask):
         return examples, {}
 
     def _check_annotators(self, examples: Sequence[NqExample], where: str = "") -> None:
-        most = max((len(one.annotations or ()) for one in examples), default=0)
+        most = max((len(example.annotations or ()) for example in examples), default=0)
         needed = self.options.min_annotators
         if examples and most < needed:
             raise InputError(
@@ -78,8 +78,8 @@ class NaturalQuestionsTask(TextTask):
 
     def texts(self, examples: Sequence[NqExample]) -> Iterator[str]:
         """Yield the pages without their tags."""
-        for one in examples:
-            tokens = zip(one.tokens, one.is_html, strict=True)
+        for example in examples:
+            tokens = zip(example.tokens, example.is_html, strict=True)
             yield " ".join(token for token, is_html in tokens if not is_html)
 
     def rows(self, examples: Sequence[NqExample], tokenizer, *, training: bool) -> TextSet:
@@ -105,9 +105,9 @@ class NaturalQuestionsTask(TextTask):
         """Return the mean of the five cross-entropies, each averaged over the rows with gold."""
         known_B = batch.targets_B5[:, 4] != UNKNOWN
         total = outputs["type"].new_zeros(())
-        for place, name in enumerate((*SPANS, "type")):
+        for column, name in enumerate((*SPANS, "type")):
             losses_B = nn.functional.cross_entropy(
-                outputs[name], batch.targets_B5[:, place].clamp(min=0), reduction="none"
+                outputs[name], batch.targets_B5[:, column].clamp(min=0), reduction="none"
             )
             total = total + torch.where(known_B, losses_B, 0).sum() / known_B.sum().clamp(min=1)
         return total / 5
@@ -145,19 +145,21 @@ class NaturalQuestionsTask(TextTask):
             output["best"].astype(np.float64), output["places"], output["first"], strict=True
         ):
             there = np.isfinite(best_K)
-            places = places_K[there]
+            positions = places_K[there]
             score = best_K[there]
             score = score - first if self.options.score == "difference" else score / first
-            piece = places + int(row.arrays["first"][0])
+            piece = positions + int(row.arrays["first"][0])
             heads.append(
-                Places(score, row.arrays["token"][places], piece, np.full(len(places), number))
+                Places(
+                    score, row.arrays["token"][positions], piece, np.full(len(positions), number)
+                )
             )
         return PageWindow(*heads, output["type"])
 
     def _decode_page(self, example: NqExample, windows: list[PageWindow]) -> PagePrediction:
-        candidates = np.array([one[:2] for one in example.candidates]).reshape(-1, 2)
+        candidates = np.array([span[:2] for span in example.candidates]).reshape(-1, 2)
         unit = "token" if self.options.short_unit == "words" else "piece"
-        found = decode_page(
+        prediction = decode_page(
             windows,
             candidates,
             np.array(example.is_top_level, dtype=bool),
@@ -165,9 +167,9 @@ class NaturalQuestionsTask(TextTask):
             unit=unit,
             yes_no=self.options.yes_no,
         )
-        long = _with_bytes(found.long, example)
-        return found._replace(
-            long=long, short=tuple(_with_bytes(one, example) for one in found.short)
+        long = _with_bytes(prediction.long, example)
+        return prediction._replace(
+            long=long, short=tuple(_with_bytes(span, example) for span in prediction.short)
         )
 
     def statistics(
@@ -181,11 +183,14 @@ class NaturalQuestionsTask(TextTask):
         self._check_annotators(examples)
         needed = self.options.min_annotators
         rows = []
-        for one, found in zip(examples, predictions, strict=True):
-            gold, answer = one.annotations or (), (found.long, found.short, found.yes_no)
+        for example, prediction in zip(examples, predictions, strict=True):
+            gold, answer = (
+                example.annotations or (),
+                (prediction.long, prediction.short, prediction.yes_no),
+            )
             rows.append(
-                long_row(gold, answer, found.long_score, annotators=needed)
-                + short_row(gold, answer, found.short_score, annotators=needed)
+                long_row(gold, answer, prediction.long_score, annotators=needed)
+                + short_row(gold, answer, prediction.short_score, annotators=needed)
             )
         return np.array(rows, dtype=np.float64).reshape(-1, 8)
 
@@ -200,14 +205,14 @@ class NaturalQuestionsTask(TextTask):
         content = {
             "predictions": [
                 {
-                    "example_id": one.id,
-                    "long_answer": _span_object(found.long),
-                    "long_answer_score": found.long_score,
-                    "short_answers": [_span_object(span) for span in found.short],
-                    "short_answers_score": found.short_score,
-                    "yes_no_answer": found.yes_no.upper(),
+                    "example_id": example.id,
+                    "long_answer": _span_object(prediction.long),
+                    "long_answer_score": prediction.long_score,
+                    "short_answers": [_span_object(span) for span in prediction.short],
+                    "short_answers_score": prediction.short_score,
+                    "yes_no_answer": prediction.yes_no.upper(),
                 }
-                for one, found in zip(examples, predictions, strict=True)
+                for example, prediction in zip(examples, predictions, strict=True)
             ]
         }
         return {"predictions.json": (json.dumps(content) + "\n").encode()}
@@ -216,7 +221,7 @@ class NaturalQuestionsTask(TextTask):
         self, train_examples: Sequence[NqExample] | None, examples: Sequence[NqExample]
     ) -> dict[str, list[PagePrediction]]:
         """Return the first paragraph of every page as its long answer; no short answers."""
-        spans = [_first_paragraph(one) for one in examples]
+        spans = [_first_paragraph(example) for example in examples]
         return {"first_paragraph": [PagePrediction(span, 0.0, (), 0.0, "none") for span in spans]}
 
 

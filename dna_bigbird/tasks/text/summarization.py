@@ -137,7 +137,7 @@ class SummarizationTask(TextTask):
     def predict_outputs(self, model: nn.Module, batch: SummaryBatch) -> dict[str, Tensor]:
         """Return the ids (B, U) of the best summary that the beam search finds."""
         options = self.options
-        found = beam_search(
+        summary_ids = beam_search(
             model,
             batch.token_ids_BT,
             batch.is_padding_BT,
@@ -148,11 +148,11 @@ class SummarizationTask(TextTask):
             length_formula=options.length_formula,
             early_stopping=options.early_stopping,
         )
-        return {"summary_ids": found}
+        return {"summary_ids": summary_ids}
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[str]:
         """Return the summaries, a sentence a line."""
-        return [self.text.summary(one["summary_ids"]) for one in outputs]
+        return [self.text.summary(output["summary_ids"]) for output in outputs]
 
     def statistics(
         self, examples: Sequence[SummaryExample], predictions: Sequence[str]
@@ -160,8 +160,8 @@ class SummarizationTask(TextTask):
         """Return the F-measures of ROUGE, times 100, and the words of summary and reference."""
         references = [example.summary for example in examples]
         lengths = [
-            [len(words(found)), len(words(wanted))]
-            for found, wanted in zip(predictions, references, strict=True)
+            [len(words(summary)), len(words(reference))]
+            for summary, reference in zip(predictions, references, strict=True)
         ]
         scores = rouge_scores(references, predictions)
         return np.hstack([scores, np.array(lengths, dtype=np.float64).reshape(-1, 2)])
@@ -171,9 +171,9 @@ class SummarizationTask(TextTask):
 
         The latter is the words of all summaries over those of all references.
         """
-        *scores, found, wanted = statistics.mean(axis=0).tolist()
+        *scores, num_words, num_reference_words = statistics.mean(axis=0).tolist()
         return dict(zip(ROUGE_TYPES, scores, strict=True)) | {
-            "length_ratio": found / wanted if wanted else math.nan
+            "length_ratio": num_words / num_reference_words if num_reference_words else math.nan
         }
 
     def submission(
@@ -194,7 +194,7 @@ class SummarizationTask(TextTask):
         if all(example.summary is not None for example in examples):
             files["references.txt"] = [_one_line(example.summary) for example in examples]
         return {
-            name: "".join(f"{one}\n" for one in lines).encode() for name, lines in files.items()
+            name: "".join(f"{line}\n" for line in lines).encode() for name, lines in files.items()
         }
 
     def baselines(
@@ -206,7 +206,7 @@ class SummarizationTask(TextTask):
         training examples, of the references themselves.
         """
         count = LEAD_SENTENCES.get(self.options.set, 0)
-        references = [len(words(one.summary)) for one in train_examples or examples]
+        references = [len(words(example.summary)) for example in train_examples or examples]
         size = {"num_sentences": count} if count else {"num_words": max(1.0, np.mean(references))}
         return {
             function.__name__: [function(example.document, **size) for example in examples]

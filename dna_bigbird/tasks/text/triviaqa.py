@@ -139,28 +139,31 @@ class TriviaQaTask(TextTask):
         A missing prediction (None) scores 0, as in the official script.
         """
         rows = []
-        for one, found in zip(examples, predictions, strict=True):
-            answers = (*(one.aliases or ()), *one.human_answers)
-            scores = (0.0, 0.0) if found is None else best_overlap(found, answers)
-            rows.append([*scores, float(one.is_verified)])
+        for example, prediction in zip(examples, predictions, strict=True):
+            answers = (*(example.aliases or ()), *example.human_answers)
+            scores = (0.0, 0.0) if prediction is None else best_overlap(prediction, answers)
+            rows.append([*scores, float(example.is_verified)])
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
         """Return the means over all and, if there are any, over verified questions."""
         exact, f1 = statistics[:, :2].mean(axis=0).tolist()
-        found = {"em": exact, "f1": f1}
+        metrics = {"em": exact, "f1": f1}
         verified = statistics[statistics[:, 2] == 1, :2]
         if len(verified):
-            found |= dict(
+            metrics |= dict(
                 zip(("verified_em", "verified_f1"), verified.mean(axis=0).tolist(), strict=True)
             )
-        return found
+        return metrics
 
     def submission(
         self, examples: Sequence[TriviaQaExample], predictions: Sequence[str]
     ) -> dict[str, bytes]:
         """Return the file that the official script reads: answer by id."""
-        answers = {one.id: found for one, found in zip(examples, predictions, strict=True)}
+        answers = {
+            example.id: prediction
+            for example, prediction in zip(examples, predictions, strict=True)
+        }
         return {"predictions.json": (json.dumps(answers, ensure_ascii=False) + "\n").encode()}
 
     def baselines(
@@ -168,10 +171,12 @@ class TriviaQaTask(TextTask):
     ) -> dict[str, list[str]]:
         """Return the title of the first document, and the name that stands most in all of them."""
         return {
-            "title": [one.documents[0].title if one.documents else "" for one in examples],
+            "title": [
+                example.documents[0].title if example.documents else "" for example in examples
+            ],
             "most_named": [
-                most_named(one.question, [document.text for document in one.documents])
-                for one in examples
+                most_named(example.question, [document.text for document in example.documents])
+                for example in examples
             ],
         }
 

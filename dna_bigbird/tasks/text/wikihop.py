@@ -101,7 +101,7 @@ class WikiHopTask(TextTask):
         for row, output in zip(text_set.rows, outputs, strict=True):
             scores_N = output["scores"][: len(row.arrays["candidates"])]
             best[row.example] = int(scores_N.argmax())
-        return [text_set.examples[i].candidates[place] for i, place in best.items()]
+        return [text_set.examples[i].candidates[index] for i, index in best.items()]
 
     def statistics(
         self, examples: Sequence[WikiHopExample], predictions: Sequence[str | None]
@@ -110,11 +110,11 @@ class WikiHopTask(TextTask):
         return np.array(
             [
                 [
-                    float(one.target is not None) / len(one.candidates)
-                    if found is None
-                    else float(found == one.answer)
+                    float(example.target is not None) / len(example.candidates)
+                    if prediction is None
+                    else float(prediction == example.answer)
                 ]
-                for one, found in zip(examples, predictions, strict=True)
+                for example, prediction in zip(examples, predictions, strict=True)
             ]
         ).reshape(-1, 1)
 
@@ -127,8 +127,8 @@ class WikiHopTask(TextTask):
     ) -> dict[str, bytes]:
         """Return the file of the leaderboard: answer by id, as the candidates are written."""
         answers = {
-            one.id: one.written[one.candidates.index(found)]
-            for one, found in zip(examples, predictions, strict=True)
+            example.id: example.written[example.candidates.index(prediction)]
+            for example, prediction in zip(examples, predictions, strict=True)
         }
         return {"predictions.json": (json.dumps(answers, ensure_ascii=False) + "\n").encode()}
 
@@ -138,8 +138,9 @@ class WikiHopTask(TextTask):
         """Return the candidate mentioned most, the first one, and a guess at random."""
         return {
             "most_mentioned": [
-                one.candidates[most_mentioned(one.candidates, one.documents)] for one in examples
+                example.candidates[most_mentioned(example.candidates, example.documents)]
+                for example in examples
             ],
-            "first_candidate": [one.candidates[0] for one in examples],
+            "first_candidate": [example.candidates[0] for example in examples],
             "random": [None] * len(examples),
         }
