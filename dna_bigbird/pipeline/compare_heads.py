@@ -35,10 +35,8 @@ def compare_heads(
         replicates: Bootstrap draws of `context`.
     """
     from dna_bigbird.pipeline import head_comparison as steps
-    from dna_bigbird.report.calibration import calibration_section
     from dna_bigbird.report.compare import head_pages
-    from dna_bigbird.report.gallery import Gallery
-    from dna_bigbird.report.page import TAG
+    from dna_bigbird.report.gallery import SEMI_SYNTHETIC_TAG, Gallery
     from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
     if not runs or len(runs) != len(data):
@@ -51,11 +49,12 @@ def compare_heads(
         comparison = steps.context_table(models, areas, steps.label_sets(names, labels))
     else:
         comparison = steps.TABLES[table](models)
-    semi_synthetic = any(run.result.config.get("semi_synthetic") for run in models)
-    gallery = Gallery(TAG if semi_synthetic else "")
-    calibration = calibration_section([run.result for run in models], gallery)
+    semi_synthetic = any(run.result.config.semi_synthetic for run in models)
+    gallery = Gallery(SEMI_SYNTHETIC_TAG if semi_synthetic else "")
     texts = {
-        "index.html": head_pages.comparison_page(comparison, gallery, [calibration]),
+        "index.html": head_pages.comparison_page(
+            comparison, gallery, [run.result for run in models]
+        ),
         "table.md": head_pages.comparison_markdown(comparison),
         "table.tsv": head_pages.comparison_tsv(comparison),
     }

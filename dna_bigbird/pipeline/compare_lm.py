@@ -36,7 +36,7 @@ def compare_lm(
         raise InputError("--runs []: expected the folder of at least one variant")
     read = [read_run(folder) for folder in runs]
     comparison = TABLES[table](read, key_share)
-    tag = "semi-synthetic" if any(run.config.get("semi_synthetic") for run in read) else ""
+    tag = "semi-synthetic" if any(run.config.semi_synthetic for run in read) else ""
     if table == "figure8":
         figure = steps_figure(read, tag)
     else:
@@ -59,6 +59,6 @@ def key_share(run) -> float:
     from dna_bigbird.models.config import EncoderConfig
     from dna_bigbird.models.encoder import attention_core
 
-    config = EncoderConfig(**run.encoder)
+    config = EncoderConfig(**run.config.encoder_values)
     pattern = attention_core(config, layer=0).eval().pattern(config.max_tokens)
     return float((pattern.times() > 0).mean())

@@ -1,41 +1,47 @@
-"""Turns figures into markup, and keeps them so that they can be saved as files too."""
+"""Keeps the pictures of a page: inside it as data addresses, and as files of their own."""
 
+import base64
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from dna_bigbird.report.figures.style import save
-from dna_bigbird.report.markup import Html, figure
 from dna_bigbird.writing import atomic_path
 
 MOST_SVG_BYTES = 300_000
-"""A drawing with more than this is shown as pixels, to keep the page small."""
+"""A larger drawing is shown as pixels, to keep the page small."""
+SEMI_SYNTHETIC_TAG = "semi-synthetic demo: planted truth"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a template shows."""
+
+    address: str
+    """The whole picture as `data:image/…`."""
+    is_wide: bool
+    """It keeps a least width and is scrolled sideways on a phone."""
 
 
 @dataclass
 class Gallery:
-    """The pictures of one report.
-
-    `tag` is written at the foot of each: "semi-synthetic demo" or nothing.
-    """
+    """The pictures of one report; `tag` is written in a corner of each, if it is not empty."""
 
     tag: str = ""
     figures: dict[str, Figure] = field(default_factory=dict)
 
-    def show(
-        self, name: str, fig: Figure, *, alt: str, caption: object, wide: bool = False
-    ) -> Html:
-        """Return the markup of a picture; `name` becomes its file name."""
-        self.figures[name] = fig
-        data = save(fig, "svg")
-        kind = "svg+xml"
+    def add(self, name: str, figure: Figure, *, is_wide: bool = False) -> Picture:
+        """Keep a figure and return its picture; `name` becomes its file name."""
+        self.figures[name] = figure
+        data, image_type = save(figure, "svg"), "svg+xml"
         if len(data) > MOST_SVG_BYTES:
-            data, kind = save(fig, "png"), "png"
-        return figure(data, kind, alt=alt, caption=caption, wide=wide)
+            data, image_type = save(figure, "png"), "png"
+        encoded = base64.b64encode(data).decode("ascii")
+        return Picture(f"data:image/{image_type};base64,{encoded}", is_wide)
 
     def save_all(self, folder: Path) -> None:
-        """Write every picture shown so far as `<name>.png`."""
-        for name, fig in self.figures.items():
+        """Write every picture as `<name>.png`."""
+        for name, figure in self.figures.items():
             with atomic_path(Path(folder) / f"{name}.png") as path:
-                path.write_bytes(save(fig, "png", dpi=200))
+                path.write_bytes(save(figure, "png", dpi=200))

@@ -1,11 +1,13 @@
-"""Reads what a run has of one trained model; nothing is computed from sequence here."""
+"""Reads the result files of one trained model; nothing is computed from sequence here."""
 
 import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.report.model_config import ModelConfig
 from dna_bigbird.report.reading import as_float, as_int, optional_json, read_json_object, read_table
+from dna_bigbird.report.scores import ModelMetrics, is_number
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Curve:
 
     label: str
     source: str
-    kind: str
+    curve_type: str
     x: tuple[float, ...]
     y: tuple[float, ...]
 
@@ -55,13 +57,13 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class ModelResult:
-    """What is known of one trained model: `pretrained`, `promoter` or `chromatin`."""
+    """The results of one trained model: `pretrained`, `promoter`, `chromatin` or `heads/VARIANT`."""
 
     name: str
-    config: dict
-    metrics: dict
-    validation: dict
-    """Scores on the validation split at the chosen step; empty if that file is not there."""
+    config: ModelConfig
+    metrics: ModelMetrics
+    validation: ModelMetrics
+    """Scores on the validation split at the chosen step; empty if there is no such file."""
     parameters: int | None
     history: tuple[HistoryRow, ...]
     labels: tuple[LabelScore, ...] = ()
@@ -71,9 +73,19 @@ class ModelResult:
     leaks: int | None = None
     """Rows of the leakage report of its set; None if there is no report."""
 
+    @property
+    def chosen_step(self) -> int | None:
+        """The step whose weights were kept, if a file records it."""
+        steps = (self.config.chosen_step, self.validation.number("step"))
+        return next((int(x) for x in steps if is_number(x)), None)
+
+    def logs(self, score: str) -> bool:
+        """Return True if the history has a number of this name."""
+        return any(row.name == score and math.isfinite(row.value) for row in self.history)
+
 
 def read_model(folder: Path, name: str) -> ModelResult:
-    """Read what a results folder has of one model.
+    """Read the files of one model in a results folder.
 
     Args:
         name: `pretrained`, `promoter`, `chromatin`, or `heads/VARIANT`.
@@ -86,9 +98,11 @@ def read_model(folder: Path, name: str) -> ModelResult:
     bundle, evaluation = folder / "models" / name, folder / "evaluation" / name
     return ModelResult(
         name=name,
-        config=read_json_object(bundle / "config.json", rule),
-        metrics=read_json_object(bundle / "metrics.json", rule),
-        validation=optional_json(folder / "trained" / name / "metrics.json"),
+        config=ModelConfig.from_json(read_json_object(bundle / "config.json", rule)),
+        metrics=ModelMetrics.from_json(read_json_object(bundle / "metrics.json", rule)),
+        validation=ModelMetrics.from_json(
+            optional_json(folder / "trained" / name / "metrics.json")
+        ),
         parameters=count_parameters(bundle / "model.safetensors"),
         history=read_history(folder / "trained" / name / "history.tsv"),
         labels=read_labels(evaluation / "per_label.tsv", rule) if head else (),

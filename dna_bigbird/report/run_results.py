@@ -1,5 +1,6 @@
 """Reads the result files of one workflow run; nothing is computed from sequence here."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,10 +8,33 @@ import yaml
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
+from dna_bigbird.genome.bed import iter_bed
+from dna_bigbird.genome.coverage import merge_spans
+from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.model_results import ModelResult, read_model
 from dna_bigbird.report.reading import as_float, optional_json, read_table, read_text
+from dna_bigbird.report.scores import ModelMetrics
 
 HEADS = ("promoter", "chromatin")
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    Example:
+        >>> [duration(s) for s in (0.42, 59.6, 185, 7384)]
+        ['0.4 s', '1 min 0 s', '3 min 5 s', '2 h 3 min']
+    """
+    if not math.isfinite(seconds):
+        return "not measured"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 @dataclass(frozen=True)
@@ -33,21 +57,46 @@ class Stage:
     max_rss_mb: float
     cpu_seconds: float
 
+    @property
+    def run_time(self) -> str:
+        """The run time in words."""
+        return duration(self.seconds)
+
+
+@dataclass(frozen=True)
+class LiftCount:
+    """Start sites that were lifted to this assembly (None: not recorded), and those that were lost."""
+
+    lifted: int | None
+    lost: int
+
 
 @dataclass(frozen=True)
 class Results:
-    """Everything the report shows, apart from the predicted tracks (`report/tracks.py`)."""
+    """Everything the report shows except predictions (`tracks.py`, `sections/variant_section.py`)."""
 
     folder: Path
     config_text: str
     config: dict
     pretrained: ModelResult
     heads: dict[str, ModelResult | None]
-    language: dict
-    tokenizer: dict
+    language: ModelMetrics
+    """The evaluation of the pretrained model, with descriptions of the baselines."""
+    tokenizer: dict[str, float]
     documents: tuple[DocumentCount, ...]
     stages: tuple[Stage, ...]
-    lift: dict[str, int]
+    lift: LiftCount | None
+
+    @property
+    def models(self) -> dict[str, ModelResult]:
+        """The models of the run by name, those that were trained."""
+        heads = {name: head for name, head in self.heads.items() if head is not None}
+        return {"pretrained": self.pretrained} | heads
+
+    @property
+    def is_semi_synthetic(self) -> bool:
+        """Whether any model of the run was trained on planted truth."""
+        return any(model.config.semi_synthetic for model in self.models.values())
 
 
 def read_results(folder: Path, config_file: Path) -> Results:
@@ -80,7 +129,9 @@ def read_results(folder: Path, config_file: Path) -> Results:
             head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
             for head in HEADS
         },
-        language=optional_json(folder / "evaluation" / "pretrained" / "lm.json"),
+        language=ModelMetrics.from_json(
+            optional_json(folder / "evaluation" / "pretrained" / "lm.json")
+        ),
         tokenizer=optional_json(folder / "tokenizer" / "metrics.json"),
         documents=_documents(folder / "corpus"),
         stages=_stages(folder / "benchmarks"),
@@ -94,48 +145,30 @@ def _documents(folder: Path) -> tuple[DocumentCount, ...]:
 
 
 def count_documents(split: str, path: Path) -> DocumentCount:
-    """Count documents (lines), sentences (blocks) and bases of a BED12 file."""
-    sentences = total = 0
-    spans: dict[str, list[tuple[int, int]]] = {}
-    with open_text(path) as stream:
-        for line_number, line in enumerate(stream, start=1):
-            if not line.strip() or line.startswith("#"):
-                continue
-            fields = line.rstrip("\n").split("\t")
-            try:
-                chrom, start, end, blocks = (
-                    fields[0],
-                    int(fields[1]),
-                    int(fields[2]),
-                    int(fields[9]),
-                )
-            except (IndexError, ValueError):
-                raise InputError(
-                    f"{path}:{line_number}: expected BED12 with one document a line. "
-                    "Run the rule documents again"
-                ) from None
-            sentences += blocks
-            total += end - start
-            spans.setdefault(chrom, []).append((start, end))
-    documents = sum(map(len, spans.values()))
-    covered = sum(end - start for found in spans.values() for start, end in merge(found))
-    return DocumentCount(split, documents, sentences, total, covered)
+    """Count documents (rows), sentences (blocks) and bases of a BED12 file."""
+    sentences = 0
+    spans: dict[str, list[Interval]] = {}
+    for row in iter_bed(path):
+        if len(row.extra) < 4 or not row.extra[3].isdigit():
+            raise InputError(
+                f"{path}:{row.line_number}: expected BED12 with one document per line. "
+                "Run the rule documents again"
+            )
+        sentences += int(row.extra[3])
+        spans.setdefault(row.interval.chrom, []).append(row.interval)
+    documents = [interval for intervals in spans.values() for interval in intervals]
+    return DocumentCount(
+        split,
+        documents=len(documents),
+        sentences=sentences,
+        total_bp=sum(x.length for x in documents),
+        covered_bp=sum(map(_covered_bp, spans.values())),
+    )
 
 
-def merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join overlapping and touching spans.
-
-    Example:
-        >>> merge([(5, 8), (0, 3), (3, 4), (6, 9)])
-        [(0, 4), (5, 9)]
-    """
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
+def _covered_bp(intervals: list[Interval]) -> int:
+    starts, ends = merge_spans([x.start for x in intervals], [x.end for x in intervals])
+    return int((ends - starts).sum())
 
 
 def _stages(folder: Path) -> tuple[Stage, ...]:
@@ -161,19 +194,14 @@ def _stages(folder: Path) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def _lift(folder: Path) -> dict[str, int]:
-    """Count the sites that were lifted to this assembly and those that were not."""
-    counts = {}
-    for name, file in (("lifted", "sites.bed"), ("unlifted", "unlifted.tsv")):
-        path = folder / file
-        if path.is_file():
-            with open_text(path) as stream:
-                lines = [x for x in stream if x.strip() and not x.startswith(("#", "track"))]
-            header = bool(lines) and name == "unlifted" and not _is_bed(lines[0])
-            counts[name] = len(lines) - header
-    return counts if "unlifted" in counts else {}
-
-
-def _is_bed(line: str) -> bool:
-    fields = line.split("\t")
-    return len(fields) > 2 and fields[1].isdigit() and fields[2].isdigit()
+def _lift(folder: Path) -> LiftCount | None:
+    """Count the sites that were lifted to this assembly and those that were lost."""
+    lifted, lost = folder / "sites.bed", folder / "unlifted.tsv"
+    if not lost.is_file():
+        return None
+    with open_text(lost) as stream:
+        rows = [line for line in stream if line.strip() and not line.startswith("#")]
+    return LiftCount(
+        lifted=sum(1 for _ in iter_bed(lifted)) if lifted.is_file() else None,
+        lost=max(0, len(rows) - 1),  # the first is the header
+    )

@@ -7,8 +7,8 @@ import matplotlib.pyplot as plt
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.report.compare.lm_runs import ranking
-from dna_bigbird.report.words import Score
+from dna_bigbird.report.compare.lm_runs import ranking_notes
+from dna_bigbird.report.scores import Score
 
 MASKED, CAUSAL = "token_unigram_masked", "token_ngram_causal"
 
@@ -94,7 +94,7 @@ def test_table5_has_baselines_models_and_the_papers_figures(tmp_path):
     assert [r["counted_bp"] for r in rows] == ["2500000", "", "", ""]
     assert rows[3]["differs"] == "vocabulary 2,048 for 32,000"
     assert notes[0] == (
-        "bigbird_4096 is ahead of full_512: bits per base 1.700 against 1.900, and their 95 % "
+        "bigbird_4096 is ahead of full_512: bits per base 1.700 against 1.900; the 95 % "
         "intervals do not overlap."
     )
     assert "| full_512 | masked | 1.900 [1.890, 1.910] | 900 | – | 1.23 |" in text
@@ -123,8 +123,10 @@ def test_figure8_takes_the_last_validation_and_tells_unequal_training(tmp_path):
         ("4096", "22"),
         ("2048", "24"),
     ]
-    assert notes[1].startswith("b1024 and a512 are not told apart: bits per base 1.895 against")
-    assert notes[-1] == "Not equal for all: tokens a step (a512 4096, b1024 2048)."
+    assert notes[1].startswith(
+        "b1024 and a512 are not clearly different: bits per base 1.895 against"
+    )
+    assert notes[-1] == "Not equal for all: tokens per step (a512 4096, b1024 2048)."
 
 
 def test_table1_names_the_building_blocks_and_counts_what_is_read(tmp_path):
@@ -152,11 +154,11 @@ def test_table1_names_the_building_blocks_and_counts_what_is_read(tmp_path):
 
 def test_overlapping_intervals_decide_nothing():
     near = [("a", Score(0.21, 0.20, 0.22)), ("b", Score(0.23, 0.215, 0.24))]
-    [said] = ranking(near, "accuracy", higher_is_better=True)
-    assert said.startswith("b and a are not told apart: accuracy 0.230 against 0.210")
+    [said] = ranking_notes(near, "accuracy", higher_is_better=True)
+    assert said.startswith("b and a are not clearly different: accuracy 0.230 against 0.210")
     far = [("a", Score(0.21, 0.20, 0.22)), ("c", Score(0.3, 0.29, 0.31)), ("n", Score(None))]
-    assert ranking(far, "accuracy", higher_is_better=True)[0].startswith("c is ahead of a:")
-    assert ranking(far[:1], "accuracy", higher_is_better=True) == []
+    assert ranking_notes(far, "accuracy", higher_is_better=True)[0].startswith("c is ahead of a:")
+    assert ranking_notes(far[:1], "accuracy", higher_is_better=True) == []
 
 
 def refused(line: list[str], capsys) -> str:

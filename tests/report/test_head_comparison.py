@@ -72,9 +72,9 @@ def test_ranks_are_only_among_rows_of_one_set(compared):
     random, permuted = text.split("## Negatives: permuted")
     ranked = [line for line in random.splitlines() if line.startswith("- ")]
     assert not any("permuted" in line or "DeePromoter" in line for line in ranked)
-    assert "random and random_scratch are not told apart: F1 0.930 against 0.900" in random
+    assert "random and random_scratch are not clearly different: F1 0.930 against 0.900" in random
     assert "random is ahead of the GC content: F1 0.930 against 0.500" in random
-    assert "[+0.020, +0.040] lies on one side of 0" in random, "the paired gain decides"
+    assert "[+0.020, +0.040] excludes 0" in random, "the paired gain decides"
     assert "0.930" not in permuted
 
 
@@ -99,7 +99,7 @@ def test_the_page_is_whole_and_names_negatives_and_leakage(compared):
     words = " ".join(page.text)
     for part in (
         "Negatives: random_base",
-        "easy to spot",
+        "easy to recognise",
         "published, on other data: not ranked",
         "Leakage report: no pairs of rows share sequence",
         "Small test: 200 rows",
@@ -150,7 +150,11 @@ def areas(values: list[float], spread: float) -> LabelAreas:
     [
         (0.2, 0.01, "wide over narrow, chosen labels (1): ahead, gain in AUROC +0.200 [+0."),
         (-0.2, 0.01, "wide over narrow, chosen labels (1): behind, gain in AUROC -0.200 [-0."),
-        (0.001, 0.1, "wide over narrow, chosen labels (1): not told apart, gain in AUROC +0.001"),
+        (
+            0.001,
+            0.1,
+            "wide over narrow, chosen labels (1): not clearly different, gain in AUROC +0.001",
+        ),
     ],
 )
 def test_context_gains_are_paired(tmp_path, gained, spread, told):

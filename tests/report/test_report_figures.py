@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.report.calibration import calibration_figure
+from dna_bigbird.report.figures.calibration_figure import calibration_figure
 from dna_bigbird.report.figures.curve_figure import curve_figure
 from dna_bigbird.report.figures.history_figure import history_figure
 from dna_bigbird.report.figures.label_figure import label_figure

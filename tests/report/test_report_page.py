@@ -6,8 +6,8 @@ import re
 import pytest
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.report.markup import shown
 from dna_bigbird.report.page import build_report
+from dna_bigbird.report.scores import shown
 
 STRONGEST = "token_bigram_informed_masked"
 
@@ -89,7 +89,7 @@ def test_a_semi_synthetic_run_says_so_and_a_real_one_does_not(run, tmp_path, wri
     page, gallery = report_of(tmp_path)
     assert "semi-synthetic" not in page.lower()
     assert gallery.tag == ""
-    assert "Small run, read the scores accordingly." in page
+    assert "Small run: read the scores accordingly." in page
 
 
 def test_the_scale_of_the_run_is_said(run, read_page):
@@ -107,18 +107,18 @@ def test_the_winner_flips_with_the_numbers(run, read_page, tmp_path, write_examp
     words = read_page(report_of(tmp_path)[0]).words
     assert "Promoters. The baseline wins: AUROC" in words
     assert "Chromatin labels. The baseline wins: macro AUROC" in words
-    assert "not shown to be worth its cost" in words
+    assert "do not show that the network is worth its cost" in words
     assert "Promoters. The model wins" not in words
 
 
 def test_pretraining_names_every_kind_of_baseline(run, read_page):
     words = read_page(run.page).words
     assert (
-        "The model wins: bits per base 1.921 against 1.951 of the token unigram (masked)" in words
+        "The model wins: bits per base 1.921 against 1.951 for the token unigram (masked)" in words
     )
     assert (
-        "The baseline wins: bits per base 1.893 of the strongest masked baseline, the informed token "
-        "bigram (masked), on the same positions against the model's 1.921" in words
+        "The baseline wins: bits per base 1.893 for the best masked baseline, the informed token "
+        "bigram (masked), on the same positions against 1.921 for the model" in words
     )
     assert "The best causal baseline, the base n-gram (causal), needs 1.918" in words
 
@@ -155,12 +155,12 @@ def test_undefined_headline_scores(tmp_path, write_example, read_page):
     metrics |= {"macro_auroc": None, "macro_auroc_low": None, "macro_auroc_high": float("nan")}
     path.write_text(json.dumps(metrics))
     words = read_page(report_of(tmp_path)[0]).words
-    assert "The macro AUROC of the model is not defined on this test set" in words
+    assert "The model's macro AUROC is not defined on this test set" in words
 
 
 def test_the_strip_stays_away_from_poor_regions_and_names_its_split(run, read_page):
     words = read_page(run.page).words
-    assert "The region lies in the test split: no model learnt from it." in words
+    assert "The region is in the test split: no model is trained on it." in words
     title = run.gallery.figures["genome_strip"].axes[0].get_title(loc="left")
     chrom, start, end = re.match(r"(\w+):([\d,]+)-([\d,]+):", title).groups()
     assert chrom == "demo22"
@@ -170,7 +170,7 @@ def test_the_strip_stays_away_from_poor_regions_and_names_its_split(run, read_pa
 
 OPTIONAL = {
     "trained/pretrained/history.tsv": "loss and bits per base over training",
-    "tokenizer/metrics.json": "tokenizer figures",
+    "tokenizer/metrics.json": "measurements of the tokenizer",
     "corpus": "documents.",
     "benchmarks": "time and memory",
     "predictions": "predicted tracks",
@@ -207,9 +207,9 @@ def test_missing_optional_files_are_named_and_do_not_stop_the_report(
 def test_without_truth_the_strip_says_which_option_gives_it(run, read_page):
     page, _ = build_report(run.results, run.folder / "config.yaml")
     words = read_page(page).words
-    assert "It is made by the option --truth_promoters" in words
-    assert "It is made by the option --truth_peaks" in words
-    assert "No truth was given" in words
+    assert "It comes from the option --truth_promoters" in words
+    assert "It comes from the option --truth_peaks" in words
+    assert "No truth is given" in words
 
 
 @pytest.mark.parametrize(
@@ -245,10 +245,10 @@ def test_negatives_leakage_baselines_calibration_and_members_are_named(run, read
         "Negatives: random_base.",
         "Here the k-mer baseline reaches F1",
         "AUROC , random_base negatives; higher is better",
-        "against 0.520 of the baseline GC content",
-        "shared between training, validation and test, and found nothing",
+        "against 0.520 for the baseline GC content",
+        "that training, validation and test share. It lists nothing",
         "expected error 0.120 as predicted, 0.020 after a correction",
-        "means of 2 models, trained with other seeds",
+        "means of 2 models, trained with different seeds",
     ):
         assert part in words, part
     assert {"promoter_calibration", "chromatin_calibration"} <= set(run.gallery.figures)

@@ -11,7 +11,7 @@ from dna_bigbird.report.model_results import (
     read_history,
     read_labels,
 )
-from dna_bigbird.report.run_results import count_documents, read_results
+from dna_bigbird.report.run_results import LiftCount, count_documents, read_results
 
 
 def test_documents_count_overlaps_once(tmp_path):
@@ -91,7 +91,7 @@ def test_stages_and_lifted_sites(tmp_path, write_example):
     repeated.parent.mkdir()
     repeated.write_text(header + row.format(1, 100) + row.format(3, 50))
     found = read_results(results, tmp_path / "config.yaml")
-    assert found.lift == {"lifted": 2, "unlifted": 1}
+    assert found.lift == LiftCount(lifted=2, lost=1)
     stage = {s.rule: s for s in found.stages}
     assert (stage["sub/twice"].seconds, stage["sub/twice"].max_rss_mb) == (2, 100)
     assert stage["genome"].max_rss_mb != stage["genome"].max_rss_mb

@@ -8,7 +8,9 @@ import pytest
 from dna_bigbird.errors import InputError
 from dna_bigbird.report.figures.mutagenesis_figure import mutagenesis_figure
 from dna_bigbird.report.gallery import Gallery
-from dna_bigbird.report.variants import mutagenesis, variants
+from dna_bigbird.report.page import build_report
+from dna_bigbird.report.sections.mutagenesis_section import mutagenesis
+from dna_bigbird.report.sections.variant_section import variants
 
 
 def test_ranked_variants_say_who_wins(run, read_page):
@@ -20,9 +22,10 @@ def test_ranked_variants_say_who_wins(run, read_page):
         for key in ("auroc_break", "auroc_break_low", "auroc_create_own_label_high"):
             assert repr(table[key]) in page.numbers
     assert (
-        "A broken site above a neutral variant: The model's interval lies above 0.5" in page.words
+        "A broken site above a neutral variant: The model's 95 % interval is above 0.5"
+        in page.words
     )
-    assert "The baseline is ahead: AUROC 0.823 of the k-mer baseline" in page.words
+    assert "The baseline is ahead: AUROC 0.823 for the k-mer baseline" in page.words
     assert "25 of 55" in page.words
 
 
@@ -38,7 +41,11 @@ def test_the_largest_effects_come_first_and_skipped_alleles_are_counted(run, rea
 def test_a_users_own_variants_are_not_ranked(tmp_path, write_example):
     results = write_example(tmp_path, semi_synthetic=False)
     gallery = Gallery()
-    section = variants(results / "predictions", gallery)
+    (table,) = variants(results / "predictions", gallery)
+    assert table.ranking is None
+    assert table.largest.num_alleles > len(table.largest.effects) > 0
+    page, _ = build_report(results, tmp_path / "config.yaml")
+    section = page[page.index('<section id="variants">') : page.index('<section id="mutagenesis">')]
     assert "Largest effects" in section
     assert "neutral" not in section
     assert gallery.figures == {}
@@ -79,11 +86,12 @@ def test_a_region_too_long_for_a_picture_names_the_matrix(tmp_path):
     header = "chrom\tpos\tref" + "".join(f"\tX_{b}_diff" for b in "ACGT")
     (tmp_path / "mutagenesis.tsv").write_text(f"{header}\n{rows}")
     gallery = Gallery()
-    assert "at most 1,000 bases, not 1,001" in mutagenesis(tmp_path, gallery)
+    problem = mutagenesis(tmp_path, gallery).problem
+    assert problem == "a picture shows at most 1,000 bases, not 1,001"
     assert gallery.figures == {}
 
 
 def test_a_matrix_of_another_form_is_named(tmp_path):
     (tmp_path / "mutagenesis.tsv").write_text("chrom\tpos\tref\tX\nchr1\t1\tA\t0\n")
-    with pytest.raises(InputError, match=r"mutagenesis.tsv:1: expected four columns a label"):
+    with pytest.raises(InputError, match=r"mutagenesis.tsv:1: expected four columns per label"):
         mutagenesis(tmp_path, Gallery())

@@ -9,7 +9,7 @@ import yaml
 
 from dna_bigbird.cli.parser import build_parser, renamed
 from dna_bigbird.datasets.text.registry import tasks
-from dna_bigbird.report.published_text import published_tables
+from dna_bigbird.report.text.published_text import published_tables
 
 ROOT = Path(__file__).parents[2]
 SETS = {column.run for table in published_tables() for column in table.columns} - {"", "pretrained"}

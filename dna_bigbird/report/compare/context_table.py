@@ -1,4 +1,4 @@
-"""The same bins seen through windows of several lengths: what a longer context is worth."""
+"""The same bins in windows of several lengths: the gain from a longer context."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -8,17 +8,14 @@ from numpy.typing import NDArray
 
 from dna_bigbird.evaluation.bootstrap import percentile_interval
 from dna_bigbird.evaluation.label_areas import LabelAreas
+from dna_bigbird.report.compare.head_notes import set_warnings
 from dna_bigbird.report.compare.head_runs import HeadRun
-from dna_bigbird.report.compare.head_tables import Block, HeadComparison, set_warnings
+from dna_bigbird.report.compare.head_tables import Block, HeadComparison
 from dna_bigbird.report.compare.lm_runs import cells
-from dna_bigbird.report.words import Score
+from dna_bigbird.report.rendering import sentence
+from dna_bigbird.report.scores import NO_SCORE, Score
 
 # L labels, R draws
-
-TEXT = (
-    "Every model was scored on the same bins with the same bootstrap draws, so a gain is a difference "
-    "between two models, not between two test sets. It is beyond chance if its interval does not hold 0."
-)
 
 
 def context_table(
@@ -33,42 +30,38 @@ def context_table(
     Returns:
         One block: mean AUROC over each set of labels, and its gain over the first run.
     """
-    sets = {name: np.asarray(here) for name, here in label_sets.items() if len(here)}
+    sets = {name: np.asarray(columns) for name, columns in label_sets.items() if len(columns)}
     rows, notes = [], []
-    for run, found in zip(runs, areas, strict=True):
+    for run, own in zip(runs, areas, strict=True):
         row: dict = {"predictor": run.name, "source": "this run", "window_bp": run.facts.window_bp}
-        for name, here in sets.items():
-            row |= cells(f"auroc_{name}", _mean(found.point[0], found.drawn[0], here))
-            if run is runs[0]:
-                row |= cells(f"gain_{name}", Score(None))
-                continue
-            first = areas[0]
-            gain = _mean(found.point[0] - first.point[0], found.drawn[0] - first.drawn[0], here)
+        for name, columns in sets.items():
+            row |= cells(f"auroc_{name}", _mean(own.point[0], own.drawn[0], columns))
+            gain = NO_SCORE if run is runs[0] else _gain(own, areas[0], columns)
             row |= cells(f"gain_{name}", gain)
-            notes.append(_gain_note(run, runs[0], f"{name} labels ({len(here)})", gain))
-        row |= {"n": found.n, "n_positive": int(found.positives.sum())}
-        row |= {"split": run.facts.split, "seed": run.metrics.get("seed")}
+            if run is not runs[0]:
+                names = (run.name, runs[0].name, name, len(columns))
+                notes.append(sentence("notes.gain_over_first", *names, gain))
+        row |= {"n": own.n, "n_positive": int(own.positives.sum())}
+        row |= {"split": run.facts.split, "seed": run.metrics.seed}
         rows.append(row | {"protocol": run.described})
-    scores = [f"{kind}_{name}" for name in sets for kind in ("auroc", "gain")]
+    scores = tuple(f"{column}_{name}" for name in sets for column in ("auroc", "gain"))
     heading = f"{areas[0].n:,} bins that all sets have; test {runs[0].facts.split}"
-    notes += set_warnings(runs)
-    block = Block("By window", TEXT, ((heading, tuple(rows)),), {heading: notes})
-    return HeadComparison("Context", tuple(scores), tuple(scores), (block,))
+    block = Block(
+        "By window",
+        sentence("notes.same_bins"),
+        ((heading, tuple(rows)),),
+        {heading: [*notes, *set_warnings(runs)]},
+    )
+    return HeadComparison("Context", scores, scores, (block,))
 
 
-def _gain_note(run: HeadRun, first: HeadRun, what: str, gain: Score) -> str:
-    pair = f"{run.name} over {first.name}, {what}"
-    if not gain.has_interval:
-        return f"{pair}: the gain is not defined."
-    told = f"gain in AUROC {gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
-    if gain.low > 0:
-        return f"{pair}: ahead, {told}."
-    return f"{pair}: {'behind' if gain.high < 0 else 'not told apart'}, {told}."
+def _gain(own: LabelAreas, first: LabelAreas, columns: NDArray) -> Score:
+    return _mean(own.point[0] - first.point[0], own.drawn[0] - first.drawn[0], columns)
 
 
-def _mean(point_L: NDArray, drawn_LR: NDArray, here: NDArray) -> Score:
+def _mean(point_L: NDArray, drawn_LR: NDArray, columns: NDArray) -> Score:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # no label is defined: NaN is the answer
-        value = np.nanmean(point_L[here])
-        low, high = percentile_interval(np.nanmean(drawn_LR[here], axis=0))
+        value = np.nanmean(point_L[columns])
+        low, high = percentile_interval(np.nanmean(drawn_LR[columns], axis=0))
     return Score(float(value), low, high)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from dna_bigbird.report.baseline_names import ngram_title
 from dna_bigbird.report.compare.lm_runs import cells
 from dna_bigbird.report.compare.lm_tables import Comparison
-from dna_bigbird.report.words import baseline_title, bits_of
+from dna_bigbird.report.scores import PredictorScores
 
 
 def to_markdown(comparison: Comparison) -> str:
@@ -12,27 +13,29 @@ def to_markdown(comparison: Comparison) -> str:
     lines = [f"# {comparison.title}", "", *markdown_table(comparison.rows), ""]
     if comparison.parts:
         lines += ["By chromosome and repeat class:", ""]
-        lines += [*markdown_table(_beside(comparison.parts, comparison.parts_shown)), ""]
+        lines += [*markdown_table(_side_by_side(comparison.parts, comparison.parts_shown)), ""]
     lines += [f"- {note}" for note in comparison.notes]
     return "\n".join([*lines, "", "In brackets: 95 % bootstrap intervals over examples."]) + "\n"
 
 
-def _beside(parts: Sequence[dict], shown: Sequence[tuple[str, str]]) -> list[dict]:
-    """Return one row a part, with a column for each predictor."""
+def _side_by_side(parts: Sequence[dict], shown: Sequence[tuple[str, str]]) -> list[dict]:
+    """Return one row per part, with a column for each predictor."""
     rows: dict[tuple[str, str], dict] = {}
     for part in parts:
         key = part["positions_of"], part["predictor"]
         if key in shown:
             run, predictor = key
-            name = run if predictor == "model" else f"{baseline_title(predictor)}, {run}"
+            name = run if predictor == "model" else f"{ngram_title(predictor)}, {run}"
             row = rows.setdefault((part["way"], part["part"]), {"part": part["part"]})
-            row |= cells(name, bits_of(part)) | {f"masked bp of {run}": part["n_bp"]}
+            row |= cells(name, PredictorScores(part).bits_per_base) | {
+                f"masked bp of {run}": part["n_bp"]
+            }
     columns = dict.fromkeys(name for row in rows.values() for name in row)
     return [dict.fromkeys(columns) | row for row in rows.values()]
 
 
 def markdown_table(rows: Sequence[dict]) -> list[str]:
-    """Write rows as a table, an interval behind the score it belongs to."""
+    """Write rows as a table, an interval after its score."""
     columns = [name for name in rows[0] if not name.endswith(("_low", "_high"))]
     lines = ["| " + " | ".join(name.replace("_", " ") for name in columns) + " |"]
     lines.append("|---" * len(columns) + "|")

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Published:
-    """One published row. Nothing of it was computed or repeated here."""
+    """One published row. It was not computed or repeated here."""
 
     model: str
     window_bp: int
     scores: dict[str, float]
     """By the key of metrics.json, as a share of 1."""
     protocol: str
-    """On what it was scored, as far as the publication says."""
+    """The test data, as far as the publication says."""
     negatives: str = ""
-    """How artificial negatives were made; empty for chromatin labels."""
+    """How artificial negatives were generated; empty for chromatin labels."""
     parameters: str = ""
     groups: dict[str, int] = field(default_factory=dict)
     """Labels in each group."""
@@ -44,8 +44,8 @@ _CHROMS = "the published bundle, test chr8 and chr9"
 
 
 def _chromatin(model: str, bp: int, parameters: str, protocol: str, **scores: float) -> Published:
-    found = {f"median_auroc_{group}": value for group, value in scores.items()}
-    return Published(model, bp, found, protocol, parameters=parameters, groups=_919)
+    medians = {f"median_auroc_{group}": value for group, value in scores.items()}
+    return Published(model, bp, medians, protocol, parameters=parameters, groups=_919)
 
 
 CHROMATIN = (

@@ -28,27 +28,27 @@ SOURCES = {
 }
 
 
-def curve_figure(curves: Sequence[Curve], kind: str, *, title: str, tag: str = "") -> Figure:
-    """Draw ROC (`kind` "roc") or precision-recall ("pr") of all sources in the same axes."""
+def curve_figure(curves: Sequence[Curve], curve_type: str, *, title: str, tag: str = "") -> Figure:
+    """Draw ROC (`curve_type` "roc") or precision-recall ("pr") of all sources in the same axes."""
     with style():
         fig = new_figure(4.6, 4.3, tag)
         ax = fig.add_subplot()
         order = list(SOURCES)
-        known = [c for c in curves if c.kind == kind]
+        known = [c for c in curves if c.curve_type == curve_type]
         for curve in sorted(
             known, key=lambda c: -order.index(c.source) if c.source in order else 1
         ):
             name, colour, line = SOURCES.get(curve.source, (curve.source, GREEN, "-."))
             width = 2.0 if curve.source == "model" else 1.6
-            steps = "steps-pre" if kind == "pr" and curve.source != "chance" else "default"
+            steps = "steps-pre" if curve_type == "pr" and curve.source != "chance" else "default"
             ax.plot(curve.x, curve.y, color=colour, ls=line, lw=width, label=name, drawstyle=steps)
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), aspect="equal", title=title)
-        if kind == "roc":
+        if curve_type == "roc":
             ax.set(xlabel="false positive rate", ylabel="true positive rate")
         else:
             ax.set(xlabel="recall", ylabel="precision")
         handles, names = ax.get_legend_handles_labels()
-        corner = "lower right" if kind == "roc" else _emptier_corner(known)
+        corner = "lower right" if curve_type == "roc" else _emptier_corner(known)
         ax.legend(handles[::-1], names[::-1], loc=corner)
     return fig
 

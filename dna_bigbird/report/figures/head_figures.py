@@ -1,4 +1,4 @@
-"""Pictures of promoter and chromatin models beside each other."""
+"""Pictures of promoter and chromatin models side by side."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,9 @@ LOOKS = {
 
 
 def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
-    """Draw the scores of a block as points with their intervals, a row a predictor, a panel a score.
+    """Draw the scores of a block as points with their intervals, one row per predictor, one panel per score.
 
-    Published scores are hollow and have no interval; a rule parts rows of different sets.
+    Published scores are hollow and have no interval; a line separates rows of different sets.
     """
     names = [name for name in names if any(row[name] is not None for row in block.rows)]
     windows = len({row["window_bp"] for row in block.rows if row["source"] == "this run"}) > 1
@@ -26,22 +26,22 @@ def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
         height = 1.1 + 0.3 * len(block.rows) + 0.25 * len(block.groups)
         fig = new_figure(2.6 + 2.5 * len(names), height, tag)
         panels = fig.subplots(1, max(1, len(names)), sharey=True, squeeze=False)[0]
-        places, labels, borders, at = [], [], [], 0.0
+        heights, labels, borders, top = [], [], [], 0.0
         for _, rows in block.groups:
-            places += [at + i for i in range(len(rows))]
+            heights += [top + i for i in range(len(rows))]
             labels += [_name(row, windows) for row in rows]
-            at += len(rows) + 0.6
-            borders.append(at - 0.8)
+            top += len(rows) + 0.6
+            borders.append(top - 0.8)
         for ax, name in zip(panels, names, strict=False):
-            for y, row in zip(places, block.rows, strict=True):
+            for y, row in zip(heights, block.rows, strict=True):
                 _point(ax, y, row, name)
             for border in borders[:-1]:
                 ax.axhline(border, color=DARK, lw=0.7)
             ax.set(xlabel=_title(name))
             ax.grid(axis="y", visible=False)
             ax.locator_params(axis="x", nbins=4)
-        panels[0].set_yticks(places, labels)
-        panels[0].set_ylim(max(places, default=0) + 0.6, -0.6)
+        panels[0].set_yticks(heights, labels)
+        panels[0].set_ylim(max(heights, default=0) + 0.6, -0.6)
         _legend(fig, panels[0], block)
     return fig
 

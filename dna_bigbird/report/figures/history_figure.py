@@ -69,7 +69,7 @@ def history_figure(
         ax.locator_params(axis="x", nbins=6)
         ax.ticklabel_format(axis="y", useOffset=False)
         if lines:
-            fig.legend(loc="outside lower left")  # beside so many lines none may hide one
+            fig.legend(loc="outside lower left")  # many lines leave no free corner
         else:
             ax.legend()
     return fig

@@ -19,7 +19,7 @@ from dna_bigbird.report.figures.style import (
 from dna_bigbird.report.model_results import LabelScore
 
 MOST_LABEL_ROWS = 40
-"""Above this many labels the AUROCs are drawn as one point a label, not one row a label."""
+"""Above this many labels every label is a point in a scatter plot, below it a row."""
 
 
 def label_figure(labels: Sequence[LabelScore], *, tag: str = "") -> Figure:
@@ -38,10 +38,10 @@ def _label_rows(labels: Sequence[LabelScore], tag: str) -> Figure:
             max(1, len(groups)), 1, sharex=True, squeeze=False,
             height_ratios=[max(1, len(r)) for r in rows] or [1],
         )[:, 0]  # fmt: skip
-        for ax, group, found in zip(axes, groups, rows, strict=False):
-            y = np.arange(len(found))
+        for ax, group, rows_of_group in zip(axes, groups, rows, strict=False):
+            y = np.arange(len(rows_of_group))
             model, kmer = (
-                np.array([getattr(x, k) for x in found]) for k in ("auroc", "kmer_auroc")
+                np.array([getattr(x, k) for x in rows_of_group]) for k in ("auroc", "kmer_auroc")
             )
             ax.hlines(y, np.fmin(model, kmer), np.fmax(model, kmer), color="#b9bfc5", lw=1.6)
             ax.axvline(0.5, color=GREY, ls=(0, (2, 2)), lw=1.2)
@@ -49,8 +49,8 @@ def _label_rows(labels: Sequence[LabelScore], tag: str) -> Figure:
                 kmer, y, ls="", marker="D", ms=5.5, mfc="white", mec=KMER, mew=1.4, label="k-mer"
             )
             ax.plot(model, y, ls="", marker="o", ms=6.5, color=MODEL, label="BigBird")
-            ax.set_yticks(y, [f"{_short(x.label, 40)}  ({x.n_positive})" for x in found])
-            ax.set_ylim(len(found) - 0.4, -0.6)
+            ax.set_yticks(y, [f"{_short(x.label, 40)}  ({x.n_positive})" for x in rows_of_group])
+            ax.set_ylim(len(rows_of_group) - 0.4, -0.6)
             ax.set_title(group)
             ax.grid(axis="y", visible=False)
             ax.tick_params(axis="y", length=0)
@@ -70,11 +70,11 @@ def _label_scatter(labels: Sequence[LabelScore], tag: str) -> Figure:
         ax = fig.add_subplot()
         colours = itertools.cycle([MODEL, KMER, GREEN, PURPLE, SKY, GREY])
         for group, colour, mark in zip(groups, colours, itertools.cycle("osD^vPX"), strict=False):
-            found = [x for x in labels if x.group == group]
+            rows_of_group = [x for x in labels if x.group == group]
             ax.plot(
-                [x.kmer_auroc for x in found], [x.auroc for x in found],
+                [x.kmer_auroc for x in rows_of_group], [x.auroc for x in rows_of_group],
                 ls="", marker=mark, ms=4, alpha=0.7, mew=0, color=colour,
-                label=f"{group} ({len(found)})",
+                label=f"{group} ({len(rows_of_group)})",
             )  # fmt: skip
         values = [v for x in labels for v in (x.auroc, x.kmer_auroc) if np.isfinite(v)]
         low = min([0.45, *values]) - 0.02

@@ -1,4 +1,4 @@
-"""Pictures of several pretrained models beside each other."""
+"""Pictures of several pretrained models side by side."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ LOOKS = [(MODEL, "-"), (KMER, "--"), (GREEN, "-."), (PURPLE, ":"), (SKY, (0, (5,
 
 
 def steps_figure(runs: Sequence[Run], tag: str = "") -> Figure:
-    """Draw MLM accuracy and bits per base on validation over the steps, a line a run."""
+    """Draw MLM accuracy and bits per base on validation over the steps, one line per run."""
     panels = {
         "mlm_accuracy": "masked tokens named exactly",
         "bits_per_base_masked": "bits per base (lower is better)",
@@ -47,7 +47,7 @@ def steps_figure(runs: Sequence[Run], tag: str = "") -> Figure:
 
 
 def scores_figure(rows: Sequence[dict], names: Sequence[str], tag: str = "") -> Figure:
-    """Draw scores as points with their intervals, a row a predictor, a panel a score.
+    """Draw scores as points with their intervals, one row per predictor, one panel per score.
 
     Args:
         rows: As in a `Comparison`; the first value of a row is its name.

@@ -1,4 +1,4 @@
-"""The picture of in-silico mutagenesis: what every substitution does to a label's score."""
+"""The picture of in-silico mutagenesis: the effect of every substitution on a label's score."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ LETTERS = "ACGT"
 COLOURS = {"A": GREEN, "C": MODEL, "G": "#E69F00", "T": KMER, "N": GREY}
 BASES_IN_A_ROW = 100
 MOST_BASES = 1000
-"""A longer region has no picture: its letters could not be read."""
+"""A longer region has no picture, because its letters would be unreadable."""
 MOST_ROWS = 16
 UNKNOWN = "#c9ced3"
 UNITS = {"log_odds": "change of log odds", "diff": "change of probability"}
@@ -39,20 +39,20 @@ def mutagenesis_figure(
     effect: str,
     tag: str = "",
 ) -> tuple[Figure, list[str]]:
-    """Draw one panel a label: the reference as letters, below it the effect of each substitution.
+    """Draw one panel per label: the reference as letters, below it the effect of each substitution.
 
-    A letter's height is minus the mean effect of the three substitutions there: it stands up
+    A letter's height is minus the mean effect of the three substitutions there: it points up
     where a change lowers the score. Long regions are broken into rows. If the labels would take
     more than MOST_ROWS rows, those with the largest effect are drawn.
 
     Args:
         start: 0-based position of the first base.
         reference: Its bases, (P,).
-        effects_P4L: 0 at the reference base; NaN where nothing is known.
+        effects_P4L: 0 at the reference base; NaN where unknown.
         effect: Key of UNITS.
 
     Returns:
-        The figure and the labels drawn, in the order given.
+        The figure and the labels drawn, in their order.
 
     Raises:
         ValueError: If the region is longer than MOST_BASES.
@@ -67,8 +67,8 @@ def mutagenesis_figure(
         fig = new_figure(max(4.5, 1.6 + 0.092 * step), 0.45 + 1.55 * panels, tag)
         fig.get_layout_engine().set(h_pad=0.03, hspace=0.0)
         axes = fig.subplots(2 * panels, 1, height_ratios=[1, 1] * panels, squeeze=False)[:, 0]
-        for place, label in enumerate(drawn):
-            own = axes[2 * rows_each * place : 2 * rows_each * (place + 1)]
+        for index, label in enumerate(drawn):
+            own = axes[2 * rows_each * index : 2 * rows_each * (index + 1)]
             own[0].set_title(label_names[label])
             _label(own, start, reference, effects_P4L[:, :, label], step, UNITS[effect])
         axes[-1].set_xlabel(f"position on {chrom} (bp, counted from 1)")
@@ -90,9 +90,9 @@ def _label(
     heights_P = np.where(known_P, -np.nan_to_num(effects_P4).sum(axis=1) / 3, 0.0)
     # Substitutions that each lower the score make a letter as high as the axis.
     limits = (min(heights_P.min(), 0.0) - 0.02 * reach, max(heights_P.max(), 0.3 * reach))
-    for place, first in enumerate(range(0, len(reference), step)):
+    for index, first in enumerate(range(0, len(reference), step)):
         here = slice(first, first + step)
-        letters, heat = axes[2 * place], axes[2 * place + 1]
+        letters, heat = axes[2 * index], axes[2 * index + 1]
         _letters(letters, start + first, reference[here], heights_P[here])
         letters.set_ylim(*limits)
         image = _heat(heat, start + first, reference[here], effects_P4[here], reach)
@@ -137,7 +137,7 @@ def _glyph(base: str) -> Path:
 
 
 def _heat(ax: Axes, start: int, reference: str, effects_P4: NDArray, reach: float):
-    """Draw a row a base from A above to T below; a dot marks the reference base."""
+    """Draw one row per base from A above to T below; a dot marks the reference base."""
     columns = len(reference)
     image = ax.imshow(
         effects_P4.T,

@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from dna_bigbird.report.figures.style import GREEN, MODEL, new_figure, style
-from dna_bigbird.report.run_results import Stage
+from dna_bigbird.report.run_results import Stage, duration
 
 
 def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
-    """Draw run time and peak memory of every stage as bars beside each other."""
+    """Draw run time and peak memory of every stage as bars side by side."""
     with style():
         fig = new_figure(9.6, 1.0 + 0.21 * len(stages), tag)
         left, right = fig.subplots(1, 2, sharey=True)
@@ -18,13 +18,13 @@ def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
         seconds = np.array([s.seconds for s in stages])
         memory = np.array([s.max_rss_mb for s in stages]) / 1024
         for ax, values, colour, text in (
-            (left, seconds, MODEL, lambda v: duration(v)),
+            (left, seconds, MODEL, duration),
             (right, memory, GREEN, lambda v: f"{v:.2f} GiB" if v >= 1 else f"{v * 1024:,.0f} MiB"),
         ):
             ax.barh(y, np.nan_to_num(values), color=colour, height=0.68)
-            for at, value in zip(y, values, strict=True):
+            for position, value in zip(y, values, strict=True):
                 shown = text(value) if np.isfinite(value) else "not measured"
-                ax.text(np.nan_to_num(value), at, f" {shown}", va="center", fontsize=7.5)
+                ax.text(np.nan_to_num(value), position, f" {shown}", va="center", fontsize=7.5)
             ax.grid(axis="y", visible=False)
             ax.margins(x=0.18)
             ax.tick_params(axis="y", length=0)
@@ -33,22 +33,3 @@ def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
         left.set(title="Run time", xlabel="seconds")
         right.set(title="Peak memory", xlabel="GiB (resident)")
     return fig
-
-
-def duration(seconds: float) -> str:
-    """Return a time as a person says it.
-
-    Example:
-        >>> [duration(s) for s in (0.42, 59.6, 185, 7384)]
-        ['0.4 s', '1 min 0 s', '3 min 5 s', '2 h 3 min']
-    """
-    if not np.isfinite(seconds):
-        return "not measured"
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,7 +1,7 @@
 """One look for all pictures.
 
 Blue for the model, vermilion for the k-mer baseline, green and grey for n-grams and chance (the
-colours of Okabe and Ito, which colour-blind readers can tell apart). Each also has its own line
+colours of Okabe and Ito, which colour-blind readers can distinguish). Each also has its own line
 style, so a grey print is readable.
 """
 
@@ -49,26 +49,26 @@ STYLE = {
 
 @contextlib.contextmanager
 def style() -> Iterator[None]:
-    """Hold the look of the report while a figure is made or saved; nothing global stays changed."""
+    """Use the look of the report while a figure is drawn or saved; global settings are restored."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         yield
 
 
-def save(fig: Figure, kind: str, dpi: int = 160) -> bytes:
+def save(fig: Figure, image_format: str, dpi: int = 160) -> bytes:
     """Return a figure as bytes of `svg`, `png` or `pdf`, the same for equal figures."""
     data = io.BytesIO()
     metadata = {
         "png": {"Software": None},
         "svg": {"Date": None, "Creator": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }[kind]
+    }[image_format]
     with style():
         if fig.get_layout_engine() is not None:
             fig.draw_without_rendering()
             fig.set_layout_engine("none")  # laying out again would move things by a little
-        fig.savefig(data, format=kind, dpi=dpi, metadata=metadata)
+        fig.savefig(data, format=image_format, dpi=dpi, metadata=metadata)
     return data.getvalue()
 
 

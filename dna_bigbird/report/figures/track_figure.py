@@ -5,6 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.figures.style import (
     DARK,
     GREEN,
@@ -15,7 +16,7 @@ from dna_bigbird.report.figures.style import (
     new_figure,
     style,
 )
-from dna_bigbird.report.tracks import PROMOTER, Region, Strip, Track
+from dna_bigbird.report.tracks import PROMOTER, Strip, Track
 
 LEAST_SPAN = 0.05
 TRUTH_SHARE = 0.26
@@ -23,9 +24,10 @@ TRUTH_SHARE = 0.26
 
 
 def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
-    """Draw one row a label: the predicted probability above, the true intervals below it.
+    """Draw one row per label: the predicted probability above, the true intervals below it.
 
-    Each row has its own scale, written at its right (see `scale_of`). Start sites are arrows that point in the direction of transcription.
+    Each row has its own scale, written at its right (see `scale_of`). Start sites are arrows in
+    the direction of transcription.
     """
     rows = len(strip.tracks)
     groups = [g for g in dict.fromkeys(t.group for t in strip.tracks) if g != PROMOTER]
@@ -68,11 +70,12 @@ def scale_of(scores: np.ndarray) -> tuple[float, float]:
 
 
 def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
-    bottom, top = scale_of(track.scores)
+    windows = track.windows
+    bottom, top = scale_of(windows.scores)
     below = -TRUTH_SHARE / (1 - TRUTH_SHARE)
-    if len(track.scores):
-        x = np.column_stack([track.starts, track.ends]).ravel()
-        y = np.repeat((np.nan_to_num(track.scores, nan=bottom) - bottom) / (top - bottom), 2)
+    if len(windows.scores):
+        x = np.column_stack([windows.starts, windows.ends]).ravel()
+        y = np.repeat((np.nan_to_num(windows.scores, nan=bottom) - bottom) / (top - bottom), 2)
         ax.fill_between(x, 0, y, color=colour, alpha=0.30, lw=0)
         ax.plot(x, y, color=colour, lw=1.0, solid_joinstyle="miter")
     ax.axhline(0, color="#8a9096", lw=0.7)
@@ -90,7 +93,7 @@ def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
     ax.tick_params(axis="x", length=0)
     name = track.label if len(track.label) <= 22 else track.label[:21] + "…"
     ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8.5, labelpad=6)
-    scale = f"{bottom:.2f}–{top:.2f}" if len(track.scores) else "no score"
+    scale = f"{bottom:.2f}–{top:.2f}" if len(windows.scores) else "no score"
     group = "" if track.group == PROMOTER else track.group[:14]
     none = "no truth here" if strip.has_truth and not track.truth else ""
     beside = {"transform": ax.transAxes, "va": "center"}
@@ -99,7 +102,7 @@ def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
     ax.text(1.005, 0.36, under, fontsize=6.5, color=GREY, **beside)
 
 
-def _arrows(ax: Axes, track: Track, region: Region, below: float) -> None:
+def _arrows(ax: Axes, track: Track, region: Interval, below: float) -> None:
     """Draw a start site as a stem with an arrow in the direction of transcription."""
     length = (region.end - region.start) / 70
     for feature in track.truth:

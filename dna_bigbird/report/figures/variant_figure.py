@@ -1,4 +1,4 @@
-"""The picture of planted variants: a row of dots an effect, a panel a source of scores."""
+"""The picture of planted variants: one row of dots per effect, one panel per source of scores."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,14 +33,14 @@ def variant_figure(
         axes = fig.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
         for ax, name in zip(axes, drawn, strict=True):
             jitter = np.random.default_rng(0).uniform(-0.3, 0.3, len(effects))
-            for place, row in enumerate(reversed(rows)):
+            for y, row in enumerate(reversed(rows)):
                 here = (effects == row) & (largest[name] > 0)
                 ax.scatter(
-                    largest[name][here], place + jitter[here],
+                    largest[name][here], y + jitter[here],
                     s=7, color=ROWS[row][1], alpha=0.55, linewidths=0,
                 )  # fmt: skip
                 middle = np.median(largest[name][here])
-                ax.plot([middle, middle], [place - 0.38, place + 0.38], color=DARK, lw=1.6)
+                ax.plot([middle, middle], [y - 0.38, y + 0.38], color=DARK, lw=1.6)
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(LogLocator(subs=(1, 3), numticks=12))
             ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

@@ -1,4 +1,4 @@
-"""What the evaluations of text tasks say: scores, baselines, and on what they were scored."""
+"""Reads the evaluations of text tasks: scores, baselines, and the data that were scored."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,15 +7,9 @@ from pathlib import Path
 from dna_bigbird.datasets.text.published import Column
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
-from dna_bigbird.report.markup import is_number
-from dna_bigbird.report.published_text import PRETRAINED, published_tables
-from dna_bigbird.report.words import NO_SCORE, Score, score_of
-
-
-def run_names() -> list[str]:
-    """Return the names that the folders of evaluations may have, sorted."""
-    columns = (column for table in published_tables() for column in table.columns)
-    return sorted({column.run for column in columns if column.run})
+from dna_bigbird.report.scores import NO_SCORE, ModelMetrics, Score, is_number
+from dna_bigbird.report.text.published_text import PRETRAINED, published_tables
+from dna_bigbird.report.verdicts import Verdict
 
 
 @dataclass(frozen=True)
@@ -23,101 +17,103 @@ class TextRun:
     """One evaluated model."""
 
     name: str
-    metrics: dict
-    is_made: bool = False
-    """The data were made by a program."""
+    metrics: ModelMetrics
+    is_synthetic: bool = False
+    """A program generated the text."""
 
     def score(self, key: str, baseline: str = "") -> Score:
-        """Return a score with its interval, of the model or of a baseline; empty where there is none."""
-        found = self.metrics.get("baselines", {}).get(baseline, {}) if baseline else self.metrics
-        score = score_of(found, key)
+        """Return a score of the model or of a baseline; without a value if there is none."""
+        predictor = self.metrics.baselines.get(baseline) if baseline else self.metrics
+        score = predictor.score(key) if predictor else NO_SCORE
         return score if is_number(score.value) else NO_SCORE
 
-    def best_baseline(self, key: str, *, higher_is_better: bool) -> str:
+    def best_baseline(self, column: Column, key: str) -> str:
         """Return the name of the baseline that is best by this score; "" if none has it."""
-        values = {
-            name: found[key]
-            for name, found in self.metrics.get("baselines", {}).items()
-            if is_number(found.get(key))
-        }
-        sign = -1 if higher_is_better else 1
+        values = {name: x.number(key) for name, x in self.metrics.baselines.items() if key in x}
+        values = {name: value for name, value in values.items() if value is not None}
+        sign = -1 if column.higher_is_better else 1
         return min(values, key=lambda name: (sign * values[name], name), default="")
 
-    def gain(self, key: str, baseline: str) -> Score:
-        """Return the difference to a baseline on the same draws of examples, where it was drawn."""
-        return score_of(self.metrics, f"{key}_gain_over_{baseline}")
+    def verdict(self, column: Column) -> tuple[str, Verdict]:
+        """Compare the first score of a column with the best baseline, and return its name."""
+        key = column.keys[0]
+        best = self.best_baseline(column, key)
+        gain = self.metrics.gain(best, key)
+        theirs = self.score(key, best) if best else NO_SCORE
+        return best, Verdict(self.score(key), theirs, gain, column.higher_is_better)
+
+    def cell(self, column: Column, baseline: str = "") -> list[Score]:
+        """Return the scores of a cell in the units of the table."""
+        return [self.score(key, baseline).times(column.factor) for key in column.keys]
+
+    def spread(self, column: Column) -> float | None:
+        """Return the standard deviation of a cell over several runs, if there were several."""
+        spread = self.metrics.number(f"{column.keys[0]}_sd")
+        return None if spread is None else spread * column.factor
 
     @property
-    def num_seen(self) -> int:
-        """How many of the scored examples are training examples; 0 where nobody counted."""
-        return self.metrics.get("n_in_training", 0)
+    def num_examples(self) -> int:
+        """How many examples were scored."""
+        return self.metrics.values["n"]
 
     @property
-    def about(self) -> str:
-        """Say what the scores were measured on."""
-        words = ["made text" if self.is_made else "real text"]
-        seen, count = self.num_seen, self.metrics["n"]
-        if seen:
-            some = f"{seen:,} of {count:,} examples are training examples"
-            words.append("scored on its training examples" if seen == count else some)
-        words += [f"{self.metrics['runs']} runs"] if "runs" in self.metrics else []
-        return ", ".join(words)
+    def num_in_training(self) -> int:
+        """How many of the scored examples are training examples; 0 if they were not counted."""
+        return self.metrics.number("n_in_training") or 0
+
+    @property
+    def num_runs(self) -> int | None:
+        """How many trainings the scores are the mean of, if there were several."""
+        return self.metrics.number("runs")
+
+
+def run_names() -> list[str]:
+    """Return the names that the folders of evaluations may have."""
+    columns = (column for table in published_tables() for column in table.columns)
+    return sorted({column.run for column in columns if column.run})
 
 
 def read_runs(
     folder: Path,
-    made: Collection[str] = (),
+    synthetic: Collection[str] = (),
     pretrained: Path | None = None,
 ) -> dict[str, TextRun]:
-    """Read `<name>/metrics.json` for every name that a table has; what is absent was not run.
+    """Read `<name>/metrics.json` for every name in a table; missing ones were not run.
 
     Args:
-        made: Names whose data were made by a program.
+        synthetic: Names whose text was generated by a program.
         pretrained: The bundle of masked language modelling, which holds its own scores.
 
     Raises:
         InputError: If there is none, one is damaged, or a name is unknown.
     """
-    for name in made:
-        if name not in run_names():
-            known = ", ".join(run_names())
-            raise InputError(f"--synthetic: no table has {name!r}; expected some of {known}")
-    folders = {name: folder / name for name in run_names()}
+    names = run_names()
+    for name in synthetic:
+        if name not in names:
+            raise InputError(f"--synthetic: no table has {name!r}; expected some of {', '.join(names)}")
+    folders = {name: folder / name for name in names}
     if pretrained is not None:
         folders[PRETRAINED] = pretrained
     runs = {
-        name: TextRun(name, _read_metrics(place), name in made)
-        for name, place in folders.items()
-        if (place / "metrics.json").is_file()
+        name: TextRun(name, _read_metrics(run_folder), name in synthetic)
+        for name, run_folder in folders.items()
+        if (run_folder / "metrics.json").is_file()
     }
     if not runs:
         raise InputError(
-            f"{folder}: no <name>/metrics.json in it for any of {', '.join(run_names())}; "
+            f"{folder}: no <name>/metrics.json in it for any of {', '.join(names)}; "
             "`dna-bigbird text evaluate --output` writes them"
         )
     return runs
 
 
-def _read_metrics(folder: Path) -> dict:
+def _read_metrics(folder: Path) -> ModelMetrics:
     path = folder / "metrics.json"
-    metrics = read_json(path)
-    metrics.setdefault("n", metrics.get("n_examples"))
+    values = read_json(path)
+    values.setdefault("n", values.get("n_examples"))
     for key in ("n", "split"):
-        if metrics.get(key) is None:
+        if values.get(key) is None:
             raise InputError(
                 f"{path}: no {key!r}; expected what `dna-bigbird text evaluate` writes"
             )
-    return metrics
-
-
-def scores_of_column(run: TextRun, column: Column, baseline: str = "") -> list[Score]:
-    """Return the scores of a cell in the units of the table."""
-    found = [run.score(key, baseline) for key in column.keys]
-    return [_scaled(score, column.factor) for score in found]
-
-
-def _scaled(score: Score, factor: float) -> Score:
-    def times(value: float | None) -> float | None:
-        return value * factor if is_number(value) else None
-
-    return Score(times(score.value), times(score.low), times(score.high))
+    return ModelMetrics.from_json(values)

@@ -9,7 +9,7 @@ import pytest
 from dna_bigbird.datasets.text.published import NONE
 from dna_bigbird.errors import InputError
 from dna_bigbird.pipeline.text.paper_tables import tables
-from dna_bigbird.report.published_text import published_tables
+from dna_bigbird.report.text.published_text import published_tables
 
 TYPED_AGAIN = {
     (2, "BigBird-ITC"): ["75.7", "86.8", "67.7", "70.8", "53.3", "79.5", "75.9"],
@@ -145,7 +145,7 @@ def test_measured_scores_stand_with_their_circumstances(page):
         "3",
         "real text, scored on its training examples",
     )
-    assert rows["BBC XSum: rouge1"][0][-1] == "made text"
+    assert rows["BBC XSum: rouge1"][0][-1] == "synthetic text"
     (bits,) = rows["base: bits per token"]
     assert bits[:3] == ["5.50", "5.90 (informed)", "8"]
 
@@ -158,17 +158,14 @@ def test_several_runs_have_a_mean_and_a_deviation(page):
 
 def test_who_is_ahead_is_said(page):
     text = re.sub(r"<[^>]+>", "", page)
-    assert "The model wins: f1 0.612 against 0.200 of the baseline first" in text
-    assert "bits per token 5.500 against 5.900 of the baseline informed" in text
+    assert "The model wins: f1 0.612 against 0.200 for the baseline first" in text
+    assert "bits per token 5.500 against 5.900 for the baseline informed" in text
 
 
-def test_the_page_says_what_is_made_and_what_was_trained_on(page):
+def test_the_page_says_what_is_synthetic_and_what_was_trained_on(page):
     text = re.sub(r"<[^>]+>", "", page)
-    assert "Made text. Scores marked so come from text that a program put together" in text
-    assert (
-        "Scored on its training examples. Scores marked so were measured on the very examples"
-        in text
-    )
+    assert "Synthetic text. These scores are measured on text that a program generated" in text
+    assert "Scored on its training examples. These scores are measured on the examples" in text
     assert "Not run: BBC XSum" not in text
     assert "Not run: CNN/DailyMail" in text
 
@@ -177,7 +174,7 @@ def test_without_such_scores_it_says_neither(tmp_path):
     write(tmp_path / "runs", hotpotqa=HOTPOT | {"n_in_training": 0})
     tables(tmp_path / "runs", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    assert "Made text" not in text
+    assert "Synthetic text" not in text
     assert "training examples" not in text
 
 

@@ -1,0 +1,109 @@
+"""Reads the prediction tables of `dna-bigbird predict`.
+
+They may be large, so they are read row by row and only what is drawn is kept. Coordinates are
+0-based and half-open.
+"""
+
+import csv
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import open_text
+from dna_bigbird.genome.coverage import merge_spans
+from dna_bigbird.genome.interval import Interval
+
+
+class WindowScores(NamedTuple):
+    """The scores of one label as they are drawn.
+
+    Each score is at the middle of its window, as wide as the step between windows.
+    """
+
+    starts: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    scores: NDArray[np.float64]
+
+
+NO_WINDOWS = WindowScores(np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a prediction table.
+
+    Raises:
+        InputError: If its first columns are not sequence, start, end.
+    """
+    with open_text(path) as stream:
+        reader = csv.DictReader(stream, delimiter="\t")
+        if (reader.fieldnames or [])[:3] != ["sequence", "start", "end"]:
+            raise InputError(
+                f"{path}:1: expected the columns sequence, start, end and the labels. "
+                "Run the rule predict again"
+            )
+        yield from reader
+
+
+def _window(row: dict[str, str]) -> Interval:
+    return Interval(row["sequence"], int(row["start"]), int(row["end"]), ".")
+
+
+def predicted_labels(path: Path) -> list[str]:
+    """Return the label columns of a prediction table."""
+    with open_text(path) as stream:
+        return stream.readline().rstrip("\n").split("\t")[3:]
+
+
+def covered(path: Path) -> list[Interval]:
+    """Return the merged parts of the sequences that a prediction table covers, sorted by sequence."""
+    parts: dict[str, list[tuple[int, int]]] = {}
+    for chrom, windows in itertools.groupby(map(_window, _rows(path)), key=lambda x: x.chrom):
+        parts.setdefault(chrom, []).extend(_merged([(x.start, x.end) for x in windows]))
+    return [Interval(chrom, *span, ".") for chrom in parts for span in _merged(parts[chrom])]
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    starts, ends = merge_spans(*zip(*spans, strict=True))
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def intersection(first: list[Interval], second: list[Interval]) -> list[Interval]:
+    """Return what both lists cover.
+
+    Example:
+        >>> intersection([Interval("a", 0, 5), Interval("a", 8, 12)], [Interval("a", 3, 9)])
+        [Interval(chrom='a', start=3, end=5, strand='.'), Interval(chrom='a', start=8, end=9, strand='.')]
+    """
+    return [
+        Interval(x.chrom, max(x.start, y.start), min(x.end, y.end), ".")
+        for x, y in itertools.product(first, second)
+        if x.overlap(y)
+    ]
+
+
+def read_scores(path: Path, region: Interval, labels: list[str]) -> dict[str, WindowScores]:
+    """Return the scores of each label in the region; nothing if no window touches it."""
+    windows, values = [], []
+    for row in _rows(path):
+        window = _window(row)
+        if window.overlap(region):
+            windows.append((window.start, window.end))
+            values.append([float(row[label]) for label in labels])
+    if not windows:
+        return {}
+    order = np.argsort([start for start, _ in windows], kind="stable")
+    window = np.array(windows)[order]
+    score = np.array(values).reshape(len(windows), len(labels))[order]
+    steps = np.diff(window[:, 0])
+    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.inf
+    half = np.minimum(window[:, 1] - window[:, 0], step) / 2
+    middle = window.mean(axis=1)
+    return {
+        label: WindowScores(middle - half, middle + half, score[:, i])
+        for i, label in enumerate(labels)
+    }

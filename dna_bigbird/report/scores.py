@@ -1,0 +1,163 @@
+"""Scores with their intervals, and the scores of one predictor as metrics.json holds them."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+NOT_DEFINED = "not defined"
+COUNTS = (
+    "n",
+    "n_positive",
+    "n_labels",
+    "n_labels_undefined",
+    "n_examples",
+    "n_masked_tokens",
+    "n_masked_bp",
+)
+_GROUP_KEY = re.compile(r"(median|mean)_(auroc|auprc)_(.+)(?<!_low)(?<!_high)")
+
+
+def is_number(value: object) -> bool:
+    """Return True for a finite number, not for NaN, None or a truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def shown(value: object, digits: int = 3) -> str:
+    """Return a number as a reader sees it: fixed digits, whole numbers with commas.
+
+    Example:
+        >>> shown(0.91237), shown(1234567), shown(float("nan"))
+        ('0.912', '1,234,567', 'not defined')
+    """
+    if not is_number(value):
+        return NOT_DEFINED
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score with the two ends of its 95 % interval; None or NaN where there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether both ends of the interval are numbers."""
+        return is_number(self.low) and is_number(self.high)
+
+    def times(self, factor: float) -> "Score":
+        """Return the score in another unit."""
+        ends = (self.value, self.low, self.high)
+        return Score(*(x * factor if is_number(x) else None for x in ends))
+
+
+NO_SCORE = Score(None)
+
+
+class GroupScore(NamedTuple):
+    """An average over the labels of one group, and its key in metrics.json."""
+
+    key: str
+    average: str
+    area: str
+    group: str
+
+
+@dataclass(frozen=True)
+class PredictorScores:
+    """The scores of one predictor (a model or a baseline) on one set of test rows."""
+
+    values: Mapping[str, object] = field(default_factory=dict)
+    """By their keys in metrics.json."""
+
+    @classmethod
+    def from_json(cls, entry: object) -> "PredictorScores":
+        """Read an entry of metrics.json: a table of scores, or bits per base as a number."""
+        return cls(entry if isinstance(entry, dict) else {"bits_per_base": entry})
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def number(self, key: str) -> float | int | None:
+        """Return a value if it is a number."""
+        value = self.values.get(key)
+        return value if is_number(value) else None
+
+    def score(self, key: str) -> Score:
+        """Return `key` with the interval from `key_low` to `key_high`."""
+        return Score(*(self.values.get(f"{key}{end}") for end in ("", "_low", "_high")))
+
+    @property
+    def bits_per_base(self) -> Score:
+        """Bits per base, masked or causal, whichever the predictor has.
+
+        Example:
+            >>> PredictorScores({"bits_per_base_causal": 1.94, "n_bp": 1000}).bits_per_base.value
+            1.94
+        """
+        keys = (k for k in self.values if k.startswith("bits_per_base"))
+        score = self.score(next((k for k in keys if not k.endswith(("_low", "_high"))), ""))
+        return score if is_number(score.value) else NO_SCORE
+
+    @property
+    def description(self) -> str:
+        """How the predictor works, in the words of the file; may be empty."""
+        return str(self.values.get("description", ""))
+
+    def parts(self, division: str) -> dict[str, "PredictorScores"]:
+        """Return the scores of each part that has bases.
+
+        Args:
+            division: `by_chromosome` or `by_repeat_class`.
+        """
+        entries = self.values.get(division, {})
+        return {name: PredictorScores(x) for name, x in entries.items() if x["n_bp"]}
+
+    @property
+    def group_scores(self) -> list[GroupScore]:
+        """The averages over groups of labels, in the order of the file."""
+        matches = [_GROUP_KEY.fullmatch(key) for key in self.values]
+        return [GroupScore(match[0], *match.groups()) for match in matches if match]
+
+
+@dataclass(frozen=True)
+class ModelMetrics(PredictorScores):
+    """A metrics.json: the scores of a model and of its baselines on the same test rows."""
+
+    baselines: Mapping[str, PredictorScores] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, entry: dict) -> "ModelMetrics":
+        """Read the object of a metrics.json."""
+        baselines = entry.get("baselines", {})
+        return cls(entry, {k: PredictorScores.from_json(x) for k, x in baselines.items()})
+
+    @property
+    def split(self) -> str | None:
+        """The split that was scored."""
+        return self.values.get("split")
+
+    @property
+    def seed(self) -> object:
+        """The seed of the run, None if it is not recorded."""
+        return self.values.get("seed")
+
+    @property
+    def kmer(self) -> PredictorScores:
+        """The k-mer baseline; without scores if none was run."""
+        return self.baselines.get("kmer", PredictorScores())
+
+    def gain(self, baseline: str, score: str = "auroc") -> Score:
+        """Return the difference to a baseline on the same bootstrap draws, if it was computed."""
+        return self.score(f"{score}_gain_over_{baseline}")
+
+    @property
+    def counts(self) -> list[tuple[str, int | float]]:
+        """How many rows, positives, labels or tokens were scored, by key; those not recorded are left out."""
+        known = [(key, self.number(key)) for key in COUNTS]
+        undefined = "n_labels_undefined"
+        return [(k, n) for k, n in known if n is not None and not (k == undefined and n == 0)]

@@ -1,0 +1,80 @@
+"""The first section: cards, who wins, one table of the headline scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dna_bigbird.report.model_results import ModelResult
+from dna_bigbird.report.run_results import Results
+from dna_bigbird.report.scores import ModelMetrics
+from dna_bigbird.report.verdicts import (
+    MASKED_BITS,
+    UNIGRAM,
+    LanguageVerdict,
+    Verdict,
+    best_masked,
+    language_verdict,
+)
+
+HEADLINES = {"promoter": "auroc", "chromatin": "macro_auroc"}
+
+
+@dataclass(frozen=True)
+class LanguageSummary:
+    """Pretraining: the model with the unigram and with the best masked baseline."""
+
+    metrics: ModelMetrics
+    rows: Sequence[tuple[str, Verdict]]
+    """By the key of the baseline."""
+    language: LanguageVerdict
+
+    @property
+    def card(self) -> Verdict:
+        """The comparison with the best masked baseline."""
+        return self.rows[-1][1]
+
+
+@dataclass(frozen=True)
+class HeadSummary:
+    """A promoter or chromatin model with its k-mer baseline."""
+
+    metrics: ModelMetrics
+    negatives: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The data of the section; a head that was not run is None."""
+
+    pretrained: LanguageSummary
+    heads: dict[str, HeadSummary | None]
+
+
+def headline(result: ModelResult) -> Verdict:
+    """Compare a head's first AUROC with that of the k-mer baseline."""
+    key, metrics = HEADLINES[result.name], result.metrics
+    return Verdict(metrics.score(key), metrics.kmer.score(key), metrics.gain("kmer"))
+
+
+def summary(results: Results) -> Summary:
+    """Return the headline scores of all models."""
+    return Summary(
+        _language(results.pretrained.metrics),
+        {name: _head(result) for name, result in results.heads.items()},
+    )
+
+
+def _language(metrics: ModelMetrics) -> LanguageSummary:
+    bits = metrics.score(MASKED_BITS)
+    best_name, best = best_masked(metrics)
+    scores = {best_name or UNIGRAM: best}
+    if UNIGRAM in metrics.baselines:
+        scores = {UNIGRAM: metrics.baselines[UNIGRAM].bits_per_base} | scores
+    rows = [(name, Verdict(bits, x, higher_is_better=False)) for name, x in scores.items()]
+    return LanguageSummary(metrics, rows, language_verdict(metrics))
+
+
+def _head(result: ModelResult | None) -> HeadSummary | None:
+    if result is None:
+        return None
+    return HeadSummary(result.metrics, result.config.negatives, headline(result))
