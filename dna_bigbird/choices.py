@@ -1,4 +1,4 @@
-"""Checks the arguments of Python callers as the command line checks its options, from the type hints."""
+"""Checks of arguments of Python functions by their type hints, as the command line checks options."""
 
 import dataclasses
 import difflib
@@ -18,17 +18,17 @@ OTHER_WORDS = {
     "gpu": "cuda", "float32": "32-true", "fp32": "32-true", "bfloat16": "bf16-mixed",
     "h5": "hdf5", "bw": "bigwig", "logodds": "log_odds", "ignore": "skip",
 }  # fmt: skip
-"""What users write for a choice of another spelling."""
+"""Other spellings of a choice."""
 
 Function = TypeVar("Function", bound=Callable)
 
 
 class ChoiceError(InputError, ValueError):
-    """An argument that is none of the values its type hint lists, or has another type."""
+    """An argument that is not one of the listed values, or has the wrong type."""
 
 
 def choices_of(hint: object) -> tuple:
-    """Return the values that a type hint lists; none if it is not a `Literal`, with or without None.
+    """Return the values that a `Literal` lists, with or without None; () for other types.
 
     Example:
         >>> choices_of(Literal["both", "forward"] | None), choices_of(str | None)
@@ -145,7 +145,7 @@ def renamed(**new_names: str) -> Callable[[Function], Function]:
 
 
 def listed(choices: tuple) -> str:
-    """Return choices as a reader expects them.
+    """Return choices as text.
 
     Example:
         >>> listed(("both", "forward", "interval"))
@@ -173,7 +173,7 @@ def near(value: object, choices: tuple) -> str:
 
 
 def _alternatives(hint: object) -> tuple:
-    """Return the types of a union, without what is annotated to them."""
+    """Return the types of a union, without their annotations."""
     hint = _without_annotations(hint)
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     return tuple(map(_without_annotations, typing.get_args(hint))) if is_union else (hint,)
@@ -203,7 +203,7 @@ def _passed_on_to(signature: inspect.Signature, hints: Mapping[str, object]) -> 
 
 
 def _keywords(signature: inspect.Signature, passed_on: Callable | None) -> tuple[str, ...]:
-    """Return the names that a function takes; `**keywords` of any name are not checked."""
+    """Return the names of all arguments, those that are passed on included."""
     names = [
         name
         for name, parameter in signature.parameters.items()
@@ -228,7 +228,7 @@ def _with_paths(value: Any, hint: object) -> Any:
 
 
 def _without_annotations(hint: object) -> object:
-    """Return a type without what is annotated to it: the role of a path, a description."""
+    """Return a type without its annotations: the role of a path, a description."""
     is_annotated = typing.get_origin(hint) is typing.Annotated
     return typing.get_args(hint)[0] if is_annotated else hint
 

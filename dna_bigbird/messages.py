@@ -37,7 +37,7 @@ def named_as_options(options: Collection[str]) -> Iterator[None]:
 
 
 def for_reader(text: str) -> str:
-    """Return a message as a user reads it: settings named as the caller can give them, printable."""
+    """Return a printable message that names settings as the caller does: options or arguments."""
     options = _running.get()
     return printable(with_arguments(text) if options is None else with_options(text, options))
 

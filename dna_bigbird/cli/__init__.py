@@ -1,1 +1,1 @@
-"""The command line: one small module per subcommand, and nothing else parses arguments."""
+"""The command line: a table of commands, their options, help and errors; no other folder parses arguments."""

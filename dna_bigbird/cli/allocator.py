@@ -1,4 +1,4 @@
-"""How a command uses memory on the CPU; to be called before torch is imported."""
+"""Memory settings of a command on the CPU; they take effect only before torch is imported."""
 
 import ctypes
 import os
@@ -11,14 +11,14 @@ KEPT_PRODUCTS = "64"
 
 
 def keep_freed_memory() -> bool:
-    """Let freed memory be used again instead of going back to the system.
+    """Keep freed memory for later use instead of returning it to the system.
 
-    By default glibc returns every large block when a tensor dies, and the system clears the same
-    pages again for the next one: a tenth of a training step of the base model on a CPU. The most
-    that is held at any time hardly grows.
+    By default glibc returns every large block when a tensor is freed, and the system clears the same
+    pages for the next tensor: 10 % of a training step of the base model on a CPU. Peak memory hardly
+    grows.
 
     Returns:
-        False where the C library has no such switch.
+        False if the C library does not support it.
     """
     if platform.libc_ver()[0] != "glibc":
         return False
@@ -28,11 +28,10 @@ def keep_freed_memory() -> bool:
 
 
 def keep_few_products() -> None:
-    """Let oneDNN, and PyTorch in front of it, forget products of shapes that do not come again.
+    """Limit how many matrix products oneDNN and PyTorch keep prepared.
 
-    Each keeps the last 1,024 matrix products that it prepared: two gigabytes after a hundred
-    bfloat16 training steps on batches of ever new lengths. A step needs about twenty, in every
-    layer the same ones. The user's own values of the variables are left alone.
+    By default each keeps 1,024: 2 GB after 100 bfloat16 training steps on batches of different
+    lengths. A step needs about 20, the same in every layer. Variables that the user has set stay.
     """
     for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         os.environ.setdefault(name, KEPT_PRODUCTS)

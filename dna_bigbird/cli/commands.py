@@ -1,4 +1,4 @@
-"""The commands of `dna-bigbird`: which Python function each calls, and what differs from it."""
+"""The commands of `dna-bigbird`: the Python function of each, and where its options differ."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ class Command:
     about: str
     """One line in the list of commands."""
     positional: tuple[str, ...] = ()
-    """Parameters given without an option name: `dna-bigbird info BUNDLE`."""
+    """Arguments without an option name: `dna-bigbird info BUNDLE`."""
     python_only: tuple[str, ...] = ()
     """Parameters that are not options."""
     values: Mapping[str, object] = field(default_factory=dict)
@@ -27,8 +27,8 @@ class Command:
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Old names of options -> new ones. The old ones are accepted but not shown."""
     function_for: str = ""
-    """Module and name of a function that returns the function for some arguments, if the options depend on
-    one of them."""
+    """Module and name of a function that returns the function to call, if the options depend on an
+    argument."""
     note: str | None = None
     """Printed to standard error before the command runs: a new name, for example."""
 
@@ -130,7 +130,7 @@ TEXT = {
 }  # fmt: skip
 
 GROUPS = {"text": TEXT}
-"""Commands that have commands: `dna-bigbird text evaluate`."""
+"""Groups of commands: `dna-bigbird text evaluate`."""
 ABOUT_GROUPS = {
     "text": "the same for text: pretraining, classes of documents, questions, summaries"
 }

@@ -60,7 +60,7 @@ def _add_all(subparsers, commands: Mapping[str, Command], prefix: str = "") -> N
 
 
 def _copy(action: argparse.Action, plain: argparse.ArgumentParser) -> argparse.Action:
-    """Add one option of jsonargparse, with its choices or as a file where its type says so."""
+    """Add one option of jsonargparse, with its choices, or as a file if its type is a path."""
     import shtab
 
     if action.nargs == 0:

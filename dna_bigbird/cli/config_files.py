@@ -41,7 +41,7 @@ def config_first(argv: list[str], aliases: Mapping[str, str] = MappingProxyType(
 
 
 def _read(file: str) -> dict:
-    """Return the options in a file; the parser's own message about a wrong one is a dump."""
+    """Return the options in a file, or raise InputError with a short message."""
     text = read_text(Path(file))
     try:
         values = yaml.safe_load(text)

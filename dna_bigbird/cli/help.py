@@ -1,4 +1,4 @@
-"""How `dna-bigbird COMMAND --help` looks: the docstring as written, then what each option takes."""
+"""The layout of `dna-bigbird COMMAND --help`: the docstring, then every option with its value."""
 
 import argparse
 import re
@@ -14,7 +14,7 @@ from dna_bigbird.cli.parser_internals import Formatter, actions_of, groups_of, h
 
 PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}
-"""Options that take a file or '-', so that their type is text."""
+"""Options that are a file or '-'; their type is text."""
 GENERAL = {
     "config": "YAML file with any of the options above.",
     "print_config": "Print all options as YAML, with the values given, and exit.",
@@ -23,7 +23,7 @@ GENERAL = {
 
 
 class HelpFormatter(Formatter):
-    """Keeps paragraphs and example lines; says 'required' and defaults, and no types of Python."""
+    """Keeps paragraphs and example lines; shows 'required' and defaults instead of Python types."""
 
     def fill(self, text: str, width: int, indent: str) -> str:
         """Fill each paragraph, and leave empty lines between them."""
@@ -31,7 +31,7 @@ class HelpFormatter(Formatter):
         return "\n\n".join(_paragraph(part, width, indent) for part in parts)
 
     def names(self, action: argparse.Action) -> list[str]:
-        """Leave out `--x+`, the form that adds to a list: the help text says how to give several."""
+        """Return all but `--x+`, the form that adds to a list."""
         return [name for name in action.option_strings if not name.endswith("+")]
 
     def help_text(self, action: argparse.Action) -> str:
@@ -61,7 +61,7 @@ class HelpFormatter(Formatter):
 
 
 def _paragraph(text: str, width: int, indent: str) -> str:
-    """Fill a paragraph; its indented lines are commands or tables, and stay as they are."""
+    """Fill a paragraph; indented lines (commands, tables) stay unchanged."""
     blocks = re.findall(r"(?:^[ ]{2,}.*\n?)+|(?:^\S.*\n?)+", text, flags=re.MULTILINE)
     return "\n".join(
         textwrap.indent(block.rstrip("\n"), indent)
@@ -85,13 +85,13 @@ def _alternatives(hint: object) -> Iterator[object]:
 
 
 def sections(function: object) -> tuple[str, str]:
-    """Return what a command's docstring says before its arguments, and its examples."""
+    """Return the text of a docstring before the arguments, and the examples."""
     parts = sections_of(function.__doc__)
     return parts[""], f"examples:\n{parts['Examples']}" if "Examples" in parts else ""
 
 
 def arrange(parser: jsonargparse.ArgumentParser) -> None:
-    """Put a command's own options first, and only what it needs into the usage line."""
+    """Put the command's own options first, and only required ones into the usage line."""
     groups = groups_of(parser)
     positional, general, *own = groups
     general.title = "general"

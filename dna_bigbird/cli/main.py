@@ -135,7 +135,7 @@ def _call(name: str, argv: list[str]) -> None:
 
 @contextlib.contextmanager
 def protected(function: Callable, arguments: dict[str, object]) -> Iterator[None]:
-    """Check that no input is written over, and keep other processes from writing the same outputs.
+    """Raise InputError if an input would be overwritten; lock the outputs against other processes.
 
     Raises:
         InputError: Naming the paths.

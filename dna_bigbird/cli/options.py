@@ -26,7 +26,7 @@ class Option:
     parameter: str
     hint: object
     default: object
-    """`REQUIRED` if there is none."""
+    """`REQUIRED` if the option must be given."""
     help: str
 
     @property
@@ -49,8 +49,8 @@ def load_function(command: Command, argv: Sequence[str] = ()) -> Callable:
 def options_of(function: Callable) -> list[Option]:
     """Return the parameters of a function, those of its `**keywords` included.
 
-    Keywords that are passed on say to which function or dataclass: `**run: Annotated[object, train]`.
-    They are the keyword-only parameters of a function, and the fields of a dataclass.
+    The type of `**keywords` names where they are passed on: `**run: Annotated[object, train]`. They
+    are the keyword-only parameters of that function, or the fields of that dataclass.
 
     Example:
         >>> def copy(source: str, times: int = 1) -> None:
@@ -103,7 +103,7 @@ def field_texts(settings: type) -> dict[str, str]:
 
 
 def sections_of(docstring: str | None) -> dict[str, str]:
-    """Return the sections of a docstring by name; "" is what is before the first.
+    """Return the sections of a docstring by name; the text before the first has the name "".
 
     Example:
         >>> sections_of("Bake.\\n\\nArgs:\\n    salt: Grams.\\n")

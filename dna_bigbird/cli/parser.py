@@ -21,10 +21,10 @@ from dna_bigbird.shared_options import doc_of
 
 
 class _Parser(jsonargparse.ArgumentParser):
-    """Reports a wrong option in one line and exits with status 2."""
+    """A parser that reports a wrong option in one line and exits with status 2."""
 
     def print_help(self, file=None) -> None:
-        """Print the help; argparse would be silent if that fails."""
+        """Print the help; unlike argparse, raise an error if that fails."""
         (file or sys.stdout).write(self.format_help())
 
     def error(self, message: str, ex: Exception | None = None):
@@ -48,7 +48,7 @@ def build_parser(
 
 
 def parsers_of(name: str) -> list[jsonargparse.ArgumentParser]:
-    """Return the parsers that together have every option of a command; the first has the shared ones."""
+    """Return parsers that together have all options of a command; the first has the shared options."""
     if not find_command(name).function_for:
         return [build_parser(name)[0]]
     from dna_bigbird.datasets.text.registry import tasks
@@ -107,7 +107,7 @@ def read_arguments(
     argv: list[str],
     aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, object]:
-    """Return what to call the function of a command with.
+    """Return the arguments for the function of a command.
 
     Raises:
         InputError: If a file of --config cannot be read, or settings contradict each other.
@@ -121,7 +121,7 @@ def read_arguments(
 
 
 def renamed(argv: list[str], aliases: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """Return arguments with the names that options have now.
+    """Return arguments with the current names of options.
 
     Example:
         >>> renamed(["--from-huggingface", "X", "--place=bin"], {"place": "drawn_on"})

@@ -1,4 +1,4 @@
-"""What the parser of options says of a wrong one, as a line that a user reads."""
+"""Messages of the parser about wrong options, rewritten for the user."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ _UNKNOWN = re.compile(r"(?i)unrecognized arguments: --(?P<name>[\w.]+)")
 
 
 def in_words(message: str, options: Collection[str]) -> str:
-    """Return the message of a parser: choices as a list, and the nearest one to what was given.
+    """Return a message of the parser with the choices as a list and the nearest choice.
 
     Args:
         options: Names of the command's options, without dashes.

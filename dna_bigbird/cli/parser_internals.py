@@ -35,7 +35,7 @@ def groups_of(parser: argparse.ArgumentParser) -> list:
 
 
 class Formatter(jsonargparse.DefaultHelpFormatter):
-    """A formatter of help texts whose parts are public methods, for a subclass to change."""
+    """A formatter of help texts whose parts are public methods that a subclass can override."""
 
     def fill(self, text: str, width: int, indent: str) -> str:
         """Return a text in lines of at most `width`."""
@@ -46,7 +46,7 @@ class Formatter(jsonargparse.DefaultHelpFormatter):
         return super()._get_help_string(action)
 
     def value_name(self, action: argparse.Action) -> str:
-        """Return what is shown for the value of an option."""
+        """Return the placeholder for the value of an option."""
         return super()._get_default_metavar_for_optional(action)
 
     def names(self, action: argparse.Action) -> list[str]:

@@ -10,8 +10,8 @@ from dna_bigbird.errors import OutputError
 from dna_bigbird.messages import printable
 
 CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_RDWR}
-"""How a closed descriptor is opened again: reading standard input and writing standard output fail,
-and no file that the command opens gets their number."""
+"""How a closed descriptor is opened again: reading from input and writing to output fail, and no other
+file gets the number."""
 
 
 def open_closed_streams() -> None:
@@ -58,7 +58,7 @@ class PrintableStream:
 
 
 def protect_terminal() -> None:
-    """Let no name in an input act on the terminal; files and pipes get every name as it is."""
+    """Escape control characters on a terminal; files and pipes get every name unchanged."""
     for name, kept in (("stdout", ""), ("stderr", "\r")):  # progress bars begin with \r
         stream = getattr(sys, name)
         if stream.isatty() and not isinstance(stream, PrintableStream):
@@ -66,7 +66,7 @@ def protect_terminal() -> None:
 
 
 def forget_standard_output() -> None:
-    """Discard what is not written yet: Python would try, and complain, while it exits."""
+    """Discard unwritten output; otherwise Python would try to write it, and warn, on exit."""
     with contextlib.suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
@@ -74,7 +74,7 @@ def forget_standard_output() -> None:
 
 
 class _Output:
-    """Standard output whose errors say that it is standard output."""
+    """Standard output whose errors name it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -97,7 +97,7 @@ class _Output:
 
 @contextlib.contextmanager
 def named_standard_output() -> Iterator[None]:
-    """Let a failed write to standard output say so; it is written to the end when the block ends.
+    """Report a failed write to standard output; flush it when the block ends.
 
     Raises:
         OutputError: If standard output is closed, or its disk is full.

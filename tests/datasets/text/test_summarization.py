@@ -106,7 +106,10 @@ def test_papers_without_abstract(tmp_path):
             {"article_text": "one text"},
             r"train\.txt:2: 'article_text' is 'one text', expected a li",
         ),
-        ({"article_text": ["a", 3]}, r"train\.txt:2: 'article_text' has int at position 1, expected"),
+        (
+            {"article_text": ["a", 3]},
+            r"train\.txt:2: 'article_text' has int at position 1, expected",
+        ),
         ({"article_id": None}, r"train\.txt:2: 'article_id' is None, expected a text"),
         (
             {"article_text": [" "]},
