@@ -34,7 +34,7 @@ OTHER_MAPPINGS = {
     "interop/short_encoders.py": "config.json of the Hugging Face library",
     "interop/pegasus.py": "config.json of the Hugging Face library",
     "interop/huggingface_reading.py": "config.json of the Hugging Face library",
-    "report/background.py": "configuration of the workflow",
+    "report/sections/track_section.py": "configuration of the workflow",
 }
 
 

@@ -9,6 +9,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 220, 30
 """What nine of ten files and functions do not exceed."""
+MAX_STRING_KEYS = 30
+"""Accesses by string key to the config and the metrics of bundles."""
 REPEATED = {
     ("datasets/text/published.py", "report/published_text.py"): "tables of the paper, moving",
     ("datasets/text/summarization.py", "report/published_text.py"): "tables of the paper, moving",
@@ -61,6 +63,11 @@ def test_no_logic_is_written_twice(structure, trees):
         not in REPEATED
     ]
     assert repeats == []
+
+
+def test_config_and_metrics_are_rarely_read_by_string_key(structure):
+    listed = structure.string_keys.string_keys()
+    assert sum(map(len, listed.values())) <= MAX_STRING_KEYS, listed
 
 
 def test_accesses_by_string_key_would_be_seen(structure):
