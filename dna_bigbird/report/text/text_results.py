@@ -90,7 +90,9 @@ def read_runs(
     names = run_names()
     for name in synthetic:
         if name not in names:
-            raise InputError(f"--synthetic: no table has {name!r}; expected some of {', '.join(names)}")
+            raise InputError(
+                f"--synthetic: no table has {name!r}; expected some of {', '.join(names)}"
+            )
     folders = {name: folder / name for name in names}
     if pretrained is not None:
         folders[PRETRAINED] = pretrained
