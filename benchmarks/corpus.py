@@ -20,19 +20,15 @@ import targets
 import torch
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
+from dna_bigbird.corpus.document_file import read_documents, write_documents
 from dna_bigbird.corpus.document_genome import genome_lines
-from dna_bigbird.corpus.documents import (
-    DocumentConfig,
-    draw_documents,
-    find_stretches,
-    read_documents,
-    write_documents,
-)
+from dna_bigbird.corpus.documents import DocumentConfig, draw_documents, find_stretches
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.datasets import token_parts, token_store
-from dna_bigbird.datasets.modules import pretraining_data
+from dna_bigbird.datasets import token_parts, token_store_writer
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
+from dna_bigbird.datasets.streams import pretraining_data
+from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.genome import Genome
 
 LINE_BP, BATCH, TOKENS = 60, 4, 4096
@@ -80,7 +76,7 @@ def against_sentencepiece(corpus: SimpleNamespace, rounds: int) -> Spread:
     alone, ours = Case(0, "", "SentencePiece alone"), Case(0, "", "token store")
     calls = {
         alone: lambda: processor.encode(texts, num_threads=1),
-        ours: lambda: token_store.write_token_store(
+        ours: lambda: token_store_writer.write_token_store(
             corpus.folder / "some.h5", corpus.some, corpus.genome, corpus.tokenizer
         ),
     }
@@ -91,16 +87,16 @@ def against_sentencepiece(corpus: SimpleNamespace, rounds: int) -> Spread:
 def parts_per_second(corpus: SimpleNamespace, workers: int) -> float:
     """Return how fast parts become ready, once all workers are at work."""
     stamps: list[float] = []
-    usual = token_store.iter_parts
+    usual = token_store_writer.iter_parts
 
     def stamped(*arguments):
         for part in usual(*arguments):
             stamps.append(time.perf_counter())
             yield part
 
-    token_store.iter_parts = stamped
+    token_store_writer.iter_parts = stamped
     try:
-        token_store.write_token_store(
+        token_store_writer.write_token_store(
             corpus.folder / "parts.h5",
             corpus.many,
             corpus.genome,
@@ -108,7 +104,7 @@ def parts_per_second(corpus: SimpleNamespace, workers: int) -> float:
             workers=workers,
         )
     finally:
-        token_store.iter_parts = usual
+        token_store_writer.iter_parts = usual
     return (len(stamps) - WARM_PARTS) / (stamps[-1] - stamps[WARM_PARTS - 1])
 
 
@@ -121,7 +117,7 @@ def two_workers_over_one(corpus: SimpleNamespace, rounds: int) -> Spread:
 
 def loader_rates(corpus: SimpleNamespace, rounds: int, batches: int) -> Spread:
     """Return million tokens a second received from one data worker."""
-    store = token_store.TokenStore(corpus.folder / "parts.h5")
+    store = TokenStore(corpus.folder / "parts.h5")
     examples = PretrainExamples(store, corpus.tokenizer, TOKENS, MaskingConfig(), seed=0)
     data = pretraining_data(
         examples, examples, batch_size=BATCH, validation_examples=BATCH, workers=1

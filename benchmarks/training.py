@@ -25,8 +25,8 @@ from timing import Spread, header, spread
 from dna_bigbird.cli.main import main as command
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.modules import pretraining_data
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
+from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel

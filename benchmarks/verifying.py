@@ -23,7 +23,8 @@ from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.labelled_data import LabelledData, write_labelled_set
 from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.datasets.token_parts import Part
-from dna_bigbird.datasets.token_store import _DATASETS, TokenStore, _Appender
+from dna_bigbird.datasets.token_store import DATASETS, TokenStore
+from dna_bigbird.datasets.token_store_writer import Appender
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.genome import Genome
 from dna_bigbird.tasks.checkpoint_files import read_checkpoint, save_checkpoint
@@ -41,7 +42,7 @@ def simulate_store(path: Path, gb: float) -> Path:
     rng = np.random.default_rng(0)
     sentences = DOCUMENTS * SENTENCES
     with new_hdf5(path) as file:
-        out = _Appender(file)
+        out = Appender(file)
         while out.tokens_done * 2 + out.sentences_done * 24 < gb * 1e9:
             out.append_part(
                 Part(
@@ -64,7 +65,7 @@ def simulate_store(path: Path, gb: float) -> Path:
 def read_store(path: Path) -> None:
     """Read what verifying reads, in the same blocks."""
     with open_hdf5(path, "") as file:
-        for name in _DATASETS:
+        for name in DATASETS:
             for rows in _blocks(file[name]):
                 file[name][rows]
 

@@ -168,7 +168,8 @@ def test_without_a_descriptor_of_the_parent_it_asks_again_and_again(monkeypatch)
 DATA_WORKERS = """
 import os, sys, threading
 import torch
-from dna_bigbird.datasets.modules import StreamData, WorkerLoader
+from dna_bigbird.datasets.packed_batches import WorkerLoader
+from dna_bigbird.datasets.streams import StreamData
 
 class Forever(torch.utils.data.Dataset):
     def __getitem__(self, number):

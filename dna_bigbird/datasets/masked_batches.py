@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
+from dna_bigbird.datasets.batches import PAD_ID, pad_right, padding_of
 
 # B batch, T tokens, P predicted positions of the whole batch
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

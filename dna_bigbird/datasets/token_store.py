@@ -10,7 +10,6 @@ Equal inputs give equal bytes for any number of workers. Checksums: datasets.che
 the attribute `checksum` is the sha256 of `datasets_sha256`, and older stores have only that.
 """
 
-import contextlib
 import hashlib
 import json
 import os
@@ -20,26 +19,20 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from dna_bigbird.corpus.documents import Document
-from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.checked_hdf5 import (
-    Digests,
     check_datasets,
     dataset_digests,
     open_hdf5,
     read_attributes,
     reading,
     stored_checksums,
-    write_checksums,
 )
-from dna_bigbird.datasets.hdf5 import new_hdf5
-from dna_bigbird.datasets.token_parts import Part, iter_parts, parts_folder
 from dna_bigbird.errors import InputError
-from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome import Interval
 
 FORMAT_VERSION = 1
 _AGAIN = "make it again: dna-bigbird tokenize"
-_DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
+DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
     "token_ids": (np.uint16, 0, 65536),
     "sentence_token_offsets": (np.int64, 0, 8192),
     "sentence_bounds": (np.int64, 2, 8192),
@@ -48,111 +41,12 @@ _DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
     "document_chrom": (np.uint32, 0, 1024),
     "document_strand": (np.int8, 0, 1024),
 }
-
 _TABLES = ("document_sentence_offsets", "document_bounds", "document_chrom", "document_strand")
 """Small: read, and compared with their checksums, whenever a store is opened."""
 
 
-class _Appender:
-    """Appends rows to the datasets of a new file and keeps the checksum of what it wrote."""
-
-    def __init__(self, file: h5py.File) -> None:
-        self._file = file
-        self.digests = Digests()
-        for name, (dtype, columns, rows) in _DATASETS.items():
-            tail = (columns,) if columns else ()
-            file.create_dataset(
-                name, (0, *tail), dtype, maxshape=(None, *tail), chunks=(rows, *tail)
-            )
-        self.chroms: dict[str, int] = {}
-        self.sentences_done = self.tokens_done = 0
-        self.append("sentence_token_offsets", [0])
-        self.append("document_sentence_offsets", [0])
-
-    def append_part(self, part: Part) -> None:
-        """Append the documents of a part; chromosomes are numbered as they first come."""
-        self.append("token_ids", part.token_ids)
-        self.append("sentence_token_offsets", self.tokens_done + np.cumsum(part.sentence_tokens))
-        self.append("sentence_bounds", part.sentence_bounds)
-        sentence_offsets = self.sentences_done + np.cumsum(part.document_sentences)
-        self.append("document_sentence_offsets", sentence_offsets)
-        self.append("document_bounds", part.document_bounds)
-        chroms = part.document_chrom.tolist()
-        numbers = [self.chroms.setdefault(chrom, len(self.chroms)) for chrom in chroms]
-        self.append("document_chrom", numbers)
-        self.append("document_strand", part.document_strand)
-        self.tokens_done += len(part.token_ids)
-        self.sentences_done += len(part.sentence_tokens)
-
-    def append(self, name: str, values: np.ndarray | list) -> None:
-        dataset = self._file[name]
-        values = np.ascontiguousarray(values, dtype=dataset.dtype)
-        dataset.resize(len(dataset) + len(values), axis=0)
-        dataset[len(dataset) - len(values) :] = values
-        self.digests.update(name, values)
-
-
-def _checksum(digests: str) -> str:
+def checksum_of(digests: str) -> str:
     return hashlib.sha256(digests.encode()).hexdigest()
-
-
-def write_token_store(
-    path: Path,
-    documents: Iterable[Document],
-    genome: Genome,
-    tokenizer: DnaTokenizer,
-    *,
-    workers: int = 1,
-    assembly: str = "",
-    attributes: dict[str, str] | None = None,
-    restart_key: str = "",
-) -> None:
-    """Tokenize documents into a new store.
-
-    They are tokenized in parts, each kept in the hidden folder `.NAME.parts` next to the store
-    until all of them are joined in it; after a kill the same call goes on with the parts that are
-    there. The bytes written depend neither on that nor on the number of workers.
-
-    Args:
-        documents: Read once, in order, without holding all of them.
-        workers: Processes; 0 and 1 mean this one.
-        assembly: Name of the genome, kept in the file.
-        attributes: More attributes, such as checksums of the inputs and the command; neither
-            paths nor times, or equal runs would differ.
-        restart_key: Stands for genome and documents, such as their checksums. Only parts made with
-            the same key and tokenizer are used again; without a key none are.
-
-    Raises:
-        InputError: If there is no document, one lies outside the genome, the vocabulary is too
-            large, another process writes the same store, or the disk is full.
-    """
-    if tokenizer.vocab_size > 65536:
-        raise InputError(f"the tokenizer has {tokenizer.vocab_size} entries; a store holds 65536")
-    tokenizer_sha256 = hashlib.sha256(tokenizer.model_bytes).hexdigest()
-    key = f"{FORMAT_VERSION} {tokenizer_sha256} {restart_key}" if restart_key else ""
-    with (
-        parts_folder(Path(path), key) as folder,
-        new_hdf5(path) as file,
-        contextlib.closing(iter_parts(folder, documents, genome, tokenizer, workers)) as parts,
-    ):
-        out = _Appender(file)
-        for part in parts:
-            out.append_part(part)
-        if not out.sentences_done:
-            raise InputError(f"{path}: not written, there is no document to tokenize")
-        file.attrs.update(
-            {
-                "kind": "dna-bigbird token store",
-                "format_version": FORMAT_VERSION,
-                "assembly": assembly,
-                "chromosomes": json.dumps(list(out.chroms)),
-                "vocab_size": tokenizer.vocab_size,
-                "tokenizer_sha256": tokenizer_sha256,
-                "checksum": _checksum(out.digests.as_json()),
-                **(attributes or {}),
-            },
-        )
-        write_checksums(file, out.digests)
 
 
 class TokenStore:
@@ -206,7 +100,7 @@ class TokenStore:
         with reading(self.path, _AGAIN):
             if self._pid != os.getpid():
                 file = h5py.File(self.path, "r")
-                self._open_datasets = {key: file[key] for key in _DATASETS}
+                self._open_datasets = {key: file[key] for key in DATASETS}
                 self._pid = os.getpid()
             return self._open_datasets[name][start:end]
 
@@ -302,13 +196,13 @@ class TokenStore:
         """
         with open_hdf5(self.path, _AGAIN) as file:
             if self._checksums is not None:
-                names = [name for name in _DATASETS if name not in _TABLES]
+                names = [name for name in DATASETS if name not in _TABLES]
                 check_datasets(
                     file, self.path, self._checksums, _AGAIN, names=names, progress=progress
                 )
                 return
-            digests = dataset_digests(file, _DATASETS, progress)  # an older store
-        checksum = _checksum(json.dumps(digests, sort_keys=True))
+            digests = dataset_digests(file, DATASETS, progress)  # an older store
+        checksum = checksum_of(json.dumps(digests, sort_keys=True))
         if checksum != (expected := str(self.attributes["checksum"])):
             raise InputError(
                 f"{self.path}: damaged: its checksum is {checksum[:12]}…, the file says "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.modules import labelled_data
+from dna_bigbird.datasets.streams import labelled_data
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows, tokenize_rows
 from dna_bigbird.files import sha256_of
 from dna_bigbird.pipeline.training_checks import check_compiles, check_trainable, validation_rows

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dna_bigbird.datasets.modules import collate_pretraining, pretraining_data
+from dna_bigbird.datasets.batches import collate_pretraining
+from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.pipeline.training_checks import check_compiles, set_training_backend
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult, fit

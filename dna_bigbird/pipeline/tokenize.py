@@ -29,10 +29,10 @@ def tokenize(
     """
     from tqdm import tqdm
 
+    from dna_bigbird.corpus.document_file import iter_document_file
     from dna_bigbird.corpus.document_genome import check_documents
-    from dna_bigbird.corpus.documents import iter_document_file
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
-    from dna_bigbird.datasets.token_store import write_token_store
+    from dna_bigbird.datasets.token_store_writer import write_token_store
     from dna_bigbird.errors import InputError
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome

@@ -16,10 +16,11 @@ from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEn
 from pytorch_lightning.profilers import Profiler
 
 from dna_bigbird.models.precision import BFLOAT16, FLOAT32, float32_matmul, resolve_precision
-from dna_bigbird.tasks.callbacks import AtomicCheckpointIO, Checkpoints, History, SeededBatches
+from dna_bigbird.tasks.checkpoints import AtomicCheckpointIO, Checkpoints
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.divergence import StopAtNan
 from dna_bigbird.tasks.growing_table import GrowingTable
+from dna_bigbird.tasks.history import History
 from dna_bigbird.tasks.objective import Objective
 from dna_bigbird.tasks.preemption import Preemption
 from dna_bigbird.tasks.processes import (
@@ -33,6 +34,7 @@ from dna_bigbird.tasks.run_folder import best_path, locked, note, open_run
 from dna_bigbird.tasks.run_settings import read_settings
 from dna_bigbird.tasks.sharding import Sharded
 from dna_bigbird.tasks.speed import HEADER, DataClock, Speed
+from dna_bigbird.tasks.steps import SeededBatches
 
 # What a run computes does not depend on these settings.
 FREE_SETTINGS = (

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
+from dna_bigbird.datasets.batches import PAD_ID, pad_right, padding_of
 
 # B batch, T tokens, L labels
 

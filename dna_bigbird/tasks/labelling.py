@@ -7,8 +7,8 @@ import torch
 from lightning_fabric.utilities.rank_zero import rank_zero_only
 from torch import Tensor, nn
 
+from dna_bigbird.datasets.batches import LabelledBatch
 from dna_bigbird.datasets.few_positives import few_positives
-from dna_bigbird.datasets.modules import LabelledBatch
 from dna_bigbird.errors import note
 from dna_bigbird.evaluation.binary import auroc
 from dna_bigbird.tasks.config import TrainConfig

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from dna_bigbird.datasets.modules import chunks, collate_pretraining
+from dna_bigbird.datasets.batches import collate_pretraining
+from dna_bigbird.datasets.streams import chunks
 from dna_bigbird.evaluation.language import interval
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
 

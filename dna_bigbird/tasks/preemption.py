@@ -8,8 +8,9 @@ from typing import Any
 import pytorch_lightning as pl
 
 from dna_bigbird.tasks import signals
-from dna_bigbird.tasks.callbacks import Checkpoints, is_step_end
+from dna_bigbird.tasks.checkpoints import Checkpoints
 from dna_bigbird.tasks.run_folder import note
+from dna_bigbird.tasks.steps import is_step_end
 
 
 class Preemption(pl.Callback):

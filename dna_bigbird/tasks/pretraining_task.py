@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.datasets.modules import PretrainingBatch
+from dna_bigbird.datasets.batches import PretrainingBatch
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import Objective, Sums, pair
 

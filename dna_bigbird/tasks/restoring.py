@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.tasks.callbacks import Checkpoints
 from dna_bigbird.tasks.checkpoint_files import DamagedError, read_checkpoint
+from dna_bigbird.tasks.checkpoints import Checkpoints
 from dna_bigbird.tasks.objective import Objective
 
 

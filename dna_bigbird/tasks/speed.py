@@ -9,8 +9,8 @@ import torch
 from pytorch_lightning.profilers import Profiler
 
 from dna_bigbird.models.flops import training_flops
-from dna_bigbird.tasks.callbacks import is_step_end
 from dna_bigbird.tasks.growing_table import GrowingTable
+from dna_bigbird.tasks.steps import is_step_end
 
 FIGURES = ("seconds", "tokens_per_s", "bp_per_s", "waiting_share", "peak_share", "peak_gflops")
 HEADER = "\t".join(("step", *FIGURES))

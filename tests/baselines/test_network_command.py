@@ -13,7 +13,7 @@ from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.datasets.tokenized import RowsOnTheFly
 from dna_bigbird.genome import Genome, reverse_complement
-from dna_bigbird.tasks.callbacks import History
+from dna_bigbird.tasks.history import History
 from dna_bigbird.tasks.label_scores import mean_over_strands
 
 

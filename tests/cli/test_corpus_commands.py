@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.corpus.documents import read_documents
+from dna_bigbird.corpus.document_file import read_documents
 from dna_bigbird.datasets.token_store import TokenStore
 from tests.bedtools_program import needs_bedtools
 

@@ -14,8 +14,8 @@ import torch
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.inference import load_bundle
-from dna_bigbird.tasks.callbacks import WINDOWS
 from dna_bigbird.tasks.checkpoint_files import read_checkpoint
+from dna_bigbird.tasks.history import WINDOWS
 from dna_bigbird.tasks.run_folder import list_checkpoints
 from dna_bigbird.watchdog import descendants, start_time_of
 

@@ -7,14 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dna_bigbird.corpus.document_file import iter_document_file, read_documents, write_documents
 from dna_bigbird.corpus.documents import (
     Document,
     DocumentConfig,
     build_documents,
     expected_documents,
-    iter_document_file,
-    read_documents,
-    write_documents,
 )
 from dna_bigbird.corpus.regions import contiguous_stretches
 from dna_bigbird.errors import InputError

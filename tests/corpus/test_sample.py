@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.corpus.documents import DocumentConfig, build_documents, write_documents
+from dna_bigbird.corpus.document_file import write_documents
+from dna_bigbird.corpus.documents import DocumentConfig, build_documents
 from dna_bigbird.corpus.sample import describe, limited_texts, sample_documents
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.errors import InputError

@@ -7,16 +7,10 @@ import pytest
 import torch
 
 from dna_bigbird import limits
-from dna_bigbird.datasets.modules import (
-    LabelledOrder,
-    collate_labelled,
-    collate_pretraining,
-    labelled_data,
-    pack,
-    pretraining_data,
-    unpack,
-)
+from dna_bigbird.datasets.batches import collate_labelled, collate_pretraining
+from dna_bigbird.datasets.packed_batches import pack, unpack
 from dna_bigbird.datasets.packed_labels import PackedLabels
+from dna_bigbird.datasets.streams import LabelledOrder, labelled_data, pretraining_data
 from dna_bigbird.datasets.tokenized import tokenize_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval

@@ -22,7 +22,8 @@ from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_label
 from dna_bigbird.datasets.mat_files import MatFile
 from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.datasets.text.store import TextStore, write_text_store
-from dna_bigbird.datasets.token_store import TokenStore, write_token_store
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.datasets.token_store_writer import write_token_store
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval

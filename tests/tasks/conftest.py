@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.datasets.modules import pretraining_data
+from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
 

@@ -3,11 +3,12 @@
 from types import SimpleNamespace
 
 import pytest
+import pytorch_lightning as pl
 import torch
 
-from dna_bigbird.tasks import callbacks
-from dna_bigbird.tasks.callbacks import Checkpoints
+from dna_bigbird.tasks.checkpoints import Checkpoints
 from dna_bigbird.tasks.fit import fit
+from dna_bigbird.tasks.history import History
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_history_is_on_disk_while_the_run_goes_on(tiny_run, tmp_path):
     """Stopped in the middle, the file has every row so far; the next start begins where it was."""
     seen = {}
 
-    class Stop(callbacks.pl.Callback):
+    class Stop(pl.Callback):
         def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
             text = (tmp_path / "history.tsv").read_text()
             seen[trainer.global_step] = {int(row.split("\t")[0]) for row in text.split("\n")[1:-1]}
@@ -114,7 +115,7 @@ def test_history_is_on_disk_while_the_run_goes_on(tiny_run, tmp_path):
 
 def histories(seen):
     """A window of each process, saved together."""
-    made = [callbacks.History(None, 5) for _ in seen]
+    made = [History(None, 5) for _ in seen]
     for history, value in zip(made, seen, strict=True):
         history.window = {"loss": torch.tensor([value, 1.0], dtype=torch.float64)}
     return made
@@ -136,6 +137,6 @@ def test_every_process_keeps_its_own_sums(monkeypatch, world_size, expected):
     before[0].on_save_checkpoint(SimpleNamespace(world_size=2), None, checkpoint)
     for rank in range(world_size):
         trainer = SimpleNamespace(world_size=world_size, global_rank=rank, is_global_zero=rank == 0)
-        after = callbacks.History(None, 5)
+        after = History(None, 5)
         after.on_load_checkpoint(trainer, None, checkpoint)
         assert {name: value.tolist() for name, value in after.window.items()} == expected[rank]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.modules import pretraining_data
+from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.datasets.modules import LabelledBatch, labelled_data
+from dna_bigbird.datasets.batches import LabelledBatch
+from dna_bigbird.datasets.streams import labelled_data
 from dna_bigbird.datasets.tokenized import TokenizedRows
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from dna_bigbird.datasets.modules import collate_pretraining, pretraining_data
+from dna_bigbird.datasets.batches import collate_pretraining
+from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig

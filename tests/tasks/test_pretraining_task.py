@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.datasets.modules import PretrainingBatch
+from dna_bigbird.datasets.batches import PretrainingBatch
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import add_sums, ratios
 from dna_bigbird.tasks.pretraining_task import PretrainingTask

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from dna_bigbird.datasets.modules import collate_pretraining
+from dna_bigbird.datasets.batches import collate_pretraining
 from dna_bigbird.tasks.fit import fit
 from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.speed import PEAK_SIZES, DataClock, Speed, measured_peak

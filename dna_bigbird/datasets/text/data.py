@@ -1,4 +1,4 @@
-"""Batches of text rows; the training stream is that of labelled sets (datasets.modules)."""
+"""Batches of text rows; the training stream is that of labelled sets (datasets.streams)."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,14 +8,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from dna_bigbird.datasets.modules import (
-    PAD_ID,
-    LabelledOrder,
-    StreamData,
-    chunks,
-    pad_right,
-    padding_of,
-)
+from dna_bigbird.datasets.batches import PAD_ID, pad_right, padding_of
+from dna_bigbird.datasets.streams import LabelledOrder, StreamData, chunks
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 
 # B batch, T tokens

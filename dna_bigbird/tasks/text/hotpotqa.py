@@ -13,7 +13,7 @@ from scipy.special import expit
 from torch import Tensor, nn
 
 from dna_bigbird.baselines.questions import most_alike
-from dna_bigbird.datasets.modules import pad_right
+from dna_bigbird.datasets.batches import pad_right
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.hotpotqa import (
     NO,

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.baselines.ngram import TokenUnigram, posterior_nll
 from dna_bigbird.datasets.masked_batches import MaskedBatch, collate_masked
-from dna_bigbird.datasets.modules import chunks
+from dna_bigbird.datasets.streams import chunks
 from dna_bigbird.evaluation.language import interval
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import Objective, Sums, pair

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dna_bigbird.datasets.modules import pad_right
+from dna_bigbird.datasets.batches import pad_right
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.natural_questions import TASK, UNKNOWN, natural_questions_rows
 from dna_bigbird.datasets.text.natural_questions_pages import NqExample, read_natural_questions

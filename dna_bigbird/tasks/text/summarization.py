@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.baselines.text_lead import lead, sum_basic, words
-from dna_bigbird.datasets.modules import PAD_ID, pad_right, padding_of
+from dna_bigbird.datasets.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.summarization import TASK, SummaryExample, read_summaries

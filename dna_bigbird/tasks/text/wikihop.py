@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.baselines.questions import most_mentioned
-from dna_bigbird.datasets.modules import pad_right
+from dna_bigbird.datasets.batches import pad_right
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.wikihop import (

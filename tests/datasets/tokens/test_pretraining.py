@@ -6,7 +6,8 @@ import pytest
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.token_store import TokenStore, write_token_store
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.datasets.token_store_writer import write_token_store
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.corpus.documents import write_documents
+from dna_bigbird.corpus.document_file import write_documents
 from dna_bigbird.datasets import token_parts
-from dna_bigbird.datasets.token_store import write_token_store
+from dna_bigbird.datasets.token_store_writer import write_token_store
 from dna_bigbird.errors import InputError
 from dna_bigbird.locks import kernel_lock
 

@@ -14,7 +14,8 @@ import pytest
 from dna_bigbird.corpus.documents import Document, DocumentConfig, build_documents
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.datasets import token_parts
-from dna_bigbird.datasets.token_store import TokenStore, write_token_store
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.datasets.token_store_writer import write_token_store
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 

@@ -7,140 +7,22 @@ restart, which only has to know the step.
 """
 
 import functools
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from dna_bigbird.child_processes import ending_worker
+from dna_bigbird.datasets.batches import collate_labelled, collate_pretraining
+from dna_bigbird.datasets.packed_batches import WorkerLoader, collate_packed
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows
-from dna_bigbird.errors import InputError
 from dna_bigbird.limits import allowed_workers
-
-# B batch, T tokens, P predicted positions of the whole batch, L labels
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 WORKER_BYTES = 100_000_000
 """Memory of a data worker: most of what it has it shares with the process that trains."""
-PAD_ID = 0
-"""Written where there is no token; a model never reads it, so it suits every vocabulary."""
-
-
-class PretrainingBatch(NamedTuple):
-    """Sentence pairs with masked tokens; padding is on the right."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    positions_P: Tensor
-    """Places of the predicted tokens in the flattened (B * T)."""
-    labels_P: Tensor
-    """Their original ids."""
-    is_random_next_B: Tensor
-    """0: the second part follows the first; 1: it comes from anywhere."""
-    predicted_B: Tensor
-    """How many of the P belong to each example."""
-    examples_B: Tensor
-    """Numbers of the examples."""
-
-
-class LabelledBatch(NamedTuple):
-    """Windows with their labels; padding is on the right."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    labels_BL: Tensor
-    """float32, 0 or 1."""
-    examples_B: Tensor
-    """Rows of the labelled set."""
-
-
-def pad_right(rows: Sequence[np.ndarray], fill: int) -> Tensor:
-    """Stack rows of ids as int64 (B, T), filled up on the right."""
-    padded = np.full((len(rows), max(map(len, rows))), fill, dtype=np.int64)
-    for i, row in enumerate(rows):
-        padded[i, : len(row)] = row
-    return torch.from_numpy(padded)
-
-
-def padding_of(rows: Sequence[np.ndarray]) -> Tensor:
-    """Return bool (B, T), True where `pad_right` fills up."""
-    lengths = torch.tensor([len(row) for row in rows])
-    return torch.arange(int(lengths.max()))[None, :] >= lengths[:, None]
-
-
-def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatch:
-    """Join numbered examples of datasets.pretraining_examples.PretrainExamples."""
-    rows = [example["token_ids"] for _, example in examples]
-    token_ids_BT = pad_right(rows, PAD_ID)
-    width = token_ids_BT.shape[1]
-    positions = [i * width + np.asarray(e["positions"]) for i, (_, e) in enumerate(examples)]
-    labels = [np.asarray(e["labels"]) for _, e in examples]
-    return PretrainingBatch(
-        token_ids_BT=token_ids_BT,
-        is_padding_BT=padding_of(rows),
-        segment_ids_BT=pad_right([e["segment_ids"] for _, e in examples], 0),
-        positions_P=torch.from_numpy(np.concatenate(positions).astype(np.int64)),
-        labels_P=torch.from_numpy(np.concatenate(labels).astype(np.int64)),
-        is_random_next_B=torch.tensor([int(e["is_next"]) for _, e in examples]),
-        predicted_B=torch.tensor([len(part) for part in labels]),
-        examples_B=torch.tensor([index for index, _ in examples]),
-    )
-
-
-class PackedBatch(NamedTuple):
-    """A batch on its way from a data worker: one buffer instead of a dozen, in narrow types."""
-
-    batch_type: type
-    fields: tuple[tuple[torch.dtype, torch.dtype, tuple[int, ...]], ...]
-    """Of each field the type it travels in, its own type and its shape."""
-    buffer: Tensor
-
-
-def pack(batch: tuple) -> PackedBatch:
-    """Put all tensors of a batch into one buffer; `unpack` gives the same batch.
-
-    Each tensor that a worker sends costs a file descriptor and a new piece of shared memory, more
-    than making the example did.
-    """
-    fields, parts = [], []
-    for field in batch:
-        is_small = field.dtype == torch.int64 and (field.abs() < 2**31).all()
-        narrow = torch.int32 if is_small else field.dtype
-        fields.append((narrow, field.dtype, tuple(field.shape)))
-        parts.append(field.to(narrow).contiguous().view(-1).view(torch.uint8))
-    return PackedBatch(type(batch), tuple(fields), torch.cat(parts))
-
-
-def unpack(packed: PackedBatch) -> tuple:
-    """Return the batch that was packed."""
-    tensors, start = [], 0
-    for narrow, dtype, shape in packed.fields:
-        end = start + math.prod(shape) * narrow.itemsize
-        # A slice may start between two numbers of its type: clone aligns it.
-        tensors.append(packed.buffer[start:end].clone().view(narrow).view(shape).to(dtype))
-        start = end
-    return packed.batch_type(*tensors)
-
-
-def _collate_packed(collate: Callable[[Any], tuple], examples: Sequence) -> PackedBatch:
-    return pack(collate(examples))
-
-
-class WorkerLoader(DataLoader):
-    """A DataLoader with workers, which send their batches packed."""
-
-    def __iter__(self) -> Iterator[tuple]:
-        try:
-            yield from map(unpack, super().__iter__())
-        except InputError as error:
-            # torch puts the worker's whole traceback into the message; its last line is ours.
-            raise InputError(str(error).strip().rpartition("InputError: ")[2]) from None
 
 
 class MicroBatches(Sampler[list[int]]):
@@ -186,17 +68,6 @@ class _Rows(Dataset):
         index = number if number >= 0 else ~number
         ids = self.rows.ids(index, strand="+" if number >= 0 else "-")
         return int(self.rows.rows[index]), ids, self.rows.labels[index]
-
-
-def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> LabelledBatch:
-    """Join tokenized windows."""
-    ids = [row[1] for row in rows]
-    return LabelledBatch(
-        token_ids_BT=pad_right(ids, PAD_ID),
-        is_padding_BT=padding_of(ids),
-        labels_BL=torch.from_numpy(np.stack([row[2] for row in rows]).astype(np.float32)),
-        examples_B=torch.tensor([row[0] for row in rows]),
-    )
 
 
 class StreamData(pl.LightningDataModule):
@@ -257,7 +128,7 @@ class StreamData(pl.LightningDataModule):
         return WorkerLoader(
             dataset,
             batch_sampler=sampler,
-            collate_fn=functools.partial(_collate_packed, self.collate),
+            collate_fn=functools.partial(collate_packed, self.collate),
             num_workers=workers,
             worker_init_fn=ending_worker(),
         )

@@ -1,0 +1,87 @@
+"""Batches of DNA examples as tensors, and how examples are joined into them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# B batch, T tokens, P predicted positions of the whole batch, L labels
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+PAD_ID = 0
+"""Written where there is no token; a model never reads it, so it suits every vocabulary."""
+
+
+class PretrainingBatch(NamedTuple):
+    """Sentence pairs with masked tokens; padding is on the right."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    positions_P: Tensor
+    """Positions of the predicted tokens in the flattened (B * T)."""
+    labels_P: Tensor
+    """Their original ids."""
+    is_random_next_B: Tensor
+    """0: the second part follows the first; 1: it comes from anywhere."""
+    predicted_B: Tensor
+    """How many of the P belong to each example."""
+    examples_B: Tensor
+    """Numbers of the examples."""
+
+
+class LabelledBatch(NamedTuple):
+    """Windows with their labels; padding is on the right."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    labels_BL: Tensor
+    """float32, 0 or 1."""
+    examples_B: Tensor
+    """Rows of the labelled set."""
+
+
+def pad_right(rows: Sequence[np.ndarray], fill: int) -> Tensor:
+    """Stack rows of ids as int64 (B, T), filled up on the right."""
+    padded = np.full((len(rows), max(map(len, rows))), fill, dtype=np.int64)
+    for i, row in enumerate(rows):
+        padded[i, : len(row)] = row
+    return torch.from_numpy(padded)
+
+
+def padding_of(rows: Sequence[np.ndarray]) -> Tensor:
+    """Return bool (B, T), True where `pad_right` fills up."""
+    lengths = torch.tensor([len(row) for row in rows])
+    return torch.arange(int(lengths.max()))[None, :] >= lengths[:, None]
+
+
+def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatch:
+    """Join numbered examples of datasets.pretraining_examples.PretrainExamples."""
+    rows = [example["token_ids"] for _, example in examples]
+    token_ids_BT = pad_right(rows, PAD_ID)
+    width = token_ids_BT.shape[1]
+    positions = [i * width + np.asarray(e["positions"]) for i, (_, e) in enumerate(examples)]
+    labels = [np.asarray(e["labels"]) for _, e in examples]
+    return PretrainingBatch(
+        token_ids_BT=token_ids_BT,
+        is_padding_BT=padding_of(rows),
+        segment_ids_BT=pad_right([e["segment_ids"] for _, e in examples], 0),
+        positions_P=torch.from_numpy(np.concatenate(positions).astype(np.int64)),
+        labels_P=torch.from_numpy(np.concatenate(labels).astype(np.int64)),
+        is_random_next_B=torch.tensor([int(e["is_next"]) for _, e in examples]),
+        predicted_B=torch.tensor([len(part) for part in labels]),
+        examples_B=torch.tensor([index for index, _ in examples]),
+    )
+
+
+def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> LabelledBatch:
+    """Join tokenized windows."""
+    ids = [row[1] for row in rows]
+    return LabelledBatch(
+        token_ids_BT=pad_right(ids, PAD_ID),
+        is_padding_BT=padding_of(ids),
+        labels_BL=torch.from_numpy(np.stack([row[2] for row in rows]).astype(np.float32)),
+        examples_B=torch.tensor([row[0] for row in rows]),
+    )
