@@ -71,7 +71,7 @@ def config_of_bundle(bundle: Path, layers: Sequence[int]) -> EncoderConfig:
     """Return the encoder's settings of a bundle without loading its weights.
 
     Raises:
-        InputError: If it is no bundle, or lacks one of the layers.
+        InputError: If it is not a bundle, or lacks one of the layers.
     """
     path = bundle / "config.json"
     if not path.is_file():

@@ -15,7 +15,7 @@ def baseline(
     genome: InputPath,
     data: InputPath,
     output: OutputPath,
-    kind: Literal["kmer", "gc", "cnnprom", "deepromoter", "deepsea"] = "kmer",
+    method: Literal["kmer", "gc", "cnnprom", "deepromoter", "deepsea"] = "kmer",
     checkpoints: OutputFolder | None = None,
     kmer: KmerConfig = KmerConfig(),  # noqa: B008 - jsonargparse shows the default
     cnnprom: CnnPromConfig = CnnPromConfig(),  # noqa: B008
@@ -29,30 +29,30 @@ def baseline(
     """Fit a baseline on a labelled set and score its held-out rows.
 
     Word counts and GC content go through a logistic regression. The networks are trained by the
-    same task as the model: killed and started again with the same command, they go on.
+    same task as the model: killed and started again with the same command, they continue.
 
     Args:
         genome: Plain FASTA that the set was made from.
         data: Labelled set, made by promoter-set, chromatin-set or deepsea-set.
         output: Probabilities of every validation and test row, HDF5.
-        kind: Which baseline: word counts, GC content, or a published network (docs/baselines.md).
+        method: Word counts, GC content, or a published network (docs/baselines.md).
         checkpoints: Folder for the state of a network's training, not part of the result; by
-            default `output` with `.checkpoints` behind it.
+            default the path of `output` with `.checkpoints` added.
         kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`.
         cnnprom: The network of that name.
         deepromoter: The network of that name.
         deepsea: The network of that name.
         training: How a network is trained.
         strand: Strands on which a network is scored: the mean of a window and its reverse complement,
-            or the window as the set orients it; as --strand of `evaluate`. Word counts know none.
+            or the window as the set orients it; as --strand of `evaluate`. Word counts have no strand.
         seed: Seed of a network's weights, order of windows and dropout; of the choice of training
             rows for word counts, if the set has more than --kmer.max_rows.
         threads: CPU threads of a network; 0 leaves the choice to torch.
     """
-    if kind in ("kmer", "gc"):
+    if method in ("kmer", "gc"):
         from dna_bigbird.pipeline.word_baseline import fit_word_baseline
 
-        return fit_word_baseline(genome, data, output, kmer, only_gc=kind == "gc", seed=seed)
+        return fit_word_baseline(genome, data, output, kmer, only_gc=method == "gc", seed=seed)
     from dna_bigbird.tasks import signals
 
     signals.listen()  # before the imports, which take seconds
@@ -65,7 +65,7 @@ def baseline(
         genome,
         data,
         output,
-        {"cnnprom": cnnprom, "deepromoter": deepromoter, "deepsea": deepsea}[kind],
+        {"cnnprom": cnnprom, "deepromoter": deepromoter, "deepsea": deepsea}[method],
         training,
         checkpoints=checkpoints or output.with_name(f"{output.name}.checkpoints"),
         seed=seed,

@@ -1,13 +1,12 @@
 """`dna-bigbird chromatin-set`."""
 
-import shlex
 from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError, checked_settings, note
 from dna_bigbird.paths import InputPath, check_paths
-from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
+from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
 
 
@@ -54,15 +53,13 @@ def chromatin_set(
         blacklist: BED file; bins that share a base with it are left out.
         near_identical: What to do with training and validation rows that are nearly identical to
             one of a held-out split; looking for them reads every window.
-        pieces: The FASTA holds only the first part of its chromosomes; leave out peaks beyond it.
+        pieces: The FASTA has only the first part of its chromosomes; leave out peaks beyond it.
         check_every: Compare the labels of every n-th bin with those that bedtools makes from the peak
             files; 0 compares none. The set is the same.
     """
     from dna_bigbird.datasets.background_bins import background_notes
     from dna_bigbird.datasets.chromatin_config import ChromatinConfig
-    from dna_bigbird.datasets.labelled_data import write_labelled_set
     from dna_bigbird.datasets.peak_sheet import read_sheet
-    from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
     from dna_bigbird.pipeline.chromatin_rows import build_rows
@@ -100,7 +97,6 @@ def chromatin_set(
     inputs |= {f"peaks line {row.line_number}": row.path for row in sheet}
     inputs |= {"blacklist": blacklist} if blacklist else {}
     settings = {
-        "assembly": shlex.quote(assembly),
         "window": window,
         "bin": bin,
         "require_group": config.require_group,
@@ -111,15 +107,16 @@ def chromatin_set(
         "near_identical": near_identical,
         "pieces": pieces,
     }
-    write_labelled_set(
+    result = write_set(
         output,
         data,
         reference,
+        command="chromatin-set",
         assembly=assembly,
-        command=f"chromatin-set {as_options(settings)} {split.as_options()}",
-        inputs={name: sha256_of(path) for name, path in inputs.items()},
+        settings=settings,
+        split=split,
+        inputs=inputs,
     )
-    result = LabelledSetFile.of(output, data)
     note(result.labels_text())
     for text in background_notes(data, config.background or 0):
         note(text)

@@ -18,7 +18,7 @@ DAY_NS = 24 * 3600 * 10**9
 
 @dataclass(frozen=True)
 class ClearedLock:
-    """What became of the lock of a folder."""
+    """The lock of a folder after the check."""
 
     folder: Path
     num_dead_runs: int
@@ -99,7 +99,7 @@ def jobs_left_by(processes: list[watchdog.Process]) -> list[int]:
 def _forget_ended_runs(records, state_of) -> None:
     """Without a lock: drop the records of dead runs, and of runs elsewhere that must be over.
 
-    A run takes its lock seconds after its record and holds it to the end: a day later it either
+    A run takes its lock seconds after its record and keeps it to the end: a day later it either
     has a lock or has ended.
     """
     for path, (process, modified) in records.items():
@@ -118,7 +118,7 @@ def _require_dead(where: Path, process: watchdog.Process, state: str) -> None:
     if state == "elsewhere":
         raise InputError(
             f"{where}: a Snakemake on {process.host} (process {process.pid}) may hold the lock, and "
-            "from here nobody can tell. Look there; if it is gone: snakemake --unlock"
+            "this machine cannot check it. Look there; if it is gone: snakemake --unlock"
         )
 
 

@@ -5,7 +5,7 @@ import shlex
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import InputPath, check_paths
-from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
+from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, SetOutput
 
 _TEST = ["chr8", "chr9"]
@@ -32,7 +32,7 @@ def deepsea_set(
     Args:
         bundle: Folder with train.mat, valid.mat and test.mat.
         genome: Plain FASTA of hg19.
-        labels: The 919 label names, one a line, or a tab-separated table with the columns label,
+        labels: The 919 label names, one per line, or a tab-separated table with the columns label,
             group and cell (data_specs/deepsea_919_peaks.tsv).
         window: Bases the model reads, centred on the 200-bp bin.
         coordinates: allTFs.pos.bed, plain, gzip or the published allTFs.pos.bed.tar.gz; looked for in
@@ -49,8 +49,6 @@ def deepsea_set(
         unpacked_coordinates,
     )
     from dna_bigbird.datasets.deepsea_labels import read_labels
-    from dna_bigbird.datasets.labelled_data import write_labelled_set
-    from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
 
     with checked_settings():
@@ -63,20 +61,19 @@ def deepsea_set(
     inputs = {f"{name}.mat": bundle / f"{name}.mat" for name in FILES.values()}
     inputs |= {BED: coordinates, "genome": genome, "labels": labels}
     settings = {
-        "assembly": shlex.quote(assembly),
         "window": window,
         "check_every": check_every,
         "max_n_fraction": max_n_fraction,
         "test_chromosomes": shlex.quote(f"[{','.join(test_chromosomes)}]"),
     }
-    write_labelled_set(
+    result = write_set(
         output,
         data,
         reference,
+        command="deepsea-set",
         assembly=assembly,
-        command=f"deepsea-set {as_options(settings)}",
-        inputs={name: sha256_of(path) for name, path in inputs.items()},
+        settings=settings,
+        inputs=inputs,
     )
-    result = LabelledSetFile.of(output, data)
     note(result.labels_text())
     return result

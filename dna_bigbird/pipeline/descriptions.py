@@ -83,7 +83,7 @@ def describe_store(path: Path, verify: bool) -> dict:
     """Return the size and the attributes of a token store.
 
     Raises:
-        InputError: If it is no token store, or (with `verify`) does not match its checksums.
+        InputError: If it is not a token store, or (with `verify`) does not match its checksums.
     """
     store = TokenStore(path)
     if verify:

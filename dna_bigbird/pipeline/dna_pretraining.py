@@ -58,7 +58,7 @@ def pretraining_examples(
 
 
 def run_settings(corpus: TokenizedCorpus, encoder: EncoderConfig, masking: MaskingConfig) -> dict:
-    """Return what decides the result besides the training settings and the seed."""
+    """Return what decides the result, without the training settings and the seed."""
     checksums = {name: str(store.attributes["checksum"]) for name, store in corpus.stores.items()}
     return {
         "command": "pretrain",

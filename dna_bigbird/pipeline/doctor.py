@@ -23,7 +23,7 @@ class Diagnosis:
 
 @checked()
 def doctor(build_native: bool = False) -> Diagnosis:
-    """Say what this machine has, which attention backends work on it, and what is slow and why.
+    """Report what this machine has, which attention backends work on it, and what is slow and why.
 
     The first line is the verdict, the last lines say what to do. It changes nothing; with
     --build_native it builds the native CPU kernel and writes only its path.

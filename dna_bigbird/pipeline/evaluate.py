@@ -56,8 +56,8 @@ def evaluate(
 ) -> Evaluation:
     """Score a fine-tuned model and its baselines on the held-out rows.
 
-    Probabilities are computed in float32. Thresholds are chosen on validation rows (best F1),
-    for the model and for each baseline alike; every score is of test rows.
+    Probabilities are computed in float32. Thresholds are chosen on validation rows (best F1)
+    for the model and for each baseline; every score is of test rows.
 
     Args:
         model: Bundle of `dna-bigbird finetune` or `ensemble`.
@@ -69,8 +69,8 @@ def evaluate(
             the set orients it: a promoter with its gene, a bin on the forward strand.
         seed: Seed of the bootstrap.
         batch_size: Windows computed at once.
-        replicates: Bootstrap draws of the test rows behind each interval.
-        block_bp: Stretch of the genome whose rows the bootstrap draws together; 0 takes the longest
+        replicates: Bootstrap draws of the test rows for each interval.
+        block_bp: Length of a block of the genome whose rows the bootstrap draws together; 0 takes the longest
             of 1 Mb, 500, 200, 100, 50, 20 and 10 kb that gives at least 20 blocks.
     """
     from dna_bigbird.bundles.bundle import load_bundle

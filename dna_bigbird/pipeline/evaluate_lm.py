@@ -67,13 +67,12 @@ def evaluate_lm(
         examples: Number of test examples.
         batch_size: Examples computed at once.
         baseline_counted_documents: Most training documents that a baseline counts, evenly spaced
-            if there are more; 0: all that cover the training regions once (docs/metrics.md has
-            the memory).
-        baseline_scored_documents: Most held-out documents that a causal baseline scores, likewise.
+            if there are more; 0: all that cover the training regions once (memory: docs/metrics.md).
+        baseline_scored_documents: Most held-out documents that a causal baseline scores, also evenly spaced.
         genome: FASTA file the documents come from; with it, scores also come by repeat class:
             lower case against upper case, or those of --repeats.
         repeats: BED file with a repeat class in column 4, such as RepeatMasker's.
-        pieces: The FASTA file holds only the first part of its chromosomes.
+        pieces: The FASTA file has only the first part of its chromosomes.
         kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).
     """
     from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing

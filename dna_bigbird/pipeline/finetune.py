@@ -24,9 +24,9 @@ def finetune(
 ) -> TrainedModel:
     """Fine-tune a pretrained model on a labelled set.
 
-    Killed and started again with the same command, it goes on from the newest checkpoint and ends
-    with the same weights. With other settings or inputs it starts over, says so and moves the earlier
-    states to a subfolder of `checkpoints`. The bundle written holds the weights of the step with the
+    Killed and started again with the same command, it continues from the newest checkpoint and ends
+    with the same weights. With other settings or inputs it starts over with a note and moves the earlier
+    states to a subfolder of `checkpoints`. The bundle has the weights of the step with the
     highest macro AUROC on validation.
 
     Args:

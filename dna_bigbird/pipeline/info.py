@@ -31,7 +31,7 @@ def info(
     labels: str | None = None,
     verify: bool = False,
 ) -> Description:
-    """Say what a model bundle predicts and how well, or what a token store or a labelled set contains.
+    """Describe a model bundle (what it predicts, how well), a token store or a labelled set.
 
     Of a bundle: task, labels, window, size and its card with scores, baselines and limits.
 

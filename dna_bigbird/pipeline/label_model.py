@@ -55,7 +55,7 @@ class FinetuningSetup:
         return model
 
     def run_settings(self, model: SequenceClassifier) -> dict:
-        """Return what decides the result besides the set, the training settings and the seed."""
+        """Return what decides the result, without the set, the training settings and the seed."""
         return {
             "command": "finetune",
             "model": asdict(self.encoder),

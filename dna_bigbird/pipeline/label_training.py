@@ -32,11 +32,11 @@ def train_on_labels(
     seed: int,
     settings: dict,
 ) -> tuple[LabellingTask, FitResult, int]:
-    """Train a model on the training rows; killed and called again it goes on.
+    """Train a model on the training rows; killed and called again it continues.
 
     Args:
         model: Called as models.classifier.SequenceClassifier.
-        settings: Whatever decides the result besides the set, the seed and `training`.
+        settings: What else decides the result: not the set, the seed and `training`.
 
     Returns:
         The task (its model has the weights of the step with the highest macro AUROC on validation),

@@ -1,4 +1,4 @@
-"""What `dna-bigbird doctor` can find out about the machine, without changing anything."""
+"""Steps of `doctor`: the facts about the machine; nothing is changed."""
 
 import importlib.metadata
 import importlib.util
@@ -26,7 +26,7 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Machine:
-    """The facts that advice rests on."""
+    """The facts that the advice is based on."""
 
     processor: str
     architecture: str
@@ -41,7 +41,7 @@ class Machine:
     has_bf16: bool
     """Whether the processor has bf16 dot products, and PyTorch uses them."""
     predicts_in_bf16: bool
-    """What --precision auto comes to on the GPU, or on the CPU if there is none."""
+    """Whether --precision auto chooses bf16 on the GPU, or on the CPU if there is no GPU."""
     has_onednn: bool
     has_mkl: bool
     gpus: tuple[str, ...]
@@ -51,7 +51,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Look at the machine and at this PyTorch."""
+    """Return the facts about this machine and this PyTorch."""
     import torch
 
     from dna_bigbird.attention.native.isa import supported_isas
@@ -79,24 +79,24 @@ def versions() -> dict[str, str]:
     """Return the version of Python, of the packages that matter, and of bedtools; '–' if absent."""
     from dna_bigbird import __version__
 
-    found = {"dna-bigbird": __version__, "Python": platform.python_version()}
+    installed = {"dna-bigbird": __version__, "Python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = ABSENT
-    found["bedtools"] = _output_of("bedtools", "--version").removeprefix("bedtools v") or ABSENT
-    return found
+            installed[name] = ABSENT
+    installed["bedtools"] = _output_of("bedtools", "--version").removeprefix("bedtools v") or ABSENT
+    return installed
 
 
 def processor_name(cpuinfo: Path = PROC / "cpuinfo") -> str:
-    """Return the processor's name as it calls itself."""
+    """Return the name of the processor."""
     names = re.findall(r"^model name\s*: *(.+)$", _text(cpuinfo), flags=re.MULTILINE)
     return names[0].strip() if names else platform.processor() or platform.machine()
 
 
 def physical_processors(cpuinfo: Path = PROC / "cpuinfo") -> int:
-    """Count processors, hyper-threads of one counted once; all of them where nothing tells."""
+    """Count physical processors, without hyper-threads; all processors where the system does not say."""
     text = _text(cpuinfo)
     sockets = re.findall(r"^physical id\s*: *(\d+)$", text, flags=re.MULTILINE)
     cores = re.findall(r"^core id\s*: *(\d+)$", text, flags=re.MULTILINE)
@@ -104,7 +104,7 @@ def physical_processors(cpuinfo: Path = PROC / "cpuinfo") -> int:
 
 
 def memory(meminfo: Path = PROC / "meminfo", cgroup: Path = SYS / "fs/cgroup") -> str:
-    """Return main memory, free and in all, and a container's limit."""
+    """Return free and total main memory, and a container's limit."""
     kib = dict(re.findall(r"^(MemTotal|MemAvailable):\s*(\d+) kB$", _text(meminfo), re.MULTILINE))
     if len(kib) < 2:
         return "unknown"

@@ -102,4 +102,4 @@ def network_scores(
 def training_text(training: TrainConfig, result: FitResult) -> str:
     """Return the chosen step and the batch size in words."""
     windows = training.batch_size * training.accumulate * training.processes
-    return f"step {result.best_step} of {training.max_steps}, {windows} windows a step"
+    return f"step {result.best_step} of {training.max_steps}, {windows} windows per step"

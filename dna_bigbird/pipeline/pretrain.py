@@ -27,9 +27,9 @@ def pretrain(
 ) -> TrainedModel:
     """Pretrain BigBird with masked tokens and next-sentence prediction.
 
-    Killed and started again with the same command, it goes on from the newest checkpoint and ends
-    with the same weights. With other settings or inputs it starts over, says so and moves the earlier
-    states to a subfolder of `checkpoints`. The bundle written holds the weights of the step with the
+    Killed and started again with the same command, it continues from the newest checkpoint and ends
+    with the same weights. With other settings or inputs it starts over with a note and moves the earlier
+    states to a subfolder of `checkpoints`. The bundle has the weights of the step with the
     fewest bits per base on validation.
 
     Args:

@@ -1,6 +1,5 @@
 """`dna-bigbird promoter-set`."""
 
-import shlex
 from pathlib import Path
 from typing import Literal
 
@@ -8,7 +7,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import InputPath, InputText
-from dna_bigbird.pipeline.set_files import LabelledSetFile, as_options
+from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
 
 
@@ -31,8 +30,8 @@ def promoter_set(
 ) -> LabelledSetFile:
     """Build promoters and negatives for each, with their splits.
 
-    Says how many start sites are a purine behind a pyrimidine, which tells whether sites and genome are of
-    one assembly.
+    Notes how many start sites are a purine after a pyrimidine: few of them mean that sites and genome are
+    from different assemblies.
 
     Args:
         genome: Plain FASTA of the reference.
@@ -41,20 +40,18 @@ def promoter_set(
         seed: Seed of the negatives.
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
-        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, alike in GC and repeats. Several with commas between them, random_base,permuted,genomic, give every promoter one of each; a kind named again is drawn again.
-        avoid: File of further start sites that genomic negatives keep away from, in any of the formats, or several, '[a.bed, b.gtf]'; other negatives have no use for them.
-        format: Format of the sites; auto tells it from the first row.
+        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, with similar GC content and repeats. Several, joined by commas (random_base,permuted,genomic), give every promoter a negative of each; a repeated name gives another negative.
+        avoid: File of further start sites that genomic negatives keep away from, in any of the formats, or several, '[a.bed, b.gtf]'; other negatives do not use them.
+        format: Format of the sites; auto recognises it by the first row.
         near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
-        pieces: The FASTA holds only the first part of its chromosomes; leave out sites beyond it.
+        pieces: The FASTA has only the first part of its chromosomes; leave out sites beyond it.
     """
     import numpy as np
 
     from dna_bigbird.datasets.few_positives import few_positives
-    from dna_bigbird.datasets.labelled_data import write_labelled_set
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.promoters import PromoterConfig, build_promoters
     from dna_bigbird.datasets.splits import VALIDATION
-    from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.sites import read_sites
     from dna_bigbird.genome.start_signal import start_signal
@@ -81,7 +78,6 @@ def promoter_set(
     inputs = {"genome": genome, "sites": sites}
     inputs |= {f"avoid {number}": path for number, path in enumerate(avoided, start=1)}
     settings = {
-        "assembly": shlex.quote(assembly),
         "seed": seed,
         "upstream": upstream,
         "downstream": downstream,
@@ -90,18 +86,19 @@ def promoter_set(
         "near_identical": near_identical,
         "pieces": pieces,
     }
-    write_labelled_set(
+    result = write_set(
         output,
         data,
         reference,
+        command="promoter-set",
         assembly=assembly,
-        command=f"promoter-set {as_options(settings)} {split.as_options()}",
-        inputs={name: sha256_of(path) for name, path in inputs.items()},
+        settings=settings,
+        split=split,
+        inputs=inputs,
     )
     validation = np.flatnonzero(data.split == VALIDATION)
     if text := few_positives(int(data.labels.positives(validation).sum()), output):
         note(text)
-    result = LabelledSetFile.of(output, data)
     note(
         f"{len(data) // (1 + len(config.methods))} promoters of {data.counts['sites_read']} sites, "
         f"each with {len(config.methods)} negative(s), {negatives}: {result.counts_text()}"

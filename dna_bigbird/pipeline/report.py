@@ -31,7 +31,7 @@ def report(
 ) -> ReportPage:
     """Write the HTML report of a workflow run: one file, pictures inside, nothing loaded.
 
-    It reads result files only. A part that was not run is named where it would stand.
+    It reads result files only. A part that was not run is named in its section.
 
     Args:
         results: Results folder of the run, such as results.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dna_bigbird.datasets.labelled_data import LabelledData
+    from dna_bigbird.datasets.splits import SplitConfig
+    from dna_bigbird.genome import Genome
 
 
 @dataclass(frozen=True)
@@ -21,11 +24,6 @@ class LabelledSetFile:
     counts: Mapping[str, float]
     """Rows kept and left out, by reason."""
 
-    @classmethod
-    def of(cls, output: Path, data: LabelledData) -> Self:
-        """Return what is in a set that was written to `output`."""
-        return cls(output, len(data), data.label_names, data.counts)
-
     def summary(self) -> str:
         """Return an empty text; the counts are a note."""
         return ""
@@ -37,6 +35,39 @@ class LabelledSetFile:
     def labels_text(self) -> str:
         """Return the number of labels and the counts, for the note."""
         return f"{len(self.label_names)} labels: {self.counts_text()}"
+
+
+def write_set(
+    output: Path,
+    data: LabelledData,
+    genome: Genome,
+    *,
+    command: str,
+    assembly: str,
+    settings: Mapping[str, object],
+    split: SplitConfig | None = None,
+    inputs: Mapping[str, Path],
+) -> LabelledSetFile:
+    """Write a labelled set with the command that makes it and the checksums of its inputs.
+
+    Args:
+        settings: Options to record, without assembly, split and paths.
+        inputs: The files by what they are.
+    """
+    from dna_bigbird.datasets.labelled_data import write_labelled_set
+    from dna_bigbird.files import sha256_of
+
+    words = [command, as_options({"assembly": shlex.quote(assembly), **settings})]
+    words += [split.as_options()] if split else []
+    write_labelled_set(
+        output,
+        data,
+        genome,
+        assembly=assembly,
+        command=" ".join(words),
+        inputs={name: sha256_of(path) for name, path in inputs.items()},
+    )
+    return LabelledSetFile(output, len(data), data.label_names, data.counts)
 
 
 def as_options(settings: Mapping[str, object]) -> str:

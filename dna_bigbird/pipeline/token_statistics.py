@@ -59,7 +59,7 @@ def token_statistics(
         repeats: BED file with the class of a repeat in column 4 (LINE or LINE/L1), as RepeatMasker's
             tables give them. Without it lower case in the FASTA file is soft_masked, and a
             chromosome written in one case is unknown.
-        pieces: The FASTA file may hold only the first part of a chromosome; repeats beyond are cut.
+        pieces: The FASTA file may have only the first part of a chromosome; repeats beyond it are cut.
         documents: Most documents to read, evenly spaced over the genome.
     """
     import json

@@ -21,7 +21,7 @@ def command(folder, output, *options, kind="cnnprom"):
     main(
         [
             "baseline",
-            f"--kind={kind}",
+            f"--method={kind}",
             f"--genome={folder / 'toy.fa'}",
             f"--data={folder / 'set.h5'}",
             f"--output={folder / output}",

@@ -90,7 +90,7 @@ def test_strands_go_to_the_scoring_of_a_model_and_of_its_networks(workflow):
     heads["one"]["promoter"]["baseline_training"] = STEPS
     output = plan(workflow, "experiments", heads={"heads": heads, "table6": ["promoter", "one"]})
     found = commands(workflow, output)
-    for words in (("evaluate", "/heads/one "), ("--kind cnnprom", "/heads/one/cnnprom.h5")):
+    for words in (("evaluate", "/heads/one "), ("--method cnnprom", "/heads/one/cnnprom.h5")):
         assert "--strand forward" in the_one(found, *words)
     assert sum("--strand" in command for command in found) == 2
 

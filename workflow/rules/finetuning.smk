@@ -51,7 +51,7 @@ rule baseline:
         seed=head_seed,
         options=word_options,
     shell:
-        "{params.run} baseline --kind {wildcards.baseline} --genome {input.genome} --data {input.data}"
+        "{params.run} baseline --method {wildcards.baseline} --genome {input.genome} --data {input.data}"
         " --output {output} --seed {params.seed} {params.options} > {log} 2>&1"
 
 
@@ -83,7 +83,7 @@ rule baseline_network:
         ),
         options=network_options,
     shell:
-        "keep_log {log}; {params.run} baseline --kind {wildcards.baseline} --genome {input.genome}"
+        "keep_log {log}; {params.run} baseline --method {wildcards.baseline} --genome {input.genome}"
         " --data {input.data} --output {output} --checkpoints {params.checkpoints}"
         " --seed {params.seed} --threads {threads} {params.options} >> {log} 2>&1"
 

@@ -40,7 +40,7 @@ LABELLED = "--genome toy.fa --seed 1"
         ("info --verify true", "", "train.h5", TOKENS),
         (FINETUNE, "--data", "set.h5", "labels/bits"),
         (f"baseline {LABELLED}", "--data", "set.h5", "rows/start"),
-        (f"baseline {LABELLED} --kind cnnprom", "--data", "set.h5", "labels/bits"),
+        (f"baseline {LABELLED} --method cnnprom", "--data", "set.h5", "labels/bits"),
         ("leakage --genome toy.fa", "--data", "set.h5", "rows/split"),
         ("info", "", "set.h5", "labels/name"),
         (f"evaluate {LABELLED} --model promoter --report y", "--data", "set.h5", "labels/bits"),
