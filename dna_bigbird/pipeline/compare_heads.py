@@ -64,7 +64,7 @@ def compare_heads(
             (folder / name).write_text(text, encoding="utf-8")
         gallery.save_all(folder)
     rows = [row for block in comparison.blocks for row in block.rows]
-    notes = [
+    findings = [
         line for block in comparison.blocks for lines in block.notes.values() for line in lines
     ]
-    return Comparison(output, rows, notes)
+    return Comparison(output, rows, findings)

@@ -52,12 +52,12 @@ class Comparison:
     output: Path
     rows: list[dict]
     """Rows of table.tsv."""
-    notes: list[str]
+    findings: list[str]
     """What the rows show, and what they do not."""
 
     def summary(self) -> str:
-        """Return the notes."""
-        return "\n".join(self.notes)
+        """Return the findings."""
+        return "\n".join(self.findings)
 
 
 @dataclass(frozen=True)
