@@ -30,7 +30,7 @@ class DrawnDocuments:
 
 
 @checked()
-def documents(
+def draw_documents(
     genome: InputPath,
     output: OutputPath,
     regions: list[str | int] = [],  # noqa: B006 - jsonargparse shows the default
