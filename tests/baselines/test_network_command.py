@@ -44,7 +44,11 @@ def test_every_network_learns_and_is_scored(promoters, kind, capsys):
     made = LabelledSet(promoters / "set.h5", Genome(promoters / "toy.fa"))
     scores = read_scores(promoters / "scores.h5")
     assert scores.name == kind
-    for said in ("parameters; step ", " of 40, 16 windows per step, seed 3", "mean of both strands"):
+    for said in (
+        "parameters; step ",
+        " of 40, 16 windows per step, seed 3",
+        "mean of both strands",
+    ):
         assert said in scores.description
     held_out = np.sort(np.concatenate([made.rows("validation"), made.rows("test")]))
     assert scores.rows.tolist() == held_out.tolist()

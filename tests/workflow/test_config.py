@@ -31,11 +31,13 @@ def fields(module: str, name: str) -> set[str]:
 
 def parameters(command: str) -> set[str]:
     """Names of a command's options."""
-    import importlib
     import inspect
 
-    module = importlib.import_module(f"dna_bigbird.pipeline.{command}")
-    return set(inspect.signature(getattr(module, command)).parameters)
+    from dna_bigbird.cli.commands import find_command
+    from dna_bigbird.cli.options import load_function
+
+    entry = find_command(command.replace("_", "-"))
+    return set(inspect.signature(load_function(entry)).parameters) - set(entry.python_only)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
