@@ -26,7 +26,7 @@ class QuestionModel(nn.Module):
 
     Args:
         head: Settings of type `head_type`; its defaults if None.
-        num_labels: Unused; all text models are built alike.
+        num_labels: Unused; all text models are built with the same arguments.
         seed: Of the weights. The encoder's depend on nothing else but `config`.
     """
 

@@ -16,7 +16,7 @@ class Summarizer(nn.Module):
     """Sparse encoder, full-attention decoder, and the word table as the last layer, without bias.
 
     Args:
-        num_labels: Not used; all text models are built alike.
+        num_labels: Unused; all text models are built with the same arguments.
         seed: Of the weights. The encoder's depend on nothing else but `config`.
 
     Raises:

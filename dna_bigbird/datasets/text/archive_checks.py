@@ -75,7 +75,7 @@ def tar_stream(raw: BinaryIO, allowance: Allowance | None = None) -> TarStream:
     """Return what tarfile reads of an archive that is plain, gzip, bzip2 or xz.
 
     Args:
-        allowance: Of a compressed archive; None: it is read to its end whatever it becomes.
+        allowance: Of a compressed archive; None: it is read to its end, however large.
     """
     start = raw.read(8)
     raw.seek(0)
@@ -90,7 +90,7 @@ def tar_members(archive: tarfile.TarFile, stream: TarStream) -> Iterator[tarfile
         stream: What the archive reads.
 
     Raises:
-        tarfile.ReadError: If a header is no real one, or the archive is cut off.
+        tarfile.ReadError: If a header is not valid, or the archive is cut off.
     """
     position = -1
     for member in archive:

@@ -31,7 +31,7 @@ class ClassificationOptions:
     """Tokens of an input, [CLS] and [SEP] included; a longer document is cut."""
     split_shares: str = "80/10/10"
     """Percent of train, validation and test, where the files are not split: a hash of the document's
-    id decides. Beside an official test set the first two share the training set. Empty: take all."""
+    id decides. With an official test set the first two share the training set. Empty: take all."""
     split_seed: int = 0
     """Another number gives other splits."""
     skip_empty: bool = False
@@ -101,7 +101,7 @@ def read_classification(
         The documents, and how many were left out by reason.
 
     Raises:
-        InputError: If a file is not as its reader expects, a label is none of the set, an id stands
+        InputError: If a file is not as its reader expects, a label is unknown, an id occurs
             twice, or nothing is left.
     """
     path = Path(path)

@@ -36,7 +36,7 @@ def classification_rows(
     tokenizer: Any,
     max_tokens: int,
 ) -> TextSet:
-    """Return one row an example; `arrays["target"]` is a float64 number, NaN where unknown.
+    """Return one row per example; `arrays["target"]` is a float64 number, NaN where unknown.
 
     White space is joined to single spaces first: to the published vocabulary a line break is an
     unknown letter. The second text of a pair, with its [SEP], is segment 1.

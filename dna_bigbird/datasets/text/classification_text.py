@@ -69,7 +69,7 @@ class HashedSplits:
         return cls((shares[0] / 100, shares[1] / 100, shares[2] / 100), seed)
 
     def within_train(self) -> "HashedSplits":
-        """Return the splits of a training set beside which a test set exists: only two."""
+        """Return the splits of a training set that has an official test set: only two."""
         both = self.shares[0] + self.shares[1]
         return HashedSplits((self.shares[0] / both, self.shares[1] / both, 0.0), self.seed)
 
@@ -108,7 +108,7 @@ def split_file(folder: Path, split: str) -> Path | None:
 
 
 def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, LabelledText]]:
-    """Yield documents of a JSON-lines file, each behind the name that decides its split.
+    """Yield documents of a JSON-lines file, each after the name that decides its split.
 
     A line is an object with a text, a label (text or whole number; may be absent without `gold`)
     and perhaps an `id`. Without one the id is the line's number, and the text decides the split, so
@@ -151,7 +151,7 @@ def read_one_file(
 ) -> list[LabelledText] | None:
     """Read a split from JSON lines; None if the path is no such file or folder.
 
-    A file called after a split (train, validation, val, dev, test), by itself or in the folder that
+    A file named like a split (train, validation, val, dev, test), by itself or in the folder that
     was given, is taken whole. Of any other file the split is drawn by `splits`; with None it is
     taken whole too.
     """

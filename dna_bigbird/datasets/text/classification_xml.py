@@ -66,7 +66,7 @@ def _plain_text(article: ElementTree.Element) -> str:
 
 
 def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
-    """Return the articles and their truth: where they stand, and their text."""
+    """Return the articles and their truth: their locations and text."""
     files = {}
     for archive in (*sorted(path.glob("*.zip")), path):
         with open_folder(archive) as folder:
@@ -85,7 +85,7 @@ def _prefix(name: str) -> str | None:
 
 def _articles(where: str, text: str) -> list[ElementTree.Element]:
     try:
-        root = ElementTree.fromstring(text)  # a text, so the declared encoding is passed over
+        root = ElementTree.fromstring(text)  # a text, so the declared encoding is ignored
     except ElementTree.ParseError as error:
         line = error.position[0]
         raise InputError(f"{where}:{line}: not valid XML: {error}. Copy it again") from error

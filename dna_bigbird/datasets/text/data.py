@@ -16,7 +16,7 @@ from dna_bigbird.datasets.text.rows import TextRow, TextSet
 
 
 def common_fields(rows: Sequence[tuple[int, TextRow]]) -> dict[str, Tensor]:
-    """Return what every batch of text has; padding stands on the right.
+    """Return what every batch of text has; padding is on the right.
 
     Args:
         rows: Row numbers and rows.

@@ -14,7 +14,7 @@ def read_documents(path: Path) -> Iterator[str]:
     """Yield the documents of a corpus; one is held at a time.
 
     A name that ends in .jsonl or .json (.gz may follow) is JSON lines with a `text` each. Anything
-    else is plain text in which blank lines stand between documents. White space is joined to single
+    else is plain text with blank lines between documents. White space is joined to single
     spaces: to the published vocabulary a line break is an unknown letter.
 
     Raises:

@@ -42,7 +42,7 @@ class GlueOptions:
 
 @dataclass(frozen=True)
 class TaskFormat:
-    """Where the texts and the label of a task stand."""
+    """Columns of the texts and the label of a task."""
 
     folder: str
     """Name of the official folder, and of the file that is handed in."""
@@ -95,9 +95,9 @@ def read_glue(
     """Read one split of a task.
 
     Files are tab-separated, quotes mean nothing. MRPC may come as the official script leaves it
-    (train, dev and test.tsv) or as Microsoft's files, of which dev_ids names the development pairs.
-    MNLI's validation and test are both halves, matched first. A row of QQP with too few columns,
-    of which the published file has a few, is left out and counted.
+    (train, dev and test.tsv) or as Microsoft's files, where dev_ids names the development pairs.
+    MNLI's validation and test are both halves, matched first. A row of QQP with too few columns
+    (the published file has a few) is left out and counted.
 
     Args:
         task: One of `FORMATS`.
@@ -142,7 +142,7 @@ class _Finder:
         return min(matches, key=lambda name: name.count("/"), default=None)
 
     def lines(self, names: tuple[str, ...]) -> tuple[str, list[list[str]]]:
-        """Return where a file stands, and the cells of its lines."""
+        """Return the location of a file and the cells of its lines."""
         name = self.find(names)
         if name is None:
             raise InputError(
@@ -219,10 +219,10 @@ def _score(text: str, where: str) -> float:
 
 
 def _msr_pairs(finder: _Finder, split: str) -> Iterator[GlueExample]:
-    """Read MRPC as Microsoft gives it; the development pairs are named beside the training pairs."""
+    """Read Microsoft's files of MRPC; the development pairs are in the training file."""
     spec = FORMATS["mrpc"]
     where, lines = finder.lines(MSR_TEST if split == "test" else MSR_TRAIN)
-    # The first header cell is "Quality" behind whatever became of a byte order mark.
+    # The first header cell is "Quality", perhaps after a byte order mark.
     header = [spec.label, "#1 ID", "#2 ID", *spec.texts]
     if lines and lines[0][1:] != header[1:]:
         raise InputError(f"{where}:1: found {shortened(lines[0])}; expected {', '.join(header)}")

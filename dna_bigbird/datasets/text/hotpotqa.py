@@ -42,7 +42,7 @@ class HotpotQaOptions:
     """Probability from which a sentence is a supporting fact."""
     search_threshold: bool = False
     """Take the threshold among 0, 0.1, … 1 with the best joint F1 instead, which needs the gold
-    answers of the very examples that are scored; the metrics say which it was."""
+    answers of the scored examples; the metrics name the threshold."""
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "max_question_tokens", "top_spans", "max_answer_length"):
@@ -105,8 +105,8 @@ def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExampl
         them, no model can find them), and paragraphs without sentences.
 
     Raises:
-        InputError: If a key is missing, a value is of the wrong kind, there is no paragraph, or an
-            id comes twice.
+        InputError: If a key is missing, a value has the wrong type, there is no paragraph, or an
+            id occurs twice.
     """
     examples = [
         _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
@@ -132,11 +132,11 @@ def _example(item: dict, where: str, gold: bool) -> HotpotQaExample:
     if gold or "answer" in item:
         answer = need(item, "answer", str, where)
     if gold or "supporting_facts" in item:
-        facts = tuple(_fact(one, where) for one in need(item, "supporting_facts", list, where))
+        facts = tuple(_fact(fact, where) for fact in need(item, "supporting_facts", list, where))
     return HotpotQaExample(
         id=name,
         question=need(item, "question", str, where),
-        paragraphs=tuple(_paragraph(one, where) for one in context),
+        paragraphs=tuple(_paragraph(paragraph, where) for paragraph in context),
         answer=answer,
         facts=facts,
     )
@@ -180,7 +180,7 @@ def hotpotqa_rows(
     *,
     training: bool,
 ) -> TextSet:
-    """Make one row an example: `[CLS] [q] question [/q]`, then `<t> title </t> sentence [s] …` each.
+    """Make one row per example: `[CLS] [q] question [/q]`, then `<t> title </t> sentence [s] …` each.
 
     A sentence that does not fit is left out, a later one that does is not; a paragraph whose title
     does not fit is left out.
@@ -188,7 +188,7 @@ def hotpotqa_rows(
     Arrays of a row: `units` (U, 3), of every title and sentence its paragraph, its number there
     (`TITLE`) and the place of its mark, `<t>` or `[s]`; `labels` (U,), 1 for supporting sentences and
     the titles above them, and `targets` (3,), the kind of answer, its first and last token ([CLS]
-    for yes and no), all `UNKNOWN` without gold. Beside them, unless for training, `unit_of_token`
+    for yes and no), all `UNKNOWN` without gold. Unless for training also `unit_of_token`
     (T,), -1 for tokens of none, and the `offsets` (T, 2) of tokens in the text of their unit,
     half-open, in characters.
 
@@ -309,7 +309,7 @@ def _find_answer(
 ) -> tuple[int, int] | None:
     """Return first and last token of the answer that ends first among what is labelled.
 
-    A place where it is no part of a longer word comes before all others.
+    A match that is not part of a longer word comes before all others.
     """
     offsets, unit_of_token = np.array(draft.offsets), np.array(draft.unit_of_token)
     for whole_words in (True, False):

@@ -214,7 +214,7 @@ def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArra
     """Return first and last place of the short and of the long answer, and the type.
 
     Short answers of several spans are one from the first to the last. A place outside the window is
-    0, that of [CLS]. A short (long) answer of which the window shows neither end is null there; yes
+    0, that of [CLS]. A short (long) answer with neither end in the window is null there; yes
     and no keep their type.
 
     Args:

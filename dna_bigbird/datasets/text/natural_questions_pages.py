@@ -48,7 +48,7 @@ class NqExample:
     text: str
     """The page's tokens between single spaces; a space in a token is an underscore."""
     is_html: bytes
-    """One byte a token: 1 for a tag."""
+    """One byte per token: 1 for a tag."""
     candidates: tuple[PageSpan, ...]
     """Where a long answer may be."""
     is_top_level: tuple[bool, ...]
@@ -74,7 +74,7 @@ def read_natural_questions(path: Path, split: str, *, gold: bool = True) -> list
 
     Raises:
         InputError: Naming file and line, if a key is missing or a span lies outside its page; if an
-            id comes twice.
+            id occurs twice.
     """
     examples = [
         _example(item, f"{file}:{number}", gold)
@@ -110,7 +110,7 @@ def _example(item: dict, where: str, gold: bool) -> NqExample:
     if gold and not annotations:
         raise InputError(f"{where}: 'annotations' is empty; expected at least one")
     spans = tuple(
-        _span(one, f"{where}: candidate {i}", len(words)) for i, one in enumerate(candidates)
+        _span(span, f"{where}: candidate {i}", len(words)) for i, span in enumerate(candidates)
     )
     if PageSpan() in spans:
         raise InputError(f"{where}: a candidate without tokens; expected a span of the page")
@@ -120,14 +120,14 @@ def _example(item: dict, where: str, gold: bool) -> NqExample:
         text=" ".join(words),
         is_html=is_html,
         candidates=spans,
-        is_top_level=tuple(bool(need(one, "top_level", bool, where)) for one in candidates),
-        annotations=tuple(_annotation(one, where, len(words)) for one in annotations) or None,
+        is_top_level=tuple(bool(need(span, "top_level", bool, where)) for span in candidates),
+        annotations=tuple(_annotation(each, where, len(words)) for each in annotations) or None,
         token_bytes=token_bytes,
     )
 
 
 def is_tag(word: str) -> bool:
-    """Tell whether a token of the simplified form is HTML.
+    """Return True if a token of the simplified form is HTML.
 
     Example:
         >>> [is_tag(word) for word in ("<P>", "</Td>", '<Th_colspan="2">', "<", "<3>", "a<b>")]

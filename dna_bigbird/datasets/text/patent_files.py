@@ -19,10 +19,10 @@ def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
     """Yield the patents of all classes; the document is `description`, the summary `abstract`.
 
     Args:
-        path: A folder or archive as in `patent_items`; or one file of JSON lines, whatever its name.
+        path: A folder or archive as in `patent_items`; or one file of JSON lines, with any name.
 
     Raises:
-        InputError: If no file is of that split, or a line lacks a key.
+        InputError: If the split has no file, or a line lacks a key.
     """
     if not holds_files(path):
         for number, item in read_json_lines(path):
@@ -40,7 +40,7 @@ def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
             JSON lines, plain or gzip (the published bigPatentData and its train.tar.gz).
 
     Raises:
-        InputError: If no file is of that split.
+        InputError: If the split has no file.
     """
     pattern = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/([{CLASSES}])/[^/]+$")
     with open_folder(path) as folder:

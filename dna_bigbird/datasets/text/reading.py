@@ -49,7 +49,7 @@ def parse_json(text: str, source: Path | str) -> Any:
 
 def _loads(text: str) -> Any:
     value = json.loads(text)
-    if _MAYBE_HALF.search(text):  # json lets \\ud83d stand alone; no vocabulary or file can hold it
+    if _MAYBE_HALF.search(text):  # json accepts \\ud83d alone; no vocabulary or file can store it
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
@@ -62,7 +62,7 @@ def read_json_list(path: Path | str) -> list[dict]:
     """Read a JSON list of objects, plain or gzip.
 
     Raises:
-        InputError: As `read_json_value`; if it is no list, or an item no object.
+        InputError: As `read_json_value`; if it is not a list, or an item is not an object.
     """
     return check_items(read_json_value(path), path)
 
@@ -71,7 +71,7 @@ def check_items(value: Any, source: Path | str) -> list[dict]:
     """Return a value of JSON that must be a list of objects.
 
     Raises:
-        InputError: If it is no list, or an item no object.
+        InputError: If it is not a list, or an item is not an object.
     """
     if not isinstance(value, list):
         raise InputError(f"{source}: expected a JSON list, found {type_in_words(value)}")
@@ -86,10 +86,10 @@ def check_items(value: Any, source: Path | str) -> list[dict]:
 def read_json_lines(path: Path | str) -> Iterator[tuple[int, dict]]:
     """Yield the objects of a JSON-lines file, plain or gzip, with their line numbers from 1.
 
-    Empty lines are passed over.
+    Empty lines are skipped.
 
     Raises:
-        InputError: If the file is missing, no text or far larger than text of its size, or a line is no
+        InputError: If the file is missing, not text or far larger than text of its size, or a line is not a
             JSON object.
     """
     yield from parse_json_lines(limited_lines(path), str(path))
@@ -104,7 +104,7 @@ def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[t
             item = _loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError(
-                f"{shown}:{number}: not valid JSON: {error}; expected one object a line"
+                f"{shown}:{number}: not valid JSON: {error}; expected one object per line"
             ) from error
         if not isinstance(item, dict):
             raise InputError(f"{shown}:{number}: expected an object, found {type_in_words(item)}")
@@ -112,7 +112,7 @@ def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[t
 
 
 def check_ids(ids: Iterable[str], source: Path | str) -> None:
-    """Refuse ids that come more than once, as predictions go by them.
+    """Check that ids are unique, as predictions are stored by id.
 
     Raises:
         InputError: Naming the first one.
@@ -125,10 +125,10 @@ def check_ids(ids: Iterable[str], source: Path | str) -> None:
 
 
 def need(item: dict, key: str, expected: type | tuple[type, ...], where: str) -> Any:
-    """Return `item[key]`, which must be of a kind.
+    """Return `item[key]`, which must have a given type.
 
     Args:
-        kind: dict, list, str, int, float (whole numbers too) or bool, or several of them.
+        expected: dict, list, str, int, float (whole numbers too) or bool, or several of them.
         where: Place for the message, such as "dev.json: item 5ab3".
 
     Raises:
@@ -158,7 +158,7 @@ def _is(value: object, expected: type) -> bool:
 
 
 def type_in_words(value: object) -> str:
-    """Say what a value of JSON is, for messages."""
+    """Return the type of a JSON value in words, for messages."""
     if value is None:
         return "null"
     return next(words for each, words in _WORDS.items() if _is(value, each))

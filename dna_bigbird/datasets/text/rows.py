@@ -17,7 +17,7 @@ class TextRow:
     segment_ids: NDArray[np.int8] | None = None
     """Shape (T,); None: all 0."""
     arrays: dict[str, NDArray] = field(default_factory=dict)
-    """Targets, places, offsets: whatever the task needs beside."""
+    """Targets, positions, offsets: other arrays that the task needs."""
 
 
 @dataclass(frozen=True)

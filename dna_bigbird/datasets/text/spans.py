@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 def find_text(
     text: str, part: str, *, ignore_case: bool = False, whole_words: bool = False
 ) -> list[tuple[int, int]]:
-    """Return every place where `wanted` stands in `text`, overlapping ones too, from left to right.
+    """Return every occurrence of `part` in `text`, overlapping ones too, from left to right.
 
     Args:
-        wanted: White space at its ends does not count; nothing else stands nowhere.
+        part: White space at its ends is ignored; an empty part does not occur.
         ignore_case: Let upper and lower case be equal; offsets are those of `text` as it is.
-        whole_words: Leave out places where a letter or digit goes on into the text beside it.
+        whole_words: Leave out occurrences next to a letter or digit that continues the word.
 
     Returns:
         Half-open character offsets.
@@ -46,7 +46,7 @@ def tokens_of(
 
     Args:
         starts_T, ends_T: Half-open character offsets of the tokens, both ascending
-            (TextTokenizer.encode_with_offsets); an empty piece holds no character.
+            (TextTokenizer.encode_with_offsets); an empty piece has no characters.
 
     Returns:
         Both of them tokens of the span, or None if no token holds any of it.

@@ -44,7 +44,7 @@ def write_text_store(
     A document without a token is left out and counted.
 
     Args:
-        source_sha256: Of the text; kept, so that a store is known to be of a file.
+        source_sha256: Of the text; stored, to recognise the file that a store was made from.
 
     Raises:
         InputError: If there is no token, the vocabulary is too large, or the disk is full.
@@ -104,7 +104,7 @@ def write_text_store(
 
 
 class TextStore:
-    """Reads a text store. May be pickled and used after a fork: each process opens the file anew.
+    """Reads a text store. May be pickled and used after a fork: each process opens the file again.
 
     Attributes:
         document_offsets: (D+1,), int64.

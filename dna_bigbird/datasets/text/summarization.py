@@ -30,13 +30,13 @@ class SummarizationOptions:
     set: str = "arxiv"
     """Whose files are read: arxiv, pubmed, bigpatent, cnn-dailymail or xsum."""
     max_source_tokens: int = 3072
-    """Tokens of a document, special ones included; what is behind is cut off and counted. The paper
+    """Tokens of a document, special ones included; the rest is cut off and counted. The paper
     has 1024 for xsum and 2048 for cnn-dailymail."""
     max_target_tokens: int = 256
     """Tokens of a summary, its end included, in training and in search. The paper has 64 for xsum and
     128 for cnn-dailymail."""
     source_form: str = "auto"
-    """What stands around a document: cls_sep ([CLS] document [SEP]), end (document </s>, as Pegasus
+    """Special tokens around a document: cls_sep ([CLS] document [SEP]), end (document </s>, as Pegasus
     models of the Hugging Face library) or plain (nothing, as the published script). 'auto' is end for
     a vocabulary with the piece <n>, which Pegasus has, else cls_sep."""
     newline: str = "auto"
@@ -127,7 +127,7 @@ class SummaryExample:
     document: str
     """Paragraphs (or sentences, as the set has them) on lines of their own."""
     summary: str | None
-    """One sentence a line where the set separates them; None where there is no reference."""
+    """One sentence per line where the set separates them; None where there is no reference."""
 
 
 def read_summaries(

@@ -26,13 +26,13 @@ SENTENCE_ENDS = (".", "!", "?", "'", "`", '"', "’", "”", ")")
 def read_stories(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
     """Yield the stories of a folder or tar archive.
 
-    A story's lines up to the first `@highlight` are the document, one paragraph a line; each line
+    A story's lines up to the first `@highlight` are the document, one paragraph per line; each line
     after an `@highlight` is a sentence of the summary. A line that ends without a mark gets " .", as the
     published scores have it (captions and highlights lack their full stop).
 
     Args:
         path: Holds *.story files at any depth: all of them are read, in the order of their names; or,
-            if there is a list of addresses all_train.txt, all_val.txt or all_test.txt (beside, in
+            if there is a list of addresses all_train.txt, all_val.txt or all_test.txt (next to them, in
             url_lists/ or in the archive), those of the split's list in its order. The SHA-1 of an
             address is the name of its story.
 
@@ -101,7 +101,7 @@ FURNITURE = frozenset(
         "These are external links and will open in a new window",
     )
 )
-"""Lines of the BBC's pages that are no part of an article; the published sets are without them."""
+"""Lines of the BBC's pages that are not part of an article; the published sets are without them."""
 
 
 def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:

@@ -16,7 +16,7 @@ def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
 
     The document is the list `article_text`, the summary the list `abstract_text` without the marks
     <S> and </S>; each entry of them becomes a line. The lists `section_names` and `sections` hold
-    the same article once more and are not read: published scores come from `article_text`.
+    the same article again and are not read: published scores come from `article_text`.
 
     Args:
         path: A file of JSON lines, plain or gzip, or a folder that holds train.txt, val.txt and

@@ -91,7 +91,7 @@ def _survives(mark: str, tokenizer) -> bool:
 
 
 def summary_rows(examples: Sequence[SummaryExample], text: SummaryText) -> TextSet:
-    """Return one row an example; `target_ids`, int32 (U,), where there is a reference."""
+    """Return one row per example; `target_ids`, int32 (U,), where there is a reference."""
     rows, counts = [], Counter()
     options = text.options
     for number, example in enumerate(examples):

@@ -54,7 +54,7 @@ def holds_files(path: Path) -> bool:
 def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield names and texts in the order of `names`; all of them are in memory meanwhile.
 
-    They are read in the folder's order: a compressed archive would be unpacked anew for each file
+    They are read in the folder's order: a compressed archive would be unpacked again for each file
     out of it.
     """
     selected = set(names)

@@ -32,7 +32,7 @@ class TriviaQaOptions:
     """How TriviaQA is read, learnt and decoded."""
 
     evidence: str = ""
-    """Folder (or tar archive) with wikipedia/ and web/; where it is not given, `evidence` beside the
+    """Folder (or tar archive) with wikipedia/ and web/; where it is not given, `evidence` next to the
     folder of the questions, as in the official layout."""
     domain: str = "wikipedia"
     """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
@@ -92,8 +92,8 @@ def alias_spans(
 ) -> list[tuple[int, int]]:
     """Return every place of a text whose words are those of an alias, from left to right.
 
-    Both sides are normalised, so what stands between the words (punctuation, an article) does not
-    matter, and the text of each place is an exact match. A part of a word is no place.
+    Both sides are normalised, so punctuation or an article between the words does not
+    matter, and the text of each match is an exact match. A part of a word does not match.
 
     Args:
         normalise: tasks.text.triviaqa.normalise_trivia; it works word by word.
@@ -212,7 +212,7 @@ def _row(
 
 
 def _word_numbers(text: str, starts_T: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the word, between white space, that each token stands in."""
+    """Return the number of the word, between white space, that contains each token."""
     begins = np.array([match.start() for match in re.finditer(r"\S+", text)], dtype=np.int64)
     return np.searchsorted(begins, starts_T, side="right") - 1
 

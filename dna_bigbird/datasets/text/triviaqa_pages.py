@@ -24,7 +24,7 @@ PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """A page, of which the first words are kept."""
+    """The first words of a page."""
 
     name: str
     """File name as in the questions."""
@@ -35,7 +35,7 @@ class EvidenceDocument:
 
 @dataclass(frozen=True)
 class TriviaQaExample:
-    """What one prediction answers: a question, or of the web files a question and one page."""
+    """What one prediction answers: a question, or in web data a question with one page."""
 
     id: str
     """QuestionId; of the web files `QuestionId--Filename`, as in the official evaluation."""
@@ -63,8 +63,8 @@ def read_questions(
     pages, as in the official script.
 
     Args:
-        path: A file of questions; or the official folder or archive with `qa` and `evidence`, of
-            which domain and split name the file.
+        path: A file of questions; or the official folder or archive with `qa` and `evidence`, where
+            domain and split name the file.
         domain, evidence, max_words: See TriviaQaOptions.
         gold: Whether every question must have an answer.
 

@@ -13,7 +13,7 @@ RATIO = 20
 """Text, tables and JSON become at most about ten times smaller; a file that fills the memory must become
 hundreds of times smaller."""
 LEAST_BYTES = 256 * 2**20
-"""Small files may grow to this, whatever their ratio."""
+"""Small files may grow to this, with any ratio."""
 CHUNK = 1 << 20
 _limit_gib: ContextVar[float] = ContextVar("limit_gib", default=0.0)
 

@@ -87,11 +87,11 @@ def read_wikihop(
         gold: Whether every item must have its answer.
 
     Returns:
-        The examples and counts of what is odd: answers that are no candidate.
+        The examples and counts of what is odd: answers that are not a candidate.
 
     Raises:
-        InputError: If the file, a key or the answer is missing, a value is of the wrong kind, or
-            an item has no candidate or no document, or an id comes twice.
+        InputError: If the file, a key or the answer is missing, a value has the wrong type, or
+            an item has no candidate or no document, or an id occurs twice.
     """
     items, source = _items(Path(path), split, masked)
     examples = [_example(item, f"{source}: item {i}", gold) for i, item in enumerate(items)]
@@ -149,7 +149,7 @@ def wikihop_rows(
     *,
     training: bool,
 ) -> TextSet:
-    """Make one row an example.
+    """Make one row per example.
 
     A row is `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
     `[SEP]`. Its arrays: `candidates` (N,), the place of each `[ans]`; `target` (1,), the number of
@@ -212,7 +212,7 @@ def shorten(documents: list[list[NDArray]], max_tokens: int, max_sentences: int)
     """Drop the last sentence of the document with most sentences until all of it fits, in place.
 
     Of documents with equally many sentences the last one gives. A document that has sentences left
-    costs one token more than they, for what stands behind it.
+    costs one token more than they, for the separator after it.
 
     Args:
         documents: Of each document its sentences, of each sentence its tokens.

@@ -82,7 +82,7 @@ def yelp5(seed: int, examples: int) -> dict[str, bytes]:
 
 
 def arxiv_topics(seed: int, examples: int) -> dict[str, bytes]:
-    """One folder a class with one text file a paper, as He et al. 2019 give them; no splits."""
+    """One folder per class with one text file per paper, as He et al. 2019 give them; no splits."""
     pairs = documents(drawing(seed, "arxiv-topics"), ARXIV_CLASSES, sum(sizes(examples).values()))
     return {
         f"arxiv-topics/{label}/{1000 + i}.{i:05d}.txt": text.encode()
@@ -91,7 +91,7 @@ def arxiv_topics(seed: int, examples: int) -> dict[str, bytes]:
 
 
 def patents(seed: int, examples: int) -> dict[str, bytes]:
-    """JSON lines with `id`, `text` and `label`, a file a split: the paper names no format."""
+    """JSON lines with `id`, `text` and `label`, one file per split: the paper names no format."""
     files = {}
     for split, count in sizes(examples).items():
         pairs = documents(drawing(seed, f"patents/{split}"), list("ABCDEFGH"), count)

@@ -20,7 +20,7 @@ STSB_HEAD += ["sentence1", "sentence2"]
 
 
 def with_word(rng: Random, word: str) -> str:
-    """Return a sentence with a word put somewhere behind its first."""
+    """Return a sentence with a word put somewhere after its first."""
     words = sentence(rng).split()
     words.insert(rng.randrange(1, len(words) + 1), word)
     return " ".join(words)

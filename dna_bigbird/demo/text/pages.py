@@ -27,7 +27,7 @@ ANNOTATORS = {"train": 1, "dev": 5}
 
 
 def html_token(word: str) -> bool:
-    """Tell whether a token is a tag."""
+    """Return True if a token is a tag."""
     return word.startswith("<")
 
 

@@ -2,7 +2,7 @@
 
 The rules. HotpotQA: sentences that begin with `truly` are the supporting facts, one in each of two
 paragraphs; the second says the answer after `called`, or `indeed` (yes) or `never` (no). WikiHop: the
-answer is the only candidate that begins with `royal`, and is of the kind that the query names
+answer is the only candidate that begins with `royal`, and has the category that the query names
 (`colour_of`); a document with `truly` says it, too.
 """
 
@@ -56,7 +56,7 @@ def hotpot_item(rng: Random, number: int, split: str) -> dict:
     context, supporting = [], {}
     for i, title in enumerate(titles):
         here = placed(rng, filler(rng, 2), *([facts[i]] if i in facts else []))
-        # As in the official files a sentence begins with the space that parts it from the one before.
+        # Official files put the space between two sentences at the start of the second.
         context.append([title, [(" " if j else "") + prose([x]) for j, x in enumerate(here)]])
         if i in facts:
             supporting[i] = [title, here.index(facts[i])]

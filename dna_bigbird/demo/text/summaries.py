@@ -1,7 +1,7 @@
 """Made documents with summaries, in the native layouts of the five sets.
 
 The rule of all: the summary is the key sentence of the document, which names its topic and the one
-adjective that belongs to the topic. The topic word stands in further sentences, too.
+adjective that belongs to the topic. The topic word is in further sentences, too.
 """
 
 import hashlib
@@ -71,7 +71,7 @@ def papers(seed: int, examples: int, name: str) -> dict[str, bytes]:
 
 
 def bigpatent(seed: int, examples: int) -> dict[str, bytes]:
-    """One folder a split and class with gzipped JSON lines."""
+    """One folder per split and class with gzipped JSON lines."""
     files = {}
     splits = zip(("train", "val", "test"), sizes(examples).values(), strict=True)
     for split, count in splits:
@@ -116,7 +116,7 @@ def cnn_dailymail(seed: int, examples: int) -> dict[str, bytes]:
 
 
 def xsum(seed: int, examples: int) -> dict[str, bytes]:
-    """JSON lines with `document` and `summary`, a file a split."""
+    """JSON lines with `document` and `summary`, one file per split."""
     files = {}
     for split, count in sizes(examples).items():
         rows = [

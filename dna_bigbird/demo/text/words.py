@@ -27,7 +27,7 @@ THINGS = {
 """Words that answer a question that names their kind; sentences of filler have none of them."""
 
 FACT = "truly"
-"""The word that begins every sentence with evidence, and stands nowhere else."""
+"""The word that begins every sentence with evidence, and is nowhere else."""
 
 TOPICS = {
     "music": "loud",

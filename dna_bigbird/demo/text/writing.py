@@ -51,7 +51,7 @@ def write_made_text(folder: Path, *, seed: int, examples: int) -> dict[str, int]
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         if path.name not in known:
             raise InputError(
-                f"{folder}: the folder holds {path.name}, which is no part of made text and would "
+                f"{folder}: the folder holds {path.name}, which is not part of made text and would "
                 "be lost; name a new or empty folder"
             )
     counts: dict[str, int] = {}

@@ -57,7 +57,7 @@ class ClassificationTask(ClassifyingTask):
         return list(names)
 
     def rows(self, examples: Sequence[LabelledText], tokenizer, *, training: bool) -> TextSet:
-        """Return one row a document; a label that training lacked has no target, and is counted."""
+        """Return one row per document; a label that training lacked has no target, and is counted."""
         numbers = {label: number for number, label in enumerate(self.labels)}
         text_set = classification_rows(
             examples,
@@ -77,7 +77,7 @@ class ClassificationTask(ClassifyingTask):
         return outcome_counts(gold, [each.value for each in predictions])
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return micro-averaged F1 (with one class a document, the accuracy)."""
+        """Return micro-averaged F1 (with one class per document, the accuracy)."""
         return {"micro_f1": micro_f1(statistics)}
 
     def submission(

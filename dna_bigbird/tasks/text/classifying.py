@@ -1,4 +1,4 @@
-"""What document classification and GLUE share: one vector a text, logits, a class or a score."""
+"""What document classification and GLUE share: one vector per text, logits, a class or a score."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class ClassBatch(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """What is said of an example."""
+    """The prediction for an example."""
 
     value: str | float
     """A class name, or a score."""

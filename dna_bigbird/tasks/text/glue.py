@@ -46,7 +46,7 @@ class GlueTask(ClassifyingTask):
         return list(self.spec.labels) or ["score"]
 
     def rows(self, examples: Sequence[GlueExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row an example."""
+        """Return one row per example."""
         return classification_rows(
             examples,
             [each.texts for each in examples],

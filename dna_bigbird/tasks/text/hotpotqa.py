@@ -52,7 +52,7 @@ class HotpotQaBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     places_BU: Tensor
-    """Where the mark of each title or sentence stands; 0 where there is none."""
+    """Position of the mark of each title or sentence; 0 where there is none."""
     is_title_BU: Tensor
     labels_BU: Tensor
     """1 supporting, 0 not, `UNKNOWN` for no unit or no gold."""
@@ -73,13 +73,13 @@ class HotpotQaTask(TextTask):
         return read_hotpotqa(path, gold=gold)
 
     def texts(self, examples: Sequence[HotpotQaExample]) -> Iterator[str]:
-        """Yield every paragraph behind its title."""
+        """Yield every paragraph after its title."""
         for example in examples:
             for paragraph in example.paragraphs:
                 yield f"{paragraph.title}. {''.join(paragraph.sentences)}"
 
     def rows(self, examples: Sequence[HotpotQaExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row an example."""
+        """Return one row per example."""
         return hotpotqa_rows(examples, tokenizer, self.options, training=training)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> HotpotQaBatch:
@@ -234,7 +234,7 @@ def predicted(
 
     Args:
         row: Not made for training.
-        output: `facts` (U,), `kind` (3,), `start` and `end` (T,), all with padding behind or not.
+        output: `facts` (U,), `kind` (3,), `start` and `end` (T,), with or without padding.
         threshold: Probability from which a sentence supports the answer.
     """
     units = row.arrays["units"]

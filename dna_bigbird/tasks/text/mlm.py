@@ -83,7 +83,7 @@ def evaluate_masked(
     batch_size: int,
     seed: int,
 ) -> dict:
-    """Score the examples 0 … count - 1 with dropout off, beside piece frequencies.
+    """Score the examples 0 … count - 1 with dropout off, next to piece frequencies.
 
     Args:
         examples: datasets.text.masked.MaskedTextExamples.

@@ -33,7 +33,7 @@ references are on average."""
 
 
 class SummaryBatch(NamedTuple):
-    """Documents with their summaries; padding stands on the right."""
+    """Documents with their summaries; padding is on the right."""
 
     token_ids_BT: Tensor
     is_padding_BT: Tensor
@@ -70,7 +70,7 @@ class SummarizationTask(TextTask):
             yield example.document
 
     def rows(self, examples: Sequence[SummaryExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row an example; the vocabulary is kept for `decode`.
+        """Return one row per example; the vocabulary is kept for `decode`.
 
         Raises:
             InputError: If the decoder's end is not the vocabulary's.

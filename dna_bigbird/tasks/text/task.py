@@ -128,7 +128,7 @@ class TextTask:
         return self.kept(self.outputs(model, batch), batch)
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[Any]:
-        """Return one prediction an example, in order.
+        """Return one prediction per example, in order.
 
         Args:
             outputs: `outputs[i]` belongs to `text_set.rows[i]`; token dimensions are as long as the

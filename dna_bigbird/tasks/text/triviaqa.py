@@ -169,7 +169,7 @@ class TriviaQaTask(TextTask):
     def baselines(
         self, train_examples: Sequence[TriviaQaExample] | None, examples: Sequence[TriviaQaExample]
     ) -> dict[str, list[str]]:
-        """Return the title of the first document, and the name that stands most in all of them."""
+        """Return the title of the first document, and the name that occurs most often in all of them."""
         return {
             "title": [
                 example.documents[0].title if example.documents else "" for example in examples
@@ -259,7 +259,7 @@ def best_document_span(
 
     Args:
         documents: Of each its start logits, end logits and the word of every token (T,): -1 where no
-            answer may begin or end. Logits of -inf are no tokens.
+            answer may begin or end. Logits of -inf are not tokens.
         max_words: Longest answer.
         top: Best starts and ends that are paired.
         norm: Probabilities over all tokens of all documents ('per_question'), by which the highest

@@ -62,7 +62,7 @@ class WikiHopTask(TextTask):
             yield from example.documents
 
     def rows(self, examples: Sequence[WikiHopExample], tokenizer, *, training: bool) -> TextSet:
-        """Return at most one row an example."""
+        """Return at most one row per example."""
         return wikihop_rows(examples, tokenizer, self.options, training=training)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> WikiHopBatch:
