@@ -104,3 +104,13 @@ def test_a_lock_is_held_by_one_and_freed_at_the_end(tmp_path):
         shutil.rmtree(lock.parent)  # as its holder may
     with kernel_lock(lock, "busy here"):
         assert lock.exists()
+
+
+def test_a_locked_file_keeps_its_contents(tmp_path):
+    path = tmp_path / "rows"
+    path.write_bytes(b"finished rows")
+    with kernel_lock(path, "busy") as stream:
+        assert stream.read() == b"finished rows"
+        with pytest.raises(InputError, match="busy here"), kernel_lock(path, "busy here"):
+            pass
+    assert path.read_bytes() == b"finished rows"

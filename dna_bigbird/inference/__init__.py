@@ -1,9 +1,19 @@
-"""From FASTA to scores: the Python API, with the names and options of the command line.
+"""From FASTA and VCF to scores: the Python API, with the names and options of the command line.
 
     from dna_bigbird.inference import predict, embed, score_variants, mutagenesis, load_bundle
 
 With `output=None` each returns its arrays; with `output` it writes a file and returns a short
 summary. Nothing is imported before it is used: torch takes seconds.
+
+| what | where |
+|---|---|
+| the functions and their options | predicting, embedding, mutating, variants/scoring |
+| what they do, with torch | prediction_run, embedding_run, substitutions, variants/run |
+| DNA to windows | windows/ |
+| windows to probabilities or vectors | predictor, scorer, embedder; runner, engine, batches, workers |
+| rows of an interrupted run | spool, spool_file |
+| files | writers/, variants/writers |
+| what is returned | results |
 """
 
 import importlib
