@@ -40,7 +40,8 @@ def train_function(argv: list[str]) -> Callable:
     Raises:
         InputError: If there is no such task, none is named, or a --config file cannot be read.
     """
-    from dna_bigbird.pipeline.text.task_options import check_task, typed_train
+    from dna_bigbird.pipeline.text.task_options import check_task
+    from dna_bigbird.pipeline.text.task_signature import typed_train
 
     help_only = not argv or not {"-h", "--help"}.isdisjoint(argv)
     if not help_only:

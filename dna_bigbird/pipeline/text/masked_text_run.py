@@ -85,7 +85,7 @@ def masked_examples(
 def run_settings(
     corpus: TextCorpus, start: PretrainingStart, encoder: EncoderConfig, masking: TextMaskingConfig
 ) -> dict:
-    """Return what decides the result besides the training settings and the seed."""
+    """Return what decides the result apart from the training settings and the seed."""
     return {
         "command": "text pretrain",
         "model": asdict(encoder),

@@ -1,13 +1,9 @@
-"""The options of one task for `text.train`: typed settings, and a signature with their types."""
+"""The task of `text.train` with its options: checked and typed."""
 
-import inspect
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Literal
 
 from dna_bigbird.choices import near
-from dna_bigbird.datasets.text.description import TaskDescription
 from dna_bigbird.datasets.text.registry import describe, tasks
 from dna_bigbird.errors import InputError, checked_settings
 
@@ -81,71 +77,3 @@ def check_task(name: str | None) -> None:
         raise InputError(f"--task is missing: expected one of {', '.join(known)}")
     if name not in known:
         raise InputError(f"--task {name}: expected one of {', '.join(known)}{near(name, known)}")
-
-
-def typed_train(name: str | None) -> Callable:
-    """Return `text.train` with the signature and help of one task, for the command line.
-
-    `options` and `head` have the task's dataclasses as types, `set` the names of its sets; `set` is
-    left out where the task has only one.
-
-    Args:
-        name: The task. None: without the options of a task; the help lists the tasks.
-    """
-    from dna_bigbird.pipeline.text.text_training import train
-
-    task = None if name is None else describe(name)
-    signature = inspect.signature(train)
-    parameters = dict(signature.parameters)
-    required = inspect.Parameter.empty
-    if task is None:
-        changes = {"task": (Literal[tuple(tasks())], required)}
-        changes |= dict.fromkeys(("options", "head", "set"))
-    else:
-        head, own = task.head_type(), {each.name: each.type for each in fields(task.options)}
-        changes = {
-            "task": (Literal[task.name], required),
-            "options": (task.options, task.options()),
-            "head": (head, head()),
-            "set": (own["set"] | None, None) if "set" in own else None,
-        }
-    for name, change in changes.items():
-        if change is None:
-            del parameters[name]
-        else:
-            hint, default = change
-            parameters[name] = parameters[name].replace(annotation=hint, default=default)
-
-    def typed(**arguments: object) -> object:
-        return train(**arguments)
-
-    typed.__name__ = typed.__qualname__ = train.__name__
-    typed.__doc__ = _help(train, task)
-    typed.__annotations__ = {name: each.annotation for name, each in parameters.items()}
-    typed.__signature__ = signature.replace(parameters=list(parameters.values()))
-    return typed
-
-
-def _help(train: Callable, task: TaskDescription | None) -> str:
-    """Return the docstring of `train`, with what a task adds to it."""
-    text = inspect.cleandoc(train.__doc__)
-    if task is None:
-        width = max(map(len, tasks()))
-        listed = "\n".join(f"  {name:<{width}}  {each.about}" for name, each in tasks().items())
-        more = (
-            "The options of a task are listed by: dna-bigbird text train --task TASK --help\n\n"
-            f"The tasks:\n\n{listed}"
-        )
-    else:
-        text = _replaced(text, "train", f"Data to train on: {task.train_data}.")
-        text = re.sub(r" In Python: .*(?:\n +.*)*?(?=\n +\w+:)", "", text)
-        more = f"Task: {task.about}. The step is chosen by: {task.monitor}.\n\n"
-        more += f"The paper's settings: {task.recipe}"
-    return text.replace("\nArgs:\n", f"\n{more}\n\nArgs:\n", 1)
-
-
-def _replaced(docstring: str, argument: str, text: str) -> str:
-    """Return a docstring with another text for an argument."""
-    return re.sub(
-        rf"^( +){argument}: .*(?:\n\1 +.*)*", rf"\1{argument}: {text}", docstring, flags=re.M
-    )

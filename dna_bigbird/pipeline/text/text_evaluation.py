@@ -48,7 +48,7 @@ def evaluate(
         train: Training data, for baselines that learn, and to count the scored examples that are
             training examples (n_in_training); without it both are left out.
         seed: Seed of the bootstrap.
-        replicates: Bootstrap draws of the examples behind each interval.
+        replicates: Bootstrap draws of the examples for each interval.
         precision: Float32, so that scores do not depend on the processor, or bfloat16.
 
     Examples:
