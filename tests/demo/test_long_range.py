@@ -153,6 +153,6 @@ def test_wrong_configs_are_refused(words, message):
 def test_the_command_says_what_is_wrong(tmp_path):
     from dna_bigbird.pipeline.demo_data import demo_data
 
-    with pytest.raises(InputError, match="demo-data --long_range: copies is 99"):
+    with pytest.raises(InputError, match="demo-data long_range: copies is 99"):
         demo_data(tmp_path / "demo", long_range=5, copies=99)
     assert not (tmp_path / "demo").exists()

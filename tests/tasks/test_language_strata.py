@@ -26,7 +26,7 @@ class ByHand:
     def __getitem__(self, index):
         return {"labels": np.array(self.examples[index][0])}
 
-    def places(self, index, piece_bp):
+    def predicted_spans(self, index, piece_bp):
         _, chroms, bounds = self.examples[index]
         return np.array(chroms), np.array(bounds)
 
