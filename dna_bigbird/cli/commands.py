@@ -29,8 +29,6 @@ class Command:
     function_for: str = ""
     """Module and name of a function that returns the function to call, if the options depend on an
     argument."""
-    note: str | None = None
-    """Printed to standard error before the command runs: a new name, for example."""
 
 
 def _command(name: str, about: str, **rest: object) -> Command:

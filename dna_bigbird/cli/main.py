@@ -122,8 +122,6 @@ def _call(name: str, argv: list[str]) -> None:
     command = find_command(name)
     parser, function = build_parser(name, argv)
     with command_line(option_names(parser)):
-        if command.note:
-            note(command.note)
         arguments = read_arguments(parser, function, argv, command.aliases)
         with protected(function, arguments):
             result = function(**arguments, **command.values)
@@ -135,7 +133,7 @@ def _call(name: str, argv: list[str]) -> None:
 
 @contextlib.contextmanager
 def protected(function: Callable, arguments: dict[str, object]) -> Iterator[None]:
-    """Raise InputError if an input would be overwritten; lock the outputs against other processes.
+    """Check that no input is overwritten, and lock the outputs against other processes.
 
     Raises:
         InputError: Naming the paths.

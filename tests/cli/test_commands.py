@@ -90,9 +90,3 @@ def test_an_old_name_is_accepted_and_not_shown(run, tmp_path):
     assert run(settings, "--config", str(tmp_path / "copy.yaml")).out == "bbbc\n"
     with pytest.raises(SystemExit):
         main(["copy", "--help"])
-
-
-def test_the_note_of_a_command(run):
-    assert run({"note": "copy will be called clone"}, "--source", "a").err == (
-        "dna-bigbird: note: copy will be called clone\n"
-    )
