@@ -56,3 +56,21 @@ def build_rows(
         count = check_labels(data, sheet, kept, genome, check_every)
         note(f"the labels of {count:,} of {len(data):,} bins are those of bedtools")
     return data, config
+
+
+def recorded_settings(
+    config: ChromatinConfig, seed: int, near_identical: str, pieces: bool
+) -> dict[str, object]:
+    """Return the options that the set records, in the order of the command's help."""
+    background = {"background": config.background, "seed": seed} if config.background else {}
+    return {
+        "window": config.window,
+        "bin": config.bin,
+        "require_group": config.require_group,
+        "max_n_fraction": config.max_n_fraction,
+        "min_positive": config.min_positive,
+        "allow_empty_labels": config.allow_empty_labels,
+        **background,
+        "near_identical": near_identical,
+        "pieces": pieces,
+    }

@@ -62,7 +62,7 @@ def chromatin_set(
     from dna_bigbird.datasets.peak_sheet import read_sheet
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
-    from dna_bigbird.pipeline.chromatin_rows import build_rows
+    from dna_bigbird.pipeline.chromatin_rows import build_rows, recorded_settings
 
     with checked_settings():
         config = ChromatinConfig(
@@ -96,24 +96,13 @@ def chromatin_set(
     inputs = {"genome": genome}
     inputs |= {f"peaks line {row.line_number}": row.path for row in sheet}
     inputs |= {"blacklist": blacklist} if blacklist else {}
-    settings = {
-        "window": window,
-        "bin": bin,
-        "require_group": config.require_group,
-        "max_n_fraction": max_n_fraction,
-        "min_positive": min_positive,
-        "allow_empty_labels": allow_empty_labels,
-        **({"background": config.background, "seed": seed} if config.background else {}),
-        "near_identical": near_identical,
-        "pieces": pieces,
-    }
     result = write_set(
         output,
         data,
         reference,
         command="chromatin-set",
         assembly=assembly,
-        settings=settings,
+        settings=recorded_settings(config, seed, near_identical, pieces),
         split=split,
         inputs=inputs,
     )

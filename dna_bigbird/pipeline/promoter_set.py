@@ -46,15 +46,11 @@ def promoter_set(
         near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
         pieces: The FASTA has only the first part of its chromosomes; leave out sites beyond it.
     """
-    import numpy as np
-
-    from dna_bigbird.datasets.few_positives import few_positives
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.promoters import PromoterConfig, build_promoters
-    from dna_bigbird.datasets.splits import VALIDATION
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.sites import read_sites
-    from dna_bigbird.genome.start_signal import start_signal
+    from dna_bigbird.pipeline.promoter_notes import set_notes
 
     with checked_settings():
         config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
@@ -96,15 +92,6 @@ def promoter_set(
         split=split,
         inputs=inputs,
     )
-    validation = np.flatnonzero(data.split == VALIDATION)
-    if text := few_positives(int(data.labels.positives(validation).sum()), output):
-        note(text)
-    note(
-        f"{len(data) // (1 + len(config.methods))} promoters of {data.counts['sites_read']} sites, "
-        f"each with {len(config.methods)} negative(s), {negatives}: {result.counts_text()}"
-    )
-    signal = start_signal(reference, (site.interval for site in starts))
-    note(str(signal))
-    if text := signal.warning():
+    for text in set_notes(result, data, config, [site.interval for site in starts], reference):
         note(text)
     return result

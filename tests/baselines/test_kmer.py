@@ -129,29 +129,30 @@ def test_settings():
         KmerBaseline(config)
 
 
-@pytest.mark.parametrize("kind", ["kmer", "gc"])
-def test_command_line(promoters, kind, capsys):
-    for name in ("a.h5", "b.h5"):
+@pytest.mark.parametrize("method", ["kmer", "gc"])
+def test_command_line(promoters, method, capsys):
+    """`--kind` is the old name of `--method`."""
+    for name, option in (("a.h5", "--method"), ("b.h5", "--kind")):
         main(
             [
                 "baseline",
                 f"--genome={promoters / 'toy.fa'}",
                 f"--data={promoters / 'set.h5'}",
                 f"--output={promoters / name}",
-                f"--kind={kind}",
+                f"{option}={method}",
                 "--kmer.max_k=3",
             ]
         )
     assert (promoters / "a.h5").read_bytes() == (promoters / "b.h5").read_bytes()
-    assert f"{kind} baseline:" in capsys.readouterr().err
+    assert f"{method} baseline:" in capsys.readouterr().err
     made = LabelledSet(promoters / "set.h5", Genome(promoters / "toy.fa"))
     scores = read_scores(promoters / "a.h5")
-    assert scores.name == kind
+    assert scores.name == method
     held_out = np.sort(np.concatenate([made.rows("validation"), made.rows("test")]))
     assert scores.rows.tolist() == held_out.tolist()
     test = made.rows("test")
     called = scores.of(test)[:, 0] >= 0.5
-    if kind == "kmer":
+    if method == "kmer":
         assert f1_score(made.labels[test, 0], called) > 0.9
 
 

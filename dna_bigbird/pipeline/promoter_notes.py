@@ -1,0 +1,39 @@
+"""What `promoter-set` notes about a finished set: counts, few positives, the signal at the starts."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dna_bigbird.datasets.few_positives import few_positives
+from dna_bigbird.datasets.labelled_data import LabelledData
+from dna_bigbird.datasets.promoters import PromoterConfig
+from dna_bigbird.datasets.splits import VALIDATION
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.start_signal import start_signal
+from dna_bigbird.pipeline.set_files import LabelledSetFile
+
+
+def set_notes(
+    result: LabelledSetFile,
+    data: LabelledData,
+    config: PromoterConfig,
+    starts: Sequence[Interval],
+    genome: Genome,
+) -> Iterator[str]:
+    """Yield the notes.
+
+    Args:
+        starts: The start sites as read.
+    """
+    validation = np.flatnonzero(data.split == VALIDATION)
+    if text := few_positives(int(data.labels.positives(validation).sum()), result.output):
+        yield text
+    negatives = len(config.methods)
+    yield (
+        f"{len(data) // (1 + negatives)} promoters of {data.counts['sites_read']} sites, each with "
+        f"{negatives} negative(s), {config.negatives}: {result.counts_text()}"
+    )
+    signal = start_signal(genome, starts)
+    yield str(signal)
+    if text := signal.warning():
+        yield text

@@ -1,0 +1,44 @@
+"""Every function of a DNA command returns a frozen result, and its module loads nothing slow."""
+
+import subprocess
+import sys
+import typing
+
+import pytest
+
+from dna_bigbird.cli.commands import COMMANDS
+from dna_bigbird.cli.options import load_function
+from dna_bigbird.pipeline.results import Comparison, ConvertedModel, Written
+
+IN_PIPELINE = {
+    name: entry
+    for name, entry in COMMANDS.items()
+    if entry.function.startswith("dna_bigbird.pipeline.")
+}
+SLOW = ("torch", "scipy", "pytorch_lightning", "sklearn", "h5py", "pandas", "matplotlib")
+
+
+@pytest.mark.parametrize("name", IN_PIPELINE)
+def test_a_command_returns_a_frozen_result(name):
+    result = typing.get_type_hints(load_function(IN_PIPELINE[name]))["return"]
+    assert result.__dataclass_params__.frozen
+    assert typing.get_type_hints(result.summary)["return"] is str
+
+
+def test_modules_of_commands_load_nothing_slow():
+    modules = [entry.function.partition(":")[0] for entry in IN_PIPELINE.values()]
+    assert len(modules) > 20
+    lines = [f"import {module}" for module in modules]
+    lines += ["import sys", f"print([name for name in {SLOW} if name in sys.modules])"]
+    command = [sys.executable, "-c", "\n".join(lines)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_summaries(tmp_path):
+    assert Written(tmp_path).summary() == ""
+    assert Comparison(tmp_path, [{}], ["a is better.", "b is short."]).summary() == (
+        "a is better.\nb is short."
+    )
+    converted = ConvertedModel(tmp_path, "written", ("random_plan uniform",))
+    assert converted.summary() == f"{tmp_path}: written\n  random_plan uniform"
