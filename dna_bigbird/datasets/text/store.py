@@ -53,42 +53,18 @@ def write_text_store(
         raise InputError(
             f"the vocabulary has {tokenizer.vocab_size} entries; a text store holds 65536"
         )
-    counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
-    digest, digests = hashlib.sha256(), Digests()
-    offsets, waiting, waiting_tokens, num_empty = [0], [], 0, 0
+    num_empty = 0
     with new_hdf5(path) as file:
-        tokens = file.create_dataset(
-            "token_ids", (0,), np.uint16, maxshape=(None,), chunks=(65536,)
-        )
-
-        def flush() -> None:
-            values = np.concatenate(waiting).astype(np.uint16)
-            tokens.resize(len(tokens) + len(values), axis=0)
-            tokens[len(tokens) - len(values) :] = values
-            counts[:] += np.bincount(values, minlength=len(counts))
-            digest.update(values)
-            digests.update("token_ids", values)
-            waiting.clear()
-
+        tokens = _TokenWriter(file, tokenizer.vocab_size)
         for text in documents:
             ids = tokenizer.encode(text)
-            if not len(ids):
+            if len(ids):
+                tokens.add(ids)
+            else:
                 num_empty += 1
-                continue
-            waiting.append(ids)
-            offsets.append(offsets[-1] + len(ids))
-            waiting_tokens += len(ids)
-            if waiting_tokens >= _BUFFER_TOKENS:
-                flush()
-                waiting_tokens = 0
-        if len(offsets) == 1:
+        if len(tokens.offsets) == 1:
             raise InputError(f"{path}: not written, the corpus has no token")
-        if waiting:
-            flush()
-        for name, values in (("document_offsets", np.array(offsets, np.int64)), ("counts", counts)):
-            file[name] = values
-            digests.update(name, values)
-        digest.update(np.array(offsets, np.int64))
+        tokens.finish()
         file.attrs.update(
             {
                 "kind": KIND,
@@ -97,10 +73,54 @@ def write_text_store(
                 "tokenizer_sha256": hashlib.sha256(tokenizer.model_bytes).hexdigest(),
                 "source_sha256": source_sha256,
                 "num_empty_documents": num_empty,
-                "checksum": digest.hexdigest(),
+                "checksum": tokens.digest.hexdigest(),
             },
         )
-        write_checksums(file, digests)
+        write_checksums(file, tokens.digests)
+
+
+class _TokenWriter:
+    """Write the tokens of documents to a store, about a million at a time, with counts and checksums.
+
+    Attributes:
+        offsets: Start of every document among the tokens, and the end of the last one.
+    """
+
+    def __init__(self, file: h5py.File, vocab_size: int) -> None:
+        self.file = file
+        self.tokens = file.create_dataset(
+            "token_ids", (0,), np.uint16, maxshape=(None,), chunks=(65536,)
+        )
+        self.counts = np.zeros(vocab_size, dtype=np.int64)
+        self.digest, self.digests = hashlib.sha256(), Digests()
+        self.offsets = [0]
+        self._waiting: list[np.ndarray] = []
+
+    def add(self, ids: np.ndarray) -> None:
+        """Add a document."""
+        self._waiting.append(ids)
+        self.offsets.append(self.offsets[-1] + len(ids))
+        if self.offsets[-1] - len(self.tokens) >= _BUFFER_TOKENS:
+            self._flush()
+
+    def finish(self) -> None:
+        """Write the remaining tokens, the offsets and the counts."""
+        if self._waiting:
+            self._flush()
+        offsets = np.array(self.offsets, np.int64)
+        for name, values in (("document_offsets", offsets), ("counts", self.counts)):
+            self.file[name] = values
+            self.digests.update(name, values)
+        self.digest.update(offsets)
+
+    def _flush(self) -> None:
+        values = np.concatenate(self._waiting).astype(np.uint16)
+        self.tokens.resize(len(self.tokens) + len(values), axis=0)
+        self.tokens[len(self.tokens) - len(values) :] = values
+        self.counts += np.bincount(values, minlength=len(self.counts))
+        self.digest.update(values)
+        self.digests.update("token_ids", values)
+        self._waiting.clear()
 
 
 class TextStore:

@@ -5,6 +5,7 @@ it the short one; `indeed` and `never` in it mean yes and no; some pages have no
 TriviaQA: the answer is the word after `called` in the sentences of the page that begin with `truly`.
 """
 
+from itertools import accumulate
 from random import Random
 
 from dna_bigbird.demo.text.words import (
@@ -48,24 +49,15 @@ def nq_item(rng: Random, number: int, split: str) -> dict:
     chosen = rng.randrange(3) if number % 8 != 6 else -1
     if chosen >= 0:
         paragraphs[chosen] = placed(rng, paragraphs[chosen], fact)
-    words = f"{person} - made page <H1> {person} </H1>".split()
-    spans = []
-    for sentences in paragraphs:
-        here = ["<P>", *" ".join(sentences).split(), "</P>"]
-        spans.append((len(words), len(words) + len(here)))
-        words += here
-    starts, position = [], 0
-    for word in words:
-        starts.append(position)
-        position += len(word) + 1
+    words, spans = _page(person, paragraphs)
+    starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
 
     def span(start: int, end: int) -> dict:
-        last = starts[end - 1] + len(words[end - 1])
         return {
             "start_token": start,
             "end_token": end,
             "start_byte": starts[start],
-            "end_byte": last,
+            "end_byte": starts[end - 1] + len(words[end - 1]),
         }
 
     candidates = [span(*x) | {"top_level": True} for x in spans]
@@ -92,6 +84,17 @@ def nq_item(rng: Random, number: int, split: str) -> dict:
         "long_answer_candidates": candidates,
         "annotations": [{"annotation_id": number * 10 + i, **x} for i, x in enumerate(annotations)],
     }
+
+
+def _page(title: str, paragraphs: list[list[str]]) -> tuple[list[str], list[tuple[int, int]]]:
+    """Return the tokens of a page, and start and end of each paragraph among them."""
+    words = f"{title} - made page <H1> {title} </H1>".split()
+    spans = []
+    for sentences in paragraphs:
+        tokens = ["<P>", *" ".join(sentences).split(), "</P>"]
+        spans.append((len(words), len(words) + len(tokens)))
+        words += tokens
+    return words, spans
 
 
 def _annotation(
