@@ -147,6 +147,11 @@ class ModelMetrics(PredictorScores):
         return self.values.get("seed")
 
     @property
+    def strand(self) -> str | None:
+        """The strands that were read: `both` or `forward`."""
+        return self.values.get("strand")
+
+    @property
     def kmer(self) -> PredictorScores:
         """The k-mer baseline; without scores if none was run."""
         return self.baselines.get("kmer", PredictorScores())

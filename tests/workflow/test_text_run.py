@@ -34,6 +34,6 @@ def test_every_task_beats_the_baseline_that_learns_nothing(workflow):
         )
     page = (results / "report.html").read_text()
     assert "Not run" not in page
-    assert "Made text." in page
+    assert "Synthetic text." in page
     again = workflow.snakemake("-n", "text")
     assert "Nothing to be done" in again

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dna_bigbird.report.figures.style import (
@@ -18,6 +19,10 @@ from dna_bigbird.report.figures.style import (
 )
 from dna_bigbird.report.model_results import HistoryRow
 
+SPLITS = {"train": (SKY, "", 1.3), "validation": (MODEL, "o", 1.8)}
+"""Colour, marker and width of the line of each split."""
+LINE_LOOKS = [(GREEN, "--"), (KMER, ":"), (PURPLE, "-."), (GREY, (0, (6, 2))), (DARK, (0, (1, 2)))]
+
 
 def history_figure(
     rows: Sequence[HistoryRow],
@@ -29,39 +34,22 @@ def history_figure(
     lines: Sequence[tuple[str, float]] = (),
     tag: str = "",
 ) -> Figure:
-    """Draw one logged figure over the steps: training thin, validation with dots.
+    """Draw one logged score over the steps: training thin, validation with dots.
 
     Args:
-        name: Figure as it is called in history.tsv, such as `loss`.
-        chosen_step: Step whose weights were kept; marked.
-        lines: Baselines as (name, value), drawn across.
+        name: Score as named in history.tsv, such as `loss`.
+        chosen_step: Step whose weights were kept; circled.
+        lines: Baselines as (name, value), drawn as horizontal lines.
     """
     with style():
         fig = new_figure(4.6, 3.5 + (0.19 * (len(lines) + 3) if lines else 0), tag)
         ax = fig.add_subplot()
-        for split, colour, dots, width in (
-            ("train", SKY, "", 1.3),
-            ("validation", MODEL, "o", 1.8),
-        ):
+        for split in SPLITS:
             points = [(r.step, r.value) for r in rows if r.name == name and r.split == split]
             if points:
-                x, y = np.array(sorted(points)).T
-                dots = dots or ("." if len(x) == 1 else "")
-                ax.plot(x, y, color=colour, lw=width, marker=dots, ms=3.5, label=split)
-                at = np.flatnonzero(x == chosen_step) if split == "validation" else []
-                if len(at):
-                    ax.plot(
-                        x[at], y[at], ls="", marker="o", ms=10, mfc="none", mec=DARK, mew=1.4,
-                        label=f"chosen step ({chosen_step:,})",
-                    )  # fmt: skip
-        looks = [
-            (GREEN, "--"),
-            (KMER, ":"),
-            (PURPLE, "-."),
-            (GREY, (0, (6, 2))),
-            (DARK, (0, (1, 2))),
-        ]
-        for (text, value), (colour, line) in zip(lines, looks * len(lines), strict=False):
+                _draw_split(ax, split, points, chosen_step)
+        looks = LINE_LOOKS * len(lines)
+        for (text, value), (colour, line) in zip(lines, looks, strict=False):
             ax.axhline(value, color=colour, ls=line, lw=1.5, label=f"{text}: {value:.3f}")
         ax.set(xlabel="optimizer step", ylabel=ylabel, title=title)
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -73,3 +61,19 @@ def history_figure(
         else:
             ax.legend()
     return fig
+
+
+def _draw_split(
+    ax: Axes, split: str, points: Sequence[tuple[int, float]], chosen_step: int | None
+) -> None:
+    """Draw the values of one split; the chosen step is circled on validation."""
+    colour, marker, width = SPLITS[split]
+    x, y = np.array(sorted(points)).T
+    marker = marker or ("." if len(x) == 1 else "")
+    ax.plot(x, y, color=colour, lw=width, marker=marker, ms=3.5, label=split)
+    chosen = x == chosen_step
+    if split == "validation" and chosen.any():
+        ax.plot(
+            x[chosen], y[chosen], ls="", marker="o", ms=10, mfc="none", mec=DARK, mew=1.4,
+            label=f"chosen step ({chosen_step:,})",
+        )  # fmt: skip
