@@ -118,7 +118,7 @@ def test_pretraining_names_every_kind_of_baseline(run, read_page):
     )
     assert (
         "The baseline wins: bits per base 1.893 for the best masked baseline, the informed token "
-        "bigram (masked), on the same positions against 1.921 for the model" in words
+        "bigram (masked) on the same positions against 1.921 for the model" in words
     )
     assert "The best causal baseline, the base n-gram (causal), needs 1.918" in words
 
