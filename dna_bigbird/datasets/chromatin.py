@@ -86,14 +86,9 @@ def build_chromatin(
         if config.background and len(numbers):
             free = peak_free_bins(with_peak or {}, chrom, config.bin, length)
             free = background_candidates(length, free, banned, unknown, config)
-            free, free_splits = in_one_split(chrom, free, config, split, Counter())
-            drawn, missing = draw_background(
-                free, free_splits, bin_splits, config.background, chrom=chrom, seed=seed
+            numbers, bin_splits = _with_background(
+                chrom, numbers, bin_splits, free, config, split, seed, counts
             )
-            counts["background_bins"] = counts.get("background_bins", 0) + len(drawn)
-            counts["background_missing"] = counts.get("background_missing", 0) + missing
-            numbers, order = np.unique(np.concatenate([numbers, free[drawn]]), return_index=True)
-            bin_splits = np.concatenate([bin_splits, free_splits[drawn]])[order]
         splits.append(bin_splits)
         parts.append(label_bins(labels, rank, chrom, numbers))
     bins = Bins.joined(parts, len(labels))
@@ -102,6 +97,27 @@ def build_chromatin(
     row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)
     _check_rows(labels, bins, row_splits, config, counts, warn)
     return _as_rows(labels, bins, windows, row_splits, config, counts)
+
+
+def _with_background(
+    chrom: str,
+    numbers: NDArray,
+    splits: NDArray[np.int8],
+    free: NDArray,
+    config: ChromatinConfig,
+    split: SplitConfig,
+    seed: int,
+    counts: dict[str, int],
+) -> tuple[NDArray, NDArray[np.int8]]:
+    """Return bins of a chromosome and their splits together with background drawn from `free`."""
+    free, free_splits = in_one_split(chrom, free, config, split, Counter())
+    drawn, missing = draw_background(
+        free, free_splits, splits, config.background, chrom=chrom, seed=seed
+    )
+    counts["background_bins"] = counts.get("background_bins", 0) + len(drawn)
+    counts["background_missing"] = counts.get("background_missing", 0) + missing
+    numbers, order = np.unique(np.concatenate([numbers, free[drawn]]), return_index=True)
+    return numbers, np.concatenate([splits, free_splits[drawn]])[order]
 
 
 _COUNTED = (

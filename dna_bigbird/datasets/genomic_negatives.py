@@ -79,7 +79,7 @@ def match_negatives(
         chrom, start = candidates.chroms[candidates.chrom[index]], int(candidates.start[index])
         intervals.append(Interval(chrom, start, start + window_bp, "+-"[int(rng.integers(2))]))
         gaps.append((own.gc[0] - candidates.gc[index], own.repeat[0] - candidates.repeat[index]))
-    return Matched(intervals, _told(np.abs(gaps), len(candidates.start)))
+    return Matched(intervals, _gap_counts(np.abs(gaps), len(candidates.start)))
 
 
 def _too_few(needed: int, where: str, window_bp: int, num_matched: int) -> InputError:
@@ -107,7 +107,7 @@ def _splits_of(candidates: Candidates, split: SplitConfig, window_bp: int) -> ND
     return result
 
 
-def _told(gaps: NDArray[np.float64], candidates: int) -> dict[str, float]:
+def _gap_counts(gaps: NDArray[np.float64], candidates: int) -> dict[str, float]:
     gc, repeat = gaps.T
     is_known = np.isfinite(repeat)
     is_near = (gc <= GC_TOLERANCE) & ~(repeat > REPEAT_TOLERANCE)

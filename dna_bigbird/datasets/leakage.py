@@ -18,7 +18,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.writing import atomic_path
 
-SHARED_BASES, NEAR_IDENTICAL, TORN_PAIR = "shared_bases", "near_identical", "torn_pair"
+SHARED_BASES, NEAR_IDENTICAL, SPLIT_PAIR = "shared_bases", "near_identical", "torn_pair"
 COLUMNS = (
     *("row", "split", "chrom", "start", "end", "strand"),
     *("other_row", "other_split", "other_chrom", "other_start", "other_end", "other_strand"),
@@ -104,7 +104,7 @@ def find_leaks(rows: LeakageRows, min_shared: float = MIN_SHARED) -> Leakage:
         for category, row, other, measure in (
             (SHARED_BASES, *_shared_bases(rows)),
             (NEAR_IDENTICAL, near.row, near.other, near.share),
-            (TORN_PAIR, *_torn_pairs(rows)),
+            (SPLIT_PAIR, *_split_pairs(rows)),
         )
         for leak in zip(
             row.tolist(), other.tolist(), [category] * len(row), measure.tolist(), strict=True
@@ -114,10 +114,10 @@ def find_leaks(rows: LeakageRows, min_shared: float = MIN_SHARED) -> Leakage:
     return Leakage(leaks, near.not_compared)
 
 
-Found = tuple[NDArray[np.int64], NDArray[np.int64], NDArray]
+RowPairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray]
 
 
-def _shared_bases(rows: LeakageRows) -> Found:
+def _shared_bases(rows: LeakageRows) -> RowPairs:
     """For each row the window of a further split that shares most bases with its own.
 
     All windows are of one length, so that is the one with the nearest start.
@@ -142,7 +142,7 @@ def _shared_bases(rows: LeakageRows) -> Found:
     return _joined(parts)
 
 
-def _torn_pairs(rows: LeakageRows) -> Found:
+def _split_pairs(rows: LeakageRows) -> RowPairs:
     parts = []
     for split in (1, 2):
         row, other = np.flatnonzero(rows.split < split), np.flatnonzero(rows.split == split)
@@ -153,7 +153,7 @@ def _torn_pairs(rows: LeakageRows) -> Found:
     return _joined(parts)
 
 
-def _joined(parts: list[Found]) -> Found:
+def _joined(parts: list[RowPairs]) -> RowPairs:
     nothing = np.empty(0, dtype=np.int64)
     row, other, measure = zip(*[(nothing, nothing, nothing), *parts], strict=True)
     return np.concatenate(row), np.concatenate(other), np.concatenate(measure)

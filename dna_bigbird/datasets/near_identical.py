@@ -61,15 +61,15 @@ def near_identical(
         raise InputError(f"--min_shared {min_shared}: expected {LOWEST_SHARED} to 1")
     split = np.asarray(split).astype(np.int64)
     sketch, sizes = _sketch_all(fetch, length_bp, len(split))
-    told = sizes >= MIN_KMERS
+    is_compared = sizes >= MIN_KMERS
     candidates = _Candidates(split)
     for held_out in range(1, int(split.max(initial=0)) + 1):
-        rows = np.flatnonzero(told & (split < held_out))
-        others = np.flatnonzero(told & (split == held_out))
+        rows = np.flatnonzero(is_compared & (split < held_out))
+        others = np.flatnonzero(is_compared & (split == held_out))
         for pairs in _same_neighbours(sketch, rows, others):
             candidates.add(*_likely(sketch, *pairs, min_shared))
     row, other, share = _verified(fetch, length_bp, candidates, split, min_shared)
-    return NearIdentical(row, other, share, int((~told).sum()))
+    return NearIdentical(row, other, share, int((~is_compared).sum()))
 
 
 def _sketch_all(

@@ -141,18 +141,35 @@ def build_promoters(
     whole = _whole_windows(genome, _in_genome_order(by_place, genome), by_place, config, counts)
     nothing_left = f"{path}: no promoter window of {config.window_bp} bp is left"
     if not whole:
-        raise InputError(f"{nothing_left} ({_told(counts)})")
+        raise InputError(f"{nothing_left} ({_listed(counts)})")
     kept, splits = _split(whole, split, counts)
     if TRAIN not in splits:
-        raise InputError(f"{nothing_left} for training ({_told(counts)})")
-    windows = [x.window for x in kept]
+        raise InputError(f"{nothing_left} for training ({_listed(counts)})")
+    avoided = _on_genome([*sites, *avoid], genome)
+    negatives = _negatives(
+        genome, [x.window for x in kept], splits, avoided, config, split, seed, counts
+    )
+    return _as_rows(kept, negatives, splits, config, counts)
+
+
+def _negatives(
+    genome: Genome,
+    windows: list[Interval],
+    splits: NDArray[np.int8],
+    avoided: Sequence[Interval],
+    config: PromoterConfig,
+    split: SplitConfig,
+    seed: int,
+    counts: dict[str, float],
+) -> list[tuple[list[Interval], NDArray[np.uint8] | None]]:
+    """Return intervals, and bases if artificial, of the negatives of each method."""
     genomic: list[Interval] = []
     if times := config.methods.count("genomic"):
         matched = match_negatives(
             genome,
             windows * times,
             np.tile(splits, times),
-            _on_genome([*sites, *avoid], genome),
+            avoided,
             split,
             max_n_fraction=config.max_n_fraction,
             seed=seed,
@@ -166,7 +183,7 @@ def build_promoters(
             negatives.append((windows, _artificial(genome, windows, method, seed, draw)))
         else:
             negatives.append((genomic[draw * len(windows) : (draw + 1) * len(windows)], None))
-    return _as_rows(kept, negatives, splits, config, counts)
+    return negatives
 
 
 def _in_genome_order(sites: Iterable[Interval], genome: Genome) -> list[Interval]:
@@ -274,5 +291,5 @@ def _as_rows(
     )
 
 
-def _told(counts: dict[str, float]) -> str:
+def _listed(counts: dict[str, float]) -> str:
     return ", ".join(f"{key.replace('_', ' ')}: {value}" for key, value in counts.items() if value)

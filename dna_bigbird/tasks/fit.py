@@ -135,13 +135,7 @@ def fit(
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
         resume_from = open_run(checkpoints, whole, is_writer)
-        ours = [SameStart(), SeededBatches(seed), StopAtNan(config.log_every), history, keeper]
-        ours.append(Preemption(keeper))
-        waits = None
-        if config.measure_speed:
-            waits = DataClock()
-            table = GrowingTable(checkpoints / "speed.tsv", HEADER)
-            ours.append(Speed(table, waits, log_every=config.log_every, show=history.show))
+        ours, waits = _callbacks(config, checkpoints, seed, history, keeper)
         trainer = build_trainer(config, checkpoints, [*callbacks, *ours], waits)
         if config.compile:
             # In place, so that weights keep their names. Sizes are variables from the first batch
@@ -164,6 +158,20 @@ def fit(
         is_writer=trainer.is_global_zero,
         precision=config.precision,
     )
+
+
+def _callbacks(
+    config: TrainConfig, checkpoints: Path, seed: int, history: History, keeper: Checkpoints
+) -> tuple[list[pl.Callback], DataClock | None]:
+    """Return the callbacks of every training, and the clock of the data if speed is measured."""
+    callbacks = [SameStart(), SeededBatches(seed), StopAtNan(config.log_every), history, keeper]
+    callbacks.append(Preemption(keeper))
+    if not config.measure_speed:
+        return callbacks, None
+    waits = DataClock()
+    table = GrowingTable(checkpoints / "speed.tsv", HEADER)
+    callbacks.append(Speed(table, waits, log_every=config.log_every, show=history.show))
+    return callbacks, waits
 
 
 def with_precision(
