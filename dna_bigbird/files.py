@@ -8,11 +8,12 @@ import hashlib
 import io
 import json
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.formats import binary_format, text_format
@@ -20,6 +21,7 @@ from dna_bigbird.formats import binary_format, text_format
 GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 _LOOK = 64
+_MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def sha256_of(path: Path) -> str:
@@ -76,13 +78,47 @@ def read_json(path: Path) -> dict:
     Raises:
         InputError: If the file is not JSON, or another value than an object.
     """
-    try:
-        value = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
-        raise InputError(f"{path}: not valid JSON: {error}. Copy it again") from error
+    return parse_json_object(read_text(path), path)
+
+
+def parse_json_object(text: str, source: Path | str, advice: str = ". Copy it again") -> dict:
+    """Return the object of a JSON text; see `parse_json`.
+
+    Raises:
+        InputError: If it is not JSON, or another value than an object.
+    """
+    value = parse_json(text, source, advice)
     if not isinstance(value, dict):
-        raise InputError(f"{path}: expected a JSON object, found {type(value).__name__}")
+        raise InputError(f"{source}: expected a JSON object, found {type(value).__name__}")
     return value
+
+
+def parse_json(text: str, source: Path | str, advice: str = ". Copy it again") -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+        source: File, line or member of an archive, for the message.
+        advice: End of the message.
+
+    Raises:
+        InputError: If it is not JSON, or has half of a character.
+    """
+    try:
+        value = json.loads(text)
+        if _MAYBE_HALF.search(text):
+            _check_whole_characters(value)
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
+        raise InputError(f"{source}: not valid JSON: {error}{advice}") from error
+    return value
+
+
+def _check_whole_characters(value: Any) -> None:
+    """Raise ValueError for half of a character (\\ud83d alone): UTF-8 cannot store it."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(f"{half!a} is half of a character") from None
 
 
 def is_gzip(path: Path) -> bool:

@@ -11,7 +11,6 @@ MAX_JSON_BYTES = 16 * 2**20
 """A thousand labels take a hundred kilobytes."""
 MAX_JSON_DEPTH = 20
 _BREAKS_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 
 
 def is_number(value: object) -> bool:
@@ -71,18 +70,14 @@ def read_bundle_json(path: Path) -> dict:
     if size > MAX_JSON_BYTES:
         raise InputError(f"{path}: {size:,} bytes, expected at most {MAX_JSON_BYTES:,}")
     value = read_json(path)
-    layer, depth = [value], 0
+    layer: list = [value]
+    depth = 0
     while layer:
         depth += 1
         if depth > MAX_JSON_DEPTH:
             raise InputError(f"{path}: nested deeper than {MAX_JSON_DEPTH} levels")
-        for text in layer:
-            if isinstance(text, str) and _HALF_CHARACTER.search(text):
-                raise InputError(f"{path}: {shortened(ascii(text))} is half of a character")
-        keys = [key for item in layer if isinstance(item, dict) for key in item]
         children = [x for item in layer if isinstance(item, dict) for x in item.values()]
-        children += [x for item in layer if isinstance(item, list) for x in item]
-        layer = keys + children
+        layer = children + [x for item in layer if isinstance(item, list) for x in item]
     return value
 
 

@@ -1,12 +1,11 @@
 """Reading result files, with messages that name the rule that makes them."""
 
 import csv
-import json
 import math
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import open_text, parse_json_object
 
 
 def read_text(path: Path, made_by: str) -> str:
@@ -19,13 +18,8 @@ def read_text(path: Path, made_by: str) -> str:
 
 def read_json_object(path: Path, rule: str) -> dict:
     """Return the object of a JSON file."""
-    try:
-        value = json.loads(read_text(path, f"{rule} makes it. Run the workflow to its end first"))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: not valid JSON: {error}. Run {rule} again") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: expected a JSON object, found {type(value).__name__}")
-    return value
+    text = read_text(path, f"{rule} makes it. Run the workflow to its end first")
+    return parse_json_object(text, path, f". Run {rule} again")
 
 
 def optional_json(path: Path) -> dict:

@@ -214,7 +214,7 @@ def test_no_weights(folder):
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, the weights have 2"),
         ({"attention_type": ["full"]}, r"attention_type \['full'\] is not block_sparse or"),
         ({"hidden_act": {}}, "hidden_act {} is not one of gelu_new"),
-        ({"bos_token_id": "\ud800"}, r"bos_token_id is '.ud800', expected a number"),
+        ({"bos_token_id": "\ud800"}, r"config\.json: not valid JSON: .* is half of a character"),
         ({"architectures": 7}, "architectures is 7, expected a list of names"),
         ({"architectures": [[]]}, r"architectures is \[\[\]\], expected a list of names"),
         (

@@ -1,7 +1,5 @@
 """Reading JSON with messages that name the place."""
 
-import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,9 +7,8 @@ from typing import Any
 
 from dna_bigbird.datasets.text.unpacking import Allowance, limited_lines, read_limited
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import open_text
+from dna_bigbird.files import open_text, parse_json
 
-_MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _WORDS = {
     dict: "an object",
     list: "a list",
@@ -30,32 +27,6 @@ def read_json_value(path: Path | str) -> Any:
     """
     with open_text(path) as stream:
         return parse_json(read_limited(stream, Allowance(path)), path)
-
-
-def parse_json(text: str, source: Path | str) -> Any:
-    """Return the value that a whole JSON text holds.
-
-    Args:
-        source: File or member of an archive, for the message.
-
-    Raises:
-        InputError: If it is not JSON.
-    """
-    try:
-        return _loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: not valid JSON: {error}. Copy it again") from error
-
-
-def _loads(text: str) -> Any:
-    value = json.loads(text)
-    if _MAYBE_HALF.search(text):  # json accepts \\ud83d alone; no vocabulary or file can store it
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            half = error.object[error.start]
-            raise ValueError(f"{half!a} is half of a character") from None
-    return value
 
 
 def read_json_list(path: Path | str) -> list[dict]:
@@ -100,12 +71,7 @@ def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[t
     for number, line in lines:
         if not line.strip():
             continue
-        try:
-            item = _loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"{shown}:{number}: not valid JSON: {error}; expected one object per line"
-            ) from error
+        item = parse_json(line, f"{shown}:{number}", "; expected one object per line")
         if not isinstance(item, dict):
             raise InputError(f"{shown}:{number}: expected an object, found {type_in_words(item)}")
         yield number, item

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.folders import Folder, open_folder
-from dna_bigbird.datasets.text.reading import check_items, need, parse_json, read_json_lines
+from dna_bigbird.datasets.text.reading import check_items, need, read_json_lines
 from dna_bigbird.datasets.text.summary_pairs import (
     OFFICIAL_SPLITS,
     Pair,
@@ -18,6 +18,7 @@ from dna_bigbird.datasets.text.summary_pairs import (
     texts_of,
 )
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import parse_json
 
 HIGHLIGHT = "@highlight"
 SENTENCE_ENDS = (".", "!", "?", "'", "`", '"', "’", "”", ")")

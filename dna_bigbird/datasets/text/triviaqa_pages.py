@@ -11,11 +11,11 @@ from dna_bigbird.datasets.text.reading import (
     check_ids,
     check_items,
     need,
-    parse_json,
     read_json_value,
     type_in_words,
 )
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import parse_json
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
 PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}

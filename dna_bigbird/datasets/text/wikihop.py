@@ -16,11 +16,11 @@ from dna_bigbird.datasets.text.reading import (
     check_ids,
     check_items,
     need,
-    parse_json,
     read_json_list,
 )
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import parse_json
 from dna_bigbird.sentences import sentences
 
 if TYPE_CHECKING:
