@@ -150,3 +150,18 @@ def test_the_papers_setting():
     assert training["batch_size"] * training["accumulate"] == 256
     assert (training["learning_rate"], training["warmup_steps"]) == (1e-4, 10_000)
     assert text["masking"]["fraction"] == 0.15
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hotpot", "hotpot: no such set; expected some of imdb, yelp5, "),
+        ("json-lines", "json-lines: there is no made text of this set; give `train`"),
+    ],
+)
+def test_a_set_that_cannot_be_read_is_refused(workflow, name, words):
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config["text"]["tasks"][name] = {}
+    (workflow.folder / "changed.yaml").write_text(yaml.safe_dump(config))
+    output = workflow.snakemake("-n", "text", "--configfile", "changed.yaml", check=False)
+    assert words in " ".join(output.split())

@@ -30,7 +30,7 @@ def is_made(name):
 
 
 def text_input(name, part):
-    """What must be there before a set is read: the folder of made text, or the path itself."""
+    """Input of rules that read a set: the folder of made text, or the path itself."""
     return f"{TEXT}/made" if is_made(name) else text_path(name, part)
 
 
@@ -73,16 +73,16 @@ def text_options(wildcards):
 
 def corpus_part(part):
     """The corpus of a split: a path, the made one, or documents of a set."""
-    given = SECTION.get("corpus", {}).get(part)
-    if isinstance(given, dict):
+    source = SECTION.get("corpus", {}).get(part)
+    if isinstance(source, dict):
         return f"{TEXT}/corpus/{part}.jsonl"
-    if given:
-        return os.path.expanduser(given)
+    if source:
+        return os.path.expanduser(source)
     return f"{TEXT}/made/corpus/{part}.jsonl"
 
 
 def corpus_input(part):
-    """What must be there before a corpus is read."""
+    """Input of rules that read a corpus."""
     path = corpus_part(part)
     return f"{TEXT}/made" if path.startswith(f"{TEXT}/made/") else path
 
@@ -100,7 +100,7 @@ def report_options():
     )
 
 
-# A pretrained model of the user's own, or what is made here.
+# A pretrained model of the user's own, or the one pretrained here.
 PRETRAINED = os.path.expanduser(SECTION.get("pretrained", f"{TEXT}/pretrained"))
 INITIAL = os.path.expanduser(SECTION.get("initial", ""))
 VOCABULARY = SECTION.get("vocabulary", {})

@@ -27,7 +27,7 @@ def read_stars(
 ) -> list[LabelledText]:
     r"""Read one split.
 
-    A folder or archive holds `train.csv` and `test.csv` (the validation split is drawn from the first
+    A folder or archive contains `train.csv` and `test.csv` (the validation split is drawn from the first
     by a review's line), rows `"stars","text"` without a header, quotes doubled and line ends
     written as `\n`. A CSV or JSON-lines file (`text`, `label` 1 to 5, perhaps `id`), or
     `<split>.jsonl` in a folder, is taken whole.
@@ -36,7 +36,7 @@ def read_stars(
         splits: Shares of training and validation; None takes all of `train.csv` for either.
 
     Raises:
-        InputError: If nothing of the kind is there, or a row has another shape.
+        InputError: If there are no such files, or a row has another shape.
     """
     documents = read_one_file(path, split, None, gold)
     if documents is not None:

@@ -19,7 +19,7 @@ def read_rated_reviews(
 ) -> list[LabelledText]:
     """Read one split; `<br />` stays in the text, as in the published set.
 
-    A folder or archive holds `<train|test>/<pos|neg>/<number>_<rating>.txt`; the validation split
+    A folder or archive contains `<train|test>/<pos|neg>/<number>_<rating>.txt`; the validation split
     is drawn from `train` by a review's path. `train/unsup` is left alone. A JSON-lines file, or
     `<split>.jsonl` in a folder, is taken whole: `text`, `label` (pos or neg), perhaps `id`.
 
@@ -27,7 +27,7 @@ def read_rated_reviews(
         splits: Shares of training and validation; None takes all of `train` for either.
 
     Raises:
-        InputError: If nothing of the kind is there.
+        InputError: If there are no such files.
     """
     documents = read_one_file(path, split, None, gold)
     if documents is not None:
@@ -55,11 +55,11 @@ def read_class_folders(
 ) -> list[LabelledText]:
     """Read one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
 
-    A folder or archive holds `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
+    A folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
     have `text`, `label`, perhaps `id`; `datasets.text.classification_text.read_one_file` says when they are split already.
 
     Raises:
-        InputError: If nothing of the kind is there.
+        InputError: If there are no such files.
     """
     documents = read_one_file(path, split, splits, gold)
     if documents is not None:

@@ -16,7 +16,7 @@ FILE_NAMES = {
     "dev": "validation",
     "test": "test",
 }
-"""What a file is called (before its first dot) that holds one split."""
+"""Names (before the first dot) of files with one split."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ def named_split(file: Path | str) -> str | None:
 
 
 def is_json_lines(path: Path | str) -> bool:
-    """Tell from its name whether a file holds JSON lines."""
+    """Return True if a file's name is that of JSON lines."""
     return str(path).removesuffix(".gz").endswith((".jsonl", ".json", ".ndjson"))
 
 
 def split_file(folder: Path, split: str) -> Path | None:
-    """Return the JSON-lines file of a folder that holds a split, such as `dev.jsonl.gz`."""
+    """Return the JSON-lines file of a split in a folder, such as `dev.jsonl.gz`."""
     if not folder.is_dir():
         return None
     files = sorted(file for file in folder.iterdir() if file.is_file() and is_json_lines(file))
@@ -132,7 +132,7 @@ def one_split(
 ) -> list[LabelledText]:
     """Keep the documents of a split; all of them if there are no splits to draw.
 
-    A document without a label is there to be predicted, and belongs to any split.
+    A document without a label is for prediction and belongs to every split.
     """
     return [
         each

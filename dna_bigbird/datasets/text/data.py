@@ -46,7 +46,7 @@ class _NumberedRows(Dataset):
 
 
 class _UnitOrder:
-    """Rows that belong together stay together; a micro-batch holds `batch_size` such units."""
+    """Rows that belong together stay together; a micro-batch has `batch_size` such units."""
 
     def __init__(self, units: Sequence[Sequence[int]], *, seed: int, batch_size: int) -> None:
         self.units = units

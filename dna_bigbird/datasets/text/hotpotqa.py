@@ -25,7 +25,7 @@ UNITS = ("words", "pieces")
 
 @dataclass(frozen=True)
 class HotpotQaOptions:
-    """How HotpotQA is read, learnt and decoded."""
+    """How HotpotQA is read, trained on and decoded."""
 
     max_tokens: int = 4096
     """Tokens of one question with its paragraphs; whole sentences that do not fit are left out."""
@@ -100,7 +100,7 @@ def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExampl
         gold: Whether every item must have its answer and supporting facts.
 
     Returns:
-        The examples and counts of what is odd in the file: supporting facts that name no sentence
+        The examples and counts of irregular items: supporting facts that name no sentence
         of their item, as the official files have a few (they stay: the official metric counts
         them, no model can find them), and paragraphs without sentences.
 
@@ -168,7 +168,7 @@ def _shown(value: object) -> str:
 
 SPAN, YES, NO = range(3)
 UNKNOWN = -1
-"""Target of what is not known: the row brings no loss for it."""
+"""An unknown target, which adds nothing to the loss."""
 TITLE = -1
 """Number of a title among the sentences of its paragraph."""
 
@@ -186,8 +186,8 @@ def hotpotqa_rows(
     does not fit is left out.
 
     Arrays of a row: `units` (U, 3), of every title and sentence its paragraph, its number there
-    (`TITLE`) and the place of its mark, `<t>` or `[s]`; `labels` (U,), 1 for supporting sentences and
-    the titles above them, and `targets` (3,), the kind of answer, its first and last token ([CLS]
+    (`TITLE`) and the position of its mark, `<t>` or `[s]`; `labels` (U,), 1 for supporting sentences and
+    the titles above them, and `targets` (3,), the type of answer, its first and last token ([CLS]
     for yes and no), all `UNKNOWN` without gold. Unless for training also `unit_of_token`
     (T,), -1 for tokens of none, and the `offsets` (T, 2) of tokens in the text of their unit,
     half-open, in characters.
@@ -307,7 +307,7 @@ def _gold(example: HotpotQaExample, draft: _Draft) -> tuple[NDArray[np.int8], ND
 def _find_answer(
     example: HotpotQaExample, draft: _Draft, labels: NDArray[np.int8]
 ) -> tuple[int, int] | None:
-    """Return first and last token of the answer that ends first among what is labelled.
+    """Return first and last token of the answer that ends first among the labelled units.
 
     A match that is not part of a longer word comes before all others.
     """

@@ -25,7 +25,7 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class NaturalQuestionsOptions:
-    """How Natural Questions is read, learnt, decoded and scored."""
+    """How Natural Questions is read, trained on, decoded and scored."""
 
     max_tokens: int = 4096
     """Tokens of one window, the question included."""
@@ -211,7 +211,7 @@ def answer_type(annotation: Annotation) -> int:
 
 
 def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return first and last place of the short and of the long answer, and the type.
+    """Return first and last position of the short and of the long answer, and the type.
 
     Short answers of several spans are one from the first to the last. A place outside the window is
     0, that of [CLS]. A short (long) answer with neither end in the window is null there; yes

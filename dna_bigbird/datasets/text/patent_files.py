@@ -33,7 +33,7 @@ def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
 
 
 def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
-    """Yield the class letter, the JSON object and the place of every patent of a split.
+    """Yield the class letter, the JSON object and the location of every patent of a split.
 
     Args:
         path: A folder or tar archive whose files are …/train|val|test/<class letter>/<name>, each of
@@ -77,7 +77,7 @@ def read_class_patents(
     label the class letter, and the splits are its own.
 
     Raises:
-        InputError: If nothing of the kind is there.
+        InputError: If there are no such files.
     """
     documents = read_one_file(path, split, splits, gold)
     if documents is not None:

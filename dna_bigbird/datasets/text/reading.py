@@ -98,7 +98,7 @@ def need(item: dict, key: str, expected: type | tuple[type, ...], where: str) ->
         where: Place for the message, such as "dev.json: item 5ab3".
 
     Raises:
-        InputError: If the key is missing or its value of another kind.
+        InputError: If the key is missing or its value has another type.
 
     Example:
         >>> need({"question": "Who?"}, "question", str, "dev.json: item 0")

@@ -49,7 +49,7 @@ def tokens_of(
             (TextTokenizer.encode_with_offsets); an empty piece has no characters.
 
     Returns:
-        Both of them tokens of the span, or None if no token holds any of it.
+        Both of them tokens of the span, or None if no token has any of it.
 
     Example:
         >>> import numpy as np

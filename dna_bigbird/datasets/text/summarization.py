@@ -121,7 +121,7 @@ READERS: dict[str, Callable[..., Iterator[Pair]]] = {
 
 @dataclass(frozen=True)
 class SummaryExample:
-    """A document and what is known of its summary."""
+    """A document with its summary, if that is known."""
 
     id: str
     document: str

@@ -19,7 +19,7 @@ def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
     the same article again and are not read: published scores come from `article_text`.
 
     Args:
-        path: A file of JSON lines, plain or gzip, or a folder that holds train.txt, val.txt and
+        path: A file of JSON lines, plain or gzip, or a folder with train.txt, val.txt and
             test.txt (or each with .gz).
 
     Raises:

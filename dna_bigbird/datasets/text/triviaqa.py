@@ -29,10 +29,10 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class TriviaQaOptions:
-    """How TriviaQA is read, learnt and decoded."""
+    """How TriviaQA is read, trained on and decoded."""
 
     evidence: str = ""
-    """Folder (or tar archive) with wikipedia/ and web/; where it is not given, `evidence` next to the
+    """Folder (or tar archive) with wikipedia/ and web/; by default `evidence` next to the
     folder of the questions, as in the official layout."""
     domain: str = "wikipedia"
     """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
@@ -43,7 +43,7 @@ class TriviaQaOptions:
     max_words: int = 4096
     """Words that are read of a document; each line end counts as one."""
     max_spans: int = 64
-    """Places of the answer that are learnt in one document: the first ones."""
+    """Most occurrences of the answer in one document to train on: the first ones."""
     norm: str = "per_document"
     """Over what the probabilities of the training loss add up to 1: each document ('per_document'), or
     all documents of a question ('per_question'), which then count as one of the batch size."""
@@ -90,7 +90,7 @@ def read_triviaqa(
 def alias_spans(
     text: str, aliases: Sequence[str], normalise: Callable[[str], str]
 ) -> list[tuple[int, int]]:
-    """Return every place of a text whose words are those of an alias, from left to right.
+    """Return every span of a text whose words are those of an alias, from left to right.
 
     Both sides are normalised, so punctuation or an article between the words does not
     matter, and the text of each match is an exact match. A part of a word does not match.
@@ -138,11 +138,11 @@ def triviaqa_rows(
 
     Arrays of a row: `document` (1,), its number; `word` (T,), the word of each token, -1 where no
     answer may begin or end; `offsets` (T, 2), half-open characters of the document; `spans` (S, 2),
-    first and last token of every place of the answer.
+    first and last token of every occurrence of the answer.
 
     Args:
         normalise: As for `alias_spans`.
-        training: Leave out documents without a place of the answer; with `norm` per_question leave
+        training: Leave out documents without the answer; with `norm` per_question leave
             out questions without any, but no document of the others, which share their sum.
     """
     counts: Counter[str] = Counter()

@@ -38,7 +38,7 @@ def unpacked_limit(gib: float) -> Iterator[None]:
 
 
 class Allowance:
-    """Counts what is unpacked of one file.
+    """Counts the unpacked bytes of one file.
 
     Args:
         path: The file, which may be compressed.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WikiHopOptions:
-    """How WikiHop is read and learnt."""
+    """How WikiHop is read and trained on."""
 
     masked: bool = False
     """Take the masked files of the official archive, in which candidates are `___MASK5___`."""
@@ -80,14 +80,14 @@ def read_wikihop(
     """Read one split.
 
     Args:
-        path: A JSON list, plain or gzip; or the official archive (or its folder), which holds
+        path: A JSON list, plain or gzip; or the official archive (or its folder), which contains
             `wikihop/<train|dev>.json` and the same with masked candidates.
         split: `train`, `validation` or `test`: which file of an archive.
         masked: Take the masked file of an archive.
         gold: Whether every item must have its answer.
 
     Returns:
-        The examples and counts of what is odd: answers that are not a candidate.
+        The examples and counts of irregular items: answers that are not a candidate.
 
     Raises:
         InputError: If the file, a key or the answer is missing, a value has the wrong type, or
@@ -106,7 +106,7 @@ def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
     file = f"{FILES[split]}{'.masked' if masked else ''}.json"
     with open_folder(path) as folder:
         names = [name for name in folder.names() if f"/{name}".endswith(f"/wikihop/{file}")]
-        # The same archive holds MedHop under the same file names.
+        # The same archive contains MedHop under the same file names.
         names = names or [name for name in folder.names() if name == file]
         if not names:
             raise InputError(
@@ -152,7 +152,7 @@ def wikihop_rows(
     """Make one row per example.
 
     A row is `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
-    `[SEP]`. Its arrays: `candidates` (N,), the place of each `[ans]`; `target` (1,), the number of
+    `[SEP]`. Its arrays: `candidates` (N,), the position of each `[ans]`; `target` (1,), the number of
     the answer among them or `NO_TARGET`.
 
     Args:

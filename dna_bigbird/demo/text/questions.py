@@ -29,7 +29,7 @@ WORDS_OF_YES = {"yes": "indeed", "no": "never"}
 
 
 def facts(rng: Random) -> list[str]:
-    """Return a sentence of each form that holds evidence, in this file and in `pages`."""
+    """Return a sentence of each form of evidence in this file and in `pages`."""
     category, (first, second) = rng.choice(list(THINGS)), rng.sample(PEOPLE, 2)
     answer = rng.choice(THINGS[category])
     return [

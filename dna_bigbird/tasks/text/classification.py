@@ -23,7 +23,7 @@ CHARACTERS_PER_TOKEN = 5
 
 
 class ClassificationTask(ClassifyingTask):
-    """Glue of readers, rows, model and metric; a prediction is a `Predicted` class."""
+    """Readers, rows, model and metric; a prediction is a `Predicted` class."""
 
     description = TASK
     monitor = "micro_f1"

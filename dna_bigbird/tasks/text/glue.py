@@ -25,7 +25,7 @@ PART_FILES = {"": "", "matched": "-m", "mismatched": "-mm"}
 
 
 class GlueTask(ClassifyingTask):
-    """Glue of the official files, rows, model and metrics; STS-B is a regression."""
+    """Official files, rows, model and metrics; STS-B is a regression."""
 
     description = TASK
 

@@ -61,7 +61,7 @@ class HotpotQaBatch(NamedTuple):
 
 
 class HotpotQaTask(TextTask):
-    """Glue of reader, rows, model, decoding and metric."""
+    """Reader, rows, model, decoding and metric."""
 
     description = TASK
     monitor = "joint_f1"
@@ -109,7 +109,7 @@ class HotpotQaTask(TextTask):
         }
 
     def loss(self, outputs: dict[str, Tensor], batch: HotpotQaBatch) -> Tensor:
-        """Return the mean of four terms: facts, kind of answer, start, end.
+        """Return the mean of four terms: facts, type of answer, start, end.
 
         That of facts is the sum over a row's titles and sentences, averaged over rows; the others
         are averaged over the rows that have a target.

@@ -22,10 +22,10 @@ def scores_of(task: TextTask, text_set: TextSet, outputs: list[Outputs]) -> dict
 
 
 class TextModule(Objective):
-    """The loss of a kind; validation decodes and scores with its official metric.
+    """Training of a text task; validation decodes and scores with its official metric.
 
     Args:
-        model: Given to `kind.outputs`.
+        model: Passed to `task.outputs`.
         validation: The rows of the validation batches.
     """
 

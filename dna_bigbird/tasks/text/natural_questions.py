@@ -45,11 +45,11 @@ class NqBatch(NamedTuple):
     rows_B: Tensor
     is_document_BT: Tensor
     targets_B5: Tensor
-    """Places of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
+    """Positions of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
 
 
 class NaturalQuestionsTask(TextTask):
-    """Glue of reader, windows, model, decoding and metric."""
+    """Reader, windows, model, decoding and metric."""
 
     description = TASK
     monitor = "mean_f1"

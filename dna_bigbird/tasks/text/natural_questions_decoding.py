@@ -91,8 +91,8 @@ def joint_span(
 def candidate_of(span: Found, spans_C2: NDArray[np.int64], is_top_C: NDArray[np.bool_]) -> int:
     """Return the candidate that a long span coincides with, or the smallest top-level one around it.
 
-    The metric wants exactly a candidate. A span that no candidate holds goes to the top-level one
-    that holds its first token; -1 if there is none either.
+    The metric needs exactly a candidate. A span outside all candidates goes to the top-level one
+    with its first token; -1 if there is none.
 
     Args:
         spans_C2: First token and the one after the last, of every candidate.

@@ -45,7 +45,7 @@ class SummaryBatch(NamedTuple):
 
 
 class SummarizationTask(TextTask):
-    """Glue of readers, rows, encoder-decoder, beam search and ROUGE.
+    """Readers, rows, encoder-decoder, beam search and ROUGE.
 
     Validation during training does not write summaries: it gives `nll_per_token` (natural
     logarithm, no label smoothing, end ids count), `bits_per_token` and `token_accuracy` of the

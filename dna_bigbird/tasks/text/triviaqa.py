@@ -37,13 +37,13 @@ class TriviaQaBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     spans_BS2: Tensor
-    """First and last token of every place of the answer, or `NO_SPAN`."""
+    """First and last token of every occurrence of the answer, or `NO_SPAN`."""
     groups_B: Tensor
     """Rows of equal number are documents of one question."""
 
 
 class TriviaQaTask(TextTask):
-    """Glue of reader, rows, model, decoding and metric. A prediction is a text."""
+    """Reader, rows, model, decoding and metric. A prediction is a text."""
 
     description = TASK
     monitor = "f1"

@@ -36,13 +36,13 @@ class WikiHopBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     candidates_BN: Tensor
-    """Place of each candidate's `[ans]`, or `ABSENT`."""
+    """Position of each candidate's `[ans]`, or `ABSENT`."""
     target_B: Tensor
     """Number of the answer, or `NO_TARGET`."""
 
 
 class WikiHopTask(TextTask):
-    """Glue of reader, rows, model and metric.
+    """Reader, rows, model and metric.
 
     A prediction is a candidate, or None: a guess at random among them.
     """
