@@ -20,12 +20,6 @@ LIBRARY_NAMES = {"np.ones", "torch.ones", "kind='stable'", "parameter.kind", "dt
 # Demo texts are data: articles, questions and reviews to train on.
 DATA = ("dna_bigbird/demo/data", "dna_bigbird/inputs/data")
 
-# Folders and files that are not clean yet; see what is wrong there with
-# python -m pytest -q tests/test_plain_english.py --runxfail -k FOLDER
-NOT_YET: dict[str, set[str]] = yaml.safe_load(
-    (ROOT / "tests/plain_english_not_yet.yaml").read_text()
-)
-
 
 def sources() -> dict[str, list[Path]]:
     """Return the files to search by folder; the ones outside the code by file."""
@@ -35,7 +29,8 @@ def sources() -> dict[str, list[Path]]:
     for top in (*CODE, "config", "data_specs", "containers", "profiles"):
         for path in sorted((ROOT / top).rglob("*")):
             name = str(path.relative_to(ROOT))
-            if path.suffix in TEXT_SUFFIXES and not name.startswith(DATA):
+            is_text = path.suffix in TEXT_SUFFIXES or path.name == "Snakefile"
+            if is_text and not name.startswith(DATA):
                 folders.setdefault(str(path.parent.relative_to(ROOT)), []).append(path)
     return folders
 
@@ -106,6 +101,9 @@ def odd_names(path: Path) -> Iterator[tuple[int, str, str]]:
     identifiers = [(1, path.stem)]
     if path.suffix == ".py":
         identifiers += names(ast.parse(path.read_text(encoding="utf-8")))
+    elif path.suffix == ".smk" or path.name == "Snakefile":  # Python with blocks that `ast` does not know
+        tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
+        identifiers += [(t.start[0], t.string) for t in tokens if t.type == tokenize.NAME]
     allowed = set(LISTS["allowed_names"].get(str(path.relative_to(ROOT)), ()))
     for line, name in identifiers:
         for pattern, instead in NAMES:
@@ -113,18 +111,7 @@ def odd_names(path: Path) -> Iterator[tuple[int, str, str]]:
                 yield line, name, instead
 
 
-def params(check: str) -> list:
-    """Return one parameter per folder, those of `NOT_YET` expected to fail."""
-    pending = set(NOT_YET[check] or ())
-    late = pytest.mark.xfail(reason="not cleaned yet", strict=False)
-    return [
-        pytest.param(folder, id=folder, marks=[late] if folder in pending else [])
-        for folder in FOLDERS
-        if check == "phrases" or folder.split("/")[0] in CODE
-    ]
-
-
-@pytest.mark.parametrize("folder", params("phrases"))
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_no_odd_phrases(folder):
     misses = [
         f"{path.relative_to(ROOT)}:{first + line}: '{phrase}'; write: {instead}"
@@ -136,7 +123,7 @@ def test_no_odd_phrases(folder):
         pytest.fail("\n".join(misses), pytrace=False)
 
 
-@pytest.mark.parametrize("folder", params("names"))
+@pytest.mark.parametrize("folder", [x for x in FOLDERS if x.split("/")[0] in CODE])
 def test_names_say_what_the_value_is(folder):
     misses = [
         f"{path.relative_to(ROOT)}:{line}: name '{name}'; write: {instead}"

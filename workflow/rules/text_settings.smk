@@ -89,13 +89,13 @@ def corpus_input(part):
 
 def report_options():
     """The sets whose text is generated, as an option."""
-    made = [name for name in TEXT_TASKS if is_made(name)]
+    synthetic = [name for name in TEXT_TASKS if is_made(name)]
     scored = [] if "pretrained" in SECTION else ["pretrained"]
-    made += scored if scored and corpus_input("train") == f"{TEXT}/made" else []
+    synthetic += scored if scored and corpus_input("train") == f"{TEXT}/made" else []
     return " ".join(
         [
             *(option(name, PRETRAINED) for name in scored),
-            *([option("synthetic", made)] if made else []),
+            *([option("synthetic", synthetic)] if synthetic else []),
         ]
     )
 
