@@ -1,6 +1,5 @@
 """Chromatin sets: 200-bp bins with one label per peak file, and the windows around them."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -20,7 +19,7 @@ from dna_bigbird.datasets.labelled_data import LabelledData
 from dna_bigbird.datasets.peak_sheet import PeakLabel
 from dna_bigbird.datasets.splits import SPLITS, SplitConfig
 from dna_bigbird.datasets.windows import Windows
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.coverage import Spans, unknown_spans
 
@@ -35,7 +34,7 @@ def build_chromatin(
     with_peak: Mapping[str, NDArray[np.bool_]] | None = None,
     seed: int = 0,
     counts: dict[str, int] | None = None,
-    warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
+    warn: Callable[[str], None] = note,
 ) -> LabelledData:
     """Build the rows of a chromatin set.
 
@@ -175,7 +174,7 @@ def _check_rows(
         _refuse_empty(labels, positives, "no row of the training split has it")
     elif (positives == 0).any():
         empty = [x.name for x, n in zip(labels, positives, strict=True) if not n]
-        warn(f"warning: no positive in the training split: {', '.join(empty)}")
+        warn(f"no positive in the training split: {', '.join(empty)}")
 
 
 def _as_rows(

@@ -5,7 +5,6 @@ the validation rows the next, the test rows its lines on chr8 and chr9, in order
 readme). How many, the .mat files say; in the published bundle 2,200,000, 4,000 and 227,512.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from dna_bigbird.datasets.mat_files import MatFile
 from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.windows import Windows
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.bed import iter_bed
 from dna_bigbird.genome.bed_columns import BedColumns, read_columns
@@ -64,7 +63,7 @@ def build_deepsea(
     labels: list[Label],
     config: DeepseaConfig,
     *,
-    warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
+    warn: Callable[[str], None] = note,
 ) -> LabelledData:
     """Build the rows of the bundle, forward strand only, in the bundle's order.
 
@@ -234,7 +233,7 @@ def _without(
         if len(empty):
             some = ", ".join(f"{i} {data.label_names[i]}" for i in empty[:5].tolist())
             more = ", …" if len(empty) > 5 else ""
-            warn(f"warning: no positive in {name}: {len(empty)} labels (column {some}{more})")
+            warn(f"no positive in {name}: {len(empty)} labels (column {some}{more})")
     if not counts["rows_train"]:
         raise InputError("no training row is left; raise --max_n_fraction")
     kept.counts = counts

@@ -12,7 +12,6 @@ import functools
 import itertools
 import os
 import shutil
-import sys
 import uuid
 import zipfile
 from collections import deque
@@ -27,7 +26,7 @@ import numpy as np
 from dna_bigbird.child_processes import EndingContext
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.genome import Genome
 from dna_bigbird.limits import allowed_workers
 from dna_bigbird.locks import kernel_lock
@@ -140,10 +139,9 @@ def _keep_matching(folder: Path, key: str) -> None:
     for part in parts:
         part.unlink()
     if parts:
-        print(
-            f"dna-bigbird: note: {folder}: {len(parts)} parts of another run deleted; they were "
-            "made from another genome, other documents or another tokenizer",
-            file=sys.stderr,
+        note(
+            f"{folder}: {len(parts)} parts of another run deleted; they were made from another "
+            "genome, other documents or another tokenizer"
         )
     noted.write_text(key)
 

@@ -42,9 +42,9 @@ def draw_documents(
 
     Comment lines name the sequences that they were drawn from, so that another genome is refused later.
 
-    The result compares how many were drawn with how many the lengths of the stretches predict. For the whole of
-    GRCh37 and the paper's recipe that is about 510,000 (550,455 if gaps were sequence); the paper
-    says 450,000.
+    The result compares how many were drawn with how many the lengths of the stretches predict. For
+    the whole of GRCh37 and the paper's recipe that is about 510,000 (550,455 if gaps were sequence);
+    the paper says 450,000.
 
     Args:
         genome: Plain FASTA file.
@@ -58,6 +58,7 @@ def draw_documents(
     from tqdm import tqdm
 
     from dna_bigbird.corpus import documents as corpus
+    from dna_bigbird.corpus.document_file import write_documents
     from dna_bigbird.corpus.document_genome import genome_lines
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
@@ -72,5 +73,5 @@ def draw_documents(
     shown = tqdm(drawn, desc="documents", unit="doc", total=predicted, disable=None)
     long_enough = (x.chrom for x in stretches if x.length >= documents.min_sentence_bp)
     lines = genome_lines(reference, dict.fromkeys(long_enough))
-    count = corpus.write_documents(output, shown, lines)
+    count = write_documents(output, shown, lines)
     return DrawnDocuments(output, count, predicted, len(lengths), sum(lengths))

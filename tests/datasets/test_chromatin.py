@@ -280,7 +280,7 @@ def test_label_without_positive(tmp_path, toy, three, capsys):
     assert "h.bed: label 'H' has no positive: no row of the training split has it" in message
     assert "--allow_empty_labels true" in message
     build(tmp_path, toy, three, extra=ALLOWED)
-    assert "warning: no positive in the training split: H\n" in capsys.readouterr().err
+    assert "dna-bigbird: note: no positive in the training split: H\n" in capsys.readouterr().err
     write(tmp_path, "h.bed", "# nothing\n")
     message = refused(capsys, lambda: build(tmp_path, toy, three))
     assert "h.bed: no peak in it, so label 'H' has no positive" in message

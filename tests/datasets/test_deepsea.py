@@ -152,7 +152,7 @@ def test_every_row_by_coordinate(which, window, request, capsys):
     empty = np.flatnonzero(made.labels_of(made.rows("train")).sum(axis=0) == 0)
     assert EMPTY in empty
     assert made.counts["labels_without_positive_train"] == len(empty)
-    warning = f"warning: no positive in train: {len(empty)} labels (column {empty[0]} "
+    warning = f"no positive in train: {len(empty)} labels (column {empty[0]} "
     assert warning in capsys.readouterr().err
 
 
