@@ -54,7 +54,8 @@ class HelpFormatter(Formatter):
         hint = type_of(action)
         for part in _alternatives(hint):
             if typing.get_origin(part) is typing.Literal:
-                return f"{{{','.join(map(str, typing.get_args(part)))}}}"
+                choices = [str(value) for value in typing.get_args(part)]
+                return choices[0] if len(choices) == 1 else f"{{{','.join(choices)}}}"
             if part in PLACEHOLDERS:
                 return PLACEHOLDERS[part]
         return super().value_name(action)

@@ -61,33 +61,22 @@ def train(
     signals.listen()  # before the imports, which take seconds
 
     from dna_bigbird.bundles.bundle import load_bundle
-    from dna_bigbird.bundles.save import check_output
-    from dna_bigbird.errors import InputError
-    from dna_bigbird.limits import use_threads
-    from dna_bigbird.pipeline.text import training_run
-    from dna_bigbird.pipeline.text.set_rows import report_size
+    from dna_bigbird.pipeline.text import training_run as steps
     from dna_bigbird.pipeline.text.task_options import new_task
-    from dna_bigbird.pipeline.training_checks import check_compiles
 
     text_task = new_task(task, set, options, head)
-    check_output(output)
-    use_threads(threads)
-    check_compiles(training)
-    if training.strategy == "fsdp":  # processes with unequal numbers of validation batches hang
-        raise InputError("--training.strategy fsdp does not train text tasks; use ddp")
+    steps.check_run(output, training, threads)
     bundle = load_bundle(pretrained)
     bundle.check_reads_text()
     text_task.head = text_task.head_from(bundle.config)
-    encoder = training_run.encoder_settings(bundle, dropout, global_blocks)
+    encoder = steps.encoder_settings(bundle, dropout, global_blocks)
     paths = {"train": train, "validation": validation}
-    sets = training_run.read_sets(
+    sets = steps.read_sets(
         text_task, bundle, paths, training.validation_examples, seed, max_unpacked_gib
     )
-    for split, rows in sets.items():
-        report_size(split, rows)
-    return training_run.fit_and_save(
+    return steps.fit_and_save(
         text_task,
-        training_run.start_model(text_task, bundle, encoder, seed, from_scratch),
+        steps.start_model(text_task, bundle, encoder, seed, from_scratch),
         sets,
         training,
         tokenizer=bundle.tokenizer,

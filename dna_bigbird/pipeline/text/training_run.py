@@ -7,9 +7,11 @@ import numpy as np
 from torch import nn
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.save import check_output
 from dna_bigbird.datasets.text.data import text_data
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.limits import use_threads
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.set_counts import count_metrics
@@ -18,14 +20,32 @@ from dna_bigbird.pipeline.text.set_rows import (
     examples_sha256,
     make_rows,
     read_examples,
+    report_size,
     rows_sha256,
 )
 from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
-from dna_bigbird.pipeline.training_checks import module_sha256, set_training_backend
+from dna_bigbird.pipeline.training_checks import (
+    check_compiles,
+    module_sha256,
+    set_training_backend,
+)
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
 from dna_bigbird.tasks.text.module import TextModule
 from dna_bigbird.tasks.text.task import TextTask
+
+
+def check_run(output: Path, training: TrainConfig, threads: int) -> None:
+    """Check what can be checked before the data are read, and set the threads.
+
+    Raises:
+        InputError: If the output cannot be written, or a training setting does not work here.
+    """
+    check_output(output)
+    use_threads(threads)
+    check_compiles(training)
+    if training.strategy == "fsdp":  # processes with unequal numbers of validation batches hang
+        raise InputError("--training.strategy fsdp does not train text tasks; use ddp")
 
 
 def encoder_settings(
@@ -53,7 +73,7 @@ def read_sets(
     seed: int,
     max_unpacked_gib: float = 0,
 ) -> dict[str, TextSet]:
-    """Return the training rows and the rows of (a sample of) the validation examples.
+    """Return the training rows and the rows of (a sample of) the validation examples; report both.
 
     Args:
         paths: Data of 'train' and of 'validation'.
@@ -71,7 +91,7 @@ def read_sets(
     if 0 < limit < len(examples):
         drawn = np.random.default_rng([seed, 2]).choice(len(examples), size=limit, replace=False)
         read["validation"] = [examples[i] for i in np.sort(drawn)], counts
-    return {
+    sets = {
         split: make_rows(
             task,
             *read[split],
@@ -82,6 +102,9 @@ def read_sets(
         )
         for split, path in paths.items()
     }
+    for split, rows in sets.items():
+        report_size(split, rows)
+    return sets
 
 
 def start_model(

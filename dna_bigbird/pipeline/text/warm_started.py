@@ -59,17 +59,9 @@ def warm_start(
     short = read_short_encoder(from_, seed)
     new_vocabulary = None if vocabulary is None else read_text_tokenizer(vocabulary)
     warm = start(short, encoder, new_vocabulary, seed)
-    head = "its head for masked tokens" if short.has_mlm else "a fresh head for masked tokens"
-    counts = ", ".join(f"{count} {name}" for name, count in warm.counts.items())
-    origin = (
-        f"a {short.model_type} folder of {short.model.encoder.config.max_tokens} positions, tiled, with "
-        f"{head}; vocabulary: {counts}"
-    )
-    config = {
-        **text_encoder_config(warm.model.encoder.config),
-        "seed": seed,
-        "initial_weights": origin,
-    }
+    origin = _origin(short, warm.counts)
+    config = text_encoder_config(warm.model.encoder.config)
+    config |= {"seed": seed, "initial_weights": origin}
     save_bundle(
         output,
         model=warm.model,
@@ -79,3 +71,16 @@ def warm_start(
         card=model_card(config, {}),
     )
     return ConvertedModel(output, origin)
+
+
+def _origin(short, counts: dict[str, int]) -> str:
+    """Return where the weights come from.
+
+    Args:
+        short: An interop.short_encoders.ShortEncoder.
+        counts: Rows of the new vocabulary by where they come from.
+    """
+    head = "its head for masked tokens" if short.has_mlm else "a fresh head for masked tokens"
+    positions = short.model.encoder.config.max_tokens
+    rows = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return f"a {short.model_type} folder of {positions} positions, tiled, with {head}; vocabulary: {rows}"
