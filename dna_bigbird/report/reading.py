@@ -8,10 +8,10 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text, parse_json_object
 
 
-def read_text(path: Path, made_by: str) -> str:
-    """Return the text of a file."""
+def read_text(path: Path, advice: str) -> str:
+    """Return the text of a file; `advice` ends the message if there is none."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; {made_by}")
+        raise InputError(f"{path}: no such file; {advice}")
     with open_text(path) as stream:
         return stream.read()
 

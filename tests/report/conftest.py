@@ -19,7 +19,7 @@ SPEC.loader.exec_module(example_run)
 
 
 class Run(NamedTuple):
-    """A results folder, what stands beside it, and the report of it."""
+    """A results folder, the files next to it, and the report of it."""
 
     folder: Path
     results: Path

@@ -17,18 +17,18 @@ def score(name: str, value: float, half: float = 0.02) -> dict:
 
 def promoter_scores(value: float) -> dict:
     names = ("f1", "f1_at_half", "precision", "recall", "mcc", "auroc", "auprc")
-    found: dict = {}
+    scores: dict = {}
     for name in names:
-        found |= score(name, value)
-    return found | {"threshold": 0.5, "n": 200, "n_positive": 100, "seed": 0, "split": "test"}
+        scores |= score(name, value)
+    return scores | {"threshold": 0.5, "n": 200, "n_positive": 100, "seed": 0, "split": "test"}
 
 
 def chromatin_scores(value: float) -> dict:
-    found = score("macro_auroc", value) | score("macro_auprc", value - 0.3)
+    scores = score("macro_auroc", value) | score("macro_auprc", value - 0.3)
     for i, group in enumerate(GROUPS):
-        found |= score(f"median_auroc_{group}", value - i / 50)
+        scores |= score(f"median_auroc_{group}", value - i / 50)
     counts = {"n": 5000, "n_positive": 900, "n_labels": 6, "n_labels_undefined": 1}
-    return found | counts | {"seed": 0, "split": "test"}
+    return scores | counts | {"seed": 0, "split": "test"}
 
 
 def write_model(
@@ -54,8 +54,8 @@ def write_model(
     labels = {"": ["promoter"]} if negatives else GROUPS
     rows = [
         f"{label}\t{group}\t{0 if label == 'REST' else 40}\t{'nan' if label == 'REST' else 0.8}\t0.5"
-        for group, found in labels.items()
-        for label in found
+        for group, members in labels.items()
+        for label in members
     ]
     header = "label\tgroup\tn_positive\tauroc\tauprc"
     (evaluation / "per_label.tsv").write_text("\n".join([header, *rows]) + "\n")

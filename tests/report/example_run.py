@@ -156,7 +156,7 @@ def write_head(
     rng: np.random.Generator,
 ) -> None:
     names = [label for group in labels.values() for label in group]
-    groups = [group for group, found in labels.items() for _ in found]
+    groups = [group for group, members in labels.items() for _ in members]
     single = len(names) == 1
     rows = 300 if single else 900
     share = 0.5 if single else np.linspace(0.02, 0.2, len(names))
@@ -168,7 +168,7 @@ def write_head(
         for source, signal in (("model", strength), ("kmer", kmer))
     }
     table = ["label\tgroup\tn_positive\tauroc\tauprc\tkmer_auroc\tkmer_auprc"]
-    found: dict[str, list[float]] = {"model": [], "kmer": []}
+    areas: dict[str, list[float]] = {"model": [], "kmer": []}
     for i, label in enumerate(names):
         cells = []
         for source, values in scores.items():
@@ -178,7 +178,7 @@ def write_head(
                  average_precision_score(truth[:, i], values[:, i]))
                 if defined else (np.nan, np.nan)
             )  # fmt: skip
-            found[source].append(pair[0])
+            areas[source].append(pair[0])
             cells += [f"{x:.6f}" if defined else "nan" for x in pair]
         table.append(f"{label}\t{groups[i]}\t{truth[:, i].sum()}\t" + "\t".join(cells))
     folder = results / "evaluation" / name
@@ -186,7 +186,7 @@ def write_head(
     write_text(folder / "curves.tsv", write_curves(curve_rows(truth, scores, names)))
 
     def headline(source: str) -> dict:
-        values = np.array(found[source])
+        values = np.array(areas[source])
         area = round(float(np.nanmean(values)), 6)
         key = "auroc" if single else "macro_auroc"
         other = {} if single else {"median_auroc_TF": round(float(np.nanmedian(values[:10])), 6)}
@@ -203,7 +203,7 @@ def write_head(
     counts = {"n": rows, "n_positive": int(truth.sum())} if single else {"n": rows, "n_labels": 15}
     metrics = headline("model") | counts | {"strand": "both", "seed": 11, "split": "test"}
     if not single:
-        gain = round(float(np.nanmean(found["model"]) - np.nanmean(found["kmer"])), 6)
+        gain = round(float(np.nanmean(areas["model"]) - np.nanmean(areas["kmer"])), 6)
         for key, move in (("", 0), ("_low", -0.017), ("_high", 0.018)):
             metrics[f"auroc_gain_over_kmer{key}"] = round(gain + move, 6)
     baselines = {"kmer": headline("kmer")}
@@ -240,17 +240,17 @@ def write_head(
 def calibration(share: float) -> str:
     """Write reliability bins: probabilities too high, and corrected."""
     lines = ["group\tprobabilities\tbin\tn\tn_positive\tmean_probability\tshare_positive"]
-    for kind, factor in (("raw", 1.6), ("calibrated", 1.02)):
+    for probabilities, factor in (("raw", 1.6), ("calibrated", 1.02)):
         for i in range(1, 11):
             true = share * i / 10
             lines.append(
-                f"all\t{kind}\t{i}\t100\t{round(100 * true)}\t{true * factor:.4f}\t{true:.4f}"
+                f"all\t{probabilities}\t{i}\t100\t{round(100 * true)}\t{true * factor:.4f}\t{true:.4f}"
             )
     return "\n".join(lines) + "\n"
 
 
 def write_truth(folder: Path, rng: np.random.Generator) -> tuple[list, dict]:
-    """Write promoters.bed and peaks.tsv with one BED a label; the middle of the region is rich."""
+    """Write promoters.bed and peaks.tsv with one BED per label; the middle of the region is rich."""
     sites = [*sorted(int(x) for x in rng.integers(860000, 895000, 5)), 990000]
     truth = [(site, "+-"[i % 2]) for i, site in enumerate(sites)]
     write_text(
@@ -321,10 +321,12 @@ def write_variants(results: Path, semi_synthetic: bool, rng: np.random.Generator
         "chrom\tpos\tid\tref\talt\teffect\tmodel_largest\tmodel_own_label\tgc_largest\tkmer_largest\tkmer_own_label"
     ]
     for i, (effect, row) in enumerate(zip(effects, values, strict=True)):
-        place = f"{CHROM}\t{850_000 + 1000 * i}\tV{i}\tA\tC"
-        lines.append(place + "".join(f"\t{v / 9:.5g}\t{v:.5g}" for v in row))
+        variant = f"{CHROM}\t{850_000 + 1000 * i}\tV{i}\tA\tC"
+        lines.append(variant + "".join(f"\t{v / 9:.5g}\t{v:.5g}" for v in row))
         largest = np.abs(row).max()
-        ranked.append(f"{place}\t{effect}\t{largest:.5g}\t{row[0]:.5g}\t1\t{largest / 2:.5g}\tnan")
+        ranked.append(
+            f"{variant}\t{effect}\t{largest:.5g}\t{row[0]:.5g}\t1\t{largest / 2:.5g}\tnan"
+        )
     lines.append(f"{CHROM}\t990000\tV60\tA\t*" + "\tnan" * 4)
     write_text(folder / "variants" / "chromatin.tsv", "\n".join(lines) + "\n")
     lines = [
@@ -342,20 +344,20 @@ def write_variants(results: Path, semi_synthetic: bool, rng: np.random.Generator
     write_text(folder / "variants" / "ranking_chromatin" / "ranked.tsv", "\n".join(ranked) + "\n")
 
     def areas(centre: float) -> dict:
-        found = {}
+        metrics_of_source = {}
         for key, n, positive in (
             ("break", 55, 25),
             ("break_own_label", 40, 25),
             ("create", 35, 5),
             ("create_own_label", 20, 5),
         ):
-            found |= {
+            metrics_of_source |= {
                 f"auroc_{key}": centre,
                 f"auroc_{key}_low": centre - 0.071,
                 f"auroc_{key}_high": centre + 0.069,
             }
-            found |= {f"n_{key}": n, f"n_{key}_positive": positive}
-        return found
+            metrics_of_source |= {f"n_{key}": n, f"n_{key}_positive": positive}
+        return metrics_of_source
 
     metrics = areas(0.712345) | {
         "n": 60,

@@ -1,4 +1,4 @@
-"""Tables 6 and 7 from hand-made scores: who may stand beside whom, and who is ahead."""
+"""Tables 6 and 7 from hand-made scores: which rows share a table, and who is ahead."""
 
 import csv
 import json
@@ -33,13 +33,13 @@ def rows_of(folder) -> list[dict]:
         return list(csv.DictReader(stream, delimiter="\t"))
 
 
-def test_published_promoters_stand_only_with_their_negatives(compared):
-    found = {
+def test_published_promoters_are_only_with_their_negatives(compared):
+    published = {
         (row["block"], row["predictor"], row["f1"])
         for row in rows_of(compared["table6"])
         if row["source"] == "published"
     }
-    assert found == {
+    assert published == {
         ("Negatives: random_base", "CNNProm", "0.697"),
         ("Negatives: random_base", "DeePromoter", "0.956"),
         ("Negatives: random_base", "BigBird", "0.999"),
@@ -58,7 +58,7 @@ def test_every_row_of_ours_says_what_it_was_scored_on(compared):
     assert [row["predictor"] for row in own if row["source"] == "baseline"] == [
         "k-mer regression",
         "GC content",
-    ] * 2, "each baseline once a set"
+    ] * 2, "each baseline once per set"
     for row in own:
         for column in ("n", "n_positive", "split", "seed", "window_bp", "f1_low", "f1_high"):
             assert row[column] != "", (row["predictor"], column)
@@ -110,7 +110,7 @@ def test_the_page_is_whole_and_names_negatives_and_leakage(compared):
     }  # fmt: skip
 
 
-def test_medians_of_other_labels_are_not_beside_the_published_ones(compared):
+def test_medians_of_other_labels_are_not_with_the_published_ones(compared):
     rows = rows_of(compared["table7"])
     blocks = {row["block"] for row in rows if row["source"] == "published"}
     assert blocks == {"Published, on the 919 labels"}
@@ -127,7 +127,7 @@ def test_medians_of_other_labels_are_not_beside_the_published_ones(compared):
     assert "two is ahead of chromatin: median AUROC of TF 0.860 against 0.800" in text
 
 
-def test_published_medians_stand_with_the_published_bundle(tmp_path):
+def test_published_medians_are_with_the_published_bundle(tmp_path):
     options = example_heads.write_table7(tmp_path / "results", tmp_path / "g.fa")
     path = tmp_path / "results" / "chromatin" / "set.h5"
     example_heads.write_set(
@@ -165,8 +165,8 @@ def test_context_gains_are_paired(tmp_path, gained, spread, told):
         runs.append(HeadRun(read_model(tmp_path, f"heads/{name}"), facts))
     wide = areas([0.7 + gained, 0.8], 0)
     wide.drawn[:] += np.linspace(-spread, spread, 41)
-    found = context_table(runs, [areas([0.7, 0.8], 0), wide], {"chosen": [0], "others": [1]})
-    (block,) = found.blocks
+    comparison = context_table(runs, [areas([0.7, 0.8], 0), wide], {"chosen": [0], "others": [1]})
+    (block,) = comparison.blocks
     (notes,) = block.notes.values()
     assert any(note.startswith(told) for note in notes), notes
     assert block.rows[0]["gain_chosen"] is None
@@ -182,8 +182,8 @@ def test_context_gains_are_paired(tmp_path, gained, spread, told):
 )
 def test_what_cannot_be_compared(tmp_path, capsys, change, message):
     options = example_heads.write_table6(tmp_path / "results", tmp_path / "g.fa")
-    given = dict(zip(options[::2], options[1::2], strict=True)) | {"--table": "table6"} | change
-    words = [word for pair in given.items() for word in pair]
+    values = dict(zip(options[::2], options[1::2], strict=True)) | {"--table": "table6"} | change
+    words = [word for pair in values.items() for word in pair]
     with pytest.raises(SystemExit, match="2"):
         main(["compare-heads", *words, "--output", str(tmp_path / "x")])
     assert re.search(message, capsys.readouterr().err)

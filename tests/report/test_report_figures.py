@@ -84,12 +84,12 @@ def test_command_without_results_leaves_no_file(tmp_path, capsys):
     assert not (tmp_path / "report.html").exists()
 
 
-def test_stages_stand_in_the_order_of_the_workflow(run):
+def test_stages_are_in_the_order_of_the_workflow(run):
     labels = [
         t.get_text() for t in run.gallery.figures["time_and_memory"].axes[0].get_yticklabels()
     ]
-    wanted = ["demo_data", "genome", "documents", "train_tokenizer", "tokenize", "pretrain"]
-    assert labels[:6] == wanted
+    expected = ["demo_data", "genome", "documents", "train_tokenizer", "tokenize", "pretrain"]
+    assert labels[:6] == expected
     assert labels[6] == "evaluate_lm"
     assert labels.index("baseline_promoter") < labels.index("finetune_promoter")
     assert labels[-1] == "predict_promoter"
@@ -98,8 +98,8 @@ def test_stages_stand_in_the_order_of_the_workflow(run):
 @pytest.mark.parametrize(("share", "scale"), [(0.5, "linear"), (0.01, "log")])
 def test_calibration_of_rare_labels_is_drawn_on_logarithmic_axes(share, scale):
     bins = [
-        CalibrationBin("all", kind, 100, share * i * over, share * i)
-        for kind, over in (("raw", 1.5), ("calibrated", 1.0))
+        CalibrationBin("all", probabilities, 100, share * i * over, share * i)
+        for probabilities, over in (("raw", 1.5), ("calibrated", 1.0))
         for i in (0.5, 1.0, 1.2)
     ]
     figure = calibration_figure(bins, "Calibration")

@@ -123,22 +123,22 @@ def test_pretraining_names_every_kind_of_baseline(run, read_page):
     assert "The best causal baseline, the base n-gram (causal), needs 1.918" in words
 
 
-def test_parts_of_the_genome_that_have_bases_are_told_apart(tmp_path, write_example, read_page):
+def test_parts_of_the_genome_that_have_bases_are_listed(tmp_path, write_example, read_page):
     results = write_example(tmp_path)
     path = results / "models/pretrained/metrics.json"
     metrics = json.loads(path.read_text())
     nothing = {"bits_per_base_masked": None, "n_bp": 0}
     for table, bits in ((metrics, 1.811), (metrics["baselines"][STRONGEST], 1.877)):
-        one = {"bits_per_base_masked": bits, "n_bp": 74_000}
-        table["by_chromosome"] = {"chr8": one}
-        table["by_repeat_class"] = {"unmasked": one, "soft_masked": one, "unknown": nothing}
+        part = {"bits_per_base_masked": bits, "n_bp": 74_000}
+        table["by_chromosome"] = {"chr8": part}
+        table["by_repeat_class"] = {"unmasked": part, "soft_masked": part, "unknown": nothing}
     path.write_text(json.dumps(metrics))
     text = " ".join(read_page(report_of(tmp_path)[0]).text)
     start = text.index("Bits per base by part")
-    found = " ".join(text[start : start + 400].split())
-    assert "soft masked 1.811 1.877 74,000" in found
-    assert "chr8" not in found
-    assert "unknown" not in found
+    shown_text = " ".join(text[start : start + 400].split())
+    assert "soft masked 1.811 1.877 74,000" in shown_text
+    assert "chr8" not in shown_text
+    assert "unknown" not in shown_text
 
 
 def test_a_label_without_positives_is_not_defined(run, read_page):
@@ -158,7 +158,7 @@ def test_undefined_headline_scores(tmp_path, write_example, read_page):
     assert "The model's macro AUROC is not defined on this test set" in words
 
 
-def test_the_strip_stays_away_from_poor_regions_and_names_its_split(run, read_page):
+def test_the_strip_shows_a_rich_region_and_names_its_split(run, read_page):
     words = read_page(run.page).words
     assert "The region is in the test split: no model is trained on it." in words
     title = run.gallery.figures["genome_strip"].axes[0].get_title(loc="left")

@@ -22,8 +22,13 @@ def test_documents_count_overlaps_once(tmp_path):
         "d\t0\t10\td\t0\t+\t0\t10\t0\t1\t10\t0",
     ]
     path.write_bytes(gzip.compress("".join(r + "\n" for r in rows).encode()))
-    found = count_documents("train", path)
-    assert (found.documents, found.sentences, found.total_bp, found.covered_bp) == (3, 7, 210, 170)
+    counts = count_documents("train", path)
+    assert (counts.documents, counts.sentences, counts.total_bp, counts.covered_bp) == (
+        3,
+        7,
+        210,
+        170,
+    )
     path.write_bytes(gzip.compress(b"c\t0\t100\n"))
     with pytest.raises(InputError, match=r"train\.bed\.gz:1: expected BED12"):
         count_documents("train", path)
@@ -73,9 +78,9 @@ def test_curves_keep_their_order(tmp_path):
     path.write_text(
         "label\tsource\tcurve\tx\ty\np\tmodel\troc\t0\t0\np\tmodel\troc\t1\t1\np\tkmer\troc\t0\t0.5\n"
     )
-    one, two = read_curves(path, "the rule evaluate")
-    assert (one.source, one.x, one.y) == ("model", (0, 1), (0, 1))
-    assert (two.source, two.y) == ("kmer", (0.5,))
+    first, second = read_curves(path, "the rule evaluate")
+    assert (first.source, first.x, first.y) == ("model", (0, 1), (0, 1))
+    assert (second.source, second.y) == ("kmer", (0.5,))
 
 
 def test_stages_and_lifted_sites(tmp_path, write_example):
@@ -90,9 +95,9 @@ def test_stages_and_lifted_sites(tmp_path, write_example):
     repeated = results / "benchmarks" / "sub" / "twice.tsv"
     repeated.parent.mkdir()
     repeated.write_text(header + row.format(1, 100) + row.format(3, 50))
-    found = read_results(results, tmp_path / "config.yaml")
-    assert found.lift == LiftCount(lifted=2, lost=1)
-    stage = {s.rule: s for s in found.stages}
+    read = read_results(results, tmp_path / "config.yaml")
+    assert read.lift == LiftCount(lifted=2, lost=1)
+    stage = {s.rule: s for s in read.stages}
     assert (stage["sub/twice"].seconds, stage["sub/twice"].max_rss_mb) == (2, 100)
     assert stage["genome"].max_rss_mb != stage["genome"].max_rss_mb
 

@@ -52,13 +52,13 @@ def test_sample_sheet(tmp_path):
     write(tmp_path / "peaks" / "one.bed", "c\t1\t5\tX", "c\t7\t9\tY")
     sheet = write(
         tmp_path / "peaks.tsv",
-        "# made by hand",
+        "# written by hand",
         "label\tgroup\tcell\tpath\tprefix",
         "CTCF\tTF\tK562\tpeaks/one.bed\t",
         "*\tTF\tK562\tpeaks/one.bed\tK562_",
     )
     peaks = read_peak_sheet(sheet)
-    assert {name: len(found) for name, found in peaks.items()} == {
+    assert {name: len(intervals) for name, intervals in peaks.items()} == {
         "CTCF": 2,
         "K562_X": 1,
         "K562_Y": 1,
@@ -117,7 +117,7 @@ def test_labels_with_truth_come_first_and_every_group_is_seen():
     assert not {"tf0", "tf5"} & set(chosen)
 
 
-def test_scores_stand_in_the_middle_of_their_windows_as_wide_as_the_step(tmp_path):
+def test_scores_are_in_the_middle_of_their_windows_as_wide_as_the_step(tmp_path):
     rows = [f"c\t{s}\t{s + 1000}\t0.{i}\t0.5" for i, s in enumerate(range(0, 1000, 200))]
     path = write(tmp_path / "p.tsv", "sequence\tstart\tend\ta\tb", *rows)
     starts, ends, scores = read_scores(path, Interval("c", 0, 5_000), ["a"])["a"]

@@ -61,7 +61,7 @@ def test_the_matrix_reaches_the_picture(run):
     assert images[0].get_extent()[:2] == [860_000.5, 860_030.5]
 
 
-def test_letters_stand_up_where_changes_lower_the_score():
+def test_letters_point_up_where_changes_lower_the_score():
     effects = np.zeros((3, 4, 1))
     effects[1] = [[-1], [0], [-2], [-3]]  # the reference is C
     figure, drawn = mutagenesis_figure("chr1", 0, "ACG", ["only"], effects, effect="diff")

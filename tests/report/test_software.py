@@ -18,14 +18,14 @@ ONLY_TEXT = {"rouge-score"}
 
 def imported() -> set[str]:
     """Return the top modules that files of the package import, wherever in the file."""
-    found = set()
+    modules = set()
     for path in (ROOT / "dna_bigbird").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
+                modules |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
-                found.add((node.module or "").split(".")[0])
-    return found
+                modules.add((node.module or "").split(".")[0])
+    return modules
 
 
 def test_what_is_listed_is_imported():

@@ -92,9 +92,9 @@ HOTPOT = {
 
 
 def write(folder, **metrics):
-    for name, found in metrics.items():
+    for name, values in metrics.items():
         (folder / name).mkdir(parents=True)
-        (folder / name / "metrics.json").write_text(json.dumps(found))
+        (folder / name / "metrics.json").write_text(json.dumps(values))
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_measured_cells_are_those_of_metrics_json(page):
     assert ["20.00", "70.00", *[NONE] * 5] in Cells(page).rows["baseline: first"]
 
 
-def test_measured_scores_stand_with_their_circumstances(page):
+def test_measured_scores_have_interval_baseline_and_data(page):
     rows = Cells(page).rows
     ((ours, baseline, n, split, seed, data),) = rows["HotpotQA Ans: f1"]
     assert (ours, baseline) == ("61.23 [50.00, 70.00]", "20.00 (first)")
@@ -179,7 +179,7 @@ def test_without_such_scores_it_says_neither(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("metrics", "made", "message"),
+    ("metrics", "synthetic", "message"),
     [
         ({}, [], r"no <name>/metrics\.json in it for any of arxiv, arxiv-topics"),
         ({"imdb": {"micro_f1": 1.0, "n": 3}}, [], r"imdb.metrics\.json: no 'split'; expected what"),
@@ -190,9 +190,9 @@ def test_without_such_scores_it_says_neither(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_shown_is_one_line(tmp_path, metrics, made, message):
+def test_what_cannot_be_shown_is_one_line(tmp_path, metrics, synthetic, message):
     (tmp_path / "runs").mkdir()
     write(tmp_path / "runs", **metrics)
     with pytest.raises(InputError, match=message):
-        tables(tmp_path / "runs", tmp_path / "page.html", synthetic=made)
+        tables(tmp_path / "runs", tmp_path / "page.html", synthetic=synthetic)
     assert not (tmp_path / "page.html").exists()
