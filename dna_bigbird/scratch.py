@@ -87,7 +87,7 @@ def scratch_folder(target: Path) -> Iterator[Path]:
 
 
 def replace_folder(new: Path, target: Path, scratch: Path) -> None:
-    """Put a folder in the place of another one; a kill at any moment leaves one of them whole.
+    """Put a folder in place of another one; a kill at any moment leaves one of them whole.
 
     Args:
         scratch: Folder of `scratch_folder`, which takes the replaced folder.

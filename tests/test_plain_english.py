@@ -101,7 +101,9 @@ def odd_names(path: Path) -> Iterator[tuple[int, str, str]]:
     identifiers = [(1, path.stem)]
     if path.suffix == ".py":
         identifiers += names(ast.parse(path.read_text(encoding="utf-8")))
-    elif path.suffix == ".smk" or path.name == "Snakefile":  # Python with blocks that `ast` does not know
+    elif (
+        path.suffix == ".smk" or path.name == "Snakefile"
+    ):  # Python with blocks that `ast` does not know
         tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
         identifiers += [(t.start[0], t.string) for t in tokens if t.type == tokenize.NAME]
     allowed = set(LISTS["allowed_names"].get(str(path.relative_to(ROOT)), ()))

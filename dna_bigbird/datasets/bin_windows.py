@@ -27,7 +27,7 @@ def in_one_split(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Return the bins whose window is in one split, and the split of each; count the others.
 
-    With folds all rows are dealt later, and every bin is of split 0 until then.
+    With folds all rows are dealt later, and every bin belongs to split 0 until then.
     """
     if split.folds:
         return numbers, np.zeros(len(numbers), dtype=np.int8)

@@ -51,7 +51,7 @@ _TWO_BITS[list(b"ACGT")] = range(4)
 
 @cache
 def _numbers() -> NDArray[np.uint32]:
-    """Return the number of each of the 4^12 words of two bits a base; 64 MB."""
+    """Return the number of each of the 4^12 words of two bits per base; 64 MB."""
     table = np.empty(_CODES, dtype=np.uint32)
     for start in range(0, _CODES, _CHUNK):
         code = np.arange(start, start + _CHUNK, dtype=np.uint32)

@@ -112,7 +112,7 @@ def write_labelled_set(
     Args:
         assembly: Name of the assembly of the coordinates.
         command: The call that makes the set, without paths.
-        inputs: sha256 of every input, by what it is.
+        inputs: sha256 of every input, by its role.
 
     Raises:
         InputError: If the disk is full.

@@ -114,8 +114,8 @@ class SplitConfig:
     ) -> NDArray[np.int8]:
         """Return the split of every row of a set, or -1 for a row that is in none.
 
-        With folds the groups of `datasets.groups.group_windows` are dealt. With regions a window
-        is where its bases are, and -1 across a border; if rows of one key are then in several
+        With folds the groups of `datasets.groups.group_windows` are distributed. With regions a
+        window is where its bases are, and -1 across a border; if rows of one key are then in several
         splits, the test keeps its rows, then validation, and the others are -1. So what is
         measured does not depend on what there is to train on.
 

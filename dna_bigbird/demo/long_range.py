@@ -40,7 +40,7 @@ class LongRangeConfig:
     """What to plant."""
 
     units: int = 2000
-    """Promoters, one a unit."""
+    """Promoters, one per unit."""
     seed: int = 0
     unit_bp: int = 10_000
     """Length of a unit: a window of 8000 bp around its promoter stays inside."""
@@ -75,7 +75,7 @@ class LongRange:
 
 
 def build_long_range(config: LongRangeConfig) -> LongRange:
-    """Draw the background, plant one promoter and its partners a unit, derive the labels."""
+    """Draw the background, plant one promoter and its partners per unit, derive the labels."""
     motifs = load_motifs()
     chain = fit_chain(background_sequence.load_background())
     texts = draw_sequences(

@@ -85,7 +85,7 @@ class FitResult:
 
 
 def training_settings(config: TrainConfig) -> dict:
-    """Return the settings that decide the result: micro-batches a step, but not who computes them."""
+    """Return the settings that decide the result: micro-batches per step, but not who computes them."""
     settings = {k: v for k, v in asdict(config).items() if k not in FREE_SETTINGS}
     return settings | {"micro_batches_per_step": config.accumulate * config.processes}
 

@@ -69,7 +69,7 @@ class Preemption(pl.Callback):
         note(f"signal {signals.SIGNAL.name}: saved after step {trainer.global_step}")
         job = os.environ.get("SLURM_JOB_ID")
         is_over = trainer.should_stop or trainer.global_step >= trainer.max_steps
-        if job is None or is_over:  # what is left is sooner done than begun again
+        if job is None or is_over:  # finishing takes less time than starting again
             return
         array, task = (os.environ.get(f"SLURM_ARRAY_{x}_ID") for x in ("JOB", "TASK"))
         job = f"{array}_{task}" if array and task else job

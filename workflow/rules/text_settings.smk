@@ -72,7 +72,7 @@ def text_options(wildcards):
 
 
 def corpus_part(part):
-    """The corpus of a split: a path, the made one, or documents of a set."""
+    """The corpus of a split: a path, the generated text, or documents of a set."""
     source = SECTION.get("corpus", {}).get(part)
     if isinstance(source, dict):
         return f"{TEXT}/corpus/{part}.jsonl"

@@ -135,7 +135,7 @@ def _lists(
 def _repeats(
     distinct: np.ndarray, counts: np.ndarray, device: torch.device
 ) -> tuple[Tensor, Tensor] | None:
-    """Return the blocks that a row counts more than once: usually there is none, or one a row."""
+    """Return the blocks that a row counts more than once: usually none, or one per row."""
     heads, blocks, _ = distinct.shape
     again = counts > 1
     most = int(again.sum(axis=2).max(initial=0))

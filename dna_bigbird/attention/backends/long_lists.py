@@ -1,7 +1,7 @@
 """Attention of a few queries over very many keys, the rows of global blocks; CPU.
 
-A handful of large matrix products a head, given to oneDNN, which on some processors is twice as fast
-as what PyTorch uses for float32 by itself, at the same precision.
+A handful of large matrix products per head, given to oneDNN, which on some processors is twice as
+fast as what PyTorch uses for float32 by itself, at the same precision.
 """
 
 # X, Y any, L queries, K keys, D head dimension

@@ -12,7 +12,7 @@ _of_thread = threading.local()
 def workspace(name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
     """Return uninitialised memory, the same for the same name and type in the same thread.
 
-    It grows to the largest size asked for, a few megabytes a thread.
+    It grows to the largest size asked for, a few megabytes per thread.
     """
     size, key = math.prod(shape), f"{name} {dtype}"
     kept = getattr(_of_thread, key, None)
