@@ -37,8 +37,9 @@ def report(
         results: Results folder of the run, such as results.
         config_file: The workflow configuration of that run; shown whole in the report.
         output: HTML file to write.
-        truth_promoters: BED file of the true promoters, drawn below the predicted ones.
-        truth_peaks: Table of the true peaks with the columns label, group and path (as for
+        truth_promoters: Start sites of the true promoters (BED, GTF, GFF, FPS or SGA), drawn below the
+            predicted ones.
+        truth_peaks: Sample sheet of the true peaks with the columns label, group, cell and path (as for
             chromatin-set), drawn below the predicted labels.
         figure_folder: Folder for the pictures as PNG files too, for other documents.
     """
