@@ -66,7 +66,7 @@ class Bundle:
         if not self.config.is_text_task:
             raise InputError(
                 f"{self.folder}: its task is {self.config.task}; expected a model that was "
-                "fine-tuned on a text task: dna-bigbird text --help lists train-…"
+                "fine-tuned on a text task. See: dna-bigbird text train --help"
             )
 
     def check_single(self, purpose: str) -> None:

@@ -23,6 +23,9 @@ from dna_bigbird.shared_options import doc_of
 class _Parser(jsonargparse.ArgumentParser):
     """A parser that reports a wrong option in one line and exits with status 2."""
 
+    chosen_by = ""
+    """Arguments that decide which options there are, for the hint at the help."""
+
     def print_help(self, file=None) -> None:
         """Print the help; unlike argparse, raise an error if that fails."""
         (file or sys.stdout).write(self.format_help())
@@ -31,7 +34,7 @@ class _Parser(jsonargparse.ArgumentParser):
         lines = [line.strip(" -") for line in str(message).splitlines() if line.strip(" -")]
         words = in_words("; ".join(lines), option_names(self))
         end = "" if words.endswith("?") else "."
-        fail(f"{words}{end} See: {self.prog} --help")
+        fail(f"{words}{end} See: {self.prog}{self.chosen_by} --help")
 
 
 def build_parser(
@@ -76,6 +79,7 @@ def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.A
             action.help = text
         if type_of(action) is bool:  # `--pieces` is short for `--pieces true`
             action.nargs, action.const = "?", True
+    parser.chosen_by = getattr(function, "chosen_by", "")
     arrange(parser)
     return parser
 

@@ -39,6 +39,7 @@ def typed_train(name: str | None) -> Callable:
     typed.__name__ = typed.__qualname__ = train.__name__
     typed.__doc__ = _help(train, task)
     typed.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+    typed.chosen_by = "" if name is None else f" --task {name}"
     typed.__signature__ = signature.replace(parameters=list(parameters.values()))
     return typed
 

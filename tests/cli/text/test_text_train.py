@@ -121,6 +121,10 @@ def test_the_command_line_wins_over_a_recipe(calls, monkeypatch, tmp_path):
         ("text train --task hotpot", "--task hotpot: expected one of"),
         ("text train --task hotpot", "did you mean 'hotpotqa'?"),
         ("text train --task hotpotqa --options.stride 3", "stride"),
+        (
+            "text train --task hotpotqa --stride 3",
+            "See: dna-bigbird text train --task hotpotqa --help",
+        ),
         ("text train --task hotpotqa --set imdb", "unrecognized arguments: --set"),
         ("text train-hotpot", "unknown command 'text train-hotpot'"),
         ("text train --config none.yaml", "none.yaml"),
