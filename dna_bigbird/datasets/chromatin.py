@@ -59,14 +59,8 @@ def build_chromatin(
     config = config.for_labels(len(labels))
     if config.background and with_peak is None:
         raise ValueError("background needs with_peak, the bins with a peak of any file")
-    positives = np.array([x.positives for x in labels])
-    if not config.allow_empty_labels and not config.min_positive:
-        reason = f"no {config.bin}-bp bin is covered by more than half"
-        _refuse_empty(labels, positives, reason)
-    enough = positives >= config.min_positive
-    counts = dict(counts or {}) | {"labels_read": len(labels)}
-    counts |= dict.fromkeys(_COUNTED, 0) | {"left_out_rare_labels": int((~enough).sum())}
-    labels = [x for x, keep in zip(labels, enough, strict=True) if keep]
+    counts = dict(counts or {}) | {"labels_read": len(labels)} | dict.fromkeys(_COUNTED, 0)
+    labels = _frequent_labels(labels, config, counts)
     required = _required(labels, config.require_group)
 
     parts, splits = [], [np.empty(0, dtype=np.int8)]
@@ -96,6 +90,19 @@ def build_chromatin(
     row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)
     _check_rows(labels, bins, row_splits, config, counts, warn)
     return _as_rows(labels, bins, windows, row_splits, config, counts)
+
+
+def _frequent_labels(
+    labels: list[PeakLabel], config: ChromatinConfig, counts: dict[str, int]
+) -> list[PeakLabel]:
+    """Return the labels with at least `min_positive` bins; count the others."""
+    positives = np.array([x.positives for x in labels])
+    if not config.allow_empty_labels and not config.min_positive:
+        reason = f"no {config.bin}-bp bin is covered by more than half"
+        _refuse_empty(labels, positives, reason)
+    enough = positives >= config.min_positive
+    counts["left_out_rare_labels"] = int((~enough).sum())
+    return [x for x, keep in zip(labels, enough, strict=True) if keep]
 
 
 def _with_background(

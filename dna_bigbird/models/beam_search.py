@@ -73,6 +73,16 @@ class Hypotheses:
         self.is_finished = torch.cat([self.is_finished, accepted_BC], dim=1).gather(1, chosen)
 
 
+def _check_settings(beam_size: int, min_length: int, max_length: int, length_formula: str) -> None:
+    if beam_size < 1 or not 0 <= min_length < max_length:
+        raise ValueError(
+            f"beam_size {beam_size}, min_length {min_length}, max_length {max_length}: expected at "
+            "least one beam and 0 <= min_length < max_length"
+        )
+    if length_formula not in FORMULAS:
+        raise ValueError(f"length_formula must be {' or '.join(FORMULAS)}, got {length_formula!r}")
+
+
 @torch.inference_mode()
 def beam_search(
     model: Summarizer,
@@ -112,13 +122,7 @@ def beam_search(
 
     Memory: keys and values of B * beam_size targets of `max_length`, and of B sources once.
     """
-    if beam_size < 1 or not 0 <= min_length < max_length:
-        raise ValueError(
-            f"beam_size {beam_size}, min_length {min_length}, max_length {max_length}: expected at "
-            "least one beam and 0 <= min_length < max_length"
-        )
-    if length_formula not in FORMULAS:
-        raise ValueError(f"length_formula must be {' or '.join(FORMULAS)}, got {length_formula!r}")
+    _check_settings(beam_size, min_length, max_length, length_formula)
     rule = LengthRule(length_formula, length_penalty, max_length, early_stopping or beam_size == 1)
     B, K, device = len(token_ids_BT), beam_size, token_ids_BT.device
     sources = model.encode(token_ids_BT, is_padding_BT)

@@ -121,13 +121,7 @@ def fit(
     end_with_the_first(is_writer)
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
     history = History(checkpoints / "history.tsv", config.log_every)
-    keeper = Checkpoints(
-        checkpoints,
-        every_steps=config.checkpoint_every_steps,
-        every_minutes=config.checkpoint_every_minutes,
-        validate_every=config.validate_every,
-        patience=config.patience,
-    )
+    keeper = _keeper(config, checkpoints)
     whole_model = task.model
     if isinstance(strategy_of(config), Sharded):
         whole_model = copy.deepcopy(task.model)  # the other one is cut into shards
@@ -157,6 +151,16 @@ def fit(
         history=history.table(),
         is_writer=trainer.is_global_zero,
         precision=config.precision,
+    )
+
+
+def _keeper(config: TrainConfig, folder: Path) -> Checkpoints:
+    return Checkpoints(
+        folder,
+        every_steps=config.checkpoint_every_steps,
+        every_minutes=config.checkpoint_every_minutes,
+        validate_every=config.validate_every,
+        patience=config.patience,
     )
 
 
