@@ -8,6 +8,7 @@ import pytest
 
 from dna_bigbird.cli.commands import COMMANDS
 from dna_bigbird.cli.options import load_function
+from dna_bigbird.pipeline.info import info
 from dna_bigbird.pipeline.results import Comparison, ConvertedModel, Written
 
 IN_PIPELINE = {
@@ -42,3 +43,10 @@ def test_summaries(tmp_path):
     )
     converted = ConvertedModel(tmp_path, "written", ("random_plan uniform",))
     assert converted.summary() == f"{tmp_path}: written\n  random_plan uniform"
+
+
+def test_info_without_a_path_describes_the_bundled_model(capsys):
+    description = info()
+    assert description.facts["config"]["task"] == "promoter"
+    assert description.summary().startswith(f"bundle     {description.path}\ntask       promoter\n")
+    assert capsys.readouterr().out == ""
