@@ -22,7 +22,7 @@ STUCK = "import threading\nthreading.Event().wait()\n"
 SCORERS = """
 import sys, threading
 import late
-from dna_bigbird.inference.workers import Workers
+from dna_bigbird.child_processes import Workers
 
 def start(say):
     pool = Workers(late.make, 3)

@@ -95,7 +95,7 @@ def test_nobody_sets_threads_or_starts_processes_past_the_limits():
     }
     assert users == {
         "limits.py",
-        "inference/scorer.py",  # its share of what the parent was allowed
+        "inference/runner.py",  # its share of what the parent was allowed
         "attention/backends/workers.py",  # divides what there is
     }
     for path in PACKAGE.rglob("*.py"):

@@ -1,13 +1,18 @@
-"""The models that a user names, or the bundled model. Read without torch."""
+"""The models that a user names, or the bundled model, and labels by name or pattern."""
 
+import difflib
+import fnmatch
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.errors import InputError
 from dna_bigbird.messages import for_reader
 from dna_bigbird.paths import Role
+
+NEAR = 3
 
 Model = Bundle | Path | str
 """A bundle, loaded or as a folder."""
@@ -38,3 +43,48 @@ def notes_on(model: Models) -> list[str]:
         "what it is good for: dna-bigbird info"
     )
     return [for_reader(text)]
+
+
+def choose_labels(names: Sequence[str], patterns: str | Sequence[str] | None) -> list[int]:
+    """Return the indices of the selected labels, in the order of the model.
+
+    Args:
+        names: Labels of the model.
+        patterns: Names or shell patterns (`*`, `?`, `[…]`), as a sequence or as one text separated
+            by commas; case matters. None selects all. A text that is the name of a label selects
+            only that label, even if it could be read as a pattern.
+
+    Raises:
+        InputError: If one of them matches no label; the message names similar labels.
+
+    Example:
+        >>> choose_labels(["GM12878|CTCF", "K562|CTCF", "K562|DNase"], "*|DNase,GM12878*")
+        [0, 2]
+    """
+    if patterns is None:
+        return list(range(len(names)))
+    texts = patterns.split(",") if isinstance(patterns, str) else patterns
+    texts = [text.strip() for text in texts if text.strip()]
+    if not texts:
+        raise InputError(f"--labels {patterns!r}: names no label; expected names or patterns")
+    chosen: set[int] = set()
+    for text in texts:
+        matches = [i for i, name in enumerate(names) if name == text] or [
+            i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, text)
+        ]
+        if not matches:
+            raise InputError(f"--labels {text}: {_no_match(text, names)}")
+        chosen.update(matches)
+    return sorted(chosen)
+
+
+def _no_match(text: str, names: Sequence[str]) -> str:
+    folded: dict[str, str] = {}
+    for name in names:
+        folded.setdefault(name.casefold(), name)
+    near = [folded[key] for key in difflib.get_close_matches(text.casefold(), folded, NEAR, 0.5)]
+    near = near or [name for name in names if text.casefold().strip("*") in name.casefold()][:NEAR]
+    if near:
+        return f"the model has no such label; near are {', '.join(near)}"
+    some = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return f"the model has no such label; it has {some}"

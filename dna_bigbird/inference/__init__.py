@@ -10,7 +10,7 @@ summary. Nothing is imported before it is used: torch takes seconds.
 | the functions and their options | predicting, embedding, mutating, variants/scoring |
 | what they do, with torch | prediction_run, embedding_run, substitutions, variants/run |
 | DNA to windows | windows/ |
-| windows to probabilities or vectors | predictor, scorer, embedder; runner, engine, batches, workers |
+| windows to probabilities or vectors | predictor, embedder; runner, engine |
 | rows of an interrupted run | spool, spool_file |
 | files | writers/, variants/writers |
 | what is returned | results |

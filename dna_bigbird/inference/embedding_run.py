@@ -13,12 +13,11 @@ from dna_bigbird.bundles.choice import Model, load_models, notes_on
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
-from dna_bigbird.inference.batches import chunks_of
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder
-from dna_bigbird.inference.progress import progress_bar
+from dna_bigbird.inference.engine import chunks_of
 from dna_bigbird.inference.results import Embeddings, Pooling, WrittenVectors
-from dna_bigbird.inference.spool import open_spool, run_identity
+from dna_bigbird.inference.spool import open_spool, progress_bar, run_identity
 from dna_bigbird.inference.windows.inputs import checksums_of
 from dna_bigbird.inference.windows.source import WindowSource
 from dna_bigbird.inference.windows.tiling import Window

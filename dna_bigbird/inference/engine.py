@@ -1,30 +1,38 @@
 """Runs a model in batches: the one engine of predictions, embeddings, variants and text.
 
 It knows nothing of DNA or text: a caller passes the lengths of its rows, a function that makes a
-batch of some rows, and a function that computes a batch.
+batch of some rows, and a function that computes a batch. Sequences of similar length share a batch,
+within a budget of tokens.
 """
 
 # B batch, T tokens
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import numpy as np
 import torch
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.datasets.text.row_outputs import Outputs, in_order, split_rows
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.progress import progress_bar
-from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.limits import use_threads
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.precision import BFLOAT16, float32_matmul, resolve_precision
+
+CPU_NUMBERS = 1 << 20
+"""Size of the hidden states of a batch on a CPU: 8,192 tokens of 128 numbers, 1,365 of 768. Larger
+batches are not faster there and take more memory."""
+GPU_TOKENS = (8192, 262_144)
+"""Least and most tokens of a batch on a GPU."""
+GPU_SHARE = 0.5
+"""Part of the free memory of a GPU that a batch may fill by the estimate of `bytes_per_token`."""
+CHUNK_BATCHES = 8
+"""Number of batches whose sequences are read and sorted by length together."""
+
+Item = TypeVar("Item")
 
 Result = TypeVar("Result")
 Collate = Callable[[list[int]], NamedTuple]
@@ -169,42 +177,71 @@ class Engine:
             yield
 
 
-def resumable_outputs(
-    engine: Engine,
-    lengths: Sequence[int],
-    collate: Collate,
-    forward: Callable[[NamedTuple], Outputs],
-    *,
-    output: Path,
-    identity: dict,
-    resume: bool,
-) -> list[Outputs]:
-    """Return the outputs of all rows, in order; finished rows survive an interruption.
+def chunks_of(
+    items: Iterable[Item], size: Callable[[Item], int], most: int
+) -> Iterator[list[Item]]:
+    """Yield consecutive items in lists whose sizes add up to `most`; the last item may exceed it.
+
+    Example:
+        >>> list(chunks_of(["AAA", "C", "GGGG", "T"], len, 4))
+        [['AAA', 'C'], ['GGGG'], ['T']]
+    """
+    chunk: list[Item] = []
+    total = 0
+    for item in items:
+        chunk.append(item)
+        total += size(item)
+        if total >= most:
+            yield chunk
+            chunk, total = [], 0
+    if chunk:
+        yield chunk
+
+
+def token_budget(config: EncoderConfig, device: torch.device) -> int:
+    """Return the number of tokens for one batch on this device, [CLS] and [SEP] included."""
+    if device.type != "cuda":
+        return max(CPU_NUMBERS // config.hidden_size, 1)
+    free, _ = torch.cuda.mem_get_info(device)
+    least, most = GPU_TOKENS
+    return int(min(max(GPU_SHARE * free / bytes_per_token(config), least), most))
+
+
+def bytes_per_token(config: EncoderConfig) -> int:
+    """Estimate the bytes per token of one layer, in float32, with gathered keys."""
+    keys = config.window_blocks + config.num_random + 2
+    return 4 * (2 * config.ffn_size + (2 * keys + 8) * config.hidden_size)
+
+
+def batches_of(
+    lengths: Sequence[int], *, tokens: int, batch_size: int = 0, same_blocks: int = 0
+) -> list[list[int]]:
+    """Put sequences of similar length into one batch.
 
     Args:
-        output: What the run is for; the finished rows are next to it until all are computed.
-        identity: As `open_spool`.
-        resume: Continue an interrupted run, if there is one.
+        lengths: Tokens of each sequence.
+        tokens: Most tokens of a batch; a longer sequence is a batch of its own.
+        batch_size: Sequences in a batch, of any length; 0 lets `tokens` decide.
+        same_blocks: Block size, if sequences of a batch must have equally many blocks; 0 if not.
 
-    Raises:
-        InputError: If the interrupted run had other settings or inputs.
-        Interrupted: On Ctrl-C or SIGTERM, with a line that says how to continue.
+    Returns:
+        Indices in `lengths`, each once. The longest come first, so that a batch that does not fit
+        into memory fails at once.
+
+    Example:
+        >>> batches_of([3, 9, 4, 4], tokens=10)
+        [[1], [2, 3], [0]]
     """
-    numbered: list[tuple[int, Outputs]] = []
-    with open_spool(output, identity, resume, unit="rows") as spool:
-        for columns in spool.frames():
-            numbers = columns.pop("row").tolist()
-            numbered += split_rows(columns, numbers)
-        done = {number for number, _ in numbered}
-        left = [number for number in range(len(lengths)) if number not in done]
-        with progress_bar(True, len(lengths), len(done), unit="rows") as update:
-            for positions, columns in engine.run(
-                [lengths[number] for number in left],
-                lambda positions: collate([left[i] for i in positions]),
-                forward,
-            ):
-                numbers = [left[i] for i in positions]
-                spool.append({"row": np.array(numbers), **columns})
-                numbered += split_rows(columns, numbers)
-                update(len(numbers))
-        return in_order(numbered, len(lengths))
+    batches: list[list[int]] = []
+    most, blocks = 0, 0
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        length = lengths[index]
+        if batches and not (same_blocks and -(-length // same_blocks) != blocks):
+            batch = batches[-1]
+            if len(batch) < batch_size if batch_size else most + length <= tokens:
+                batch.append(index)
+                most += length
+                continue
+        batches.append([index])
+        most, blocks = length, -(-length // same_blocks) if same_blocks else 0
+    return batches

@@ -1,18 +1,27 @@
-"""`mutagenesis`: the effect of each of the three other bases at every base of a region.
+"""`mutagenesis`: the effect of each of the three other bases at every base of a region, and its files.
 
 `substitutions.py` scores every base in a window of its own, centred on it, as `score_variants`
 does. One window for the whole region would be cheaper, but then the effect of a base would depend
-on the length of the region. `writers/matrix.py` writes the result.
+on the length of the region.
 """
 
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
-from dna_bigbird.inference.results import Effect, Mutagenesis
+from dna_bigbird.inference.results import LETTERS, Effect, Mutagenesis
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, InputPath, OutputFile, StreamFile
 from dna_bigbird.shared_options import BothStrands, Labels, Progress
+from dna_bigbird.writing import atomic_path
+
+SUFFIXES = (".tsv", ".npz")
+PICTURES = (".png", ".svg", ".pdf")
 
 
 @checked(rest=Compute)
@@ -64,16 +73,15 @@ def mutagenesis(
         TypeError: If there is no such argument.
     """
     from dna_bigbird.inference.substitutions import Genome, choose_region, score_substitutions
-    from dna_bigbird.inference.writers import matrix
 
     file = None if output is None or str(output) == STANDARD_STREAM else Path(output)
     if file:
-        matrix.check_suffix(file)
+        check_suffix(file)
     picture = None if picture is None else Path(picture)
     genome = Genome(fasta)
     bases = choose_region(genome, region)
     if picture:
-        matrix.check_picture(picture, bases.length)
+        check_picture(picture, bases.length)
     result = score_substitutions(
         genome,
         bases,
@@ -85,10 +93,96 @@ def mutagenesis(
         progress=progress,
     )
     if file:
-        matrix.write_matrix(result, file, effect)
+        write_matrix(result, file, effect)
     if picture:
-        notes = matrix.write_picture(result, picture, effect)
+        notes = write_picture(result, picture, effect)
         result = replace(result, notes=[*result.notes, *notes])
     elif output is not None and file is None:
-        matrix.print_matrix(result, effect)
+        print_matrix(result, effect)
     return result
+
+
+@checked()
+def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
+    """Write the matrix in the format of the suffix.
+
+    `.tsv`: see `tsv_lines`. `.npz`: both effects as arrays `diff` and `log_odds` (positions, 4,
+    labels), with `chrom`, `start` (0-based), `reference`, `bases` and `labels`.
+
+    Raises:
+        InputError: If it is another suffix.
+    """
+    check_suffix(path)
+    with atomic_path(path) as partial:
+        if path.suffix == ".tsv":
+            partial.write_text("".join(f"{line}\n" for line in tsv_lines(result, effect)))
+            return
+        with open(partial, "wb") as stream:  # numpy would add a suffix to a name
+            np.savez_compressed(
+                stream,
+                chrom=np.array(result.chrom),
+                start=np.array(result.start),
+                reference=np.array(list(result.reference)),
+                bases=np.array(list(LETTERS)),
+                labels=np.array(result.label_names),
+                diff=result.diff,
+                log_odds=result.log_odds,
+            )
+
+
+def check_suffix(path: Path) -> None:
+    """Raise InputError if the name of a matrix does not end in one of SUFFIXES."""
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"--output {path}: the name of a matrix ends in {' or '.join(SUFFIXES)}")
+
+
+@checked()
+def tsv_lines(result: Mutagenesis, effect: Effect) -> Iterator[str]:
+    """Yield the matrix as a table, one line per base.
+
+    Columns: chrom, pos (from 1), ref, then `<label>_A_<effect>` and so on for C, G, T and the next
+    label; nan where the reference is N.
+    """
+    names = [f"{label}_{base}_{effect}" for label in result.label_names for base in LETTERS]
+    yield "\t".join(["chrom", "pos", "ref", *names])
+    rows_PLB = result.effects(effect).transpose(0, 2, 1)
+    for i, (base, values) in enumerate(zip(result.reference, rows_PLB, strict=True)):
+        numbers = (f"{value:.5g}" for value in values.ravel())
+        yield "\t".join([result.chrom, str(result.start + i + 1), base, *numbers])
+
+
+@checked()
+def print_matrix(result: Mutagenesis, effect: Effect) -> None:
+    """Write the table to standard output."""
+    for line in tsv_lines(result, effect):
+        sys.stdout.write(f"{line}\n")
+
+
+def check_picture(picture: Path, length_bp: int) -> None:
+    """Raise InputError for a picture of another format, or of too many bases."""
+    if picture.suffix not in PICTURES:
+        raise InputError(f"--picture {picture}: the name ends in {', '.join(PICTURES)}")
+    from dna_bigbird.report.figures.mutagenesis_figure import MOST_BASES
+
+    if length_bp > MOST_BASES:
+        raise InputError(
+            f"--picture {picture}: a picture shows at most {MOST_BASES:,} bases, the region has "
+            f"{length_bp:,}; write --output instead"
+        )
+
+
+@checked()
+def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[str]:
+    """Draw the matrix; return a note if not every label is drawn."""
+    from dna_bigbird.report.figures.mutagenesis_figure import mutagenesis_figure
+    from dna_bigbird.report.figures.style import save
+
+    figure, drawn = mutagenesis_figure(
+        result.chrom, result.start, result.reference, result.label_names, result.effects(effect),
+        effect=effect,
+    )  # fmt: skip
+    with atomic_path(picture) as partial:
+        partial.write_bytes(save(figure, picture.suffix[1:], dpi=200))
+    if len(drawn) == len(result.label_names):
+        return []
+    return [f"{picture} shows the labels with the largest effects: {', '.join(drawn)}"]

@@ -2,7 +2,7 @@
 
 The path of one FASTA record: `windows/fasta.py` reads it in pieces, `windows/tiling.py` cuts it
 into windows, `predictor.py` collects windows into chunks, adds the other strand and averages,
-`scorer.py` and `runner.py` compute the logits of a chunk batch by batch. `prediction_run.py` takes
+`runner.py` and `engine.py` compute the logits of a chunk batch by batch. `prediction_run.py` takes
 the chunks in order: to arrays, to standard output, or to a spool on disk (`spool.py`), from which
 a module of `writers/` makes the file.
 """

@@ -6,14 +6,12 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.choice import Models, load_models, notes_on
+from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.labels import choose_labels
 from dna_bigbird.inference.predictor import Predictor, check_together
-from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.results import Predictions
-from dna_bigbird.inference.spool import open_spool, run_identity
+from dna_bigbird.inference.spool import open_spool, progress_bar, run_identity
 from dna_bigbird.inference.windows.inputs import checksums_of
 from dna_bigbird.inference.windows.source import WindowSource
 from dna_bigbird.inference.writers.base import WriteContext, frame_of

@@ -13,16 +13,14 @@ from scipy.special import expit
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.child_processes import Workers
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.inference.batches import CHUNK_BATCHES, chunks_of, token_budget
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.engine import set_up
-from dna_bigbird.inference.runner import Groups
-from dna_bigbird.inference.scorer import GroupLogits, LoadScorer, MeanScorer, fingerprint
+from dna_bigbird.inference.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
+from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.inference.windows.tiling import ShortWindows, Window
-from dna_bigbird.inference.workers import Workers
 from dna_bigbird.limits import allowed_workers
 
 BP_PER_TOKEN = 4

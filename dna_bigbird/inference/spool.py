@@ -5,12 +5,17 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
 
 from dna_bigbird import __version__
+from dna_bigbird.datasets.text.row_outputs import Outputs, in_order, split_rows
 from dna_bigbird.errors import InputError, Interrupted, OutputError, note, shortened
+from dna_bigbird.inference.engine import Collate, Engine
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.locks import kernel_lock
 from dna_bigbird.writing import partial_path, readable_write_error
@@ -90,6 +95,77 @@ def open_spool(
         path.unlink()
 
 
+def first_difference(earlier: object, now: object, name: str = "") -> str:
+    """Return a description of the first difference between two identities, "" if there is none."""
+    if isinstance(earlier, dict) and isinstance(now, dict):
+        for key in sorted(earlier.keys() | now.keys()):
+            inner = f"{name}.{key}" if name else key
+            if words := first_difference(earlier.get(key), now.get(key), inner):
+                return words
+        return ""
+    if earlier == now:
+        return ""
+    return f"its {name} was {shortened(earlier)}, now it is {shortened(now)}"
+
+
+def resumable_outputs(
+    engine: Engine,
+    lengths: Sequence[int],
+    collate: Collate,
+    forward: Callable[[NamedTuple], Outputs],
+    *,
+    output: Path,
+    identity: dict,
+    resume: bool,
+) -> list[Outputs]:
+    """Return the outputs of all rows, in order; finished rows survive an interruption.
+
+    Args:
+        output: What the run is for; the finished rows are next to it until all are computed.
+        identity: As `open_spool`.
+        resume: Continue an interrupted run, if there is one.
+
+    Raises:
+        InputError: If the interrupted run had other settings or inputs.
+        Interrupted: On Ctrl-C or SIGTERM, with a line that says how to continue.
+    """
+    numbered: list[tuple[int, Outputs]] = []
+    with open_spool(output, identity, resume, unit="rows") as spool:
+        for columns in spool.frames():
+            numbers = columns.pop("row").tolist()
+            numbered += split_rows(columns, numbers)
+        done = {number for number, _ in numbered}
+        left = [number for number in range(len(lengths)) if number not in done]
+        with progress_bar(True, len(lengths), len(done), unit="rows") as update:
+            for positions, columns in engine.run(
+                [lengths[number] for number in left],
+                lambda positions: collate([left[i] for i in positions]),
+                forward,
+            ):
+                numbers = [left[i] for i in positions]
+                spool.append({"row": np.array(numbers), **columns})
+                numbered += split_rows(columns, numbers)
+                update(len(numbers))
+        return in_order(numbered, len(lengths))
+
+
+@contextlib.contextmanager
+def progress_bar(
+    shown: bool, total: int | None, done: int = 0, unit: str = "windows"
+) -> Iterator[Callable[[int], object]]:
+    """Yield a function to call with the number of items finished since the last call.
+
+    Args:
+        shown: False draws nothing anywhere (the Python API's default).
+        total: Number of items, for the remaining time; None if unknown.
+        done: Items that an interrupted run had finished.
+    """
+    with tqdm(
+        total=total, initial=done, unit=f" {unit}", smoothing=0.05, disable=None if shown else True
+    ) as bar:
+        yield bar.update
+
+
 def _begin(spool: Spool, identity: dict, resume: bool, unit: str) -> None:
     earlier = spool.recover()
     if resume and earlier is not None:
@@ -107,19 +183,6 @@ def _begin(spool: Spool, identity: dict, resume: bool, unit: str) -> None:
             "--resume would have continued it"
         )
     spool.start(identity)
-
-
-def first_difference(earlier: object, now: object, name: str = "") -> str:
-    """Return a description of the first difference between two identities, "" if there is none."""
-    if isinstance(earlier, dict) and isinstance(now, dict):
-        for key in sorted(earlier.keys() | now.keys()):
-            inner = f"{name}.{key}" if name else key
-            if words := first_difference(earlier.get(key), now.get(key), inner):
-                return words
-        return ""
-    if earlier == now:
-        return ""
-    return f"its {name} was {shortened(earlier)}, now it is {shortened(now)}"
 
 
 @contextlib.contextmanager

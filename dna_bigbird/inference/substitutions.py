@@ -8,22 +8,20 @@ from typing import Literal
 
 import numpy as np
 
-from dna_bigbird.bundles.choice import Models, load_models, notes_on
+from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval, parse_region
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.labels import choose_labels
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.progress import progress_bar
-from dna_bigbird.inference.results import Mutagenesis
+from dna_bigbird.inference.results import LETTERS, Mutagenesis
+from dna_bigbird.inference.spool import progress_bar
 from dna_bigbird.inference.variants.effects import LogitModel, site_effects
 from dna_bigbird.inference.variants.sites import Site
 from dna_bigbird.inference.variants.windows import choose_window
 from dna_bigbird.inference.windows.tiling import short_window_notes
-from dna_bigbird.inference.writers.matrix import LETTERS
 
 MOST_BP = 20_000
 """Longest region: the matrix of 919 labels takes 1.2 GB."""

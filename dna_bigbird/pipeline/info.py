@@ -51,9 +51,9 @@ def info(
     """
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.bundled import bundled_model
+    from dna_bigbird.bundles.choice import choose_labels
     from dna_bigbird.datasets.labelled import is_labelled_set
     from dna_bigbird.files import check_readable
-    from dna_bigbird.inference.labels import choose_labels
     from dna_bigbird.pipeline import descriptions
     from dna_bigbird.pipeline.plain_text import as_columns
     from dna_bigbird.writing import json_text

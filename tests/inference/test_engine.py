@@ -12,7 +12,8 @@ from torch import Tensor, nn
 import dna_bigbird
 from dna_bigbird.errors import InputError, Interrupted
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.engine import Engine, resumable_outputs, set_up
+from dna_bigbird.inference.engine import Engine, set_up
+from dna_bigbird.inference.spool import resumable_outputs
 from dna_bigbird.models.config import EncoderConfig
 
 CPU = torch.device("cpu")

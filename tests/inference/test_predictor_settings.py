@@ -10,9 +10,8 @@ import torch
 from dna_bigbird import limits
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference import load_bundle, predictor
-from dna_bigbird.inference.batches import batches_of, token_budget
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.engine import choose_device, set_backend
+from dna_bigbird.inference.engine import batches_of, choose_device, set_backend, token_budget
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.models.config import EncoderConfig

@@ -9,17 +9,15 @@ from typing import Literal
 import numpy as np
 
 from dna_bigbird import __version__
-from dna_bigbird.bundles.choice import Models, load_models, notes_on
+from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, Interrupted
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.labels import choose_labels
 from dna_bigbird.inference.predictor import Predictor, check_together
-from dna_bigbird.inference.progress import progress_bar
 from dna_bigbird.inference.results import VariantScores, VariantSummary
-from dna_bigbird.inference.spool import file_identity, open_spool
+from dna_bigbird.inference.spool import file_identity, open_spool, progress_bar
 from dna_bigbird.inference.variants.effects import EFFECTS, FRAME_ALLELES, Effects, site_effects
 from dna_bigbird.inference.variants.sites import Site, VariantSites, open_genome
 from dna_bigbird.inference.variants.targets import VariantTarget, open_writers

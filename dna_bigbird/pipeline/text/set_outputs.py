@@ -8,7 +8,8 @@ from dna_bigbird.datasets.text.row_outputs import Outputs, as_arrays
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import note
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.engine import Engine, resumable_outputs, set_up
+from dna_bigbird.inference.engine import Engine, set_up
+from dna_bigbird.inference.spool import resumable_outputs
 from dna_bigbird.limits import use_threads
 from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.pipeline.text.set_rows import make_rows, read_examples, report_size, rows_sha256

@@ -2,8 +2,8 @@
 
 import pytest
 
+from dna_bigbird.bundles.choice import choose_labels
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference.labels import choose_labels
 
 NAMES = ["GM12878|CTCF", "GM12878|DNase", "K562|CTCF", "odd[1]", "odd1"]
 
