@@ -9,8 +9,8 @@ from pathlib import Path
 
 import jsonargparse
 
-from dna_bigbird.cli.options import sections_of
 from dna_bigbird.cli.parser_internals import Formatter, actions_of, groups_of, has_type, type_of
+from dna_bigbird.cli.signatures import sections_of
 
 PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}

@@ -12,9 +12,9 @@ from dna_bigbird.cli.commands import REQUIRED, Command, find_command
 from dna_bigbird.cli.config_files import config_first
 from dna_bigbird.cli.failures import fail
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
-from dna_bigbird.cli.options import Option, load_function, options_of
 from dna_bigbird.cli.parser_errors import in_words
 from dna_bigbird.cli.parser_internals import actions_of, option_names, type_of
+from dna_bigbird.cli.signatures import Option, load_function, options_of
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.paths import as_streams
 from dna_bigbird.shared_options import doc_of

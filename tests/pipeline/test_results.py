@@ -7,7 +7,7 @@ import typing
 import pytest
 
 from dna_bigbird.cli.commands import COMMANDS
-from dna_bigbird.cli.options import load_function
+from dna_bigbird.cli.signatures import load_function
 from dna_bigbird.pipeline.info import info
 from dna_bigbird.pipeline.results import Comparison, ConvertedModel, Written
 
