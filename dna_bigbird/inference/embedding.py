@@ -1,7 +1,7 @@
 """`embed`: hidden states of a model for windows of DNA.
 
 Windows come from the same sources as those of `predict`; `embedder.py` computes their vectors,
-`embedding_run.py` collects them into arrays or, via a spool, into a file (`writers/vectors.py`).
+`embedding_run.py` collects them into arrays or, via a spool, into a file (`writers/arrays.py`).
 """
 
 from pathlib import Path
@@ -10,10 +10,13 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
-from dna_bigbird.inference.results import Embeddings, Pooling, WrittenVectors
-from dna_bigbird.inference.writers.vectors import VectorFormat, chosen_format
+from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
+from dna_bigbird.inference.writers.target import check_same_format
 from dna_bigbird.paths import InputFile, InputPath, OutputFile
 from dna_bigbird.shared_options import FastaFile, Progress, Resume, SequencesByName, Stride
+from dna_bigbird.writing import check_can_write
+
+SUFFIXES: dict[str, VectorFormat] = {".h5": "hdf5", ".hdf5": "hdf5", ".npz": "npz"}
 
 
 @checked(rest=Compute)
@@ -101,3 +104,21 @@ def embed(
     if path is None:
         return run.in_memory(source)
     return run.to_file(source, path, format, sequences=sequences, assembly=assembly, resume=resume)
+
+
+@checked()
+def chosen_format(output: Path, format: VectorFormat | None) -> VectorFormat:
+    """Return the format that the suffix of an output and `format` name.
+
+    Raises:
+        InputError: If they contradict each other, neither names a format, or the file cannot be written.
+    """
+    by_name = SUFFIXES.get(output.suffix.lower())
+    check_same_format(output, by_name, format)
+    chosen = format or by_name
+    if chosen is None:
+        raise InputError(
+            f"--output {output}: expected a name that ends in .h5 or .npz, or --format hdf5 or npz"
+        )
+    check_can_write(output)
+    return chosen

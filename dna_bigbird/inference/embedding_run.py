@@ -16,13 +16,11 @@ from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder
 from dna_bigbird.inference.engine import chunks_of
-from dna_bigbird.inference.results import Embeddings, Pooling, WrittenVectors
-from dna_bigbird.inference.spool import open_spool, progress_bar, run_identity
-from dna_bigbird.inference.windows.inputs import checksums_of
-from dna_bigbird.inference.windows.source import WindowSource
-from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.inference.writers.base import window_columns
-from dna_bigbird.inference.writers.vectors import COUNTS, OF_TOKENS, VectorFormat, write_vectors
+from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
+from dna_bigbird.inference.spool import checksums_of, open_spool, progress_bar, run_identity
+from dna_bigbird.inference.windows.source import Window, WindowSource
+from dna_bigbird.inference.writers.arrays import COUNTS, OF_TOKENS, write_vectors
+from dna_bigbird.inference.writers.target import window_columns
 
 CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
 """Bases held in memory at once, with the vectors of all their tokens."""

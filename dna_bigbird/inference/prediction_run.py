@@ -11,12 +11,18 @@ from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.results import Predictions
-from dna_bigbird.inference.spool import open_spool, progress_bar, run_identity
-from dna_bigbird.inference.windows.inputs import checksums_of
+from dna_bigbird.inference.spool import checksums_of, open_spool, progress_bar, run_identity
+from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows.source import WindowSource
-from dna_bigbird.inference.writers.base import WriteContext, frame_of
-from dna_bigbird.inference.writers.target import Target, write
-from dna_bigbird.inference.writers.tsv import header_line, lines_of
+from dna_bigbird.inference.writers.target import (
+    Target,
+    WriteContext,
+    Writer,
+    frame_of,
+    header_line,
+    lines_of,
+    write_tsv,
+)
 
 
 class PredictionRun:
@@ -154,3 +160,29 @@ class PredictionRun:
             for windows, probabilities in self.predictor.score_windows(source.windows(done)):
                 yield frame_of(windows, probabilities)
                 update(len(windows))
+
+
+def write(target: Target, spool: Spool, context: WriteContext) -> None:
+    """Write finished rows (frames of `frame_of`), whole or not at all.
+
+    Raises:
+        OutputError: If the disk is full.
+    """
+    writer_of(target)(target.path, spool, context)
+
+
+def writer_of(target: Target) -> Writer:
+    """Return the writer of a format; its libraries are imported only now."""
+    if target.format == "tsv":
+        return write_tsv
+    if target.format == "bed":
+        from dna_bigbird.inference.writers.tracks import write_bed
+
+        return write_bed
+    if target.format == "hdf5":
+        from dna_bigbird.inference.writers.arrays import write_predictions
+
+        return write_predictions
+    from dna_bigbird.inference.writers.bigwig import write_bigwig, write_bigwig_folder
+
+    return write_bigwig_folder if target.folder else write_bigwig

@@ -11,6 +11,7 @@ from dna_bigbird.choices import checked
 
 Pooling = Literal["mean", "cls", "max", "tokens"]
 Effect = Literal["log_odds", "diff"]
+VectorFormat = Literal["hdf5", "npz"]
 LETTERS = "ACGT"
 """The bases of an axis of length 4 of `Mutagenesis`, in order."""
 

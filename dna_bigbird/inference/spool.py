@@ -1,6 +1,7 @@
 """Resuming an interrupted run: finished rows are kept on disk until the whole file is written."""
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from tqdm import tqdm
 from dna_bigbird import __version__
 from dna_bigbird.datasets.text.row_outputs import Outputs, in_order, split_rows
 from dna_bigbird.errors import InputError, Interrupted, OutputError, note, shortened
+from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.engine import Collate, Engine
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.locks import kernel_lock
@@ -40,6 +42,22 @@ def run_identity(settings: Mapping, checksums: Mapping, files: Mapping[str, Path
     """Return what must be the same for an interrupted run to be continued."""
     inputs = {role: file_identity(path) for role, path in files.items()}
     return {**settings, "checksums": checksums, "inputs": inputs}
+
+
+def checksums_of(
+    bundles: Sequence[Path], sequences: Mapping[str, str] | None
+) -> dict[str, str | list[str]]:
+    """Return the sha256 of the files of bundles, and of sequences in memory."""
+    checksums: dict[str, str | list[str]] = {
+        role: [sha256_of(folder / name) for folder in bundles]
+        for role, name in (("model", "model.safetensors"), ("model_config", "config.json"))
+    }
+    if sequences is None:
+        return checksums
+    digest = hashlib.sha256()
+    for name, bases in sequences.items():
+        digest.update(f">{name}\n{bases}\n".encode())
+    return checksums | {"sequences": digest.hexdigest()}
 
 
 @contextlib.contextmanager

@@ -1,17 +1,15 @@
-"""What `predict` and `embed` read: the source of windows for their arguments, and checksums."""
+"""What `predict` and `embed` read: sequences in memory, or the source for their arguments."""
 
-import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import sha256_of
-from dna_bigbird.inference.windows.bed import BedSource
-from dna_bigbird.inference.windows.fasta import Coordinates, FastaSource
-from dna_bigbird.inference.windows.source import SequenceSource, WindowSource
+from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
+from dna_bigbird.inference.windows.files import BedSource, Coordinates, FastaSource
+from dna_bigbird.inference.windows.source import Window, WindowSource, tile
 
 
 def check_lengths(**lengths_bp: int | None) -> None:
@@ -75,17 +73,48 @@ def check_resumable(source: WindowSource, resume: bool) -> None:
         )
 
 
-def checksums_of(
-    bundles: Sequence[Path], sequences: Mapping[str, str] | None
-) -> dict[str, str | list[str]]:
-    """Return the sha256 of the files of bundles, and of sequences in memory."""
-    checksums: dict[str, str | list[str]] = {
-        role: [sha256_of(folder / name) for folder in bundles]
-        for role, name in (("model", "model.safetensors"), ("model_config", "config.json"))
-    }
-    if sequences is None:
-        return checksums
-    digest = hashlib.sha256()
-    for name, bases in sequences.items():
-        digest.update(f">{name}\n{bases}\n".encode())
-    return checksums | {"sequences": digest.hexdigest()}
+class SequenceSource(WindowSource):
+    """Windows over sequences in memory, by name.
+
+    Raises:
+        InputError: If there is no sequence, a name is empty or has blanks, or a sequence is empty
+            or not DNA.
+    """
+
+    def __init__(self, sequences: Mapping[str, str], *, window_bp: int, stride_bp: int) -> None:
+        super().__init__({}, window_bp, stride_bp)
+        if not isinstance(sequences, Mapping):
+            raise InputError(
+                f"sequences is {type(sequences).__name__}; expected DNA by name, such as "
+                "{'name': 'ACGT'}"
+            )
+        if not sequences:
+            raise InputError("no sequence given; expected at least one")
+        for name, letters in sequences.items():
+            if not (isinstance(name, str) and isinstance(letters, str)):
+                raise InputError(
+                    f"sequence {name!r}: expected a name and letters, both text; found "
+                    f"{type(name).__name__} and {type(letters).__name__}"
+                )
+            if not letters:
+                raise InputError(f"sequence {name!r} has no base")
+            if len(name.split()) != 1:
+                raise InputError(f"sequence {name!r}: a name has no blanks, and is not empty")
+        self.sequences = {
+            name: dna_of(FastaRecord(name, letters, number), "sequences")
+            for number, (name, letters) in enumerate(sequences.items(), start=1)
+        }
+        self.count = sum(self.num_windows(len(bases)) for bases in self.sequences.values())
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        return {name: len(bases) for name, bases in self.sequences.items()}
+
+    def check(self) -> None:
+        """Do nothing: everything was checked on construction."""
+
+    def windows(self, first: int = 0) -> Iterator[Window]:
+        for name, bases in self.sequences.items():
+            for start, window in tile([bases], self.window_bp, self.stride_bp, first):
+                yield Window(name, start, start + len(window), window)
+            first = max(0, first - self.num_windows(len(bases)))

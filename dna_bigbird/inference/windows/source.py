@@ -1,14 +1,19 @@
-"""Where windows come from: the interface of all sources, and sequences in memory."""
+"""Windows that a model sees: how sequences are cut, and the interface of all sources of windows."""
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_binary
-from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
-from dna_bigbird.inference.windows.tiling import Window, num_windows, tile
+
+@dataclass(frozen=True)
+class Window:
+    """A piece of a named sequence; `start` and `end` are 0-based, half-open on that sequence."""
+
+    name: str
+    start: int
+    end: int
+    bases: str
 
 
 class WindowSource(ABC):
@@ -55,61 +60,112 @@ class WindowSource(ABC):
         return num_windows(length_bp, self.window_bp, self.stride_bp)
 
 
-class SequenceSource(WindowSource):
-    """Windows over sequences in memory, by name.
+class ShortWindows:
+    """Counts the windows that are shorter than the window of the model.
 
-    Raises:
-        InputError: If there is no sequence, a name is empty or has blanks, or a sequence is empty
-            or not DNA.
+    Args:
+        model_bp: Bases of the model's windows; None for a model without a fixed window.
+
+    Example:
+        >>> short = ShortWindows(300)
+        >>> short.count([300, 10, 1])
+        >>> short.notes()
+        ["2 of 3 windows are shorter than the model's window of 300 bp; the model was not tested on such"]
     """
 
-    def __init__(self, sequences: Mapping[str, str], *, window_bp: int, stride_bp: int) -> None:
-        super().__init__({}, window_bp, stride_bp)
-        if not isinstance(sequences, Mapping):
-            raise InputError(
-                f"sequences is {type(sequences).__name__}; expected DNA by name, such as "
-                "{'name': 'ACGT'}"
-            )
-        if not sequences:
-            raise InputError("no sequence given; expected at least one")
-        for name, letters in sequences.items():
-            if not (isinstance(name, str) and isinstance(letters, str)):
-                raise InputError(
-                    f"sequence {name!r}: expected a name and letters, both text; found "
-                    f"{type(name).__name__} and {type(letters).__name__}"
-                )
-            if not letters:
-                raise InputError(f"sequence {name!r} has no base")
-            if len(name.split()) != 1:
-                raise InputError(f"sequence {name!r}: a name has no blanks, and is not empty")
-        self.sequences = {
-            name: dna_of(FastaRecord(name, letters, number), "sequences")
-            for number, (name, letters) in enumerate(sequences.items(), start=1)
-        }
-        self.count = sum(self.num_windows(len(bases)) for bases in self.sequences.values())
+    def __init__(self, model_bp: int | None) -> None:
+        self.model_bp = model_bp
+        self._short = self._all = 0
 
-    @property
-    def lengths(self) -> dict[str, int]:
-        return {name: len(bases) for name, bases in self.sequences.items()}
+    def count(self, lengths_bp: Iterable[int]) -> None:
+        """Add windows of these lengths."""
+        for length in lengths_bp:
+            self._all += 1
+            self._short += self.model_bp is not None and length < self.model_bp
 
-    def check(self) -> None:
-        """Do nothing: everything was checked on construction."""
-
-    def windows(self, first: int = 0) -> Iterator[Window]:
-        for name, bases in self.sequences.items():
-            for start, window in tile([bases], self.window_bp, self.stride_bp, first):
-                yield Window(name, start, start + len(window), window)
-            first = max(0, first - self.num_windows(len(bases)))
+    def notes(self) -> list[str]:
+        """Return one line if there were short windows."""
+        if not self._short:
+            return []
+        return [
+            f"{self._short:,} of {self._all:,} windows are shorter than the model's window of "
+            f"{self.model_bp} bp; the model was not tested on such"
+        ]
 
 
-def readable_files(**paths: str) -> dict[str, Path]:
-    """Return the paths that can be read again, after opening each once."""
-    files = {}
-    for role, path in paths.items():
-        is_stream = path == "-" or (
-            os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-        )
-        if not is_stream:
-            with open_binary(path):
-                files[role] = Path(path)
-    return files
+def short_window_notes(window_bp: int, model_bp: int) -> list[str]:
+    """Return one line if all windows of a run are shorter than those of the model."""
+    if window_bp >= model_bp:
+        return []
+    return [
+        f"windows of {window_bp} bp are shorter than the model's window of {model_bp} bp; the model "
+        "was not tested on such"
+    ]
+
+
+def num_windows(length_bp: int, window_bp: int, stride_bp: int) -> int:
+    """Return the number of windows of a sequence, see `window_starts`."""
+    return 1 + max(0, -(-(length_bp - window_bp) // stride_bp))
+
+
+def window_start(number: int, length_bp: int, window_bp: int, stride_bp: int) -> int:
+    """Return where window `number` of a sequence starts, counted from 0, see `window_starts`."""
+    return min(number * stride_bp, max(0, length_bp - window_bp))
+
+
+def window_starts(length_bp: int, window_bp: int, stride_bp: int) -> list[int]:
+    """Return where windows start so that together they cover every base.
+
+    A sequence no longer than a window is one window. Otherwise windows follow each other by the
+    stride, and the last one is moved left to end with the sequence, so that none is short.
+
+    Example:
+        >>> window_starts(2500, window_bp=1000, stride_bp=1000)
+        [0, 1000, 1500]
+        >>> window_starts(700, window_bp=1000, stride_bp=1000)
+        [0]
+    """
+    count = num_windows(length_bp, window_bp, stride_bp)
+    return [window_start(i, length_bp, window_bp, stride_bp) for i in range(count)]
+
+
+def tile(
+    pieces: Iterable[str], window_bp: int, stride_bp: int, first: int = 0
+) -> Iterator[tuple[int, str]]:
+    """Cut one sequence, given in consecutive pieces, into the windows of `window_starts`.
+
+    A window is yielded as soon as its bases and one more are read; at most a window and a piece
+    are in memory.
+
+    Args:
+        first: Number of the first window to yield; none if there are no more than that.
+
+    Yields:
+        Start of each window, 0-based, and its bases.
+
+    Example:
+        >>> list(tile(["ACG", "TAC"], window_bp=4, stride_bp=3))
+        [(0, 'ACGT'), (2, 'GTAC')]
+    """
+    held, held_from = "", 0
+    start = first * stride_bp
+    for piece in pieces:
+        held += piece
+        length = held_from + len(held)
+        while start + window_bp < length:
+            yield start, held[start - held_from : start - held_from + window_bp]
+            start += stride_bp
+        keep_from = min(start, length - window_bp)
+        if keep_from > held_from:
+            held, held_from = held[keep_from - held_from :], keep_from
+    length = held_from + len(held)
+    if first < num_windows(length, window_bp, stride_bp):
+        yield max(0, length - window_bp), held[-window_bp:]
+
+
+def windows_of(
+    name: str, bases: str, window_bp: int, stride_bp: int, offset: int = 0
+) -> Iterator[Window]:
+    """Yield the windows of one sequence; `offset` is added to their coordinates."""
+    for start, window in tile([bases], window_bp, stride_bp):
+        yield Window(name, offset + start, offset + start + len(window), window)

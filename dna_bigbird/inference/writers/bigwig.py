@@ -11,8 +11,8 @@ import pyBigWig
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers.base import LABEL_LIST, WriteContext, check_replaceable
-from dna_bigbird.inference.writers.track import Placement, place_windows, segments_of
+from dna_bigbird.inference.writers.target import LABEL_LIST, WriteContext, check_replaceable
+from dna_bigbird.inference.writers.tracks import Placement, place_windows, segments_of
 from dna_bigbird.writing import atomic_directory, atomic_path
 
 LABELS_AT_ONCE = 64

@@ -1,15 +1,18 @@
-"""Where predictions go: which format, into which file or folder, and who writes it."""
+"""Where predictions go: which format, the interface of all writers, and the table."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers.base import WriteContext, Writer, check_replaceable
-from dna_bigbird.writing import check_can_write
+from dna_bigbird.inference.windows.source import Window
+from dna_bigbird.writing import atomic_path, check_can_write
 
 Format = Literal["tsv", "bed", "bigwig", "hdf5"]
 SUFFIXES: dict[str, Format] = {
@@ -19,6 +22,9 @@ SUFFIXES: dict[str, Format] = {
 TRACKS = ("bed", "bigwig")
 """Formats with one value per base and label: windows that overlap are averaged."""
 COMPRESSED = (".gz", ".bgz", ".bz2", ".xz", ".zst")
+LABEL_LIST = "labels.tsv"
+"""In a folder of bigWig files: which label is in which file."""
+COORDINATES = ("sequence", "start", "end")
 
 
 @dataclass(frozen=True)
@@ -44,34 +50,6 @@ class Target:
                 f"{self.path}: a bigWig file holds one label, and these are {len(names)}; choose one "
                 "with --labels, or name a folder: --format bigwig --output tracks"
             )
-
-
-def write(target: Target, spool: Spool, context: WriteContext) -> None:
-    """Write finished rows (frames of `frame_of`), whole or not at all.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
-    writer_of(target)(target.path, spool, context)
-
-
-def writer_of(target: Target) -> Writer:
-    """Return the writer of a format; its libraries are imported only now."""
-    if target.format == "tsv":
-        from dna_bigbird.inference.writers.tsv import write_tsv
-
-        return write_tsv
-    if target.format == "bed":
-        from dna_bigbird.inference.writers.bed import write_bed
-
-        return write_bed
-    if target.format == "hdf5":
-        from dna_bigbird.inference.writers.hdf5 import write_hdf5
-
-        return write_hdf5
-    from dna_bigbird.inference.writers.bigwig import write_bigwig, write_bigwig_folder
-
-    return write_bigwig_folder if target.folder else write_bigwig
 
 
 @checked()
@@ -104,3 +82,90 @@ def check_same_format(path: Path, by_name: str | None, format: str | None) -> No
         raise InputError(
             f"--output {path} has the suffix of {by_name}, but --format is {format}; change one of them"
         )
+
+
+def check_replaceable(folder: Path) -> None:
+    """Raise InputError if a folder has files that no earlier run of this command wrote."""
+    if not folder.exists():
+        return
+    listing = folder / LABEL_LIST
+    own = {LABEL_LIST}
+    if listing.is_file():
+        lines = listing.read_text(encoding="utf-8").splitlines()
+        own |= {line.rpartition("\t")[2] for line in lines}
+    for file in sorted(folder.iterdir()):
+        if file.name not in own:
+            raise InputError(
+                f"{folder}: the folder holds {file.name}, which no run of this command wrote; "
+                "name a new folder"
+            )
+
+
+@dataclass(frozen=True)
+class WriteContext:
+    """Describes the rows: their labels, sequences and settings, and the inputs they come from."""
+
+    label_names: list[str]
+    lengths: Callable[[], Mapping[str, int]]
+    """Returns the base pairs of every sequence; this may take a pass over the input."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Options of the run that change the values."""
+    margin_bp: int = 0
+    """Bases at either end of a window that BED and bigWig leave out."""
+    assembly: str = "unknown"
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Inputs by role."""
+    checksums: Mapping[str, object] = field(default_factory=dict)
+    """sha256, by role, of what is not an input file."""
+
+
+class Writer(Protocol):
+    """Writes the rows of a spool (see `frame_of`) to a file or folder, whole or not at all."""
+
+    def __call__(self, path: Path, spool: Spool, context: WriteContext) -> None:
+        """Write the rows.
+
+        Raises:
+            OutputError: If the disk is full.
+        """
+        ...
+
+
+def frame_of(windows: Sequence[Window], probabilities: NDArray[np.float32]) -> dict[str, NDArray]:
+    """Return windows and their probabilities (n, L) as columns."""
+    return window_columns(windows) | {"probabilities": probabilities}
+
+
+def window_columns(windows: Sequence[Window]) -> dict[str, NDArray]:
+    """Return the names and coordinates of windows as columns."""
+    return {
+        "sequence": np.array([window.name.encode() for window in windows]),
+        "start": np.array([window.start for window in windows], np.int64),
+        "end": np.array([window.end for window in windows], np.int64),
+    }
+
+
+def write_tsv(path: Path, spool: Spool, context: WriteContext) -> None:
+    """Write the table.
+
+    Raises:
+        OutputError: If the disk is full.
+    """
+    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
+        stream.write(header_line(context.label_names))
+        for frame in spool.frames():
+            stream.writelines(lines_of(frame))
+
+
+def header_line(label_names: Sequence[str]) -> str:
+    """Return the names of the columns."""
+    return "\t".join([*COORDINATES, *label_names]) + "\n"
+
+
+def lines_of(frame: Mapping[str, NDArray]) -> Iterator[str]:
+    """Yield the rows of a frame; probabilities have five significant digits."""
+    values = frame["probabilities"]
+    form = "%s\t%d\t%d" + "\t%.5g" * values.shape[1] + "\n"
+    columns: Iterable = (frame["sequence"], frame["start"], frame["end"], values)
+    for name, start, end, row in zip(*(column.tolist() for column in columns), strict=True):
+        yield form % (name.decode(), start, end, *row)

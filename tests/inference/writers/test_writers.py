@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dna_bigbird.errors import InputError, OutputError
+from dna_bigbird.inference.prediction_run import write
 from dna_bigbird.inference.spool import open_spool
-from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.inference.writers.base import WriteContext, frame_of
-from dna_bigbird.inference.writers.target import Target, chosen_target, write
+from dna_bigbird.inference.windows.source import Window
+from dna_bigbird.inference.writers.target import Target, WriteContext, chosen_target, frame_of
 from dna_bigbird.writing import check_can_write
 
 WINDOWS = [Window(f"seq{i}é", i, i + 200, "") for i in range(9)]

@@ -1,31 +1,35 @@
-"""Vectors as HDF5 or NPZ, written from finished rows piece by piece.
+"""Predictions as HDF5, vectors as HDF5 or NPZ, written from finished rows piece by piece.
 
-The layout is described in docs/embedding.md. Equal inputs give equal bytes.
+The layouts are described in docs/output.md and docs/embedding.md. Equal inputs give equal bytes.
 """
 
 # n windows, T tokens, E hidden size
 
 import functools
 import json
+import shlex
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.choices import checked
-from dna_bigbird.errors import InputError
+from dna_bigbird.datasets.hdf5 import new_hdf5
+from dna_bigbird.files import sha256_of
+from dna_bigbird.inference.results import VectorFormat
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers.target import check_same_format
-from dna_bigbird.writing import atomic_path, check_can_write
+from dna_bigbird.inference.writers.target import WriteContext
+from dna_bigbird.writing import atomic_path
 
-FORMAT = "dna-bigbird vectors"
-FORMAT_VERSION = 1
-VectorFormat = Literal["hdf5", "npz"]
-SUFFIXES: dict[str, VectorFormat] = {".h5": "hdf5", ".hdf5": "hdf5", ".npz": "npz"}
+PREDICTIONS_FORMAT = "dna-bigbird predictions"
+PREDICTIONS_VERSION = 1
+VECTORS_FORMAT = "dna-bigbird vectors"
+VECTORS_VERSION = 1
+CHUNK_BYTES = 2**20
 COUNTS = "num_tokens"
 """Column of the frames: tokens of each window."""
 OF_TOKENS = ("vectors", "token_start", "token_end")
@@ -34,22 +38,60 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time stamp of every member of an NPZ: equal contents give equal bytes."""
 
 
-@checked()
-def chosen_format(output: Path, format: VectorFormat | None) -> VectorFormat:
-    """Return the format that the suffix of an output and `format` name.
+def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
+    """Write predictions as HDF5.
 
     Raises:
-        InputError: If they contradict each other, neither names a format, or the file cannot be written.
+        OutputError: If the disk is full.
     """
-    by_name = SUFFIXES.get(output.suffix.lower())
-    check_same_format(output, by_name, format)
-    chosen = format or by_name
-    if chosen is None:
-        raise InputError(
-            f"--output {output}: expected a name that ends in .h5 or .npz, or --format hdf5 or npz"
+    checksums = {role: sha256_of(file) for role, file in context.files.items()} | dict(
+        context.checksums
+    )
+    names = [name.encode() for name in context.label_names]
+    width = max((f["sequence"].dtype.itemsize for f in spool.frames()), default=1)
+    with new_hdf5(path) as file:
+        file.attrs.update(
+            {
+                "format": PREDICTIONS_FORMAT,
+                "format_version": PREDICTIONS_VERSION,
+                "assembly": context.assembly,
+                "command": command_of(context.settings),
+                "inputs": json.dumps(checksums, sort_keys=True),
+            }
         )
-    check_can_write(output)
-    return chosen
+        file.create_dataset("labels/name", data=np.array(names))
+        number = spool.rows
+        columns = {
+            "rows/sequence": _empty(file, "rows/sequence", (number,), f"S{width}"),
+            "rows/start": _empty(file, "rows/start", (number,), np.int64),
+            "rows/end": _empty(file, "rows/end", (number,), np.int64),
+            "probabilities": _empty(file, "probabilities", (number, len(names)), np.float32),
+        }
+        first = 0
+        for frame in spool.frames():
+            last = first + len(frame["start"])
+            for name, column in columns.items():
+                column[first:last] = frame[name.removeprefix("rows/")]
+            first = last
+
+
+def command_of(settings: dict) -> str:
+    """Return the command that computes these rows, without paths."""
+    words = ["predict"]
+    for name, value in settings.items():
+        text = ",".join(value) if isinstance(value, list) else str(value)
+        words += [f"--{name}", text]
+    return shlex.join(words)
+
+
+def _empty(file: h5py.File, name: str, shape: tuple[int, ...], dtype) -> h5py.Dataset:
+    if not all(shape):
+        return file.create_dataset(name, shape, dtype)
+    row_bytes = np.dtype(dtype).itemsize * int(np.prod(shape[1:]))
+    rows = min(shape[0], max(1, CHUNK_BYTES // row_bytes))
+    return file.create_dataset(
+        name, shape, dtype, chunks=(rows, *shape[1:]), compression="gzip", shuffle=True
+    )
 
 
 @checked()
@@ -64,7 +106,7 @@ def write_vectors(
     Raises:
         OutputError: If the disk is full.
     """
-    attributes = {"format": FORMAT, "format_version": FORMAT_VERSION, **attributes}
+    attributes = {"format": VECTORS_FORMAT, "format_version": VECTORS_VERSION, **attributes}
     (_write_hdf5 if format == "hdf5" else _write_npz)(path, columns_of(spool), attributes)
 
 
@@ -108,8 +150,6 @@ def _offsets(pieces: Callable[[], Iterator[NDArray]]) -> Iterator[NDArray]:
 
 
 def _write_hdf5(path: Path, columns: Mapping[str, VectorColumn], attributes: Mapping) -> None:
-    from dna_bigbird.datasets.hdf5 import new_hdf5
-
     with new_hdf5(path) as file:
         for name, value in attributes.items():
             file.attrs[name] = json.dumps(value) if isinstance(value, dict) else value

@@ -1,18 +1,25 @@
-"""From windows to one value per base: their positions, and the mean of overlapping windows."""
+"""From windows to one value per base, the mean of overlapping windows; and such values as BED."""
 
 # N windows, S segments, L labels
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from dna_bigbird.inference.spool_file import Spool, StoredColumn
+from dna_bigbird.inference.writers.target import WriteContext
+from dna_bigbird.writing import atomic_path
 
 BLOCK_VALUES = 2**21
 """Probabilities in memory at once, about; more where many windows overlap."""
+
+HEADER = "#chrom\tstart\tend\tname\tscore\tstrand\tprobability\n"
+HIGHEST = 1000
+"""BED's scores are whole numbers up to this."""
 
 
 @dataclass(frozen=True)
@@ -135,3 +142,29 @@ def _averaged(
     covered = times_S > 0
     means_SL = (covers_SN @ values_NL)[covered] / times_S[covered, None]
     return Segments(name, edges[:-1][covered], edges[1:][covered], means_SL.astype(np.float32))
+
+
+def write_bed(path: Path, spool: Spool, context: WriteContext) -> None:
+    """Write the file, sorted by chromosome name and start.
+
+    Raises:
+        OutputError: If the disk is full.
+    """
+    placement = place_windows(spool, context.margin_bp)
+    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
+        stream.write(HEADER)
+        if len(placement.row):
+            for segments in segments_of(placement, spool.column("probabilities")):
+                stream.writelines(lines_of(segments, context.label_names))
+
+
+def lines_of(segments: Segments, label_names: list[str]) -> Iterator[str]:
+    """Yield the lines of some stretches, label after label within each."""
+    scores = np.rint(segments.values * HIGHEST).astype(int).tolist()
+    values = segments.values.tolist()
+    for start, end, score, value in zip(
+        segments.start.tolist(), segments.end.tolist(), scores, values, strict=True
+    ):
+        interval = f"{segments.chrom}\t{start}\t{end}\t"
+        for name, rounded, exact in zip(label_names, score, value, strict=True):
+            yield f"{interval}{name}\t{rounded}\t.\t{exact:.5g}\n"
