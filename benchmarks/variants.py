@@ -29,9 +29,9 @@ from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_to
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.inference.variants.effects import allele_windows
 from dna_bigbird.inference.variants.scoring import score_variants
 from dna_bigbird.inference.variants.sites import VariantSites
-from dna_bigbird.inference.variants.windows import allele_windows
 
 GENOME_MBP = 10
 HEADER = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"

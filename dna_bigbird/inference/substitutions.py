@@ -18,9 +18,8 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.results import LETTERS, Mutagenesis
 from dna_bigbird.inference.spool import progress_bar
-from dna_bigbird.inference.variants.effects import LogitModel, site_effects
+from dna_bigbird.inference.variants.effects import LogitModel, choose_window, site_effects
 from dna_bigbird.inference.variants.sites import Site
-from dna_bigbird.inference.variants.windows import choose_window
 from dna_bigbird.inference.windows.source import short_window_notes
 
 MOST_BP = 20_000
@@ -73,7 +72,7 @@ def substitute(
 
     Args:
         region: Within its chromosome.
-        window_bp: Bases that the model sees, centred on the changed one (variants/windows.py).
+        window_bp: Bases that the model sees, centred on the changed one (see `allele_windows`).
         done: Is called with the number of bases that are finished.
     """
     reference = genome.fetch(region)

@@ -11,7 +11,7 @@ from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.variants import Variant
-from dna_bigbird.inference.variants.windows import allele_windows
+from dna_bigbird.inference.variants.effects import allele_windows
 from dna_bigbird.pipeline.word_baseline import fitted_words
 
 

@@ -18,10 +18,15 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.results import VariantScores, VariantSummary
 from dna_bigbird.inference.spool import file_identity, open_spool, progress_bar
-from dna_bigbird.inference.variants.effects import EFFECTS, FRAME_ALLELES, Effects, site_effects
+from dna_bigbird.inference.variants.effects import (
+    EFFECTS,
+    FRAME_ALLELES,
+    Effects,
+    choose_window,
+    site_effects,
+)
 from dna_bigbird.inference.variants.sites import Site, VariantSites, open_genome
 from dna_bigbird.inference.variants.targets import VariantTarget, open_writers
-from dna_bigbird.inference.variants.windows import choose_window
 from dna_bigbird.inference.variants.writers import Origin, rows_of_fitting
 from dna_bigbird.inference.windows.source import short_window_notes
 

@@ -1,9 +1,9 @@
 """`score_variants`: how the alleles of a VCF file change a model's predictions.
 
-The path of one record: `sites.py` reads it and checks it against the genome, `windows.py` cuts one
-window per allele, `effects.py` has the windows scored (`predictor.py`) and compares each allele
-with the reference, `run.py` keeps the scores in order (in memory, on disk, or straight to the
-writers), `writers.py` writes tables and annotated VCF files.
+The path of one record: `sites.py` reads it and checks it against the genome, `effects.py` cuts one
+window per allele, has the windows scored (`predictor.py`) and compares each allele with the
+reference, `run.py` keeps the scores in order (in memory, on disk, or straight to the writers),
+`writers.py` writes tables and annotated VCF files.
 """
 
 from typing import Literal

@@ -11,7 +11,6 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import looks_like, shown_name
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
-from dna_bigbird.inference.variants.windows import longest_allele
 
 LOOK_AT = 1000
 """Records read, from the first that does not fit, to find the reason."""
@@ -239,3 +238,8 @@ def open_genome(fasta: Path | str, vcf: Path | str) -> Genome:
             "Expected: --vcf variants.vcf --fasta genome.fa"
         )
     return Genome(fasta)
+
+
+def longest_allele(window_bp: int) -> int:
+    """Return the most bases that an allele may have: half the window, so that flanks remain."""
+    return window_bp // 2

@@ -15,9 +15,9 @@ from dna_bigbird.errors import InputError, Interrupted, OutputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.variants import effects as variant_effects
+from dna_bigbird.inference.variants.effects import allele_windows
 from dna_bigbird.inference.variants.scoring import score_variants
 from dna_bigbird.inference.variants.targets import choose_targets
-from dna_bigbird.inference.variants.windows import allele_windows
 from dna_bigbird.inference.variants.writers import info_ids
 
 HEADER = """\
