@@ -7,32 +7,22 @@ Each function has the name and options of its command. Nothing is imported befor
 takes seconds.
 """
 
-import importlib
+from dna_bigbird.lazy_names import lazy_names
 
 __version__ = "0.1.0"
 
-_MODULES = {
-    "embed": "dna_bigbird.inference",
-    "evaluate": "dna_bigbird.pipeline.evaluate",
-    "finetune": "dna_bigbird.pipeline.finetune",
-    "load_bundle": "dna_bigbird.inference",
-    "mutagenesis": "dna_bigbird.inference",
-    "predict": "dna_bigbird.inference",
-    "pretrain": "dna_bigbird.pipeline.pretrain",
-    "score_variants": "dna_bigbird.inference",
-    "text": "dna_bigbird.pipeline.text",
-}
-"""Public name: its module. `text` is a module itself."""
-
-__all__ = ["__version__", *_MODULES]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(_MODULES[name])
-    return module if name == "text" else getattr(module, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "embed": "dna_bigbird.inference",
+        "evaluate": "dna_bigbird.pipeline.evaluate",
+        "finetune": "dna_bigbird.pipeline.finetune",
+        "load_bundle": "dna_bigbird.inference",
+        "mutagenesis": "dna_bigbird.inference",
+        "predict": "dna_bigbird.inference",
+        "pretrain": "dna_bigbird.pipeline.pretrain",
+        "score_variants": "dna_bigbird.inference",
+        "text": "dna_bigbird.pipeline.text:",
+    },
+)
+__all__ += ["__version__"]

@@ -5,30 +5,19 @@
 Nothing is imported before it is used: torch takes seconds.
 """
 
-import importlib
+from dna_bigbird.lazy_names import lazy_names
 
-_MODULES = {
-    "Bundle": "bundle",
-    "BundleConfig": "config",
-    "Metrics": "metrics",
-    "build_model": "network",
-    "bundled_model": "bundled",
-    "join_bundles": "ensemble",
-    "load_bundle": "bundle",
-    "model_card": "card",
-    "save_bundle": "save",
-}
-
-__all__ = [*_MODULES]
-
-
-def __getattr__(name: str):
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Bundle": "dna_bigbird.bundles.bundle",
+        "BundleConfig": "dna_bigbird.bundles.config",
+        "Metrics": "dna_bigbird.bundles.metrics",
+        "build_model": "dna_bigbird.bundles.network",
+        "bundled_model": "dna_bigbird.bundles.bundled",
+        "join_bundles": "dna_bigbird.bundles.ensemble",
+        "load_bundle": "dna_bigbird.bundles.bundle",
+        "model_card": "dna_bigbird.bundles.card",
+        "save_bundle": "dna_bigbird.bundles.save",
+    },
+)

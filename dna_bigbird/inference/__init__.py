@@ -16,27 +16,15 @@ summary. Nothing is imported before it is used: torch takes seconds.
 | what is returned | results |
 """
 
-import importlib
+from dna_bigbird.lazy_names import lazy_names
 
-# No module here may have the name of a function: importing it would hide the function.
-_HOMES = {
-    "embed": "dna_bigbird.inference.embedding",
-    "load_bundle": "dna_bigbird.bundles.bundle",
-    "mutagenesis": "dna_bigbird.inference.mutating",
-    "predict": "dna_bigbird.inference.predicting",
-    "score_variants": "dna_bigbird.inference.variants.scoring",
-}
-
-__all__ = [*_HOMES]
-
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    function = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = function
-    return function
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "embed": "dna_bigbird.inference.embedding",
+        "load_bundle": "dna_bigbird.bundles.bundle",
+        "mutagenesis": "dna_bigbird.inference.mutating",
+        "predict": "dna_bigbird.inference.predicting",
+        "score_variants": "dna_bigbird.inference.variants.scoring",
+    },
+)

@@ -1,29 +1,19 @@
 """Text: what each command of `dna-bigbird text` does, as a Python function."""
 
-import importlib
+from dna_bigbird.lazy_names import lazy_names
 
-_MODULES = {
-    "vocabulary": "vocabulary_learning",
-    "pretrain": "text_pretraining",
-    "warm_start": "warm_started",
-    "train": "text_training",
-    "evaluate": "text_evaluation",
-    "runs": "repeated_runs",
-    "predict": "text_prediction",
-    "documents": "plain_documents",
-    "made_data": "made_text",
-    "tables": "paper_tables",
-}
-"""Function: its module here. No module has the name of a function, so importing never hides one."""
-
-__all__ = list(_MODULES)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "vocabulary": "dna_bigbird.pipeline.text.vocabulary_learning",
+        "pretrain": "dna_bigbird.pipeline.text.text_pretraining",
+        "warm_start": "dna_bigbird.pipeline.text.warm_started",
+        "train": "dna_bigbird.pipeline.text.text_training",
+        "evaluate": "dna_bigbird.pipeline.text.text_evaluation",
+        "runs": "dna_bigbird.pipeline.text.repeated_runs",
+        "predict": "dna_bigbird.pipeline.text.text_prediction",
+        "documents": "dna_bigbird.pipeline.text.plain_documents",
+        "made_data": "dna_bigbird.pipeline.text.made_text",
+        "tables": "dna_bigbird.pipeline.text.paper_tables",
+    },
+)

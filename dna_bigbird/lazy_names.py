@@ -1,0 +1,32 @@
+"""Names of a package that are imported when they are used: torch takes seconds (PEP 562)."""
+
+import importlib
+from collections.abc import Callable, Mapping
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """Return `__all__`, `__getattr__` and `__dir__` of a package.
+
+    No module of the package may have the name of a function in it: importing the module would hide
+    the function.
+
+    Args:
+        package: Name of the package.
+        modules: Public name: its module. "module:" is the module itself.
+
+    Example:
+        >>> names, get, list_names = lazy_names("package", {"sqrt": "math"})
+        >>> get("sqrt")(9.0)
+        3.0
+    """
+
+    def get(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = importlib.import_module(modules[name].removesuffix(":"))
+        return module if modules[name].endswith(":") else getattr(module, name)
+
+    names = list(modules)
+    return names, get, lambda: sorted(names)
