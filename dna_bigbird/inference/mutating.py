@@ -162,7 +162,7 @@ def check_picture(picture: Path, length_bp: int) -> None:
     """Raise InputError for a picture of another format, or of too many bases."""
     if picture.suffix not in PICTURES:
         raise InputError(f"--picture {picture}: the name ends in {', '.join(PICTURES)}")
-    from dna_bigbird.report.figures.mutagenesis_figure import MOST_BASES
+    from dna_bigbird.figures.mutagenesis_figure import MOST_BASES
 
     if length_bp > MOST_BASES:
         raise InputError(
@@ -174,8 +174,8 @@ def check_picture(picture: Path, length_bp: int) -> None:
 @checked()
 def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[str]:
     """Draw the matrix; return a note if not every label is drawn."""
-    from dna_bigbird.report.figures.mutagenesis_figure import mutagenesis_figure
-    from dna_bigbird.report.figures.style import save
+    from dna_bigbird.figures.mutagenesis_figure import mutagenesis_figure
+    from dna_bigbird.figures.style import save
 
     figure, drawn = mutagenesis_figure(
         result.chrom, result.start, result.reference, result.label_names, result.effects(effect),

@@ -168,8 +168,8 @@ def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -
 def write_picture(output: Path, panels: Sequence[DrawnPanel], panels_in_a_row: int) -> None:
     """Write the drawings as one picture, in the format of the file's suffix."""
     # Not at the top: a drawing as text needs no matplotlib.
-    from dna_bigbird.report.figures.attention_figure import Panel, attention_figure
-    from dna_bigbird.report.figures.style import save
+    from dna_bigbird.figures.attention_figure import Panel, attention_figure
+    from dna_bigbird.figures.style import save
 
     drawn = [Panel(panel.title, panel.codes) for panel in panels]
     figure = attention_figure(drawn, REASONS, panels_in_a_row)

@@ -25,11 +25,11 @@ def compare_lm(
             scores by chromosome or repeat class are shown.
     """
     from dna_bigbird.evaluation.tables import to_tsv
+    from dna_bigbird.figures.style import save
     from dna_bigbird.report.compare.lm_runs import read_run
     from dna_bigbird.report.compare.lm_tables import TABLES
     from dna_bigbird.report.compare.markdown import to_markdown
     from dna_bigbird.report.figures.lm_figures import scores_figure, steps_figure
-    from dna_bigbird.report.figures.style import save
     from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
 
     if not runs:

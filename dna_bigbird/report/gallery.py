@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.figures.style import save
+from dna_bigbird.figures.style import save
 from dna_bigbird.writing import atomic_path
 
 MOST_SVG_BYTES = 300_000

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
+from dna_bigbird.figures.style import save
 from dna_bigbird.report.figures.calibration_figure import calibration_figure
 from dna_bigbird.report.figures.curve_figure import curve_figure
 from dna_bigbird.report.figures.history_figure import history_figure
 from dna_bigbird.report.figures.label_figure import label_figure
-from dna_bigbird.report.figures.style import save
 from dna_bigbird.report.model_results import CalibrationBin, Curve, HistoryRow, LabelScore
 
 

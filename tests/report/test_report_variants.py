@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.report.figures.mutagenesis_figure import mutagenesis_figure
+from dna_bigbird.figures.mutagenesis_figure import mutagenesis_figure
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.page import build_report
 from dna_bigbird.report.sections.mutagenesis_section import mutagenesis

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from dna_bigbird.report.figures.style import GREY, KMER, MODEL, new_figure, style
+from dna_bigbird.figures.style import GREY, KMER, MODEL, new_figure, style
 from dna_bigbird.report.model_results import CalibrationBin
 
 LOOKS = {"raw": (MODEL, "o", "-"), "calibrated": (KMER, "s", "--")}

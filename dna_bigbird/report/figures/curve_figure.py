@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.figures.style import (
+from dna_bigbird.figures.style import (
     GREEN,
     GREY,
     KMER,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from dna_bigbird.figures.style import DARK, KMER, MODEL, new_figure, style
 from dna_bigbird.report.compare.head_tables import Block
-from dna_bigbird.report.figures.style import DARK, KMER, MODEL, new_figure, style
 
 LOOKS = {
     "this run": {"color": MODEL, "marker": "o", "ms": 6},

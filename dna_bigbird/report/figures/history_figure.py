@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.figures.style import (
+from dna_bigbird.figures.style import (
     DARK,
     GREEN,
     GREY,

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.compare.lm_runs import Run
-from dna_bigbird.report.figures.style import (
+from dna_bigbird.figures.style import (
     GREEN,
     GREY,
     KMER,
@@ -16,6 +15,7 @@ from dna_bigbird.report.figures.style import (
     new_figure,
     style,
 )
+from dna_bigbird.report.compare.lm_runs import Run
 
 LOOKS = [(MODEL, "-"), (KMER, "--"), (GREEN, "-."), (PURPLE, ":"), (SKY, (0, (5, 1)))]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from dna_bigbird.report.figures.style import KMER, MODEL, new_figure, style
+from dna_bigbird.figures.style import KMER, MODEL, new_figure, style
 from dna_bigbird.report.scores import Score, is_number
 from dna_bigbird.report.text.published_text import published_tables
 from dna_bigbird.report.text.text_results import TextRun

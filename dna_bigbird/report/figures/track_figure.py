@@ -5,8 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from dna_bigbird.genome.interval import Interval
-from dna_bigbird.report.figures.style import (
+from dna_bigbird.figures.style import (
     DARK,
     GREEN,
     GREY,
@@ -16,6 +15,7 @@ from dna_bigbird.report.figures.style import (
     new_figure,
     style,
 )
+from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.tracks import PROMOTER, Strip, Track
 
 LEAST_SPAN = 0.05

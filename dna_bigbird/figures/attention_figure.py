@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from dna_bigbird.report.figures.style import DARK, KMER, MODEL, SKY, new_figure, style
+from dna_bigbird.figures.style import DARK, KMER, MODEL, SKY, new_figure, style
 
 NOTHING = "#f4f5f6"
 COLOURS = (MODEL, SKY, KMER, DARK)

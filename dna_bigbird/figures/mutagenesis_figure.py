@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Affine2D
 from numpy.typing import NDArray
 
-from dna_bigbird.report.figures.style import DARK, GREEN, GREY, KMER, MODEL, new_figure, style
+from dna_bigbird.figures.style import DARK, GREEN, GREY, KMER, MODEL, new_figure, style
 
 # P positions, L labels; 4 bases in the order of LETTERS
 

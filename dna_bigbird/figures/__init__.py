@@ -1,0 +1,1 @@
+"""Pictures drawn from arrays, and the style of all pictures."""
