@@ -9,7 +9,7 @@ summary. Nothing is imported before it is used: torch takes seconds.
 |---|---|
 | the functions and their options | predicting, embedding, mutating, variants/scoring |
 | what they do, with torch | prediction_run, embedding_run, substitutions, variants/run |
-| DNA to windows | windows/: inputs, files, source |
+| DNA to windows | windows/: inputs, files, tiling |
 | windows to probabilities or vectors | predictor, embedder; runner, engine |
 | rows of an interrupted run, progress | spool, spool_file |
 | files | writers/, variants/writers; mutating |

@@ -17,7 +17,7 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import set_up
 from dna_bigbird.inference.results import Pooling
 from dna_bigbird.inference.runner import BundleRunner, Groups
-from dna_bigbird.inference.windows.source import ShortWindows
+from dna_bigbird.inference.windows.tiling import ShortWindows
 
 
 class Embedder:

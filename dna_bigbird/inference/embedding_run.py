@@ -18,7 +18,7 @@ from dna_bigbird.inference.embedder import Embedder
 from dna_bigbird.inference.engine import chunks_of
 from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
 from dna_bigbird.inference.spool import checksums_of, open_spool, progress_bar, run_identity
-from dna_bigbird.inference.windows.source import Window, WindowSource
+from dna_bigbird.inference.windows.tiling import Window, WindowSource
 from dna_bigbird.inference.writers.arrays import COUNTS, OF_TOKENS, write_vectors
 from dna_bigbird.inference.writers.target import window_columns
 

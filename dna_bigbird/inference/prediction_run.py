@@ -13,7 +13,7 @@ from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.results import Predictions
 from dna_bigbird.inference.spool import checksums_of, open_spool, progress_bar, run_identity
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.windows.source import WindowSource
+from dna_bigbird.inference.windows.tiling import WindowSource
 from dna_bigbird.inference.writers.target import (
     Target,
     WriteContext,

@@ -20,7 +20,7 @@ from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
 from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
-from dna_bigbird.inference.windows.source import ShortWindows, Window
+from dna_bigbird.inference.windows.tiling import ShortWindows, Window
 from dna_bigbird.limits import allowed_workers
 
 BP_PER_TOKEN = 4

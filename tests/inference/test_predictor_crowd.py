@@ -12,7 +12,7 @@ from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.windows.source import Window
+from dna_bigbird.inference.windows.tiling import Window
 
 # Losing one block moves a score by more than 1e-3 (test_predictor.py).
 TOLERANCE = {"32-true": 2e-6, "bf16-mixed": 0.002}

@@ -13,7 +13,7 @@ from dna_bigbird.inference import load_bundle, predictor
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import batches_of, choose_device, set_backend, token_budget
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.windows.source import Window
+from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.models.config import EncoderConfig
 
 EXACT = Compute(precision="32-true")

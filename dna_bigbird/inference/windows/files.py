@@ -15,7 +15,7 @@ from dna_bigbird.genome.fasta_pieces import FastaPiece
 from dna_bigbird.genome.fasta_stream import read_dna
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.record_names import is_place, place_of
-from dna_bigbird.inference.windows.source import Window, WindowSource, tile, window_start
+from dna_bigbird.inference.windows.tiling import Window, WindowSource, tile, window_start
 
 Coordinates = Literal["record", "genome"]
 _READ_BP = 1 << 20

@@ -9,7 +9,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
 from dna_bigbird.inference.windows.files import BedSource, Coordinates, FastaSource
-from dna_bigbird.inference.windows.source import Window, WindowSource, tile
+from dna_bigbird.inference.windows.tiling import Window, WindowSource, tile
 
 
 def check_lengths(**lengths_bp: int | None) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.windows.source import Window
+from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.writing import atomic_path, check_can_write
 
 Format = Literal["tsv", "bed", "bigwig", "hdf5"]

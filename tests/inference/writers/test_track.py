@@ -9,7 +9,7 @@ import pytest
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.prediction_run import write
 from dna_bigbird.inference.spool import open_spool
-from dna_bigbird.inference.windows.source import Window
+from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.inference.writers.target import Target, WriteContext, frame_of
 from dna_bigbird.inference.writers.tracks import place_windows, segments_of
 from tests.bedtools_program import needs_bedtools

@@ -11,7 +11,7 @@ import pytest
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.inference.prediction_run import write
 from dna_bigbird.inference.spool import open_spool
-from dna_bigbird.inference.windows.source import Window
+from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.inference.writers.target import Target, WriteContext, chosen_target, frame_of
 from dna_bigbird.writing import check_can_write
 
