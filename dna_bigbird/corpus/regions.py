@@ -80,8 +80,7 @@ def merge(intervals: Iterable[Interval], order: Sequence[str]) -> list[Interval]
 
     Example:
         >>> merge([Interval("b", 5, 9), Interval("a", 3, 6), Interval("a", 0, 3)], ["b", "a"])
-        [Interval(chrom='b', start=5, end=9, strand='+'), Interval(chrom='a', start=0, end=6,
-        strand='+')]
+        [Interval(chrom='b', start=5, end=9, strand='+'), Interval(chrom='a', start=0, end=6, strand='+')]
     """
     rank = {chrom: i for i, chrom in enumerate(order)}
     merged: list[Interval] = []
@@ -99,8 +98,7 @@ def subtract(intervals: Iterable[Interval], excluded: Sequence[Interval]) -> lis
 
     Example:
         >>> subtract([Interval("a", 0, 10)], [Interval("a", 2, 4)])
-        [Interval(chrom='a', start=0, end=2, strand='+'), Interval(chrom='a', start=4, end=10,
-        strand='+')]
+        [Interval(chrom='a', start=0, end=2, strand='+'), Interval(chrom='a', start=4, end=10, strand='+')]
     """
     left = []
     for interval in intervals:

@@ -90,8 +90,7 @@ def allele_kind(alt: str) -> str | None:
 
     Example:
         >>> [allele_kind(alt) for alt in ("A", "acgt", "<DEL>", "G]17:198982]", "*", "AR")]
-        [None, None, 'symbolic', 'breakend', 'overlapping deletion (*)', 'other letters than A C G
-        T']
+        [None, None, 'symbolic', 'breakend', 'overlapping deletion (*)', 'other letters than A C G T']
     """
     if _BASES.issuperset(alt.upper()):
         return None
