@@ -105,9 +105,9 @@ class Steps:
         self.args, self.folder = args, args.output
         self.data = self.folder / "data"
 
-    def call(self, output: Path, command: str, **options) -> None:
-        """Run one command of `dna-bigbird text`, unless what it makes is there."""
-        if output.exists():
+    def call(self, command: str, last_file: Path | None = None, **options) -> None:
+        """Run one command of `dna-bigbird text`, unless its output (or its last file) exists."""
+        if (last_file or options["output"]).exists():
             return
         words = ["text", command]
         for name, value in options.items():
@@ -121,9 +121,7 @@ class Steps:
         if not (self.data / "text.jsonl").exists():
             make_sets(self.data, args.seed, args.train, args.test, args.longest)
         vocabulary = self.folder / "spiece.model"
-        self.call(
-            vocabulary, "vocabulary", input=self.data / "text.jsonl", output=vocabulary, size=330
-        )
+        self.call("vocabulary", input=self.data / "text.jsonl", output=vocabulary, size=330)
 
     def train(self, name: str, max_tokens: int, attention: str) -> Path:
         """Train one model and return its bundle.
@@ -139,7 +137,7 @@ class Steps:
         }  # fmt: skip
         shared = {"seed": args.seed, "threads": args.threads, "training__precision": "32-true"}
         self.call(
-            start, "pretrain", train=text, validation=text, output=start,
+            "pretrain", train=text, validation=text, output=start,
             checkpoints=self.folder / "run" / f"start-{name}",
             tokenizer=self.folder / "spiece.model",
             model__max_tokens=max_tokens, model__attention=attention,
@@ -148,7 +146,7 @@ class Steps:
             training__validation_examples=1, **shared,
         )  # fmt: skip
         self.call(
-            trained, "train", task="wikihop", train=self.data / "train.json",
+            "train", task="wikihop", train=self.data / "train.json",
             validation=self.data / "validation.json", pretrained=start, from_scratch="true",
             output=trained, checkpoints=self.folder / "run" / name,
             options__max_tokens=max_tokens, options__max_sentences=1000, head__dropout=0.0,
@@ -162,7 +160,7 @@ class Steps:
         """Return the metrics of a model on a test set."""
         output = self.folder / "scored" / f"{bundle.name}-{test}"
         self.call(
-            output / "metrics.json", "evaluate", model=bundle, data=self.data / f"{test}.json",
+            "evaluate", output / "metrics.json", model=bundle, data=self.data / f"{test}.json",
             output=output, seed=self.args.seed, threads=self.args.threads,
         )  # fmt: skip
         return json.loads((output / "metrics.json").read_text())
