@@ -117,10 +117,10 @@ def test_a_second_process_is_refused(toy_corpus, tmp_path):
 SCRIPT = """
 import sys
 from pathlib import Path
-from dna_bigbird.corpus.documents import iter_document_file
+from dna_bigbird.corpus.document_file import iter_document_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets import token_parts
-from dna_bigbird.datasets.token_store import write_token_store
+from dna_bigbird.datasets.token_store_writer import write_token_store
 from dna_bigbird.genome import Genome
 
 def documents():

@@ -150,7 +150,7 @@ import itertools, sys
 from pathlib import Path
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.token_store import write_token_store
+from dna_bigbird.datasets.token_store_writer import write_token_store
 from dna_bigbird.genome import Genome, Interval
 
 def documents():
