@@ -21,8 +21,8 @@ class Compute:
     batch_size: int = 0
     """Windows in one batch; 0 chooses by their length and the device."""
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
-    """'32-true' is float32, 'bf16-mixed' bfloat16 autocast, which changes scores by up to 0.01. 'auto'
-    is bf16-mixed where the processor or GPU has bfloat16 products."""
+    """'32-true' is float32, 'bf16-mixed' bfloat16 autocast, which changed probabilities by at
+    most 0.002. 'auto' is bf16-mixed where the processor or GPU has bfloat16 products."""
     float32_matmul: Literal["default", "onednn"] = "default"
     """'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16 on those with AMX.
     Unused with bf16-mixed."""
