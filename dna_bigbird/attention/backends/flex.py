@@ -78,6 +78,12 @@ def _check(q: Tensor, block_size: int, dropout_p: float, training: bool) -> None
             "backend 'flex' has no backward pass on the CPU; train with merged or gather, or "
             "predict within torch.no_grad()"
         )
+    if q.device.type == "cpu" and q.dtype != torch.float32 and block_size % 2:
+        # torch 2.13 on a processor with AMX returns nan or 1e37 for blocks of 5, 7 and 9 tokens.
+        raise ValueError(
+            f"backend 'flex' needs an even block size for {q.dtype} on a CPU, got {block_size}; use "
+            "gather, merged or float32"
+        )
     if q.device.type != "cpu" and (block_size % 32 or q.shape[3] < 16):
         raise ValueError(
             f"backend 'flex' needs a block size that 32 divides and heads of 16 or more on "
