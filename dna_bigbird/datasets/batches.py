@@ -57,22 +57,29 @@ def padding_of(rows: Sequence[np.ndarray]) -> Tensor:
     return torch.arange(int(lengths.max()))[None, :] >= lengths[:, None]
 
 
-def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatch:
-    """Join numbered examples of datasets.pretraining_examples.PretrainExamples."""
+def masked_fields(examples: Sequence[tuple[int, dict]]) -> dict[str, Tensor]:
+    """Join tokens and predicted positions of numbered examples, of DNA or text, by field."""
     rows = [example["token_ids"] for _, example in examples]
     token_ids_BT = pad_right(rows, PAD_ID)
     width = token_ids_BT.shape[1]
     positions = [i * width + np.asarray(e["positions"]) for i, (_, e) in enumerate(examples)]
     labels = [np.asarray(e["labels"]) for _, e in examples]
+    return {
+        "token_ids_BT": token_ids_BT,
+        "is_padding_BT": padding_of(rows),
+        "positions_P": torch.from_numpy(np.concatenate(positions).astype(np.int64)),
+        "labels_P": torch.from_numpy(np.concatenate(labels).astype(np.int64)),
+        "predicted_B": torch.tensor([len(part) for part in labels]),
+        "examples_B": torch.tensor([index for index, _ in examples]),
+    }
+
+
+def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatch:
+    """Join numbered examples of datasets.pretraining_examples.PretrainExamples."""
     return PretrainingBatch(
-        token_ids_BT=token_ids_BT,
-        is_padding_BT=padding_of(rows),
+        **masked_fields(examples),
         segment_ids_BT=pad_right([e["segment_ids"] for _, e in examples], 0),
-        positions_P=torch.from_numpy(np.concatenate(positions).astype(np.int64)),
-        labels_P=torch.from_numpy(np.concatenate(labels).astype(np.int64)),
         is_random_next_B=torch.tensor([int(e["is_next"]) for _, e in examples]),
-        predicted_B=torch.tensor([len(part) for part in labels]),
-        examples_B=torch.tensor([index for index, _ in examples]),
     )
 
 

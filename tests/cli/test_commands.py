@@ -88,5 +88,5 @@ def test_an_old_name_is_accepted_and_not_shown(run, tmp_path):
     assert run(settings, "--source=a", "--repeat=2").out == "aa\n"
     (tmp_path / "copy.yaml").write_text("source: b\nrepeat: 3\nfrom: c\n")
     assert run(settings, "--config", str(tmp_path / "copy.yaml")).out == "bbbc\n"
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["copy", "--help"])

@@ -1,4 +1,4 @@
-"""Thinned curves are held against scikit-learn's exact scores."""
+"""Thinned curves are compared with scikit-learn's exact scores."""
 
 import csv
 import io

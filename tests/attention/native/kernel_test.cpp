@@ -1,4 +1,4 @@
-// Test of the native attention kernel: random problems, held against plain loops in double.
+// Test of the native attention kernel: random problems, compared with plain loops in double.
 //
 //   kernel_test FIRST_SEED PROBLEMS [MOST_WORK] [--self-test]
 //

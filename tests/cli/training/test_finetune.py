@@ -41,7 +41,7 @@ def test_few_validation_positives_are_noted(project, capsys, monkeypatch):
 
 
 def test_fine_tuning_starts_from_the_pretrained_encoder(project):
-    """With no learning to speak of the encoder stays what it was; from scratch it is another."""
+    """With a tiny learning rate the encoder hardly changes; from scratch it is a different one."""
     few = "--training.learning_rate 1e-12 --training.max_steps 2 --training.validate_every 2"
     line = FINETUNE.replace("--training.max_steps 20 --training.validate_every 10", "")
     line = line.replace("--training.warmup_steps 3", "--training.warmup_steps 0")

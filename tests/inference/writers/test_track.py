@@ -1,4 +1,4 @@
-"""One value a base: the mean of the windows over it, held against a plain count base by base."""
+"""One value per base: the mean of the windows over it, compared with a plain count base by base."""
 
 import subprocess
 
