@@ -138,6 +138,27 @@ ABOUT_GROUPS = {
 }
 
 
+SECTIONS = {
+    "everyday: use a model, or train one on your labels": (
+        "predict", "embed", "score-variants", "mutagenesis", "finetune", "evaluate",
+    ),
+    "data: genomes and labelled sets": (
+        "demo-data", "fetch", "genome", "lift-over", "promoter-sequences", "promoter-set",
+        "chromatin-set", "deepsea-set", "leakage",
+    ),
+    "pretraining: from a genome to a model that reads DNA": (
+        "documents", "train-tokenizer", "tokenize", "token-statistics", "pretrain", "evaluate-lm",
+    ),
+    "models: baselines, comparisons, formats": (
+        "info", "baseline", "ensemble", "compare-lm", "compare-heads", "rank-variants",
+        "plot-attention", "convert",
+    ),
+    "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
+    "machine: workflow, shell, computer": ("report", "clear-lock", "completion", "doctor"),
+}  # fmt: skip
+"""Headings of `dna-bigbird --help` -> commands below them; every command is in one section."""
+
+
 def every_command() -> Iterator[str]:
     """Yield the name of every command, those of a group with its name: "text evaluate"."""
     yield from COMMANDS

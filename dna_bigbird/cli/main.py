@@ -4,12 +4,13 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from dna_bigbird import __version__, watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
-from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, Command, find_command
+from dna_bigbird.cli.commands import COMMANDS, GROUPS, find_command
 from dna_bigbird.cli.failures import TRACEBACK, explain, fail
+from dna_bigbird.cli.overview import group_overview, overview
 from dna_bigbird.cli.parser import build_parser, read_arguments
 from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.cli.streams import (
@@ -24,36 +25,6 @@ from dna_bigbird.errors import InputError, Interrupted, OutputError, command_lin
 from dna_bigbird.messages import printable, with_arguments
 from dna_bigbird.paths import Role, check_paths, paths_of, roles_of
 from dna_bigbird.writing import claimed
-
-
-def overview() -> str:
-    """Return the text of `dna-bigbird --help`."""
-    return (
-        "usage: dna-bigbird COMMAND [options]\n\n"
-        "BigBird for genomes, from a reference genome to predictions.\n\n"
-        f"commands, in the order the workflow runs them:\n{_table(about(COMMANDS) | ABOUT_GROUPS)}\n\n"
-        "dna-bigbird COMMAND --help lists the options of a command. Every option can also be\n"
-        "set in a YAML file: --config FILE. Intervals are 0-based and half-open unless stated.\n"
-    )
-
-
-def about(commands: Mapping[str, Command]) -> dict[str, str]:
-    """Return the line of each command in a list of commands."""
-    return {name: command.about for name, command in commands.items()}
-
-
-def _table(commands: dict[str, str]) -> str:
-    width = max(map(len, commands), default=0)
-    return "\n".join(f"  {name:<{width}}  {text}" for name, text in commands.items())
-
-
-def group_overview(group: str) -> str:
-    """Return the text of `dna-bigbird GROUP --help`."""
-    return (
-        f"usage: dna-bigbird {group} COMMAND [options]\n\n"
-        f"{ABOUT_GROUPS[group]}\n\ncommands:\n{_table(about(GROUPS[group]))}\n\n"
-        f"dna-bigbird {group} COMMAND --help lists the options of a command.\n"
-    )
 
 
 def main(argv: list[str] | None = None) -> None:

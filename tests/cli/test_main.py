@@ -6,17 +6,11 @@ import sys
 import pytest
 
 from dna_bigbird import __version__
-from dna_bigbird.cli.commands import COMMANDS, GROUPS, every_command
-from dna_bigbird.cli.main import build_parser, group_overview, main, overview
+from dna_bigbird.cli.commands import every_command
+from dna_bigbird.cli.main import build_parser, main
 from dna_bigbird.cli.parser_internals import actions_of
 
 EVERY = list(every_command())
-
-
-def test_overview_names_every_command():
-    assert all(f"  {name} " in overview() for name in [*COMMANDS, *GROUPS])
-    for group, names in GROUPS.items():
-        assert all(f"  {name} " in group_overview(group) for name in names)
 
 
 @pytest.mark.parametrize("command", EVERY)
