@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from dna_bigbird.choices import near
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_text
+from dna_bigbird.resources import resource_folder
 
 SHEET_COLUMNS = ("label", "group", "cell", "url", "sha256")
 SAMPLE_COLUMNS = ("label", "group", "cell", "path")
@@ -58,6 +60,27 @@ class DataSpec:
         return f"{self.name}/samples.tsv" if self.is_sheet else self.files[0].filename
 
 
+def find_spec(name: str) -> Path:
+    """Return the description of an input: of data_specs/ in the working folder, else of the package.
+
+    Raises:
+        InputError: If there is none, with the known names.
+
+    Example:
+        >>> find_spec("grch37_genome").name
+        'grch37_genome.yaml'
+    """
+    folders = [Path("data_specs"), resource_folder("data_specs")]
+    for folder in folders:
+        if (folder / f"{name}.yaml").is_file():
+            return folder / f"{name}.yaml"
+    known = sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+    raise InputError(
+        f"{shortened(name)!r} is not a description in data_specs/ (there are: {', '.join(known)})"
+        f"{near(name, tuple(known))}"
+    )
+
+
 def read_spec(path: Path) -> DataSpec:
     """Read and check one description.
 
@@ -94,7 +117,10 @@ def read_spec(path: Path) -> DataSpec:
 
 def _read_yaml(path: Path) -> dict:
     if not path.exists():
-        raise InputError(f"{path}: no such file; data_specs/ has one description per input")
+        raise InputError(
+            f"{path}: no such file; a description that comes with dna-bigbird is found by its name, such "
+            "as grch37_genome"
+        )
     try:
         values = yaml.safe_load(read_text(path))
     except yaml.YAMLError as error:

@@ -12,7 +12,8 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
     An interrupted download continues where it stopped.
 
     Args:
-        spec: Description of the input, for example data_specs/hg38_to_hg19_chain.yaml.
+        spec: Description of the input: a name in data_specs/, such as hg38_to_hg19_chain, or the path
+            of a YAML file.
         output: File to write. For a table of peak files: the sample sheet; the files go into its folder.
         local: Copy on this machine to take instead (no network): a file; for a table of peak
             files the folder that has them.
@@ -23,7 +24,7 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
 
     from dna_bigbird.errors import note
     from dna_bigbird.inputs.fetch import fetch_spec
-    from dna_bigbird.inputs.specs import read_spec
+    from dna_bigbird.inputs.specs import find_spec, read_spec
 
     @contextlib.contextmanager
     def meter(name: str):
@@ -35,6 +36,8 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
 
             yield show
 
-    for line in fetch_spec(read_spec(spec), output, local, meter):
+    is_name = spec.name == str(spec) and not spec.suffix and not spec.exists()
+    described = read_spec(find_spec(spec.name) if is_name else spec)
+    for line in fetch_spec(described, output, local, meter):
         note(line)
     return Written(output)

@@ -14,7 +14,8 @@ from dna_bigbird import __version__
 from dna_bigbird import watchdog
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
 from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.specs import read_spec
+from dna_bigbird.inputs.specs import find_spec, read_spec
+from dna_bigbird.resources import import_folder, resource_folder
 
 # Who runs the workflow: for `dna-bigbird clear-lock`, and for jobs to end with it if it is killed.
 watchdog.announce(is_job=workflow.subprocess_exec, is_cluster_job=workflow.remote_exec)
@@ -38,14 +39,13 @@ PREDICTIONS = config.get("predictions", {})
 PREDICTED = TASKS if PREDICTIONS else []
 SCORING_VARIANTS = PREDICTIONS.get("variants", [])
 MUTAGENESIS = PREDICTIONS.get("mutagenesis", {})
-CHECKOUT = Path(str(workflow.current_basedir.join("../.."))).resolve()
 
 # The Python that runs Snakemake, or the one of a conda environment or container (--sdm).
-DNA_BIGBIRD = (
-    f"env PYTHONPATH={shlex.quote(str(CHECKOUT))} python -m dna_bigbird"
-    if workflow.deployment_settings.deployment_method
-    else f"{shlex.quote(sys.executable)} -m dna_bigbird"
-)
+if workflow.deployment_settings.deployment_method:
+    PACKAGE = shlex.quote(str(import_folder(Path(".snakemake"))))
+    DNA_BIGBIRD = f"env PYTHONPATH={PACKAGE} python -m dna_bigbird"
+else:
+    DNA_BIGBIRD = f"{shlex.quote(sys.executable)} -m dna_bigbird"
 
 
 def option(name, value):
@@ -189,15 +189,12 @@ def is_path(source):
 
 def spec_path(name):
     """Find the description of an input, in the working folder first."""
-    folders = [Path("data_specs"), CHECKOUT / "data_specs"]
-    for folder in folders:
-        if (folder / f"{name}.yaml").is_file():
-            return folder / f"{name}.yaml"
-    known = sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
-    raise WorkflowError(
-        f"config, inputs: {name!r} is not a description in data_specs/ (there are: "
-        f"{', '.join(known)}). If it is a file, begin with ./ ../ / or ~"
-    )
+    try:
+        return find_spec(name)
+    except InputError as error:
+        raise WorkflowError(
+            f"config, inputs: {error}. If it is a file, begin with ./ ../ / or ~"
+        ) from None
 
 
 FETCHED = {}
@@ -273,7 +270,8 @@ else:
     BUNDLE_ARCHIVE = []
 BUNDLE_COORDINATES = bundle_coordinates()
 BUNDLE_LABELS = (
-    named_input("deepsea_labels") or f"{CHECKOUT}/data_specs/deepsea_919_peaks.tsv"
+    named_input("deepsea_labels")
+    or f"{resource_folder('data_specs')}/deepsea_919_peaks.tsv"
 )
 for task, key, path in (
     ("promoter", "promoters", PROMOTERS),
