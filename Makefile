@@ -7,6 +7,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
+# Another torch than the pinned one: TORCH=2.10.0, or TORCH=newest. Give it to every call of make.
+TORCH ?=
 CORES ?= all
 CONFIG ?=
 PYTEST_ARGS ?=
@@ -24,8 +26,11 @@ export GOMP_SPINCOUNT := 10000
 endif
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
+# What sed does to constraints.txt before pip reads it.
+PIN_TORCH := $(if $(filter newest,$(TORCH)),/^torch==/d,$(if $(TORCH),s/^torch==.*/torch==$(TORCH)/))
+
 # A second call has nothing to do unless the requirements, or the place of the checkout, changed.
-KEY := $(shell { cat pyproject.toml constraints.txt; echo "$(CURDIR)"; } | cksum | cut -d' ' -f1)
+KEY := $(shell { cat pyproject.toml constraints.txt; echo "$(CURDIR)$(TORCH:%= %)"; } | cksum | cut -d' ' -f1)
 STAMP := .venv/.installed-$(KEY)
 
 ENCODER := .venv/.real-encoder
@@ -73,7 +78,9 @@ $(STAMP):
 	    PATH="$(HOST_PATH)" $(PYTHON) -m venv --clear .venv; \
 	fi
 	@echo "$(CURDIR)" > .venv/.folder
-	.venv/bin/python -m pip install --constraint constraints.txt --editable '.[dev,slurm]'
+	@sed '$(PIN_TORCH)' constraints.txt > .venv/constraints.txt
+	.venv/bin/python -m pip install --constraint .venv/constraints.txt --editable '.[dev,slurm]' \
+	    $(if $(filter newest,$(TORCH)),--upgrade torch)
 	@rm -f .venv/.installed-*
 	@touch $@
 

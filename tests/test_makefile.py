@@ -119,3 +119,43 @@ def test_waiting_threads_of_tests_sleep_unless_the_user_chose(chosen, expected):
     )
     shown = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     assert {name: shown[name] for name in CHOICES if name in shown} == expected
+
+
+def install(folder, *words):
+    """Run the installation with a program in place of Python; return the constraints, pip's words."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    shutil.copy(ROOT / "Makefile", folder)
+    (folder / "pyproject.toml").touch()
+    (folder / "constraints.txt").write_text("sympy==1.14.0\ntorch==2.13.0\ntorchmetrics==1.9.0\n")
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    (programs / "python").write_text('#!/bin/sh\necho "$@" >> pip.txt\n')
+    (programs / "python").chmod(0o755)
+    rule = ".SECONDEXPANSION:\ninstall: $$(STAMP)"  # --eval is read before the Makefile
+    command = ["make", "--eval", rule, "install", *words]
+    subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    read = (folder / "pip.txt").read_text().splitlines()[-1]
+    assert "--constraint .venv/constraints.txt" in read
+    return (folder / ".venv" / "constraints.txt").read_text().split(), read.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "torch", "upgraded"),
+    [
+        ([], ["torch==2.13.0"], False),
+        (["TORCH=2.10.0"], ["torch==2.10.0"], False),
+        (["TORCH=newest"], [], True),
+    ],
+)
+def test_torch_can_be_chosen(tmp_path, words, torch, upgraded):
+    constraints, pip = install(tmp_path, *words)
+    assert constraints == ["sympy==1.14.0", *torch, "torchmetrics==1.9.0"]
+    assert (pip[-2:] == ["--upgrade", "torch"]) is upgraded
+
+
+def test_another_torch_is_installed_and_the_same_is_not(tmp_path):
+    for words in (["TORCH=2.10.0"], ["TORCH=2.10.0"], [], []):
+        install(tmp_path, *words)
+    calls = (tmp_path / "pip.txt").read_text().splitlines()
+    assert len([line for line in calls if " install " in line]) == 2
