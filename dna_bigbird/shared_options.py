@@ -84,7 +84,9 @@ BothStrands = Annotated[
     Literal["both", "forward"],
     Doc("'both' averages the two strands; 'forward' reads only the forward strand."),
 ]
-Progress = Annotated[bool, Doc("Show a progress bar on standard error, if that is a terminal.")]
+Progress = Annotated[
+    bool, Doc("Show a progress bar: on standard error if that is a terminal, and in a notebook.")
+]
 MaxUnpackedGib = Annotated[
     float,
     Doc(

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
-from dna_bigbird import __version__
+from dna_bigbird import __version__, progress
 from dna_bigbird.datasets.text.row_outputs import Outputs, in_order, split_rows
 from dna_bigbird.errors import InputError, Interrupted, OutputError, note, shortened
 from dna_bigbird.files import sha256_of
@@ -178,8 +177,8 @@ def progress_bar(
         total: Number of items, for the remaining time; None if unknown.
         done: Items that an interrupted run had finished.
     """
-    with tqdm(
-        total=total, initial=done, unit=f" {unit}", smoothing=0.05, disable=None if shown else True
+    with progress.progress_bar(
+        total=total, initial=done, unit=f" {unit}", smoothing=0.05, disable=not shown
     ) as bar:
         yield bar.update
 

@@ -7,10 +7,13 @@ from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfi
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
 from dna_bigbird.pipeline.baseline_scores import BaselineScores
+from dna_bigbird.progress import shows_progress
+from dna_bigbird.shared_options import Progress
 from dna_bigbird.tasks.config import TrainConfig
 
 
 @checked()
+@shows_progress
 def baseline(
     genome: InputPath,
     data: InputPath,
@@ -25,6 +28,7 @@ def baseline(
     strand: Literal["both", "forward"] = "both",
     seed: int = 0,
     threads: int = 0,
+    progress: Progress = True,
 ) -> BaselineScores:
     """Fit a baseline on a labelled set and score its held-out rows.
 

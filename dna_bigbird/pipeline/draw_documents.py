@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.progress import progress_bar
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,6 @@ def draw_documents(
         seed: Seed of the random starts and lengths.
         documents: The recipe.
     """
-    from tqdm import tqdm
-
     from dna_bigbird.corpus import documents as corpus
     from dna_bigbird.corpus.document_file import write_documents
     from dna_bigbird.corpus.document_genome import genome_lines
@@ -70,7 +69,7 @@ def draw_documents(
     if not predicted:
         raise InputError(corpus.no_documents_message(regions, documents))
     drawn = corpus.draw_documents(stretches, documents, seed)
-    shown = tqdm(drawn, desc="documents", unit="doc", total=predicted, disable=None)
+    shown = progress_bar(drawn, desc="documents", unit="doc", total=predicted)
     long_enough = (x.chrom for x in stretches if x.length >= documents.min_sentence_bp)
     lines = genome_lines(reference, dict.fromkeys(long_enough))
     count = write_documents(output, shown, lines)

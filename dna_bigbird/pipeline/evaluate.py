@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputFolder
-from dna_bigbird.shared_options import ScoredBundle, SetGenome, Threads
+from dna_bigbird.progress import shows_progress
+from dna_bigbird.shared_options import Progress, ScoredBundle, SetGenome, Threads
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Metrics
@@ -40,6 +41,7 @@ def _with_interval(metrics: "Metrics", name: str) -> str:
 
 
 @checked()
+@shows_progress
 def evaluate(
     genome: SetGenome,
     model: InputPath,
@@ -53,6 +55,7 @@ def evaluate(
     replicates: int = 1000,
     block_bp: int = 0,
     threads: Threads = 0,
+    progress: Progress = True,
 ) -> Evaluation:
     """Score a fine-tuned model and its baselines on the held-out rows.
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import InputPath, OutputPath
-from dna_bigbird.shared_options import ScoredBundle, Threads
+from dna_bigbird.progress import shows_progress
+from dna_bigbird.shared_options import Progress, ScoredBundle, Threads
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Metrics
@@ -35,6 +36,7 @@ class LanguageEvaluation:
 
 
 @checked()
+@shows_progress
 def evaluate_lm(
     model: InputPath,
     train: InputPath,
@@ -51,6 +53,7 @@ def evaluate_lm(
     repeats: InputPath | None = None,
     pieces: bool = False,
     kenlm: bool = False,
+    progress: Progress = True,
 ) -> LanguageEvaluation:
     """Score a pretrained model and n-gram baselines on held-out documents.
 

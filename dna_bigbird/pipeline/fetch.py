@@ -3,6 +3,7 @@
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.results import Written
+from dna_bigbird.progress import progress_bar
 
 
 @checked()
@@ -20,15 +21,13 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
     """
     import contextlib
 
-    from tqdm import tqdm
-
     from dna_bigbird.errors import note
     from dna_bigbird.inputs.fetch import fetch_spec
     from dna_bigbird.inputs.specs import find_spec, read_spec
 
     @contextlib.contextmanager
     def meter(name: str):
-        with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as bar:
+        with progress_bar(desc=name, unit="B", unit_scale=True) as bar:
 
             def show(present: int, total: int | None) -> None:
                 bar.total = total

@@ -4,11 +4,19 @@ from dna_bigbird.choices import checked
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
-from dna_bigbird.shared_options import Checkpoints, ProcessThreads, SetGenome, TrainedBundle
+from dna_bigbird.progress import shows_progress
+from dna_bigbird.shared_options import (
+    Checkpoints,
+    ProcessThreads,
+    Progress,
+    SetGenome,
+    TrainedBundle,
+)
 from dna_bigbird.tasks.config import TrainConfig
 
 
 @checked()
+@shows_progress
 def finetune(
     genome: SetGenome,
     data: InputPath,
@@ -21,6 +29,7 @@ def finetune(
     head: HeadConfig = HeadConfig(),  # noqa: B008 - jsonargparse shows the default
     training: TrainConfig = TrainConfig(),  # noqa: B008
     threads: ProcessThreads = 0,
+    progress: Progress = True,
 ) -> TrainedModel:
     """Fine-tune a pretrained model on a labelled set.
 

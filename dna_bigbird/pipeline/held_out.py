@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from tqdm import tqdm
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
@@ -22,6 +21,7 @@ from dna_bigbird.evaluation.sources import Source, per_label, score_source
 from dna_bigbird.evaluation.tables import to_tsv
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.progress import progress_bar
 from dna_bigbird.writing import atomic_path
 
 MODEL = "model"
@@ -63,7 +63,7 @@ class HeldOut:
         test = self.labels[1], scores.of(self.test)
 
         def progress(numbers):
-            return tqdm(numbers, desc=f"score {name}", unit=" labels", disable=None)
+            return progress_bar(numbers, desc=f"score {name}", unit=" labels")
 
         strand = {"strand": scores.strand} if scores.strand else {}
         self.descriptions[name] = {"description": scores.description} | strand
@@ -172,7 +172,7 @@ def model_scores(
     compute = Compute(batch_size=batch_size, precision="32-true")
     predictor = Predictor(bundle, compute=compute, strand=strand)
     values = np.empty((len(rows), len(labelled.label_names)), dtype=np.float32)
-    with tqdm(total=len(rows), desc="evaluate", unit=" windows", disable=None) as progress:
+    with progress_bar(total=len(rows), desc="evaluate", unit=" windows") as progress:
         for first in range(0, len(rows), ROWS_AT_ONCE):
             chunk = rows[first : first + ROWS_AT_ONCE]
             probabilities = predictor.probabilities([labelled.sequence(int(i)) for i in chunk])

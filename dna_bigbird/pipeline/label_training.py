@@ -6,13 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.streams import labelled_data
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows, tokenize_rows
 from dna_bigbird.files import sha256_of
 from dna_bigbird.pipeline.training_checks import check_compiles, check_trainable, validation_rows
+from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult, fit
 from dna_bigbird.tasks.labelling import LabellingTask, note_few_positives, start_at_base_rates
@@ -93,7 +92,7 @@ def tokenized_splits(
             rows,
             tokenizer,
             both_strands=both_strands,
-            progress=partial(tqdm, desc=f"tokenize {split}", disable=None),
+            progress=partial(progress_bar, desc=f"tokenize {split}"),
             **limits,
         )
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.evaluation.language import interval
+from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.language_baselines import (
     DESCRIPTIONS,
@@ -34,7 +34,7 @@ def model_scores(
     """Score the first `count` examples, on the GPU if there is one."""
     task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)
     task.to("cuda" if torch.cuda.is_available() else "cpu")
-    progress = partial(tqdm, desc="examples", unit=" batches", disable=None)
+    progress = partial(progress_bar, desc="examples", unit=" batches")
     return score_examples(task, examples, count, batch_size=batch_size, progress=progress)
 
 
@@ -61,7 +61,7 @@ def masked_tables(
         masked.nats,
         examples.vocabulary.piece_bp,
         strata,
-        progress=partial(tqdm, desc="baselines", disable=None),
+        progress=partial(progress_bar, desc="baselines"),
     )
     baselines = {
         name: interval("bits_per_base_masked", whole[:, k] / np.log(2), whole[:, -1], seed)

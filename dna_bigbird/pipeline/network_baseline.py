@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 from torch import nn
-from tqdm import tqdm
 
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.baselines.networks import build_network
@@ -18,6 +17,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
 from dna_bigbird.pipeline.label_training import train_on_labels
+from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult
 from dna_bigbird.tasks.label_scores import mean_over_strands
@@ -95,7 +95,7 @@ def network_scores(
         model,
         RowsOnTheFly(labelled, rows, BaseTokenizer(), max_tokens=labelled.window_bp),
         strands="+-" if strand == "both" else "+",
-        progress=lambda batches: tqdm(batches, desc="score", unit="batch", disable=None),
+        progress=lambda batches: progress_bar(batches, desc="score", unit="batch"),
     )
 
 

@@ -6,13 +6,15 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
-from dna_bigbird.shared_options import Checkpoints, ProcessThreads, TrainedBundle
+from dna_bigbird.progress import shows_progress
+from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
 
 DEFAULT_VALIDATION_EXAMPLES = 256
 
 
 @checked()
+@shows_progress
 def pretrain(
     train: InputPath,
     validation: InputPath,
@@ -24,6 +26,7 @@ def pretrain(
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
     threads: ProcessThreads = 0,
+    progress: Progress = True,
 ) -> TrainedModel:
     """Pretrain BigBird with masked tokens and next-sentence prediction.
 

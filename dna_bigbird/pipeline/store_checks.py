@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from tqdm import tqdm
-
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError
+from dna_bigbird.progress import progress_bar
 
 
 def check_tokenizer(store: TokenStore, tokenizer: DnaTokenizer, tokenizer_path: Path | str) -> None:
@@ -28,4 +27,4 @@ def verify_stores(stores: Iterable[TokenStore]) -> None:
         InputError: Naming the damaged store.
     """
     for store in {store.path: store for store in stores}.values():
-        store.verify(partial(tqdm, desc="verify", unit="block", disable=None))
+        store.verify(partial(progress_bar, desc="verify", unit="block"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.progress import progress_bar
 
 PAPER_BP_PER_TOKEN = 8.78
 """Appendix F.1, 32K pieces over GRCh37."""
@@ -64,8 +65,6 @@ def token_statistics(
     """
     import json
 
-    from tqdm import tqdm
-
     from dna_bigbird.baselines.counted_documents import covering_documents
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.same_genome import check_store_genome
@@ -88,7 +87,7 @@ def token_statistics(
         bpe,
         classes,
         covering_documents(tokens, documents),
-        progress=lambda chosen: tqdm(chosen, desc="measure", unit="doc", disable=None),
+        progress=lambda chosen: progress_bar(chosen, desc="measure", unit="doc"),
     )
     with atomic_path(output) as path:
         path.write_text(json.dumps({"vocab_size": bpe.vocab_size, **statistics}, indent=2) + "\n")

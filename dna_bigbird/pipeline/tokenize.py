@@ -3,6 +3,7 @@
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.results import Written
+from dna_bigbird.progress import progress_bar
 from dna_bigbird.shared_options import DocumentGenome
 
 
@@ -27,8 +28,6 @@ def tokenize(
         workers: Processes that tokenize, at most four per usable processor and what memory holds.
         assembly: Name of the genome to keep in the file, such as GRCh37.
     """
-    from tqdm import tqdm
-
     from dna_bigbird.corpus.document_file import iter_document_file
     from dna_bigbird.corpus.document_genome import check_documents
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -47,7 +46,7 @@ def tokenize(
         for chrom, checksum in check_documents(documents, reference).items()
     }
     checksums = {"genome_sha256": sha256_of(genome), "documents_sha256": sha256_of(documents)}
-    shown = tqdm(iter_document_file(documents), desc="tokenize", unit="doc", disable=None)
+    shown = progress_bar(iter_document_file(documents), desc="tokenize", unit="doc")
     write_token_store(
         output,
         shown,

@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.progress import progress_bar
 from dna_bigbird.shared_options import DocumentGenome
 
 
@@ -44,8 +45,6 @@ def train_tokenizer(
     """
     import json
 
-    from tqdm import tqdm
-
     from dna_bigbird.corpus import sample
     from dna_bigbird.corpus import tokenizer as bpe
     from dna_bigbird.corpus.document_genome import check_documents
@@ -55,11 +54,11 @@ def train_tokenizer(
     reference = Genome(genome)
     check_documents(documents, reference)
     chosen = sample.sample_documents(documents, tokenizer.sample_bp, seed)
-    shown = tqdm(chosen, desc="learn", unit="doc", disable=None)
+    shown = progress_bar(chosen, desc="learn", unit="doc")
     texts = sample.limited_texts(shown, reference, tokenizer.sample_bp)
     model = bpe.train_tokenizer((text for sentences in texts for text in sentences), tokenizer)
     trained = bpe.DnaTokenizer.from_bytes(model)
-    shown = tqdm(chosen, desc="measure", unit="doc", disable=None)
+    shown = progress_bar(chosen, desc="measure", unit="doc")
     texts = sample.limited_texts(shown, reference, tokenizer.sample_bp)
     figures = sample.describe(trained, texts) | {"seed": seed, "split": "train"}
     with atomic_path(output) as path:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from dna_bigbird.baselines.kmer import KmerBaseline
 from dna_bigbird.baselines.kmer_config import KmerConfig
@@ -14,6 +13,7 @@ from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
+from dna_bigbird.progress import progress_bar
 
 ROWS_AT_ONCE = 16_384
 """Rows whose word counts (up to 11 KB each) are in memory at once while they are scored."""
@@ -79,5 +79,5 @@ def word_counts(
     model: KmerBaseline, labelled: LabelledSet, rows: Sequence[int], name: str
 ) -> np.ndarray:
     """Return the features of some rows of a set, with a progress bar on a terminal."""
-    progress = tqdm(rows, desc=f"count {name}", unit="row", disable=None)
+    progress = progress_bar(rows, desc=f"count {name}", unit="row")
     return model.features(labelled.sequence(int(row)) for row in progress)

@@ -8,6 +8,7 @@ import pytorch_lightning as pl
 import torch
 from tqdm import tqdm
 
+from dna_bigbird.progress import is_shown, progress_bar
 from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.objective import Sums, add_sums, ratios
 from dna_bigbird.tasks.steps import is_step_end
@@ -22,8 +23,8 @@ SHOWN = ("loss", "bits_per_base_masked")
 class History(pl.Callback):
     """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress.
 
-    Training figures are sums over `log_every` steps, divided once. On a terminal there is a
-    progress bar; elsewhere one line per validation.
+    Training figures are sums over `log_every` steps, divided once. On a terminal and in a notebook
+    there is a progress bar; elsewhere one line per validation.
 
     Args:
         path: The file, kept up to date while the run goes on.
@@ -72,12 +73,12 @@ class History(pl.Callback):
         if trainer.is_global_zero:
             self.file.begin(map(as_line, self.rows))
         self.window = {k: v.to(pl_module.device) for k, v in self.window.items()}
-        self.bar = tqdm(
+        self.bar = progress_bar(
             desc="training",
             unit=" steps",
             total=trainer.max_steps,
             initial=trainer.global_step,
-            disable=None if trainer.is_global_zero else True,
+            disable=not trainer.is_global_zero,
         )
 
     def on_train_batch_end(
@@ -106,7 +107,7 @@ class History(pl.Callback):
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write down the validation."""
         self._record(trainer, "validation", pl_module.validation_metrics)
-        if trainer.is_global_zero and self.bar is not None and self.bar.disable:
+        if trainer.is_global_zero and is_shown() and self.bar is not None and self.bar.disable:
             figures = pl_module.validation_metrics.items()
             text = ", ".join(f"{name} {value:.4g}" for name, value in figures)
             print(
