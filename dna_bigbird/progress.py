@@ -63,7 +63,7 @@ def progress_bar(items: Iterable | None = None, **options: Any) -> "tqdm":
 
 
 def in_notebook() -> bool:
-    """Return True in the kernel of a notebook, whose streams are no terminal but show bars."""
+    """Return True in the kernel of a notebook, which shows bars though its streams have no terminal."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return shell is not None and hasattr(shell, "kernel")

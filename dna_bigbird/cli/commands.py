@@ -39,6 +39,9 @@ def _text(name: str, about: str, **rest: object) -> Command:
     return Command(f"dna_bigbird.pipeline.text:{name}", about, **rest)
 
 
+_WITH_PROGRESS: Mapping = {"python_only": ("progress",), "values": {"progress": True}}
+"""A command shows progress wherever it can; a function has an argument for it."""
+
 COMMANDS = {
     "demo-data": _command("demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
     "fetch": _command("fetch", "download one input named in data_specs/, or take a local copy, and verify it"),
@@ -47,8 +50,8 @@ COMMANDS = {
     "train-tokenizer": _command("train_tokenizer", "learn a DNA BPE vocabulary from documents"),
     "tokenize": _command("tokenize", "turn documents into a token store"),
     "token-statistics": _command("token_statistics", "measure base pairs per token, per chromosome and repeat class"),
-    "pretrain": _command("pretrain", "pretrain BigBird with masked tokens and next-sentence prediction"),
-    "evaluate-lm": _command("evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines"),
+    "pretrain": _command("pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
+    "evaluate-lm": _command("evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
     "compare-lm": _command("compare_lm", "compare pretrained models, as the paper's tables do"),
     "lift-over": _command("lift_over", "move start sites to another assembly with a chain file"),
     "promoter-sequences": _command("promoter_sequences", "make small chromosomes of promoters that come without coordinates"),
@@ -60,10 +63,11 @@ COMMANDS = {
         "baseline",
         "fit a baseline (word counts, GC or a published network) on a labelled set",
         aliases={"kind": "method"},
+        **_WITH_PROGRESS,
     ),
-    "finetune": _command("finetune", "fine-tune a pretrained model on a labelled set"),
+    "finetune": _command("finetune", "fine-tune a pretrained model on a labelled set", **_WITH_PROGRESS),
     "ensemble": _command("ensemble", "join independently trained models into one that gives their mean"),
-    "evaluate": _command("evaluate", "score a fine-tuned model on the held-out rows, next to its baselines"),
+    "evaluate": _command("evaluate", "score a fine-tuned model on the held-out rows, next to its baselines", **_WITH_PROGRESS),
     "compare-heads": _command("compare_heads", "compare promoter or chromatin models with each other and with published ones"),
     "predict": Command(
         "dna_bigbird.inference.predicting:predict",
@@ -83,15 +87,13 @@ COMMANDS = {
     "score-variants": Command(
         "dna_bigbird.inference.variants.scoring:score_variants",
         "what each allele of a VCF file changes in a model's predictions",
-        python_only=("progress",),
-        values={"progress": True},
+        **_WITH_PROGRESS,
         defaults={"output": "-"},
     ),
     "mutagenesis": Command(
         "dna_bigbird.inference.mutating:mutagenesis",
         "the effect of every substitution in a region, as a matrix and a picture",
-        python_only=("progress",),
-        values={"progress": True},
+        **_WITH_PROGRESS,
         defaults={"output": "-"},
     ),
     "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
