@@ -6,7 +6,7 @@ A parameter of such a type is not described in the docstring again: `--help` rea
 """
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -72,7 +72,13 @@ DocumentGenome = Annotated[InputPath, Doc("Plain FASTA file that the documents w
 FastaFile = Annotated[
     InputFile | None, Doc("FASTA file: plain, gzip or bgzip, or '-' for standard input.")
 ]
-SequencesByName = Annotated[Mapping[str, str] | None, Doc("DNA by name, instead of files.")]
+Sequences = Annotated[
+    Mapping[str, str] | Iterable[str] | str | None,
+    Doc(
+        "DNA instead of files: a list, whose rows are named sequence_1, sequence_2, ..., a mapping from "
+        "names, or one text of bases."
+    ),
+]
 Stride = Annotated[
     int | None, Doc("Step between windows in base pairs, at least 1. Default: the window.")
 ]

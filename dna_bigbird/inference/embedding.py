@@ -13,7 +13,7 @@ from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
 from dna_bigbird.inference.writers.target import check_same_format
 from dna_bigbird.paths import InputFile, InputPath, OutputFile
-from dna_bigbird.shared_options import FastaFile, Progress, Resume, SequencesByName, Stride
+from dna_bigbird.shared_options import FastaFile, Progress, Resume, Sequences, Stride
 from dna_bigbird.writing import check_can_write
 
 SUFFIXES: dict[str, VectorFormat] = {".h5": "hdf5", ".hdf5": "hdf5", ".npz": "npz"}
@@ -23,7 +23,7 @@ SUFFIXES: dict[str, VectorFormat] = {".h5": "hdf5", ".hdf5": "hdf5", ".npz": "np
 def embed(
     fasta: FastaFile = None,
     bed: InputFile | None = None,
-    sequences: SequencesByName = None,
+    sequences: Sequences = None,
     *,
     model: InputPath | None = None,
     output: OutputFile | None = None,
@@ -85,9 +85,15 @@ def embed(
         ([0, 50, 100], 3)
     """
     from dna_bigbird.inference.embedding_run import EmbeddingRun  # imports torch: seconds
-    from dna_bigbird.inference.windows.inputs import check_lengths, check_resumable, window_source
+    from dna_bigbird.inference.windows.inputs import (
+        check_lengths,
+        check_resumable,
+        named_sequences,
+        window_source,
+    )
 
     check_lengths(window=window, stride=stride)
+    sequences = named_sequences(sequences)
     path = None if output is None else Path(output)
     if path is None and (resume or format):
         raise InputError("--resume and --format need --output: without it no file is written")

@@ -18,7 +18,7 @@ from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Predictions, WrittenPredictions
 from dna_bigbird.inference.writers.target import Format, Target, chosen_target
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, InputPath, StreamFile
-from dna_bigbird.shared_options import FastaFile, Progress, Resume, SequencesByName, Stride
+from dna_bigbird.shared_options import FastaFile, Progress, Resume, Sequences, Stride
 
 
 @renamed(place="span")
@@ -26,7 +26,7 @@ from dna_bigbird.shared_options import FastaFile, Progress, Resume, SequencesByN
 def predict(
     fasta: FastaFile = None,
     bed: InputFile | None = None,
-    sequences: SequencesByName = None,
+    sequences: Sequences = None,
     *,
     model: list[InputPath] | InputPath | None = None,
     output: StreamFile | None = None,
@@ -85,9 +85,15 @@ def predict(
     """
     target = _target(output, format, resume)
     from dna_bigbird.inference.prediction_run import PredictionRun  # imports torch: seconds
-    from dna_bigbird.inference.windows.inputs import check_lengths, check_resumable, window_source
+    from dna_bigbird.inference.windows.inputs import (
+        check_lengths,
+        check_resumable,
+        named_sequences,
+        window_source,
+    )
 
     check_lengths(window=window, stride=stride)
+    sequences = named_sequences(sequences)
     run = PredictionRun(model, labels, strand, Compute(**compute), progress)
     margin_bp = run.margin_bp(span, window, target)
     if target:

@@ -5,6 +5,7 @@ import inspect
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import dna_bigbird.inference as api
@@ -127,20 +128,51 @@ def test_a_misspelt_keyword_names_the_function(name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fasta": "ACGTACGT"}, r"^fasta ACGTACGT: no such file. .* sequences=\{'name'"),
+        ({"fasta": "ACGTACGT"}, r"^fasta ACGTACGT: no such file. .* sequences=\['ACGT"),
         ({"fasta": "acgtn" * 9000}, r"^fasta (acgtn)+ac\.\.\.: no such file. .* sequences="),
         (
             {"fasta": {"a": "ACGT"}},
             "^fasta is dict; expected the name of a FASTA file.* sequences=",
         ),
-        ({"sequences": "ACGT"}, "^sequences is str; expected DNA by name"),
-        ({"sequences": ["ACGT"]}, "^sequences is list; expected DNA by name"),
+        ({"sequences": b"ACGT"}, "^sequences is bytes; expected DNA, such as"),
+        ({"sequences": 12}, "^sequences is int; expected DNA, such as"),
+        ({"sequences": []}, "^no sequence given; expected at least one"),
+        ({"sequences": ""}, "^sequence 'sequence_1' has no base"),
+        ({"sequences": ["ACGT", 3]}, "^sequence 'sequence_2': expected .* found str and int"),
+        ({"sequences": ["AC", "AXE"]}, "^sequences:2: record 'sequence_2': 'X' at position 2"),
+        ({"sequences": __file__}, r"test_api\.py' is a file; to read it, give fasta="),
         ({"sequences": {"a": b"ACGT"}}, "^sequence 'a': .* found str and bytes"),
     ],
 )
 def test_dna_where_a_file_is_expected_and_the_other_way_round(name, options, message):
     with pytest.raises(InputError, match=message):
         getattr(api, name)(**options)
+
+
+@pytest.mark.parametrize("name", DEFINED_ALIKE)
+def test_a_list_of_sequences_is_the_mapping_with_names(name):
+    function = getattr(api, name)
+    first, second = "ACGT" * 75, "GGCA" * 75
+    expected = function(sequences={"sequence_1": first, "sequence_2": second})
+    values = "probabilities" if name == "predict" else "vectors"
+    for given in (
+        [first, second],
+        (first, second),
+        np.array([first, second]),
+        iter([first, second]),
+    ):
+        result = function(sequences=given)
+        assert result.sequence.tolist() == ["sequence_1", "sequence_2"]
+        assert getattr(result, values).tobytes() == getattr(expected, values).tobytes()
+    alone = function(sequences=second)
+    assert alone.sequence.tolist() == ["sequence_1"]
+    np.testing.assert_allclose(getattr(alone, values)[0], getattr(expected, values)[1], rtol=1e-4)
+
+
+def test_a_list_is_written_too(tmp_path):
+    api.predict(sequences=["ACGT" * 75], output=tmp_path / "scores.tsv")
+    line = (tmp_path / "scores.tsv").read_text().splitlines()[1]
+    assert line.startswith("sequence_1\t0\t300\t0.")
 
 
 def test_a_file_with_a_name_of_letters_is_read(tmp_path, monkeypatch):

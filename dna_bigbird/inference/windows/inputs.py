@@ -1,7 +1,7 @@
 """What `predict` and `embed` read: sequences in memory, or the source for their arguments."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +10,9 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
 from dna_bigbird.inference.windows.files import BedSource, Coordinates, FastaSource
 from dna_bigbird.inference.windows.tiling import Window, WindowSource, tile
+
+SEQUENCE = "sequence_"
+"""Names of sequences that have none begin with this."""
 
 
 def check_lengths(**lengths_bp: int | None) -> None:
@@ -56,13 +59,43 @@ def check_is_a_file(fasta: object) -> None:
     if is_text and len(fasta) > 1 and not fasta.upper().strip("ACGTUN \n"):
         raise InputError(
             f"--fasta {shortened(fasta)}: no such file. If this is the DNA itself: from Python give "
-            "sequences={'name': 'ACGT...'}, otherwise save it as a FASTA file"
+            "sequences=['ACGT...'], otherwise save it as a FASTA file"
         )
     if not isinstance(fasta, str | os.PathLike | None):
         raise InputError(
             f"--fasta is {type(fasta).__name__}; expected the name of a FASTA file. DNA in memory: "
-            "sequences={'name': 'ACGT...'}"
+            "sequences=['ACGT...']"
         )
+
+
+def named_sequences(sequences: object) -> dict[str, str] | None:
+    """Return sequences by name: those of a list are sequence_1, sequence_2, ...
+
+    Args:
+        sequences: A mapping, the bases of one sequence as text, or anything that yields texts: a
+            list, an array, a column of a data frame. None stays.
+
+    Raises:
+        InputError: If it is something else, or the name of a file.
+
+    Example:
+        >>> named_sequences(["ACGT", "GGG"])
+        {'sequence_1': 'ACGT', 'sequence_2': 'GGG'}
+    """
+    if sequences is None or isinstance(sequences, Mapping):
+        return sequences
+    if isinstance(sequences, str):
+        if os.path.exists(sequences):
+            raise InputError(
+                f"sequences={sequences!r} is a file; to read it, give fasta={sequences!r}"
+            )
+        return {f"{SEQUENCE}1": sequences}
+    if isinstance(sequences, bytes) or not isinstance(sequences, Iterable):
+        raise InputError(
+            f"sequences is {type(sequences).__name__}; expected DNA, such as ['ACGT', 'GGCC'], or by "
+            "name, such as {'name': 'ACGT'}"
+        )
+    return {f"{SEQUENCE}{number}": letters for number, letters in enumerate(sequences, start=1)}
 
 
 def check_resumable(source: WindowSource, resume: bool) -> None:
@@ -83,11 +116,6 @@ class SequenceSource(WindowSource):
 
     def __init__(self, sequences: Mapping[str, str], *, window_bp: int, stride_bp: int) -> None:
         super().__init__({}, window_bp, stride_bp)
-        if not isinstance(sequences, Mapping):
-            raise InputError(
-                f"sequences is {type(sequences).__name__}; expected DNA by name, such as "
-                "{'name': 'ACGT'}"
-            )
         if not sequences:
             raise InputError("no sequence given; expected at least one")
         for name, letters in sequences.items():
