@@ -9,7 +9,6 @@ from typing import Literal, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
@@ -20,6 +19,7 @@ from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
 from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
+from dna_bigbird.inference.sigmoid import sigmoid
 from dna_bigbird.inference.windows.tiling import ShortWindows, Window
 from dna_bigbird.limits import allowed_workers
 
@@ -142,7 +142,7 @@ class Predictor:
             return (text,) if self.strand == "forward" else (text, reverse_complement(text))
 
         for chunk, logits_SL in self._logits(items, group_of):
-            of_strands = expit(logits_SL.reshape(len(chunk), -1, len(self.label_names)))
+            of_strands = sigmoid(logits_SL.reshape(len(chunk), -1, len(self.label_names)))
             yield chunk, of_strands.mean(axis=1)
 
     def _logits(

@@ -15,13 +15,13 @@ from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.inference.sigmoid import sigmoid
 from dna_bigbird.inference.variants.sites import Site
 
 FRAME_ALLELES = 512
@@ -88,7 +88,7 @@ def compare(logits: NDArray[np.float64]) -> NDArray[np.float32]:
         >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(2).astype(str).tolist()
         ['0.12', '0.55', '0.5', '0.62']
     """
-    probabilities = expit(logits)
+    probabilities = sigmoid(logits)
     ref, alt = probabilities[:, :1], probabilities[:, 1:]
     change = logits[:, 1:] - logits[:, :1]
     ref = np.broadcast_to(ref, alt.shape)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from dna_bigbird.inference.spool_file import Spool, StoredColumn
 from dna_bigbird.inference.writers.target import WriteContext
@@ -132,15 +131,13 @@ def _averaged(
 ) -> Segments:
     edges = np.unique(np.concatenate([start, end]))
     first, last = np.searchsorted(edges, start), np.searchsorted(edges, end)
-    # Column n of the matrix has a one in every stretch that window n covers.
-    below = np.concatenate([[0], np.cumsum(last - first)])
-    stretches = np.arange(below[-1]) - np.repeat(below[:-1] - first, last - first)
-    covers_SN = csc_array(
-        (np.ones(len(stretches)), stretches, below), shape=(len(edges) - 1, len(start))
-    )
-    times_S = np.bincount(stretches, minlength=len(edges) - 1)
+    sums_SL = np.zeros((len(edges) - 1, values_NL.shape[1]))
+    for begin, stop, value_L in zip(first.tolist(), last.tolist(), values_NL, strict=True):
+        sums_SL[begin:stop] += value_L
+    begins, stops = (np.bincount(edge, minlength=len(edges)) for edge in (first, last))
+    times_S = np.cumsum(begins - stops)[:-1]
     covered = times_S > 0
-    means_SL = (covers_SN @ values_NL)[covered] / times_S[covered, None]
+    means_SL = sums_SL[covered] / times_S[covered, None]
     return Segments(name, edges[:-1][covered], edges[1:][covered], means_SL.astype(np.float32))
 
 
