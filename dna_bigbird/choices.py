@@ -34,7 +34,7 @@ def choices_of(hint: object) -> tuple:
         >>> choices_of(Literal["both", "forward"] | None), choices_of(str | None)
         (('both', 'forward'), ())
     """
-    options = [each for each in _alternatives(hint) if each is not types.NoneType]
+    options = [each for each in alternatives(hint) if each is not types.NoneType]
     if any(typing.get_origin(each) is not Literal for each in options):
         return ()
     return tuple(value for each in options for value in typing.get_args(each))
@@ -54,7 +54,7 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
         Traceback (most recent call last):
         dna_bigbird.choices.ChoiceError: strand='Forward': expected 'both' or 'forward'; did you mean 'forward'?
     """
-    options = _alternatives(hint)
+    options = alternatives(hint)
     if value is None and types.NoneType in options:
         return None
     choices = choices_of(hint)
@@ -172,11 +172,11 @@ def near(value: object, choices: tuple) -> str:
     return f"; did you mean {closest[0]!r}?" if closest else ""
 
 
-def _alternatives(hint: object) -> tuple:
+def alternatives(hint: object) -> tuple:
     """Return the types of a union, without their annotations."""
-    hint = _without_annotations(hint)
+    hint = without_annotations(hint)
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    return tuple(map(_without_annotations, typing.get_args(hint))) if is_union else (hint,)
+    return tuple(map(without_annotations, typing.get_args(hint))) if is_union else (hint,)
 
 
 def _shown(name: str, value: object) -> str:
@@ -214,7 +214,7 @@ def _keywords(signature: inspect.Signature, passed_on: Callable | None) -> tuple
 
 def _with_paths(value: Any, hint: object) -> Any:
     """Return a value with `Path` in place of text where the type is a path, also in lists."""
-    options = _alternatives(hint)
+    options = alternatives(hint)
     if isinstance(value, str):
         return Path(value) if Path in options and str not in options else value
     for option in options:
@@ -227,7 +227,7 @@ def _with_paths(value: Any, hint: object) -> Any:
     return value
 
 
-def _without_annotations(hint: object) -> object:
+def without_annotations(hint: object) -> object:
     """Return a type without its annotations: the role of a path, a description."""
     is_annotated = typing.get_origin(hint) is typing.Annotated
     return typing.get_args(hint)[0] if is_annotated else hint

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.commands import GROUPS
-from dna_bigbird.cli.parser import build_parser, renamed
+from dna_bigbird.cli.parser import build_parser, parse_words, renamed
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "config" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -35,7 +35,7 @@ def test_dna_bigbird_commands_parse(page, line):
         return
     depth = 2 if words[0] in GROUPS else 1
     parser, _ = build_parser(" ".join(words[:depth]), words[depth:])
-    parser.instantiate(parser.parse_args(renamed(words[depth:])))
+    parser.instantiate(parse_words(parser, renamed(words[depth:])))
 
 
 @pytest.mark.parametrize(("page", "line"), of("make"))

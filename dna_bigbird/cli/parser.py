@@ -14,6 +14,7 @@ from dna_bigbird.cli.failures import fail
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
 from dna_bigbird.cli.parser_errors import in_words
 from dna_bigbird.cli.parser_internals import actions_of, option_names, type_of
+from dna_bigbird.cli.several_values import joined
 from dna_bigbird.cli.signatures import Option, load_function, options_of
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.paths import as_streams
@@ -116,12 +117,20 @@ def read_arguments(
     Raises:
         InputError: If a file of --config cannot be read, or settings contradict each other.
     """
-    argv = config_first(renamed(argv, aliases), aliases)
-    options = parser.parse_args(argv)
+    options = parse_words(parser, config_first(renamed(argv, aliases), aliases))
     with checked_settings():
         settings = parser.instantiate(options)
     arguments = {_parameter(k): value for k, value in settings.items() if k != "config"}
     return as_streams(function, arguments)
+
+
+def parse_words(parser: jsonargparse.ArgumentParser, argv: Sequence[str]) -> jsonargparse.Namespace:
+    """Return the options that the words of a command line set; names of options are current ones.
+
+    Raises:
+        InputError: As `joined`.
+    """
+    return parser.parse_args(joined(argv, parser))
 
 
 def renamed(argv: list[str], aliases: Mapping[str, str] = MappingProxyType({})) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.cli.parser import build_parser, renamed
+from dna_bigbird.cli.parser import build_parser, parse_words, renamed
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,7 +70,7 @@ def test_every_command_is_understood(workflow, config, target):
     for command in workflow.commands_of(output.replace(" >> logs", " > logs")):
         name, *words = shlex.split(command)
         parser, _ = build_parser(name)
-        parser.instantiate(parser.parse_args(renamed(words)))
+        parser.instantiate(parse_words(parser, renamed(words)))
 
 
 def test_a_config_replaces_the_demos(workflow):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.cli.parser import build_parser, renamed
+from dna_bigbird.cli.parser import build_parser, parse_words, renamed
 from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.report.text.published_text import published_tables
 
@@ -74,7 +74,7 @@ def test_every_command_is_understood(planned, config, monkeypatch):
         name = f"{first} {second}"
         seen.add(second)
         parser, _ = build_parser(name, words)
-        parser.instantiate(parser.parse_args(renamed(words)))
+        parser.instantiate(parse_words(parser, renamed(words)))
     assert seen >= {"pretrain", "train", "evaluate", "tables"}
     trained = {
         re.search(r"--task (\S+)", command)[1] for command in found if "text train" in command
