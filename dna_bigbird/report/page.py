@@ -36,10 +36,9 @@ def build_report(
     page = render(
         "run_report.html",
         results=results,
-        pretrained=results.pretrained,
         has_text_report=(results.folder / "text" / "report.html").is_file(),
         summary=summary(results),
-        pretraining=pretraining(results, gallery),
+        pretraining=pretraining(results, gallery) if results.pretrained else None,
         heads={
             name: head(result, gallery) if result else None
             for name, result in results.heads.items()

@@ -78,7 +78,8 @@ class Results:
     folder: Path
     config_text: str
     config: dict
-    pretrained: ModelResult
+    pretrained: ModelResult | None
+    """None if the run starts from a bundle that was pretrained elsewhere."""
     heads: dict[str, ModelResult | None]
     language: ModelMetrics
     """The evaluation of the pretrained model, with descriptions of the baselines."""
@@ -91,7 +92,17 @@ class Results:
     def models(self) -> dict[str, ModelResult]:
         """The models of the run by name, those that were trained."""
         heads = {name: head for name, head in self.heads.items() if head is not None}
-        return {"pretrained": self.pretrained} | heads
+        return heads if self.pretrained is None else {"pretrained": self.pretrained} | heads
+
+    @property
+    def first_model(self) -> ModelResult:
+        """The model whose settings describe the run: the pretrained one, or the first head."""
+        return next(iter(self.models.values()))
+
+    @property
+    def given_encoder(self) -> str:
+        """The bundle that the run starts from: `bundled` or a path; "" if it was pretrained here."""
+        return str(self.config.get("pretrained", ""))
 
     @property
     def is_semi_synthetic(self) -> bool:
@@ -120,15 +131,22 @@ def read_results(folder: Path, config_file: Path) -> Results:
         ) from error
     if not isinstance(config, dict):
         raise InputError(f"{config_file}: expected keys with values, found {type(config).__name__}")
+    heads = {
+        head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
+        for head in HEADS
+    }
+    has_pretraining = "pretrained" not in config
+    if not has_pretraining and not any(heads.values()):
+        raise InputError(
+            f"{folder / 'models'}: no model; the rule evaluate makes it. Run the workflow to its end "
+            "first"
+        )
     return Results(
         folder=folder,
         config_text=text,
         config=config,
-        pretrained=read_model(folder, "pretrained"),
-        heads={
-            head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
-            for head in HEADS
-        },
+        pretrained=read_model(folder, "pretrained") if has_pretraining else None,
+        heads=heads,
         language=ModelMetrics.from_json(
             optional_json(folder / "evaluation" / "pretrained" / "lm.json")
         ),

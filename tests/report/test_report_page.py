@@ -252,3 +252,23 @@ def test_negatives_leakage_baselines_calibration_and_members_are_named(run, read
     ):
         assert part in words, part
     assert {"promoter_calibration", "chromatin_calibration"} <= set(run.gallery.figures)
+
+
+def test_a_run_from_a_given_encoder_has_no_pretraining(tmp_path, write_example, read_page):
+    results = write_example(tmp_path)
+    for name in ("corpus", "tokenizer", "models/pretrained", "evaluation/pretrained"):
+        remove(results / name)
+    config = tmp_path / "config.yaml"
+    config.write_text("pretrained: bundled\n" + config.read_text())
+    page = read_page(report_of(tmp_path)[0])
+    assert "Encoder and tokenizer are those of the bundled model of dna-bigbird" in page.words
+    assert "Promoters. The model wins: AUROC" in page.words
+    for absent in ("Corpus and tokenizer", "bits per base, masked", "was pretrained for", "Not run"):
+        assert absent not in page.words
+    addresses = {x["href"][1:] for tag, x in page.tags if tag == "a"}
+    assert addresses <= {x["id"] for _, x in page.tags if "id" in x}
+
+    for name in ("promoter", "chromatin"):
+        remove(results / "models" / name)
+    with pytest.raises(InputError, match=r"models: no model; the rule evaluate makes it"):
+        report_of(tmp_path)

@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 
 from dna_bigbird import __version__
 from dna_bigbird import watchdog
+from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.specs import find_spec, read_spec
@@ -28,6 +29,8 @@ INPUTS_FIRST = 10
 
 NAME = config["name"]
 HAS_GENOME = "assembly" in config
+# Documents, tokenizer and pretrained model are made, unless the config names a pretrained bundle.
+HAS_PRETRAINING = HAS_GENOME and "pretrained" not in config
 RES = config.get("results", "").rstrip("/") or (
     "results" if NAME == "demo" else f"results/{NAME}"
 )
@@ -35,6 +38,7 @@ LOGS = f"logs/{NAME}"
 GENOME = f"{RES}/genome/genome.fa"
 TOKENIZER = f"{RES}/tokenizer/dna_bpe.model"
 TASKS = [task for task in ("promoter", "chromatin") if task in config]
+MODELS = ["pretrained"] * HAS_PRETRAINING + TASKS
 PREDICTIONS = config.get("predictions", {})
 PREDICTED = TASKS if PREDICTIONS else []
 SCORING_VARIANTS = PREDICTIONS.get("variants", [])
@@ -89,9 +93,14 @@ def repeat_options():
     return f"{option('repeats', REPEATS)} {option('pieces', config['pieces'])}"
 
 
-def variant_section(variant, section):
+def section(name):
+    """A section of the config; without it the command's defaults."""
+    return config.get(name, {})
+
+
+def variant_section(variant, name):
     """A section of the config with the changes of one variant of `experiments`."""
-    return config[section] | config["experiments"]["variants"][variant].get(section, {})
+    return section(name) | config["experiments"]["variants"][variant].get(name, {})
 
 
 def prediction_rows():
@@ -230,6 +239,25 @@ def bundle_coordinates():
         raise WorkflowError(f"config, inputs, deepsea: {error}") from None
 
 
+def given_encoder():
+    """Return the bundle that the config names instead of a pretraining."""
+    name = config.get("pretrained", "bundled")
+    try:
+        path = bundled_model() if name == "bundled" else Path(name).expanduser()
+    except InputError as error:
+        raise WorkflowError(f"config, pretrained: {error}") from None
+    if not (path / "config.json").is_file():
+        raise WorkflowError(
+            f"config, pretrained: {path}: no bundle (there is no config.json in it); expected "
+            "`bundled` or the folder of a model"
+        )
+    if not TASKS and not config.get("experiments"):
+        raise WorkflowError(
+            "config, pretrained: nothing is trained from it; add a section `promoter` or `chromatin`"
+        )
+    return str(path)
+
+
 def peak_files(sheet):
     """The files named in a local sample sheet, so that a changed one is noticed."""
     if not is_path(INPUTS.get("peaks", "")) or not os.path.exists(sheet):
@@ -291,6 +319,7 @@ for key, tasks in (
                 f"config: `predictions: {key}` needs a section {task!r}"
             )
 SITES = f"{RES}/promoter/sites.bed" if CHAIN else PROMOTERS
+ENCODER = f"{RES}/trained/pretrained" if HAS_PRETRAINING else given_encoder()
 # What is made of variants; the demo's have a known effect on chromatin labels.
 VARIANT_SCORES = expand(
     "{res}/predictions/variants/{task}.tsv", res=RES, task=SCORING_VARIANTS

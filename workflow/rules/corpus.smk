@@ -21,7 +21,7 @@ rule documents:
         version=VERSION,
         seed=config["seed"],
         regions=document_regions,
-        options=options(config["documents"], "documents"),
+        options=options(section("documents"), "documents"),
     shell:
         "{params.run} documents --genome {input.genome} --output {output} --seed {params.seed}"
         " {params.regions} {params.options} > {log} 2>&1"
@@ -48,7 +48,7 @@ rule train_tokenizer:
         run=command,
         version=VERSION,
         seed=config["seed"],
-        options=options(config["tokenizer"], "tokenizer"),
+        options=options(section("tokenizer"), "tokenizer"),
     shell:
         "{params.run} train-tokenizer --genome {input.genome} --documents {input.documents}"
         " --output {output.model} --metrics {output.metrics} --seed {params.seed}"

@@ -30,7 +30,7 @@ rule pretrain_variant:
         seed=config["seed"],
         checkpoints=f"{RES}/checkpoints/experiments/{{variant}}",
         model=variant_options("model", "model"),
-        masking=options(config["masking"], "masking"),
+        masking=options(section("masking"), "masking"),
         training=variant_options("pretraining", "training"),
     shell:
         "keep_log {log}; {params.run} pretrain --train {input.train}"

@@ -121,7 +121,7 @@ def training_section(wildcards):
         return section_of(head_of(wildcards.member)).get("training", {})
     if getattr(wildcards, "head", None):
         return section_of(wildcards.head).get("baseline_training", {})
-    return config["pretraining"]
+    return section("pretraining")
 
 
 def set_options(wildcards):
@@ -182,11 +182,7 @@ def network_options(wildcards):
 def pretrained_of(wildcards):
     """The pretrained model that a training starts from."""
     variant = HEADS[head_of(wildcards.member)].get("pretrained")
-    return (
-        f"{RES}/experiments/runs/{variant}/trained"
-        if variant
-        else f"{RES}/trained/pretrained"
-    )
+    return f"{RES}/experiments/runs/{variant}/trained" if variant else ENCODER
 
 
 def from_scratch(wildcards):

@@ -23,9 +23,9 @@ rule pretrain:
         version=VERSION,
         seed=config["seed"],
         checkpoints=f"{RES}/checkpoints/pretrained",
-        model=options(config["model"], "model"),
-        masking=options(config["masking"], "masking"),
-        training=options(config["pretraining"], "training"),
+        model=options(section("model"), "model"),
+        masking=options(section("masking"), "masking"),
+        training=options(section("pretraining"), "training"),
     shell:
         "keep_log {log}; {params.run} pretrain --train {input.train}"
         " --validation {input.validation} --tokenizer {input.tokenizer} --output {output}"
@@ -59,7 +59,7 @@ rule evaluate_lm:
         version=VERSION,
         seed=config["seed"],
         repeats=repeat_options(),
-        options=options(config["evaluation"]),
+        options=options(section("evaluation")),
     shell:
         "{params.run} evaluate-lm --model {input.model} --train {input.train} --test {input.test}"
         " --output {output.model} --report {output.report} --seed {params.seed}"

@@ -64,7 +64,7 @@ class Pretraining:
 
 
 def pretraining(results: Results, gallery: Gallery) -> Pretraining:
-    """Return the scores and pictures of pretraining."""
+    """Return the scores and pictures of pretraining, which the run must have."""
     result = results.pretrained
     return Pretraining(
         result.metrics,

@@ -44,9 +44,9 @@ class HeadSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """The data of the section; a head that was not run is None."""
+    """The data of the section; what was not run is None."""
 
-    pretrained: LanguageSummary
+    pretrained: LanguageSummary | None
     heads: dict[str, HeadSummary | None]
 
 
@@ -59,7 +59,7 @@ def headline(result: ModelResult) -> Verdict:
 def summary(results: Results) -> Summary:
     """Return the headline scores of all models."""
     return Summary(
-        _language(results.pretrained.metrics),
+        _language(results.pretrained.metrics) if results.pretrained else None,
         {name: _head(result) for name, result in results.heads.items()},
     )
 
