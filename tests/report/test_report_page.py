@@ -263,7 +263,12 @@ def test_a_run_from_a_given_encoder_has_no_pretraining(tmp_path, write_example, 
     page = read_page(report_of(tmp_path)[0])
     assert "Encoder and tokenizer are those of the bundled model of dna-bigbird" in page.words
     assert "Promoters. The model wins: AUROC" in page.words
-    for absent in ("Corpus and tokenizer", "bits per base, masked", "was pretrained for", "Not run"):
+    for absent in (
+        "Corpus and tokenizer",
+        "bits per base, masked",
+        "was pretrained for",
+        "Not run",
+    ):
         assert absent not in page.words
     addresses = {x["href"][1:] for tag, x in page.tags if tag == "a"}
     assert addresses <= {x["id"] for _, x in page.tags if "id" in x}

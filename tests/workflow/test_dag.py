@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.bundles.bundled import BUNDLED
 from dna_bigbird.cli.parser import build_parser, parse_words, renamed
 
 ROOT = Path(__file__).parents[2]
@@ -146,3 +147,35 @@ def test_peak_files_of_a_local_sheet_are_inputs(workflow):
     config = workflow.config(name="mine", inputs=inputs, promoter=None, predictions=None)
     output = workflow.snakemake("-n", "--configfile", config)
     assert "./peaks/sheet.tsv, peaks/a.bed" in output
+
+
+def test_a_run_from_a_bundle_has_no_pretraining(workflow):
+    sections = ("documents", "tokenizer", "model", "masking", "pretraining", "evaluation", "text")
+    without = dict.fromkeys(sections)
+    config = workflow.config(name="mine", pretrained="bundled", **without)
+    output = workflow.snakemake("-n", "-p", "--configfile", config)
+    jobs = workflow.jobs_of(output)
+    made = (
+        "documents",
+        "train_tokenizer",
+        "tokenize",
+        "token_statistics",
+        "pretrain",
+        "evaluate_lm",
+    )
+    assert jobs == {name: count for name, count in DEMO_JOBS.items() if name not in made} | {
+        "default": 1,
+        "total": sum(DEMO_JOBS.values()) + 1 - sum(DEMO_JOBS[x] for x in made),
+    }
+    trainings = [
+        line for line in workflow.commands_of(output.replace(" >> ", " > ")) if "finetune" in line
+    ]
+    assert [line.split("--pretrained ")[1].split()[0] for line in trainings] == [str(BUNDLED)] * 2
+
+
+def test_sections_with_defaults_may_be_left_out(workflow):
+    absent = dict.fromkeys(("documents", "tokenizer", "model", "masking", "evaluation"))
+    config = workflow.config(name="mine", **absent, pretraining={"max_steps": 5})
+    output = workflow.snakemake("-n", "-p", "--configfile", config)
+    (pretrain,) = [x for x in workflow.commands_of(output) if x.startswith("pretrain ")]
+    assert re.search(r"--threads \d+ +--training.max_steps 5$", pretrain)

@@ -241,7 +241,7 @@ def bundle_coordinates():
 
 def given_encoder():
     """Return the bundle that the config names instead of a pretraining."""
-    name = config.get("pretrained", "bundled")
+    name = config["pretrained"]
     try:
         path = bundled_model() if name == "bundled" else Path(name).expanduser()
     except InputError as error:
@@ -319,7 +319,7 @@ for key, tasks in (
                 f"config: `predictions: {key}` needs a section {task!r}"
             )
 SITES = f"{RES}/promoter/sites.bed" if CHAIN else PROMOTERS
-ENCODER = f"{RES}/trained/pretrained" if HAS_PRETRAINING else given_encoder()
+ENCODER = given_encoder() if "pretrained" in config else f"{RES}/trained/pretrained"
 # What is made of variants; the demo's have a known effect on chromatin labels.
 VARIANT_SCORES = expand(
     "{res}/predictions/variants/{task}.tsv", res=RES, task=SCORING_VARIANTS
