@@ -65,8 +65,8 @@ def build_sets(recipe: dict, data: Path, folder: Path) -> Path:
             "promoter-sequences",
             f"--input={promoters / 'human_tata_promoters_300bp.txt.gz'}",
             f"--tss_offset={settings['upstream']}",
-            f"--fasta={folder / 'tata.fa'}",
-            f"--sites={sites}",
+            f"--output={folder / 'tata.fa'}",
+            f"--output_sites={sites}",
         ]
     )
     pieces = [str(path) for path in sorted((data / "genome").glob("hg19_chr*.fa.gz"))]
@@ -87,7 +87,7 @@ def build_sets(recipe: dict, data: Path, folder: Path) -> Path:
             [
                 "promoter-set",
                 f"--genome={genome}",
-                f"--sites={sites}",
+                f"--output_sites={sites}",
                 f"--avoid=[{avoid}]",
                 f"--output={set_path(folder, negatives)}",
                 f"--assembly={recipe['assembly']}",

@@ -111,6 +111,10 @@ TaskData = Annotated[InputPath, Doc("The set in its native format, as for traini
 SetPart = Annotated[
     Literal["train", "validation", "test"], Doc("Part of the set, where the data contains several.")
 ]
+SiteFormat = Annotated[
+    Literal["auto", "bed", "gtf", "gff", "fps", "sga"],
+    Doc("Format of the start sites: auto recognises it by the first row."),
+]
 Backend = Annotated[
     Literal["auto", "dense", "gather", "merged", "flex", "native"],
     Doc("How attention is computed."),

@@ -46,7 +46,7 @@ def write_starts(folder: Path) -> None:
     main(["convert", "--from-huggingface", "hf-pegasus", "--to", "pegasus"])
     for name, attention in (("warm", "bigbird"), ("full", "full")):
         main(
-            f"text warm-start --from hf-roberta --vocabulary {vocabulary} --max_tokens 256 "
+            f"text warm-start --from_huggingface hf-roberta --vocabulary {vocabulary} --max_tokens 256 "
             f"--block_size 8 --attention {attention} --output {name}".split()
         )
     _pretrain("chain", f"--config {RECIPES}/pretrain-base.yaml --initial warm")

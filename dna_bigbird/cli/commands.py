@@ -49,15 +49,35 @@ COMMANDS = {
     "documents": _command("draw_documents", "draw documents from a genome as coordinates"),
     "train-tokenizer": _command("train_tokenizer", "learn a DNA BPE vocabulary from documents"),
     "tokenize": _command("tokenize", "turn documents into a token store"),
-    "token-statistics": _command("token_statistics", "measure base pairs per token, per chromosome and repeat class"),
+    "token-statistics": _command(
+        "token_statistics",
+        "measure base pairs per token, per chromosome and repeat class",
+        aliases={"documents": "max_documents"},
+    ),
     "pretrain": _command("pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
     "evaluate-lm": _command("evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
     "compare-lm": _command("compare_lm", "compare pretrained models, as the paper's tables do"),
-    "lift-over": _command("lift_over", "move start sites to another assembly with a chain file"),
-    "promoter-sequences": _command("promoter_sequences", "make small chromosomes of promoters that come without coordinates"),
-    "promoter-set": _command("promoter_set", "build promoters and negatives with their splits"),
+    "lift-over": _command(
+        "lift_over",
+        "move start sites to another assembly with a chain file",
+        aliases={"format": "site_format"},
+    ),
+    "promoter-sequences": _command(
+        "promoter_sequences",
+        "make small chromosomes of promoters that come without coordinates",
+        aliases={"fasta": "output", "sites": "output_sites"},
+    ),
+    "promoter-set": _command(
+        "promoter_set",
+        "build promoters and negatives with their splits",
+        aliases={"format": "site_format"},
+    ),
     "chromatin-set": _command("chromatin_set", "build 200-bp bins with one label per peak file"),
-    "deepsea-set": _command("deepsea_set", "build windows of any length from the published DeepSEA bundle"),
+    "deepsea-set": _command(
+        "deepsea_set",
+        "build windows of any length from the published DeepSEA bundle",
+        aliases={"coordinates": "row_coordinates", "labels": "label_names"},
+    ),
     "leakage": _command("leakage", "list bases and near-identical sequences that the splits of a set share"),
     "baseline": _command(
         "baseline",
@@ -103,7 +123,11 @@ COMMANDS = {
         positional=("path",),
         defaults={"path": None},
     ),
-    "plot-attention": _command("plot_attention", "draw which blocks attend to which, as text or as a picture"),
+    "plot-attention": _command(
+        "plot_attention",
+        "draw which blocks attend to which, as text or as a picture",
+        aliases={"bundle": "model", "training": "in_training"},
+    ),
     "convert": _command("convert", "read and write models of the Hugging Face library; lengthen a model's context"),
     "report": _command("report", "write the HTML report of a workflow run"),
     "clear-lock": _command("clear_lock", "remove a stale Snakemake lock after proof that its process is dead"),
@@ -119,7 +143,11 @@ COMMANDS = {
 TEXT = {
     "vocabulary": _text("vocabulary", "learn a SentencePiece vocabulary from text, laid out as BigBird's"),
     "pretrain": _text("pretrain", "pretrain BigBird on text with whole-word masking"),
-    "warm-start": _text("warm_start", "make a text model from a RoBERTa or BERT folder"),
+    "warm-start": _text(
+        "warm_start",
+        "make a text model from a RoBERTa or BERT folder",
+        aliases={"from": "from_huggingface"},
+    ),
     "train": _text(
         "train",
         "fine-tune on a text task: classes, questions, summaries",

@@ -44,7 +44,7 @@ def find_coordinates(bundle: Path) -> Path:
     raise InputError(
         f"{bundle}: no {BED} in this folder or next to it (plain, .gz or .tar.gz). It is published "
         f"apart from the bundle: download {ADDRESS} into the folder, or name your copy "
-        "(--coordinates; in a config `inputs: deepsea_coordinates`)"
+        "(--row_coordinates; in a config `inputs: deepsea_coordinates`)"
     )
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import InputPath, check_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
@@ -11,15 +11,16 @@ from dna_bigbird.shared_options import Assembly, SetOutput
 _TEST = ["chr8", "chr9"]
 
 
+@renamed(coordinates="row_coordinates", labels="label_names")
 @checked()
 def deepsea_set(
     bundle: InputPath,
     genome: InputPath,
-    labels: InputPath,
+    label_names: InputPath,
     output: SetOutput,
     assembly: Assembly,
     window: int = 8000,
-    coordinates: InputPath | None = None,
+    row_coordinates: InputPath | None = None,
     check_every: int = 1,
     max_n_fraction: float = 1.0,
     test_chromosomes: list[str] = _TEST,
@@ -32,10 +33,10 @@ def deepsea_set(
     Args:
         bundle: Folder with train.mat, valid.mat and test.mat.
         genome: Plain FASTA of hg19.
-        labels: The 919 label names, one per line, or a tab-separated table with the columns label,
+        label_names: The 919 label names, one per line, or a tab-separated table with the columns label,
             group and cell (data_specs/deepsea_919_peaks.tsv).
         window: Bases the model reads, centred on the 200-bp bin.
-        coordinates: allTFs.pos.bed, plain, gzip or the published allTFs.pos.bed.tar.gz; looked for in
+        row_coordinates: allTFs.pos.bed, plain, gzip or the published allTFs.pos.bed.tar.gz; looked for in
             the folder of the bundle and next to it if not given.
         check_every: Compare every n-th row's 1000 bp with the genome; 1 checks all.
         max_n_fraction: Windows with a larger share of N are left out; bases past a chromosome's
@@ -53,13 +54,13 @@ def deepsea_set(
 
     with checked_settings():
         config = DeepseaConfig(window, check_every, max_n_fraction, test_chromosomes)
-    coordinates = coordinates or find_coordinates(bundle)
-    check_paths(deepsea_set, {"coordinates": coordinates, "output": output})
+    row_coordinates = row_coordinates or find_coordinates(bundle)
+    check_paths(deepsea_set, {"row_coordinates": row_coordinates, "output": output})
     reference = Genome(genome)
-    with unpacked_coordinates(coordinates) as bed:
-        data = build_deepsea(reference, bundle, bed, read_labels(labels), config)
+    with unpacked_coordinates(row_coordinates) as bed:
+        data = build_deepsea(reference, bundle, bed, read_labels(label_names), config)
     inputs = {f"{name}.mat": bundle / f"{name}.mat" for name in FILES.values()}
-    inputs |= {BED: coordinates, "genome": genome, "labels": labels}
+    inputs |= {BED: row_coordinates, "genome": genome, "labels": label_names}
     settings = {
         "window": window,
         "check_every": check_every,

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import note
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.shared_options import SiteFormat
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,14 @@ class LiftedSites:
         return ""
 
 
+@renamed(format="site_format")
 @checked()
 def lift_over(
     input: InputPath,
     chain: InputPath,
     output: OutputPath,
     unlifted: OutputPath,
-    format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
+    site_format: SiteFormat = "auto",
 ) -> LiftedSites:
     """Move start sites to another assembly.
 
@@ -41,13 +42,12 @@ def lift_over(
         chain: UCSC chain file from the assembly of the input to that of the output.
         output: BED6 file on the new assembly, sorted; column 5 keeps the old position.
         unlifted: Table of the lost sites, their old coordinates and the reasons.
-        format: Format of the input; auto recognises it by the first row.
     """
     from dna_bigbird.genome.liftover import lift_sites, read_chain, write_lifted, write_unlifted
     from dna_bigbird.genome.sites import read_sites
     from dna_bigbird.writing import atomic_path
 
-    lifted, lost = lift_sites(read_sites(input, format), read_chain(chain))
+    lifted, lost = lift_sites(read_sites(input, site_format), read_chain(chain))
     with atomic_path(output) as partial_output, atomic_path(unlifted) as partial_unlifted:
         write_lifted(partial_output, lifted)
         write_unlifted(partial_unlifted, lifted, lost)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputStream
 
@@ -27,15 +27,16 @@ class AttentionDrawing:
         return "" if self.output else "\n\n".join([LEGEND, *self.panels])
 
 
+@renamed(bundle="model", training="in_training")
 @checked()
 def plot_attention(
     output: OutputStream | None = None,
-    bundle: InputPath | None = None,
+    model: InputPath | None = None,
     tokens: int | None = None,
     num_blocks: int | None = None,
     layer: int | list[int] = 0,
     head: int | list[int] = 0,
-    training: bool = False,
+    in_training: bool = False,
     block_size: int | None = None,
     window_blocks: int | None = None,
     global_blocks: Literal["first_last", "first_two", "none"] | None = None,
@@ -52,12 +53,12 @@ def plot_attention(
 
     Args:
         output: Picture to write, in the format of its suffix: png, svg or pdf; text on standard output if not given.
-        bundle: Draw the pattern of this model bundle; its settings replace the options below.
+        model: Model bundle: its pattern is drawn, and its settings replace the options below.
         tokens: Length of the sequence, special tokens included; max_tokens if not given.
         num_blocks: Length of the sequence in blocks instead.
         layer: Layer from 0, or several.
         head: Head from 0, or several.
-        training: The blocks that plan huggingface draws in training; the other plans know no
+        in_training: The blocks that plan huggingface draws in training; the other plans know no
             difference.
         block_size: Tokens in one block; 64 if not given.
         window_blocks: Neighbouring blocks that a block reads, itself included; 3 if not given.
@@ -87,14 +88,14 @@ def plot_attention(
     }
     settings = {name: value for name, value in settings.items() if value is not None}
     layers, heads = steps.as_list(layer), steps.as_list(head)
-    if bundle is None:
+    if model is None:
         configs = steps.configs_of_settings(settings, tokens, num_blocks)
     elif settings:
-        raise InputError(f"--bundle has its own --{next(iter(settings))}: leave that option out")
+        raise InputError(f"--model has its own --{next(iter(settings))}: leave that option out")
     else:
-        configs = [steps.config_of_bundle(bundle, layers)]
+        configs = [steps.config_of_bundle(model, layers)]
     panels = [
-        steps.draw_panel(config, steps.length_of(config, tokens, num_blocks), i, h, training)
+        steps.draw_panel(config, steps.length_of(config, tokens, num_blocks), i, h, in_training)
         for config, i, h in steps.panels_to_draw(configs, layers, heads)
     ]
     if output is not None:

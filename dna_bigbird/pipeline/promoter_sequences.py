@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.paths import InputPath, OutputPath
 
@@ -21,12 +21,13 @@ class PromoterChromosomes:
         return ""
 
 
+@renamed(fasta="output", sites="output_sites")
 @checked()
 def promoter_sequences(
     input: InputPath,
     tss_offset: int,
-    fasta: OutputPath,
-    sites: OutputPath,
+    output: OutputPath,
+    output_sites: OutputPath,
     name: str = "promoter",
 ) -> PromoterChromosomes:
     """Turn promoters published without coordinates into small chromosomes with a start site each.
@@ -36,8 +37,8 @@ def promoter_sequences(
     Args:
         input: FASTA, or one sequence per line; plain or gzip.
         tss_offset: Position of the first transcribed base in every sequence, counted from 0.
-        fasta: FASTA to write, one record per promoter.
-        sites: BED file of the start sites to write.
+        output: Result to write: FASTA file, one record per promoter.
+        output_sites: Start sites to write: BED file.
         name: Sequences without a name get this name and their number from 1.
     """
     from dna_bigbird.genome.sites_sequences import write_as_chromosomes
@@ -45,7 +46,7 @@ def promoter_sequences(
 
     if tss_offset < 0:
         raise InputError(f"--tss_offset {tss_offset}: expected 0 or more")
-    with atomic_path(fasta) as partial_fasta, atomic_path(sites) as partial_sites:
+    with atomic_path(output) as partial_fasta, atomic_path(output_sites) as partial_sites:
         count = write_as_chromosomes(input, tss_offset, partial_fasta, partial_sites, name)
     note(f"{count} sequences")
-    return PromoterChromosomes(fasta, sites, count)
+    return PromoterChromosomes(output, output_sites, count)

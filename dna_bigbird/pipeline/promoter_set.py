@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import InputPath, InputText
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
-from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
+from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput, SiteFormat
 
 
+@renamed(format="site_format")
 @checked()
 def promoter_set(
     genome: InputPath,
@@ -23,7 +24,7 @@ def promoter_set(
     downstream: int = 3000,
     negatives: str = "random_base",
     avoid: InputText | list[InputText] = [],  # noqa: B006 - jsonargparse shows the default
-    format: Literal["auto", "bed", "gtf", "gff", "fps", "sga"] = "auto",
+    site_format: SiteFormat = "auto",
     max_n_fraction: MaxNFraction = 0.0,
     near_identical: Literal["drop", "keep"] = "drop",
     pieces: bool = False,
@@ -42,7 +43,6 @@ def promoter_set(
         downstream: Bases from the start site on, the first transcribed base included.
         negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, with similar GC content and repeats. Several, joined by commas (random_base,permuted,genomic), give every promoter a negative of each; a repeated name gives another negative.
         avoid: File of further start sites that genomic negatives keep away from, in any of the formats, or several, '[a.bed, b.gtf]'; other negatives do not use them.
-        format: Format of the sites; auto recognises it by the first row.
         near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split.
         pieces: The FASTA has only the first part of its chromosomes; leave out sites beyond it.
     """
@@ -58,7 +58,7 @@ def promoter_set(
     avoided = [Path(file) for file in files] if "genomic" in config.methods else []
     reference = Genome(genome)
     split.check_chromosomes(reference)
-    starts = read_sites(sites, format)
+    starts = read_sites(sites, site_format)
     data = build_promoters(
         reference,
         starts,

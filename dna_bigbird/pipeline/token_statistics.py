@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.progress import progress_bar
@@ -37,6 +37,7 @@ class TokenStatistics:
         return "\n".join(lines)
 
 
+@renamed(documents="max_documents")
 @checked()
 def token_statistics(
     store: InputPath,
@@ -45,7 +46,7 @@ def token_statistics(
     output: OutputPath,
     repeats: InputPath | None = None,
     pieces: bool = False,
-    documents: int = 2000,
+    max_documents: int = 2000,
 ) -> TokenStatistics:
     """Measure base pairs per token, per chromosome and repeat class.
 
@@ -61,7 +62,7 @@ def token_statistics(
             tables give them. Without it lower case in the FASTA file is soft_masked, and a
             chromosome written in one case is unknown.
         pieces: The FASTA file may have only the first part of a chromosome; repeats beyond it are cut.
-        documents: Most documents to read, evenly spaced over the genome.
+        max_documents: Most documents to read, evenly spaced over the genome.
     """
     import json
 
@@ -75,8 +76,8 @@ def token_statistics(
     from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
     from dna_bigbird.writing import atomic_path
 
-    if documents < 1:
-        raise InputError(f"--documents {documents}: expected at least 1")
+    if max_documents < 1:
+        raise InputError(f"--max_documents {max_documents}: expected at least 1")
     tokens, bpe, reference = TokenStore(store), DnaTokenizer.from_file(tokenizer), Genome(genome)
     check_tokenizer(tokens, bpe, tokenizer)
     check_store_genome(tokens, reference)
@@ -86,7 +87,7 @@ def token_statistics(
         tokens,
         bpe,
         classes,
-        covering_documents(tokens, documents),
+        covering_documents(tokens, max_documents),
         progress=lambda chosen: progress_bar(chosen, desc="measure", unit="doc"),
     )
     with atomic_path(output) as path:

@@ -106,7 +106,7 @@ def test_several_plans_layers_and_heads_are_those_of_the_model(capsys):
 
 @pytest.mark.parametrize("training", ["true", "false"])
 def test_huggingface_in_training_and_evaluation(training, capsys):
-    text = plot(f"--tokens 1536 --random_plan huggingface --training {training}", capsys)
+    text = plot(f"--tokens 1536 --random_plan huggingface --in_training {training}", capsys)
     _, title, *rows = (line for line in text.splitlines() if line)
     expected = bigbird_itc(24, 64, 3, 12, "huggingface", 0, training=training == "true").times()
     assert np.array_equal(as_times("\n".join(rows)), expected[0])
@@ -114,17 +114,17 @@ def test_huggingface_in_training_and_evaluation(training, capsys):
 
 
 def test_a_bundle_has_its_own_settings(bundle, capsys):
-    text = plot(f"--bundle {bundle} --layer 2 --head 1", capsys)
+    text = plot(f"--model {bundle} --layer 2 --head 1", capsys)
     options = {"window_blocks": 5, "global_blocks": "first_two"}
     expected = bigbird_itc(13, 8, 1, 2, "uniform", 4002, **options).times()
     assert np.array_equal(as_times("\n".join(text.splitlines()[3:])), expected[1])
-    assert len(plot(f"--bundle {bundle} --tokens 30", capsys).splitlines()) == 3 + 4
+    assert len(plot(f"--model {bundle} --tokens 30", capsys).splitlines()) == 3 + 4
 
 
 def test_a_bundle_with_full_attention(bundle, capsys):
     config = {"task": "pretraining", "encoder": ENCODER | {"attention": "full"}}
     (bundle / "config.json").write_text(json.dumps(config))
-    lines = plot(f"--bundle {bundle}", capsys).splitlines()
+    lines = plot(f"--model {bundle}", capsys).splitlines()
     assert lines[2] == "full attention, layer 0, head 0"
     assert lines[3:] == ["g" * 13] * 13
 
@@ -188,7 +188,7 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--max_tokens 512 --num_blocks 9", "--num_blocks 9: the model reads at most 8"),
         ("--head [0,1,2,3,4,5,6,7,8] --layer [0,1]", "18 drawings (plans, layers and heads)"),
         ("--head []", "0 drawings"),
-        ("--bundle none", "none: no such model bundle"),
+        ("--model none", "none: no such model bundle"),
         ("--random_plan original --num_random 14", "13 blocks to choose from in block row 1"),
     ],
 )
@@ -197,17 +197,17 @@ def test_what_is_refused(line, message, capsys):
 
 
 def test_what_is_refused_with_a_bundle(bundle, capsys):
-    assert "--bundle has its own --num_random" in refused(
-        f"--bundle {bundle} --num_random 2", capsys
+    assert "--model has its own --num_random" in refused(
+        f"--model {bundle} --num_random 2", capsys
     )
-    assert "has layers 0 to 2" in refused(f"--bundle {bundle} --layer 3", capsys)
+    assert "has layers 0 to 2" in refused(f"--model {bundle} --layer 3", capsys)
     assert "--tokens 101: the model reads at most 100" in refused(
-        f"--bundle {bundle} --tokens 101", capsys
+        f"--model {bundle} --tokens 101", capsys
     )
     (bundle / "config.json").write_text('{"task": "pretraining"}')
     assert (
         "config.json: it describes no model: encoder: expected an object, found NoneType"
-        in refused(f"--bundle {bundle}", capsys)
+        in refused(f"--model {bundle}", capsys)
     )
 
 

@@ -84,7 +84,7 @@ class Bundle:
                 "deepsea-set",
                 f"--bundle={self.folder}",
                 f"--genome={self.genome.path}",
-                f"--labels={self.folder / labels}",
+                f"--label_names={self.folder / labels}",
                 f"--output={self.folder / output}",
                 "--assembly=hg19",
                 f"--test_chromosomes=[{self.test_chrom}]",

@@ -57,7 +57,7 @@ def test_a_named_file_is_used(small):  # noqa: F811
     named = small.folder / "elsewhere"
     named.write_bytes(packed(content, "x.tar.gz"))
     (small.folder / "mat" / BED).write_text("not the coordinates\n")
-    extra = (f"--bundle={small.folder}/mat", f"--coordinates={named}")
+    extra = (f"--bundle={small.folder}/mat", f"--row_coordinates={named}")
     assert list(small.read("--window=1000", *extra).intervals) == list(old.intervals)
 
 
@@ -68,7 +68,7 @@ def test_missing_coordinates_are_reported_before_anything_is_read(small, capsys)
     error = refused(capsys, small, f"--bundle={small.folder}/mat", f"--genome={small.folder}/no.fa")
     assert f"mat: no {BED} in this folder or next to it (plain, .gz or .tar.gz)" in error
     assert "http://deepsea.princeton.edu/media/code/allTFs.pos.bed.tar.gz" in error
-    assert "--coordinates" in error
+    assert "--row_coordinates" in error
 
 
 def test_coordinates_that_were_looked_up_are_not_overwritten(small, capsys):  # noqa: F811
@@ -77,7 +77,7 @@ def test_coordinates_that_were_looked_up_are_not_overwritten(small, capsys):  # 
     bed = small.folder / BED
     bed.write_bytes(content)
     error = refused(capsys, small, f"--bundle={small.folder}/mat", output=BED)
-    assert f"--output {bed}: this is the input --coordinates {bed}" in error
+    assert f"--output {bed}: this is the input --row_coordinates {bed}" in error
     assert bed.read_bytes() == content
 
 

@@ -245,7 +245,7 @@ def test_promoters_without_coordinates_take_them_from_the_genome(tmp_path, genom
     rng = np.random.default_rng(5)
     lines = ["".join(rng.choice(list("ACGT"), 300)) for _ in range(400)]
     (tmp_path / "p.txt").write_text("\n".join(lines))
-    out = [f"--fasta={tmp_path / 'p.fa'}", f"--sites={tmp_path / 'p.bed'}"]
+    out = [f"--output={tmp_path / 'p.fa'}", f"--output_sites={tmp_path / 'p.bed'}"]
     main(["promoter-sequences", f"--input={tmp_path / 'p.txt'}", "--tss_offset=249", *out])
     joined = tmp_path / "joined.fa"
     joined.write_text((tmp_path / "p.fa").read_text() + genome.path.read_text())

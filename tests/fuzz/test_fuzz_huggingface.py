@@ -69,7 +69,11 @@ def check(foreign, folders):
 
 OTHERS = {
     "pegasus": (pegasus_folder, ["convert", "--from-huggingface"], "--to"),
-    "bert": (bert_folder, ["text", "warm-start", "--max_tokens", "128", "--from"], "--output"),
+    "bert": (
+        bert_folder,
+        ["text", "warm-start", "--max_tokens", "128", "--from_huggingface"],
+        "--output",
+    ),
 }
 """What writes the folder, and the command that reads it."""
 

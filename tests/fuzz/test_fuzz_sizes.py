@@ -134,5 +134,14 @@ def test_hugging_face_folders(tmp_path, write):
 
 def test_a_short_encoder(tmp_path):
     folder, written = bert_folder(tmp_path / "bert"), tmp_path / "bundle"
-    command = ["text", "warm-start", "--from", folder, "--output", written, "--max_tokens", 128]
+    command = [
+        "text",
+        "warm-start",
+        "--from_huggingface",
+        folder,
+        "--output",
+        written,
+        "--max_tokens",
+        128,
+    ]
     assert counts(folder / "config.json", written, *command)["refused"] >= 14

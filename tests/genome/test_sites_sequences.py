@@ -17,8 +17,8 @@ def convert(tmp_path, text, *extra, name="in.txt", offset=3):
             "promoter-sequences",
             f"--input={path}",
             f"--tss_offset={offset}",
-            f"--fasta={tmp_path / 'out.fa'}",
-            f"--sites={tmp_path / 'out.bed'}",
+            f"--output={tmp_path / 'out.fa'}",
+            f"--output_sites={tmp_path / 'out.bed'}",
             *extra,
         ]
     )

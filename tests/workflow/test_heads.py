@@ -162,14 +162,14 @@ def test_the_published_bundle_in_the_place_of_peaks(workflow):
     output = plan(workflow, "all", **changes)
     made = the_one(commands(workflow, output), "deepsea-set --bundle")
     assert "--bundle ./bundle" in made
-    assert f"--coordinates {workflow.folder}/allTFs.pos.bed.tar.gz" in made
+    assert f"--row_coordinates {workflow.folder}/allTFs.pos.bed.tar.gz" in made
     assert "--check_every 10" in made
     assert "data_specs/deepsea_919_peaks.tsv" in made
     inputs |= {"deepsea": "deepsea_train_bundle"}
     inputs |= {"deepsea_coordinates": "deepsea_train_coordinates"}
     output = plan(workflow, "all", **changes)
     assert workflow.jobs_of(output)["unpack_deepsea"] == 1
-    assert "--coordinates results/exp/inputs/allTFs.pos.bed.tar.gz" in output
+    assert "--row_coordinates results/exp/inputs/allTFs.pos.bed.tar.gz" in output
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,6 @@ rule deepsea_set:
         options=bundle_options,
     shell:
         "{params.run} deepsea-set --bundle {input.bundle:q} --genome {input.genome}"
-        " --labels {input.labels:q} --coordinates {input.coordinates:q} --output {output}"
+        " --label_names {input.labels:q} --row_coordinates {input.coordinates:q} --output {output}"
         " {params.assembly} {params.options}"
         " > {log} 2>&1"

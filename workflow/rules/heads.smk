@@ -146,7 +146,8 @@ def sites_format(wildcards):
     """The format of the start sites as an option; lifted ones are always BED."""
     if CHAIN and HEADS[wildcards.head]["sites"] == SITES:
         return ""
-    return options(section_of(wildcards.head), keys=["format"])
+    section = section_of(wildcards.head)
+    return option("site_format", section["format"]) if "format" in section else ""
 
 
 def member_options(key, group):

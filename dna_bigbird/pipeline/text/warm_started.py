@@ -2,14 +2,15 @@
 
 from typing import Literal
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.results import ConvertedModel
 
 
+@renamed(from_="from_huggingface")
 @checked()
 def warm_start(
-    from_: InputPath,
+    from_huggingface: InputPath,
     output: OutputPath,
     vocabulary: InputPath | None = None,
     max_tokens: int = 4096,
@@ -26,7 +27,7 @@ def warm_start(
     folder is run.
 
     Args:
-        from_: Folder of the Hugging Face library: config.json with model_type bert or roberta,
+        from_huggingface: Folder of the Hugging Face library: config.json with model_type bert or roberta,
             model.safetensors or pytorch_model.bin, and tokenizer.json, vocab.txt, or vocab.json and
             merges.txt.
         output: Bundle to write.
@@ -56,7 +57,7 @@ def warm_start(
             random_plan=random_plan,
             attention=attention,
         )
-    short = read_short_encoder(from_, seed)
+    short = read_short_encoder(from_huggingface, seed)
     new_vocabulary = None if vocabulary is None else read_text_tokenizer(vocabulary)
     warm = start(short, encoder, new_vocabulary, seed)
     origin = _origin(short, warm.counts)

@@ -243,7 +243,7 @@ def bert(corpus):
 def test_from_a_short_encoder_to_a_pretrained_one(bert, vocabulary):
     name = "own" if vocabulary else "kept"
     main(
-        f"text warm-start --from bert --output warm-{name} --max-tokens 48 --block-size 8 "
+        f"text warm-start --from_huggingface bert --output warm-{name} --max-tokens 48 --block-size 8 "
         f"{vocabulary}".split()
     )
     warm = load_bundle(f"warm-{name}")
@@ -267,8 +267,8 @@ def test_from_a_short_encoder_to_a_pretrained_one(bert, vocabulary):
 
 
 def test_wrong_folders_to_start_from_are_one_line(capsys, bert, pretrained):
-    said = refused(capsys, "text warm-start --from bundle --output x")
+    said = refused(capsys, "text warm-start --from_huggingface bundle --output x")
     assert "bundle/config.json: model_type is None; expected 'bert' or 'roberta'" in said
-    said = refused(capsys, "text warm-start --from bert --output x --max-tokens 0")
+    said = refused(capsys, "text warm-start --from_huggingface bert --output x --max-tokens 0")
     assert "--max_tokens 0 must be at least 1" in said
     assert not Path("x").exists()

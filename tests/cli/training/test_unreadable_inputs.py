@@ -70,7 +70,7 @@ READERS = [
     ("embed --fasta toy.fa --bed sites.bed --model promoter --output never.h5", "toy.fa sites.bed"),
     ("score-variants --vcf v.vcf --fasta toy.fa --model promoter", "v.vcf toy.fa"),
     ("mutagenesis --fasta toy.fa --region chr1:9-12 --model promoter", "toy.fa"),
-    ("plot-attention --bundle promoter", "promoter/config.json"),
+    ("plot-attention --model promoter", "promoter/config.json"),
     ("convert --from promoter --to-huggingface never", PROMOTER),
     (f"fetch --spec {SPEC.name} --local toy.fa --output never", f"{SPEC.name} toy.fa"),
     ("text vocabulary --input corpus.txt --output never", "corpus.txt"),
