@@ -197,9 +197,7 @@ def test_what_is_refused(line, message, capsys):
 
 
 def test_what_is_refused_with_a_bundle(bundle, capsys):
-    assert "--model has its own --num_random" in refused(
-        f"--model {bundle} --num_random 2", capsys
-    )
+    assert "--model has its own --num_random" in refused(f"--model {bundle} --num_random 2", capsys)
     assert "has layers 0 to 2" in refused(f"--model {bundle} --layer 3", capsys)
     assert "--tokens 101: the model reads at most 100" in refused(
         f"--model {bundle} --tokens 101", capsys
