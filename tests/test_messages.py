@@ -125,7 +125,7 @@ def test_predict_does_not_name_an_option_of_other_commands(tmp_path, capsys):
         ("--strand minus", "error: --strand minus: expected 'both', 'forward' or 'interval'. See"),
         (
             "--format h5",
-            "error: --format h5: expected 'tsv', 'bed', 'bigwig' or 'hdf5'; did you mean 'hdf5'? ",
+            "error: --format h5: expected 'tsv', 'csv', 'bed', 'bigwig' or 'hdf5'; did you mean 'hdf5'? ",
         ),
         ("--precision bf16", "did you mean 'bf16-mixed'? See: dna-bigbird predict --help"),
         ("--batchsize 3", "unrecognized arguments: --batchsize 3; did you mean --batch_size? See"),

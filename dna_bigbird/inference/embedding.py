@@ -48,7 +48,7 @@ def embed(
 
     Args:
         bed: Read only these intervals of the FASTA, which is then a genome (plain or bgzip); rows
-            have genome coordinates.
+            have genome coordinates. If the BED has names (column 4), an array name has them.
         model: Model bundle, pretrained or fine-tuned. An ensemble has several encoders: name one of
             its models. Default: the bundled model.
         output: File to write, .h5 or .npz (for numpy.load).

@@ -20,7 +20,7 @@ from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, Wri
 from dna_bigbird.inference.spool import checksums_of, open_spool, progress_bar, run_identity
 from dna_bigbird.inference.windows.tiling import Window, WindowSource
 from dna_bigbird.inference.writers.arrays import COUNTS, OF_TOKENS, write_vectors
-from dna_bigbird.inference.writers.target import window_columns
+from dna_bigbird.inference.writers.target import ROW_NAME, window_columns
 
 CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
 """Bases held in memory at once, with the vectors of all their tokens."""
@@ -76,7 +76,8 @@ class EmbeddingRun:
         """Return all vectors as arrays."""
         frames = list(self.frames(source))
         joined = {name: np.concatenate([frame[name] for frame in frames]) for name in frames[0]}
-        joined["sequence"] = np.char.decode(joined["sequence"], "utf-8")
+        for name in {"sequence", ROW_NAME} & joined.keys():
+            joined[name] = np.char.decode(joined[name], "utf-8")
         counts = joined.pop(COUNTS, None)
         if counts is not None:
             joined["offset"] = np.concatenate([[0], np.cumsum(counts)])

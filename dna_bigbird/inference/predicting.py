@@ -57,7 +57,8 @@ def predict(
 
     Args:
         bed: Score only these intervals of the FASTA, which is then a genome (plain or bgzip); rows
-            have genome coordinates.
+            have genome coordinates. If the BED has names (column 4), the last column has the name of
+            each row.
         model: Model bundle, a folder such as results/models/promoter. Several, '[one, two]', must have
             the same labels; their probabilities are averaged. Default: the bundled model.
         output: File to write; for bigWig with several labels a folder. '-' is standard output (TSV).

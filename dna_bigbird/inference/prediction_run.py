@@ -14,14 +14,19 @@ from dna_bigbird.inference.results import Predictions
 from dna_bigbird.inference.spool import checksums_of, open_spool, progress_bar, run_identity
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows.tiling import WindowSource
+from dna_bigbird.inference.writers.tables import (
+    header_of,
+    rows_of,
+    table_line,
+    write_csv,
+    write_tsv,
+)
 from dna_bigbird.inference.writers.target import (
+    ROW_NAME,
     Target,
     WriteContext,
     Writer,
     frame_of,
-    header_line,
-    lines_of,
-    write_tsv,
 )
 
 
@@ -106,14 +111,10 @@ class PredictionRun:
         """Return all probabilities as arrays."""
         frames = list(self.frames(source))
         frames = frames or [frame_of([], np.empty((0, len(self.label_names)), np.float32))]
-        names = [name.decode() for frame in frames for name in frame["sequence"].tolist()]
-        start, end, probabilities = (
-            np.concatenate([frame[name] for frame in frames])
-            for name in ("start", "end", "probabilities")
-        )
-        return Predictions(
-            np.array(names, np.str_), start, end, probabilities, self.label_names, self.notes()
-        )
+        columns = {name: np.concatenate([frame[name] for frame in frames]) for name in frames[0]}
+        for name in {"sequence", ROW_NAME} & columns.keys():
+            columns[name] = np.char.decode(columns[name], "utf-8")
+        return Predictions(**columns, label_names=self.label_names, notes=self.notes())
 
     def to_stream(self, source: WindowSource, stream: TextIO) -> int:
         """Write rows as they are computed; return their number.
@@ -124,9 +125,10 @@ class PredictionRun:
         """
         count = 0
         try:
-            stream.write(header_line(self.label_names))
             for frame in self.frames(source, shown=not stream.isatty()):
-                stream.writelines(lines_of(frame))
+                if not count:
+                    stream.write(table_line(header_of(self.label_names, frame), "tsv"))
+                stream.writelines(table_line(row, "tsv") for row in rows_of(frame))
                 stream.flush()
                 count += len(frame["start"])
         except KeyboardInterrupt:
@@ -173,8 +175,8 @@ def write(target: Target, spool: Spool, context: WriteContext) -> None:
 
 def writer_of(target: Target) -> Writer:
     """Return the writer of a format; its libraries are imported only now."""
-    if target.format == "tsv":
-        return write_tsv
+    if target.format in ("tsv", "csv"):
+        return write_tsv if target.format == "tsv" else write_csv
     if target.format == "bed":
         from dna_bigbird.inference.writers.tracks import write_bed
 

@@ -31,6 +31,8 @@ class Predictions:
     label_names: list[str]
     notes: list[str] = field(default_factory=list)
     """What to know about the computation: the precision, cut windows and the like."""
+    name: NDArray[np.str_] | None = None
+    """(n,), names of the BED rows that the windows are from; None without a BED or without names."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -65,6 +67,8 @@ class Embeddings:
     token_end: NDArray[np.int64] | None = None
     """(T,), with 'tokens': end of each token, not included."""
     notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
+    name: NDArray[np.str_] | None = None
     """As in `Predictions`."""
 
 

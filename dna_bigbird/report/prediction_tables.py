@@ -54,9 +54,10 @@ def _window(row: dict[str, str]) -> Interval:
 
 
 def predicted_labels(path: Path) -> list[str]:
-    """Return the label columns of a prediction table."""
+    """Return the label columns of a prediction table; its last column may be the names of BED rows."""
     with open_text(path) as stream:
-        return stream.readline().rstrip("\n").split("\t")[3:]
+        columns = stream.readline().rstrip("\n").split("\t")[3:]
+    return [column for column in columns if column != "name"]
 
 
 def covered(path: Path) -> list[Interval]:

@@ -83,7 +83,11 @@ DEFINED_ALIKE = ["embed", "predict"]
             "^strand='minus': expected 'both', 'forward' or 'interval'",
         ),
         ("predict", {"coordinates": "foo"}, "^coordinates='foo': expected 'record' or 'genome'"),
-        ("predict", {"format": "npz"}, "^format='npz': expected 'tsv', 'bed', 'bigwig' or 'hdf5'"),
+        (
+            "predict",
+            {"format": "npz"},
+            "^format='npz': expected 'tsv', 'csv', 'bed', 'bigwig' or 'hdf5'",
+        ),
         ("predict", {"precision": "bf16"}, r"^precision='bf16': .* did you mean 'bf16-mixed'\?"),
         ("predict", {"device": "gpu"}, r"^device='gpu': .* did you mean 'cuda'\?"),
         ("predict", {"stride": 100.0}, "^stride=100.0: expected a whole number; write 100"),

@@ -136,7 +136,8 @@ class BedSource(WindowSource):
     """Windows over the intervals of a BED file, cut from a genome.
 
     Rows may overlap and be in any order. Windows have the coordinates of the genome and its names
-    of the chromosomes.
+    of the chromosomes, and the names of their rows if any row has one (of a BED that can be read
+    only once: if the first row has one).
 
     Args:
         bed: Plain, gzip or bgzip; '-' is standard input.
@@ -163,6 +164,7 @@ class BedSource(WindowSource):
         self.by_strand = strand == "interval"
         files = readable_files(fasta=str(self.genome.path), bed=self.bed)
         super().__init__(files, window_bp, stride_bp)
+        self._has_names: bool | None = None
 
     @property
     def lengths(self) -> dict[str, int]:
@@ -171,35 +173,45 @@ class BedSource(WindowSource):
     def check(self) -> None:
         if "bed" not in self.files:
             return
-        count = 0
-        for here in self._intervals():
+        count, has_names = 0, False
+        for here, name in self._intervals():
             for start in range(here.start, here.end, _READ_BP):
                 self.genome.fetch(Interval(here.chrom, start, min(here.end, start + _READ_BP)))
             count += self.num_windows(here.length)
-        self.count = count
+            has_names |= is_name(name)
+        self.count, self._has_names = count, has_names
 
     def windows(self, first: int = 0) -> Iterator[Window]:
-        for here in self._intervals():
+        for here, name in self._intervals():
+            if self._has_names is None:
+                self._has_names = is_name(name)
             count = self.num_windows(here.length)
             for number in range(first, count):
                 start = window_start(number, here.length, self.window_bp, self.stride_bp)
                 length = min(self.window_bp, here.length)
                 left = here.end - start - length if here.strand == "-" else here.start + start
                 window = Interval(here.chrom, left, left + length, here.strand)
-                yield Window(window.chrom, left, window.end, self.genome.fetch(window))
+                row_name = name if self._has_names else None
+                yield Window(window.chrom, left, window.end, self.genome.fetch(window), row_name)
             first = max(0, first - count)
 
-    def _intervals(self) -> Iterator[Interval]:
-        """Yield the rows as the genome names its chromosomes, on the strand to be read."""
+    def _intervals(self) -> Iterator[tuple[Interval, str]]:
+        """Yield the rows on the strand to be read, as the genome names its chromosomes, and their names."""
         shown = shown_name(self.bed)
         row = None
         for row in iter_bed(self.bed):
             check_inside([row], self.genome, shown)
             here = row.interval
             strand = "-" if self.by_strand and here.strand == "-" else "+"
-            yield Interval(self.genome.resolve(here.chrom), here.start, here.end, strand)
+            chrom = self.genome.resolve(here.chrom)
+            yield Interval(chrom, here.start, here.end, strand), row.name
         if row is None:
             raise InputError(f"{shown}: no row in it; expected at least one interval")
+
+
+def is_name(column: str) -> bool:
+    """Return True for a column 4 that names its row: BED has '.' for no name."""
+    return column not in ("", ".")
 
 
 def readable_files(**paths: str) -> dict[str, Path]:

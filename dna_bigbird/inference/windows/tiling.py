@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -14,6 +14,8 @@ class Window:
     start: int
     end: int
     bases: str
+    row_name: str | None = field(default=None, compare=False)
+    """Name of its BED row; None if it comes from no BED, or the BED has no names."""
 
 
 class WindowSource(ABC):

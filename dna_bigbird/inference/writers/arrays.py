@@ -22,7 +22,7 @@ from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.results import VectorFormat
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers.target import WriteContext
+from dna_bigbird.inference.writers.target import ROW_NAME, WriteContext
 from dna_bigbird.writing import atomic_path
 
 PREDICTIONS_FORMAT = "dna-bigbird predictions"
@@ -48,7 +48,7 @@ def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
         context.checksums
     )
     names = [name.encode() for name in context.label_names]
-    width = max((f["sequence"].dtype.itemsize for f in spool.frames()), default=1)
+    texts = ["sequence", *({ROW_NAME} & next(spool.frames(), {}).keys())]
     with new_hdf5(path) as file:
         file.attrs.update(
             {
@@ -62,7 +62,9 @@ def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
         file.create_dataset("labels/name", data=np.array(names))
         number = spool.rows
         columns = {
-            "rows/sequence": _empty(file, "rows/sequence", (number,), f"S{width}"),
+            f"rows/{name}": _empty(file, f"rows/{name}", (number,), _text_type(spool, name))
+            for name in texts
+        } | {
             "rows/start": _empty(file, "rows/start", (number,), np.int64),
             "rows/end": _empty(file, "rows/end", (number,), np.int64),
             "probabilities": _empty(file, "probabilities", (number, len(names)), np.float32),
@@ -73,6 +75,11 @@ def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
             for name, column in columns.items():
                 column[first:last] = frame[name.removeprefix("rows/")]
             first = last
+
+
+def _text_type(spool: Spool, name: str) -> str:
+    """Return a type as wide as the longest text of a column."""
+    return f"S{max((frame[name].dtype.itemsize for frame in spool.frames()), default=1)}"
 
 
 def command_of(settings: dict) -> str:

@@ -1,6 +1,6 @@
-"""Where predictions go: which format, the interface of all writers, and the table."""
+"""Where predictions go: which format, and the interface of all writers."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -12,11 +12,11 @@ from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.writing import atomic_path, check_can_write
+from dna_bigbird.writing import check_can_write
 
-Format = Literal["tsv", "bed", "bigwig", "hdf5"]
+Format = Literal["tsv", "csv", "bed", "bigwig", "hdf5"]
 SUFFIXES: dict[str, Format] = {
-    ".tsv": "tsv", ".txt": "tsv", ".bed": "bed", ".bw": "bigwig", ".bigwig": "bigwig",
+    ".tsv": "tsv", ".txt": "tsv", ".csv": "csv", ".bed": "bed", ".bw": "bigwig", ".bigwig": "bigwig",
     ".h5": "hdf5", ".hdf5": "hdf5",
 }  # fmt: skip
 TRACKS = ("bed", "bigwig")
@@ -24,7 +24,8 @@ TRACKS = ("bed", "bigwig")
 COMPRESSED = (".gz", ".bgz", ".bz2", ".xz", ".zst")
 LABEL_LIST = "labels.tsv"
 """In a folder of bigWig files: which label is in which file."""
-COORDINATES = ("sequence", "start", "end")
+ROW_NAME = "name"
+"""Column of the name of a window's BED row, if the BED has names."""
 
 
 @dataclass(frozen=True)
@@ -137,35 +138,12 @@ def frame_of(windows: Sequence[Window], probabilities: NDArray[np.float32]) -> d
 
 
 def window_columns(windows: Sequence[Window]) -> dict[str, NDArray]:
-    """Return the names and coordinates of windows as columns."""
-    return {
+    """Return the names and coordinates of windows as columns, with the names of their BED rows, if any."""
+    columns = {
         "sequence": np.array([window.name.encode() for window in windows]),
         "start": np.array([window.start for window in windows], np.int64),
         "end": np.array([window.end for window in windows], np.int64),
     }
-
-
-def write_tsv(path: Path, spool: Spool, context: WriteContext) -> None:
-    """Write the table.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
-    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
-        stream.write(header_line(context.label_names))
-        for frame in spool.frames():
-            stream.writelines(lines_of(frame))
-
-
-def header_line(label_names: Sequence[str]) -> str:
-    """Return the names of the columns."""
-    return "\t".join([*COORDINATES, *label_names]) + "\n"
-
-
-def lines_of(frame: Mapping[str, NDArray]) -> Iterator[str]:
-    """Yield the rows of a frame; probabilities have five significant digits."""
-    values = frame["probabilities"]
-    form = "%s\t%d\t%d" + "\t%.5g" * values.shape[1] + "\n"
-    columns: Iterable = (frame["sequence"], frame["start"], frame["end"], values)
-    for name, start, end, row in zip(*(column.tolist() for column in columns), strict=True):
-        yield form % (name.decode(), start, end, *row)
+    if windows and windows[0].row_name is not None:
+        columns[ROW_NAME] = np.array([window.row_name.encode() for window in windows])
+    return columns

@@ -1,0 +1,65 @@
+"""Tables with one row per window, allele or base: lines of TSV and CSV, and predictions as such files."""
+
+import csv
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from numpy.typing import NDArray
+
+from dna_bigbird.inference.spool_file import Spool
+from dna_bigbird.inference.writers.target import ROW_NAME, WriteContext
+from dna_bigbird.writing import atomic_path
+
+TableFormat = Literal["tsv", "csv"]
+COORDINATES = ("sequence", "start", "end")
+
+
+class _Line:
+    """A file whose `write` returns the text, as `csv.writer.writerow` then does."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+_CSV = csv.writer(_Line(), lineterminator="\n")
+
+
+def table_line(fields: Sequence[str], format: TableFormat) -> str:
+    """Return a line of a table; a field of CSV that has a comma or quote is quoted.
+
+    Example:
+        >>> table_line(["chr1", "a, b", "0.5"], "csv")
+        'chr1,"a, b",0.5\\n'
+    """
+    return _CSV.writerow(fields) if format == "csv" else "\t".join(fields) + "\n"
+
+
+def header_of(label_names: Sequence[str], frame: Mapping[str, NDArray]) -> list[str]:
+    """Return the names of the columns: coordinates, labels, then the name of the BED row if there is one."""
+    return [*COORDINATES, *label_names, *([ROW_NAME] if ROW_NAME in frame else [])]
+
+
+def rows_of(frame: Mapping[str, NDArray]) -> Iterator[list[str]]:
+    """Yield the rows of a frame; probabilities have five significant digits."""
+    values = frame["probabilities"]
+    form = "%s\t%d\t%d" + "\t%.5g" * values.shape[1]
+    names = frame[ROW_NAME].tolist() if ROW_NAME in frame else None
+    columns = (frame["sequence"], frame["start"], frame["end"], values)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for number, (sequence, start, end, row) in enumerate(rows):
+        fields = (form % (sequence.decode(), start, end, *row)).split("\t")
+        yield fields if names is None else [*fields, names[number].decode()]
+
+
+def _write(format: TableFormat, path: Path, spool: Spool, context: WriteContext) -> None:
+    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
+        header = header_of(context.label_names, next(spool.frames(), {}))
+        stream.write(table_line(header, format))
+        for frame in spool.frames():
+            stream.writelines(table_line(row, format) for row in rows_of(frame))
+
+
+write_tsv = functools.partial(_write, "tsv")
+write_csv = functools.partial(_write, "csv")
