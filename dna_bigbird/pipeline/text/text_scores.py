@@ -1,7 +1,7 @@
 """Scores of predictions with bootstrap intervals, by the official metric of a task."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,9 +26,15 @@ class TextScores:
         """Return every metric with `_low` and `_high`, the 95 % interval."""
         return _with_intervals(self.values, self.drawn)
 
-    def gains(self, other: "TextScores", name: str) -> dict[str, float]:
-        """Return by how much every metric exceeds that of another source, on the same draws."""
-        shared = [metric for metric in self.values if metric in other.values]
+    def gains(
+        self, other: "TextScores", name: str, no_scores: Collection[str] = ()
+    ) -> dict[str, float]:
+        """Return by how much every metric exceeds that of another source, on the same draws.
+
+        Args:
+            no_scores: Metrics without a gain, see `TextTask`.
+        """
+        shared = [key for key in self.values if key in other.values and key not in no_scores]
         return _with_intervals(
             {f"{key}_gain_over_{name}": self.values[key] - other.values[key] for key in shared},
             {f"{key}_gain_over_{name}": self.drawn[key] - other.drawn[key] for key in shared},
@@ -88,7 +94,7 @@ def evaluation(
         metrics["n_in_training"] = count_shared(rows.examples, train_examples)
     metrics |= {"seed": seed, **described}
     for name, other in baselines.items():
-        metrics |= own.gains(other, name)
+        metrics |= own.gains(other, name, task.no_scores)
     return rounded(
         metrics | {"baselines": {name: scores.metrics() for name, scores in baselines.items()}}
     )

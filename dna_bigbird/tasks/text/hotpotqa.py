@@ -65,6 +65,7 @@ class HotpotQaTask(TextTask):
 
     description = TASK
     monitor = "joint_f1"
+    no_scores = frozenset({"fact_threshold"})
 
     def read(
         self, path: Path, split: str, *, gold: bool = True

@@ -53,6 +53,7 @@ class NaturalQuestionsTask(TextTask):
 
     description = TASK
     monitor = "mean_f1"
+    no_scores = frozenset({"long_threshold", "short_threshold"})
 
     def read(
         self, path: Path, split: str, *, gold: bool = True

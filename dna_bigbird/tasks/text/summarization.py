@@ -56,6 +56,7 @@ class SummarizationTask(TextTask):
     monitor = "nll_per_token"
     mode = "min"
     scored_by_loss: ClassVar[bool] = True
+    no_scores = frozenset({"length_ratio"})
 
     def read(
         self, path: Path, split: str, *, gold: bool = True

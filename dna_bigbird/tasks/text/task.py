@@ -27,6 +27,8 @@ class TextTask:
         description: The `TASK` of the data file of the same name.
         monitor, mode: Validation metric that chooses the step, and 'min' or 'max'.
         scored_by_loss: Validation during training does not decode; see `loss_sums`.
+        no_scores: Metrics that are neither better nor worse when they are higher, such as a threshold:
+            they have no gain over a baseline.
         labels: Class names in the order of the logits: of `label_names` in training, of the
             bundle later. Set by the caller before `rows`.
     """
@@ -35,6 +37,7 @@ class TextTask:
     monitor: str
     mode: str = "max"
     scored_by_loss: ClassVar[bool] = False
+    no_scores: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, options: Any, head: Any) -> None:
         self.options = options

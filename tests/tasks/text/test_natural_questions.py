@@ -10,11 +10,14 @@ import torch
 
 from dna_bigbird.datasets.text.natural_questions import NaturalQuestionsOptions
 from dna_bigbird.datasets.text.natural_questions_pages import Annotation, PageSpan
+from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.demo.text.pages import nq_item
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.question_models import SPANS
 from dna_bigbird.models.text_config import LongAnswerHead
+from dna_bigbird.pipeline.text.text_scores import evaluation
 from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsTask
+from dna_bigbird.tasks.text.natural_questions_decoding import PagePrediction
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -28,6 +31,26 @@ def made_pages(folder, count=8):
     path = folder / "nq-dev-00.jsonl"
     path.write_text("".join(json.dumps(nq_item(rng, i, "dev")) + "\n" for i in range(count)))
     return path
+
+
+def test_scores_have_a_gain_over_the_baseline_and_thresholds_have_none(tmp_path):
+    task = kind()
+    examples, _ = task.read(made_pages(tmp_path), "validation")
+    perfect = [
+        PagePrediction(gold.long, 7.0 + i, gold.short, 1.0, gold.yes_no)
+        for i, gold in enumerate(max(one.annotations) for one in examples)
+    ]
+    rows = TextSet(examples, [], {})
+    metrics = evaluation(task, rows, perfect, None, seed=0, replicates=20, described={})
+    baseline = metrics["baselines"]["first_paragraph"]
+    gains = {key.partition("_gain_over_")[0] for key in metrics if "_gain_over_" in key}
+    scores = {"long_f1", "long_precision", "long_recall", "mean_f1"}
+    assert gains == scores | {key.replace("long", "short") for key in scores}
+    for score in scores:
+        gain = metrics[score] - baseline[score]
+        assert metrics[f"{score}_gain_over_first_paragraph"] == pytest.approx(gain, abs=2e-6)
+    assert metrics["long_threshold"] >= 7
+    assert metrics["long_threshold_low"] >= 7
 
 
 def test_a_tiny_model_learns_pages_by_heart(tmp_path):
