@@ -79,7 +79,7 @@ $(STAMP):
 	fi
 	@echo "$(CURDIR)" > .venv/.folder
 	@sed '$(PIN_TORCH)' constraints.txt > .venv/constraints.txt
-	.venv/bin/python -m pip install --constraint .venv/constraints.txt --editable '.[dev,slurm]' \
+	.venv/bin/python -m pip install --constraint .venv/constraints.txt --editable '.[all]' \
 	    $(if $(filter newest,$(TORCH)),--upgrade torch)
 	@rm -f .venv/.installed-*
 	@touch $@

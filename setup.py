@@ -1,15 +1,43 @@
-"""What pyproject.toml cannot express: folders next to the package become part of it."""
+"""What pyproject.toml cannot express: folders that become part of the package, and its readme."""
 
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
 FOLDERS = ("workflow", "config", "data_specs")
-"""dna_bigbird/resources.py finds them, in a checkout and here."""
+"""dna_bigbird/resources.py finds them, in a checkout and in an installed package."""
 FILES = ("environment.yml",)
 """What the rules of the workflow read above their folder."""
+PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n+\*[^*]*\*\n+")
+"""A picture of the repository with its caption."""
+LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?!https?:|#)(?P<path>[^)#]*)[^)]*\)")
+
+
+def readme(text: str, repository: str = "") -> str:
+    """Return README.md for the page of the package, where its relative links lead nowhere.
+
+    Args:
+        repository: Address of the repository, if pyproject.toml has one: links become absolute.
+            Without it they become paths in the source distribution, and pictures are left out.
+    """
+    if repository:
+        root = f"{repository.rstrip('/')}/blob/main"
+        text = PICTURE.sub(lambda picture: picture[0].replace("](", f"]({root}/", 1), text)
+        text = text.replace(".png)", ".png?raw=true)")
+        return LINK.sub(lambda link: f"[{link['text']}]({root}/{link['path']})", text)
+
+    def named(link: re.Match) -> str:
+        is_path = link["text"].strip("`") == link["path"]
+        return f"`{link['path']}`" if is_path else f"{link['text']} [`{link['path']}`]"
+
+    text = LINK.sub(named, PICTURE.sub("", text))
+    return (
+        f"{text.rstrip()}\n\nThe source distribution has the pages and files that are named here.\n"
+    )
 
 
 class BuildWithFiles(build_py):
@@ -27,4 +55,13 @@ class BuildWithFiles(build_py):
             shutil.copy(name, copies)
 
 
-setup(cmdclass={"build_py": BuildWithFiles})
+if __name__ == "__main__":
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    setup(
+        cmdclass={"build_py": BuildWithFiles},
+        long_description=readme(
+            Path("README.md").read_text(encoding="utf-8"),
+            project.get("urls", {}).get("Repository", ""),
+        ),
+        long_description_content_type="text/markdown",
+    )

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from dna_bigbird.extras import advice
 from dna_bigbird.messages import for_reader, named_as_options, printable
 
 
@@ -31,6 +32,10 @@ class OutputError(InputError):
         self.reason = reason
 
 
+class MissingExtraError(InputError, ImportError):
+    """A package that only some functions need is not installed; the message has the pip command."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C or SIGTERM in a run that can go on; the message says how.
 
@@ -50,9 +55,17 @@ def note(text: str) -> None:
 
 @contextmanager
 def errors_for_reader() -> Iterator[None]:
-    """Let an InputError name options of the running command; in Python, arguments."""
+    """Let an InputError name options of the running command; in Python, arguments.
+
+    Raises:
+        MissingExtraError: If a package of an extra is not installed.
+    """
     try:
         yield
+    except ModuleNotFoundError as error:
+        if text := advice(error.name or ""):
+            raise MissingExtraError(text) from error
+        raise
     except InputError as error:
         error.args = (for_reader(str(error)), *error.args[1:])
         raise

@@ -10,7 +10,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.core_packages import closure, project
+
 ROOT = Path(__file__).parents[1]
+FOLDERS, FILES = ("workflow", "config", "data_specs"), ("environment.yml",)
+OURS = "dna-bigbird"
 CONDA_NAMES = {
     "torch": "pytorch",
     "matplotlib": "matplotlib-base",
@@ -21,17 +25,25 @@ OF_EXTRAS = {"jsonargparse": {"docstring-parser", "typeshed-client"}}
 ONLY_CONDA = {"python", "pip", "bedtools"}
 ONLY_PIP = {"kenlm"}
 """Built from source by those who want it."""
+IN_ALL = {"train", "workflow", "text", "slurm", "dataframe", "native", "dev"}
 
 
-def project() -> dict:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+def extras() -> dict[str, list[Requirement]]:
+    listed = project()["optional-dependencies"]
+    return {extra: [Requirement(text) for text in texts] for extra, texts in listed.items()}
 
 
 def required() -> dict[str, Requirement]:
-    extras = project()["optional-dependencies"].values()
-    texts = [*project()["dependencies"], *(text for extra in extras for text in extra)]
-    found = [Requirement(text) for text in texts]
-    return {canonicalize_name(one.name): one for one in found}
+    """Every package that the core or an extra names."""
+    core = [Requirement(text) for text in project()["dependencies"]]
+    named = [*core, *(each for texts in extras().values() for each in texts)]
+    return {canonicalize_name(each.name): each for each in named if each.name != OURS}
+
+
+def included(extra: str) -> set[str]:
+    """The extras that an extra consists of, itself with them."""
+    parts = [part for each in extras()[extra] if each.name == OURS for part in each.extras]
+    return {extra}.union(*map(included, parts))
 
 
 def pinned() -> dict[str, Version]:
@@ -63,6 +75,26 @@ def test_conda_has_the_same_ranges():
     assert conda()["python"] == project()["requires-python"]
 
 
+def test_all_has_every_extra_but_those_built_from_source():
+    assert included("all") == IN_ALL | {"all"}
+    assert set(extras()) - included("all") == ONLY_PIP
+
+
+@pytest.mark.parametrize("extra", ["text", "workflow", "slurm"])
+def test_what_trains_installs_what_training_needs(extra):
+    assert "train" in included(extra)
+
+
+def test_everything_that_is_installed_is_pinned():
+    """Also what the packages of `[all]` require: another day would install other versions."""
+    names = closure([*project()["dependencies"], *map(str, packages_of_all())])
+    assert sorted(names - pinned().keys()) == []
+
+
+def packages_of_all() -> list[Requirement]:
+    return [each for extra in included("all") for each in extras()[extra] if each.name != OURS]
+
+
 @pytest.mark.parametrize("name", sorted(required()))
 def test_the_pin_lies_in_the_range(name):
     assert pinned()[name] in required()[name].specifier
@@ -78,7 +110,20 @@ def test_torch_is_pinned_for_every_build():
 def test_containers_install_the_pins(recipe):
     text = (ROOT / recipe).read_text()
     assert "--constraint constraints.txt" in text
+    assert "'.[all]'" in text
     assert re.search(r"apt-get install .*\bbedtools\b", text)
+
+
+@pytest.mark.parametrize("recipe", ["containers/Dockerfile", "containers/dna-bigbird.def"])
+def test_containers_have_what_the_wheel_is_built_from(recipe):
+    words = (ROOT / recipe).read_text().split()
+    assert {"pyproject.toml", "setup.py", "README.md", "dna_bigbird", *FOLDERS, *FILES} <= set(
+        words
+    )
+
+
+def test_make_setup_installs_everything():
+    assert "--editable '.[all]'" in (ROOT / "Makefile").read_text()
 
 
 def test_package_data_is_declared():
