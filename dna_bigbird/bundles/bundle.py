@@ -26,6 +26,7 @@ from dna_bigbird.bundles.metrics import Metrics, read_metrics
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
+from dna_bigbird.short_repr import brief, representation
 
 if TYPE_CHECKING:
     from torch import nn
@@ -44,6 +45,18 @@ class Bundle:
     tokenizer: Tokenizer
     metrics: Metrics
     folder: Path
+
+    def __repr__(self) -> str:
+        numbers = sum(weights.numel() for weights in self.model.parameters())
+        return representation(
+            self,
+            brief(self.folder),
+            self.config.task,
+            f"{numbers / 1e6:.1f} M parameters",
+            label_names=self.config.label_names,
+            window_bp=self.config.window_bp,
+            tokenizer=self.tokenizer,
+        )
 
     def check_reads_dna(self) -> None:
         """Raise InputError if the vocabulary is of text."""

@@ -7,6 +7,7 @@ from typing import Any
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
 from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
 
 FORMAT_VERSION = 1
@@ -132,6 +133,16 @@ class BundleConfig(Mapping[str, Any]):
     def is_text_task(self) -> bool:
         """True if the model was fine-tuned on a text task."""
         return self.task in registry.tasks()
+
+    def __repr__(self) -> str:
+        facts = ("task", "label_names", "window_bp", "bin_bp", "assembly", "members", "set_name")
+        encoder = f"{self.encoder.num_layers} layers of {self.encoder.hidden_size}"
+        return representation(
+            self,
+            **{name: value for name in facts if (value := getattr(self, name)) not in (None, [])},
+            encoder=f"{encoder}, {self.encoder.max_tokens:,} tokens",
+            vocab_size=self.encoder.vocab_size,
+        )
 
     def __getitem__(self, key: str) -> Any:
         return self.stored[key]

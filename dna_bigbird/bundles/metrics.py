@@ -3,14 +3,21 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dna_bigbird.bundles.json_values import is_number, read_bundle_json
+from dna_bigbird.dataframes import dataframe_of_rows
+from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LOW, HIGH = "_low", "_high"
 FACTS = ("n", "n_examples", "seed", "split", "step", "strand", "description", "baselines")
 """Keys that are not scores or counts."""
+SHOWN = 3
+"""Scores in the representation of metrics."""
 
 
 class Estimate(NamedTuple):
@@ -93,6 +100,29 @@ class Metrics(Mapping[str, Any]):
             for name, value in self.scores.items()
             if (isinstance(value, float) or value is None) and not name.endswith((LOW, HIGH))
         ]
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per score of the model, then of each baseline: source, score, value, low, high, n.
+
+        low and high are the ends of the 95 % interval; n are the scored rows or examples.
+        """
+        sources = {"model": self, **self.baselines}
+        return dataframe_of_rows(
+            {"source": source, "score": name, **metrics.score(name)._asdict(), "n": metrics.n}
+            for source, metrics in sources.items()
+            for name in metrics.score_names()
+        )
+
+    def __repr__(self) -> str:
+        facts = {name: getattr(self, name) for name in ("n", "split", "step", "seed")}
+        scores = {name: self.scores[name] for name in self.score_names()[:SHOWN]}
+        return representation(
+            self,
+            **{name: value for name, value in facts.items() if value is not None},
+            **scores,
+            scores=len(self.score_names()),
+            baselines=list(self.baselines),
+        )
 
     def __getitem__(self, key: str) -> Any:
         return self.stored[key]

@@ -12,6 +12,7 @@ import tokenizers
 from dna_bigbird.corpus.special_tokens import find_special, names_file
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import BASES, IUPAC_AMBIGUOUS
+from dna_bigbird.short_repr import representation
 
 FILE = "tokenizer.json"
 _LETTERS = frozenset(BASES + IUPAC_AMBIGUOUS)
@@ -100,6 +101,9 @@ class JsonDnaTokenizer:
         roles = [ids_by_piece[piece] for piece in self._names.values()]
         self._is_fixed = self.piece_bp > 0
         self._is_fixed[roles] = True
+
+    def __repr__(self) -> str:
+        return representation(self, f"{self.vocab_size:,} entries", reads=self.reads)
 
     def __getstate__(self) -> dict:
         return {"json_bytes": self.model_bytes, "names": self._names, "name": self._name}

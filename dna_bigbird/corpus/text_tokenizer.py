@@ -10,6 +10,7 @@ from dna_bigbird.corpus.json_tokenizer import parse
 from dna_bigbird.corpus.markers import MARKERS
 from dna_bigbird.corpus.special_tokens import find_special, names_file
 from dna_bigbird.corpus.tokenizer import load_sentencepiece
+from dna_bigbird.short_repr import representation
 
 WORD_MARKS = ("▁", "Ġ")
 """How SentencePiece and byte-level BPE write the space in front of a word."""
@@ -52,6 +53,9 @@ class TextTokenizer:
         self.bos_id, self.eos_id = ids_by_piece.get("<s>"), ids_by_piece.get("</s>")
         self.vocab_size = max(ids_by_piece.values()) + 1
         self._ids_by_piece = ids_by_piece
+
+    def __repr__(self) -> str:
+        return representation(self, f"{self.vocab_size:,} entries", reads=self.reads)
 
     def __getstate__(self) -> dict:
         return {

@@ -16,6 +16,7 @@ import sentencepiece
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import BASES
+from dna_bigbird.short_repr import representation
 
 PAD_ID, UNK_ID, CLS_ID, SEP_ID, MASK_ID = range(5)
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -175,6 +176,9 @@ class DnaTokenizer:
         if not Path(path).is_file():
             raise InputError(f"{path}: no such tokenizer file")
         return cls(Path(path).read_bytes(), str(path))
+
+    def __repr__(self) -> str:
+        return representation(self, f"{self.vocab_size:,} entries", reads=self.reads)
 
     def __getstate__(self) -> dict:
         return {"model_bytes": self.model_bytes, "name": self._name}

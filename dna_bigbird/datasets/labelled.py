@@ -8,11 +8,13 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.dataframes import with_values
 from dna_bigbird.datasets.checked_hdf5 import (
     check_datasets,
     open_hdf5,
@@ -34,6 +36,10 @@ from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.short_repr import brief, representation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
 
@@ -136,6 +142,29 @@ class LabelledSet:
 
     def __len__(self) -> int:
         return len(self.split)
+
+    def __repr__(self) -> str:
+        parts = [brief(self.path), self.task, f"{len(self):,} rows", f"{self.window_bp} bp"]
+        return representation(self, *parts, label_names=self.label_names, assembly=self.assembly)
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per window: chrom, start, end, strand, name, split, bin, then a 0/1 per label.
+
+        Coordinates are 0-based and half-open. `bin_start` and `bin_end` exist if the set labels
+        bins. A large set has a byte per row and label.
+        """
+        windows = self.intervals
+        columns = {
+            "chrom": np.array(windows.chromosomes)[windows.chrom],
+            "start": windows.start,
+            "end": windows.start + windows.window_bp,
+            "strand": windows.strand.astype(str),
+            "name": np.char.decode(self._names, "utf-8"),
+            "split": np.array(SPLITS)[self.split],
+        }
+        if self.bin_starts is not None:
+            columns |= {"bin_start": self.bin_starts, "bin_end": self.bin_starts + self.bin_bp}
+        return with_values(columns, self.label_names, self.labels)
 
     def rows(self, split: str | int) -> NDArray[np.int64]:
         """Return the numbers of the rows of a split, rising."""

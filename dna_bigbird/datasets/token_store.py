@@ -29,6 +29,7 @@ from dna_bigbird.datasets.checked_hdf5 import (
 )
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
+from dna_bigbird.short_repr import brief, representation
 
 FORMAT_VERSION = 1
 _AGAIN = "make it again: dna-bigbird tokenize"
@@ -92,6 +93,16 @@ class TokenStore:
             self.vocab_size = int(self.attributes["vocab_size"])
             self.assembly = str(self.attributes["assembly"])
             self.tokenizer_sha256 = str(self.attributes["tokenizer_sha256"])
+
+    def __repr__(self) -> str:
+        return representation(
+            self,
+            brief(self.path),
+            f"{self.num_documents:,} documents",
+            f"{self.num_tokens:,} tokens",
+            assembly=self.assembly,
+            vocab_size=self.vocab_size,
+        )
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_open_datasets": {}, "_pid": -1}

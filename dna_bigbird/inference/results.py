@@ -2,18 +2,22 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import check_argument, checked
+from dna_bigbird.inference import result_frames as frames
+from dna_bigbird.inference.result_frames import LETTERS as LETTERS
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Pooling = Literal["mean", "cls", "max", "tokens"]
 Effect = Literal["log_odds", "diff"]
 VectorFormat = Literal["hdf5", "npz"]
-LETTERS = "ACGT"
-"""The bases of an axis of length 4 of `Mutagenesis`, in order."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,14 @@ class Predictions:
     name: NDArray[np.str_] | None = None
     """(n,), names of the BED rows that the windows are from; None without a BED or without names."""
 
+    __repr__ = short_repr
+
     def __len__(self) -> int:
         return len(self.start)
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per window, with the columns of the table: sequence, start, end, labels."""
+        return frames.predictions_frame(self)
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,16 @@ class WrittenPredictions:
     label_names: list[str]
     notes: list[str] = field(default_factory=list)
     """As in `Predictions`."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Read the table or HDF5 file, as `Predictions.to_dataframe`.
+
+        Raises:
+            InputError: If the output is a track (BED, bigWig) or standard output.
+        """
+        return frames.read_predictions(self.output)
 
 
 @dataclass(frozen=True)
@@ -71,6 +91,15 @@ class Embeddings:
     name: NDArray[np.str_] | None = None
     """As in `Predictions`."""
 
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per vector: sequence, start, end of the window, then v0, v1, ...
+
+        With pooling 'tokens' the rows are tokens, and token_start and token_end are their bases.
+        """
+        return frames.vectors_frame(self)
+
 
 @dataclass(frozen=True)
 class WrittenVectors:
@@ -81,6 +110,12 @@ class WrittenVectors:
     hidden_size: int
     notes: list[str] = field(default_factory=list)
     """As in `Predictions`."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Read the file, as `Embeddings.to_dataframe`."""
+        return frames.vectors_frame(Embeddings(**frames.read_vectors(self.output)))
 
 
 @dataclass(frozen=True)
@@ -94,6 +129,8 @@ class VariantSummary:
     """Alleles without a score, by reason; a record without an alternative allele counts as one."""
     notes: list[str]
     """As in `Predictions`."""
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True)
@@ -119,6 +156,22 @@ class VariantScores(VariantSummary):
     alt_probability: NDArray[np.float32]
     """Probability of ALT, mean over strands."""
 
+    __repr__ = short_repr
+
+    def to_dataframe(
+        self, effect: Effect | None = None, *, probabilities: bool = False
+    ) -> "pd.DataFrame":
+        """Return a row per alternative allele: chrom, pos (from 1), id, ref, alt, scores.
+
+        Args:
+            effect: One column per label, with its name. By default the columns are those of the
+                table: `<label>_diff` and `<label>_log_odds` for every label.
+            probabilities: Also `<label>_ref` and `<label>_alt`; the columns of an effect then have
+                its name too.
+        """
+        check_argument("effect", effect, Effect | None)
+        return frames.variants_frame(self, effect, probabilities)
+
 
 @dataclass(frozen=True)
 class Mutagenesis:
@@ -140,6 +193,15 @@ class Mutagenesis:
     """The same difference of the log-odds."""
     notes: list[str] = field(default_factory=list)
     """As in `Predictions`."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per substitution and label: chrom, pos (from 1), ref, alt, label, diff, log_odds.
+
+        A base has three rows per label; where the genome has N it has four, without effects.
+        """
+        return frames.substitutions_frame(self)
 
     @checked()
     def effects(self, effect: Effect) -> NDArray[np.float64]:

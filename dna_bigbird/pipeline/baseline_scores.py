@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dna_bigbird.errors import note
+from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
     from dna_bigbird.datasets.labelled import LabelledSet
 
@@ -24,6 +26,14 @@ class BaselineScores:
     """The method, its settings and its fit, in one sentence."""
     num_rows: int
     """Validation and test rows in the file."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a row per validation and test row: its number in the set, then a column per label."""
+        from dna_bigbird.datasets.scores import read_scores
+
+        return read_scores(self.output).to_dataframe()
 
     def summary(self) -> str:
         """Return an empty text; the figures of the fit are a note."""

@@ -11,6 +11,7 @@ from dna_bigbird import watchdog
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputFolder
+from dna_bigbird.short_repr import short_repr
 
 WAIT_S = 10.0
 DAY_NS = 24 * 3600 * 10**9
@@ -23,6 +24,8 @@ class ClearedLock:
     folder: Path
     num_dead_runs: int
     """Records of dead runs removed with a stale lock; 0 if there was no lock."""
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return what was removed; nothing without a lock."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.pipeline.advice import BUILD, advice, missing
 from dna_bigbird.pipeline.machine import Machine
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class Diagnosis:
 
     text: str
     """Verdict, tables and advice; after a build only the path of the native kernel."""
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return the text."""

@@ -7,6 +7,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.progress import progress_bar
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class DrawnDocuments:
     num_stretches: int
     """Parts of the regions between gaps and excluded regions."""
     stretches_bp: int
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return the counts."""

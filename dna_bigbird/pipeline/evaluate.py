@@ -4,14 +4,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import check_argument, checked
+from dna_bigbird.dataframes import read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress, ScoredBundle, SetGenome, Threads
+from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dna_bigbird.bundles.metrics import Metrics
+
+Table = Literal["scores", "per_label", "calibration", "curves", "probabilities"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,26 @@ class Evaluation:
     metrics: "Metrics"
     """metrics.json of the bundle."""
     num_labels: int
+
+    __repr__ = short_repr
+
+    def to_dataframe(self, table: Table = "scores") -> "pd.DataFrame":
+        """Return a table of the evaluation.
+
+        Args:
+            table: 'scores' has a row per score of the model and of each baseline: source, score, value,
+                low, high, n. The others are the files of the report: 'per_label' has a row per label,
+                'calibration' and 'curves' are for pictures, and 'probabilities' has a row per
+                validation and test row of the set: row, then the labels.
+        """
+        check_argument("table", table, Table)
+        if table == "scores":
+            return self.metrics.to_dataframe()
+        if table == "probabilities":
+            from dna_bigbird.datasets.scores import read_scores
+
+            return read_scores(self.report / "scores.h5").to_dataframe()
+        return read_table(self.report / f"{table}.tsv")
 
     def summary(self) -> str:
         """Return the AUROC of the model and of each baseline, with their intervals."""

@@ -9,8 +9,11 @@ from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress, ScoredBundle, Threads
+from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dna_bigbird.bundles.metrics import Metrics
 
 
@@ -24,6 +27,12 @@ class LanguageEvaluation:
     """JSON file with the scores and a description of each baseline."""
     metrics: "Metrics"
     """metrics.json of the bundle."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""
+        return self.metrics.to_dataframe()
 
     def summary(self) -> str:
         """Return the bits per base of the model and of each baseline."""

@@ -3,9 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import dataframe
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -16,6 +22,12 @@ class Reference:
     assembly: str
     lengths: Mapping[str, int]
     """Base pairs of each sequence."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per sequence: chrom, length_bp."""
+        return dataframe({"chrom": list(self.lengths), "length_bp": list(self.lengths.values())})
 
     def summary(self) -> str:
         """Return the number of sequences and base pairs."""

@@ -1,12 +1,18 @@
 """`dna-bigbird info`."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import dataframe
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -19,9 +25,24 @@ class Description:
     text: str
     """The facts as the command prints them."""
 
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the facts: name, such as config.encoder.num_layers, and value."""
+        facts = dict(_flattened(self.facts))
+        return dataframe({"name": list(facts), "value": list(facts.values())})
+
     def summary(self) -> str:
         """Return the text."""
         return self.text
+
+
+def _flattened(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flattened(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
 
 
 @checked()

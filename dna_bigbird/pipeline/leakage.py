@@ -3,10 +3,16 @@
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import read_table
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,12 @@ class LeakageCheck:
     not_compared: int
     """Rows whose sequence is too simple to be compared."""
     compared_with_bedtools: bool
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the table, which has no rows."""
+        return read_table(self.output)
 
     def summary(self) -> str:
         """Return an empty text; the counts are a note."""

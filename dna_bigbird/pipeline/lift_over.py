@@ -7,6 +7,7 @@ from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import note
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.shared_options import SiteFormat
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class LiftedSites:
     num_lifted: int
     num_lost: int
     num_changed_strand: int
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return an empty text; the counts are a note."""

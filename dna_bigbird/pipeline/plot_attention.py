@@ -7,6 +7,7 @@ from typing import Literal
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputStream
+from dna_bigbird.short_repr import short_repr
 
 Plan = Literal["uniform", "original", "huggingface"]
 FORMATS = ("png", "svg", "pdf")
@@ -21,6 +22,8 @@ class AttentionDrawing:
     """The picture; None if it was drawn as text."""
     panels: tuple[str, ...]
     """Each drawing as text, its title first."""
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return the drawings as text if no picture was written."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class PromoterChromosomes:
     fasta: Path
     sites: Path
     num_sequences: int
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return an empty text; the count is a note."""

@@ -2,10 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -16,6 +22,12 @@ class VariantRanking:
     """Folder with metrics.json and ranked.tsv."""
     metrics: dict
     """Contents of metrics.json, not rounded."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per variant, as in ranked.tsv."""
+        return read_table(self.output / "ranked.tsv")
 
     def summary(self) -> str:
         """Return the AUROC of broken and of created sites."""

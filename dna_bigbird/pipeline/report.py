@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,8 @@ class ReportPage:
     output: Path
     size_mb: float
     num_figures: int
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return size and number of pictures."""

@@ -2,7 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from dna_bigbird.dataframes import dataframe_of_rows, read_table
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+ABBREVIATIONS = {"auroc": "AUROC", "f1": "F1", "nll": "NLL", "mcc": "MCC"}
 
 
 class Result(Protocol):
@@ -18,6 +27,8 @@ class Written:
     """A file or a folder; the command prints nothing on standard output."""
 
     output: Path
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return an empty text."""
@@ -36,13 +47,38 @@ class TrainedModel:
     """metrics.json of the bundle; empty if this process did not write it."""
     is_writer: bool = True
     """False in the processes of a training that write no files: all but one."""
+    score: str = ""
+    """Name of the validation score that chose the step, a key of `metrics`."""
+    example: str = "example"
+    """What the score counts, in the singular."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the history of the training (history.tsv): step, split, name, value."""
+        return read_table(self.output / "history.tsv")
 
     def summary(self) -> str:
-        """Return the chosen step and its scores on validation."""
+        """Return a sentence with the chosen step and the score that chose it."""
         if not self.is_writer:
             return ""
-        scores = {name: value for name, value in self.metrics.items() if name != "baselines"}
-        return f"{self.output}: step {self.step} of {self.max_steps}: {scores}"
+        best = f"{self.output}: step {self.step:,} of {self.max_steps:,} is best on validation"
+        if self.score not in self.metrics:
+            return f"{best}."
+        value, n = self.metrics[self.score], self.metrics.get("n", self.metrics.get("n_examples"))
+        shown = "not defined" if value is None else f"{value:.4g}"
+        count = "" if n is None else f" (n = {n:,} {self.example}{'' if n == 1 else 's'})"
+        return f"{best}: {score_name(self.score)} {shown}{count}."
+
+
+def score_name(key: str) -> str:
+    """Return the name of a score in words.
+
+    Example:
+        >>> score_name("macro_auroc"), score_name("bits_per_base_masked"), score_name("f1")
+        ('macro AUROC', 'bits per base masked', 'F1')
+    """
+    return " ".join(ABBREVIATIONS.get(word, word) for word in key.split("_"))
 
 
 @dataclass(frozen=True)
@@ -54,6 +90,12 @@ class Comparison:
     """Rows of table.tsv."""
     findings: list[str]
     """What the rows show, and what they do not."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the rows of table.tsv."""
+        return dataframe_of_rows(self.rows)
 
     def summary(self) -> str:
         """Return the findings."""
@@ -68,6 +110,8 @@ class ConvertedModel:
     description: str
     differences: tuple[str, ...] = ()
     """What the library computes differently with these weights."""
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return the description, then one line per difference."""

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dna_bigbird.short_repr import short_repr
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dna_bigbird.datasets.labelled_data import LabelledData
     from dna_bigbird.datasets.splits import SplitConfig
     from dna_bigbird.genome import Genome
@@ -23,6 +27,14 @@ class LabelledSetFile:
     label_names: list[str]
     counts: Mapping[str, float]
     """Rows kept and left out, by reason."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a row per window of the set, see `LabelledSet.to_dataframe`."""
+        from dna_bigbird.datasets.labelled import LabelledSet
+
+        return LabelledSet(self.output, verify=False).to_dataframe()
 
     def summary(self) -> str:
         """Return an empty text; the counts are a note."""

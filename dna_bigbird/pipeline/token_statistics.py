@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked, renamed
+from dna_bigbird.dataframes import dataframe_of_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.progress import progress_bar
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PAPER_BP_PER_TOKEN = 8.78
 """Appendix F.1, 32K pieces over GRCh37."""
@@ -22,6 +28,20 @@ class TokenStatistics:
     """Contents of the JSON file, without the size of the vocabulary."""
     classes: Sequence[str]
     """Names of the repeat classes."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return base pairs per token: group ('all', a chromosome or a repeat class), bp_per_token, n."""
+        suffixes = [name[1:] for name in self.statistics if name == "n" or name.startswith("n.")]
+        return dataframe_of_rows(
+            {
+                "group": suffix[1:] or "all",
+                "bp_per_token": self.statistics[f"bp_per_token{suffix}"],
+                "n": self.statistics[f"n{suffix}"],
+            }
+            for suffix in suffixes
+        )
 
     def summary(self) -> str:
         """Return the base pairs per token, over all and by repeat class."""

@@ -2,12 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
+from dna_bigbird.dataframes import dataframe
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.shared_options import DocumentGenome
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -18,6 +24,12 @@ class TrainedTokenizer:
     metrics_file: Path
     metrics: dict
     """Base pairs per token and other figures, measured on the sample."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the figures of the vocabulary: name, value."""
+        return dataframe({"name": list(self.metrics), "value": list(self.metrics.values())})
 
     def summary(self) -> str:
         """Return an empty text."""

@@ -46,7 +46,14 @@ def save_trained(
         card=model_card(config, metrics),
         extra_files={"history.tsv": result.history},
     )
-    return TrainedModel(output, result.best_step, training.max_steps, metrics)
+    return TrainedModel(
+        output,
+        result.best_step,
+        training.max_steps,
+        metrics,
+        score=task.monitor,
+        example=task.example,
+    )
 
 
 def unwritten(output: Path, training: TrainConfig, result: FitResult) -> TrainedModel:

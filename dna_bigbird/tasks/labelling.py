@@ -28,6 +28,7 @@ class LabellingTask(Objective):
     """
 
     monitor = "macro_auroc"
+    example = "window"
     mode = "max"
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:

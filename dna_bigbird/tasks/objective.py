@@ -46,10 +46,12 @@ class Objective(pl.LightningModule):
 
     Subclasses compute `loss_and_sums(batch)`. After every validation `validation_metrics` holds
     its figures; `monitor` names the one that chooses the best step, `mode` is 'min' or 'max'.
+    `example` is the word for what is counted.
     """
 
     monitor: str
     mode: str
+    example = "example"
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:
         super().__init__()

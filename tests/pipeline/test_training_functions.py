@@ -65,7 +65,9 @@ def test_pretrain(project, tmp_path, capsys):
     assert result.output == tmp_path / "model"
     assert (result.step, result.max_steps) == (result.metrics["step"], 20)
     assert result.metrics == metrics_of(project / "pretrained")
-    assert result.summary().startswith(f"{tmp_path}/model: step {result.step} of 20: {{'loss': ")
+    bits = f"bits per base masked {result.metrics['bits_per_base_masked']:.4g}"
+    best = f"step {result.step} of 20 is best on validation: {bits} (n = 12 examples)."
+    assert result.summary() == f"{tmp_path}/model: {best}"
     assert capsys.readouterr().out == "", "the command line prints the summary"
 
 

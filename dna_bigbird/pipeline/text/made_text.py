@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.shared_options import NewFolder
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class MadeText:
     output: Path
     files: int
     sets: int
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return how many files there are."""

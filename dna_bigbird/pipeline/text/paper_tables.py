@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,8 @@ class TablesPage:
 
     output: Path
     characters: int
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return the size of the page."""

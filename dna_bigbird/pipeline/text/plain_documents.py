@@ -8,6 +8,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath, check_paths
 from dna_bigbird.pipeline.text.set_counts import left_out
 from dna_bigbird.shared_options import MaxUnpackedGib, SetPart
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class PlainDocuments:
     characters: int
     left_out: dict[str, int]
     """What was left out, by reason."""
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return how many documents there are, and what was left out."""

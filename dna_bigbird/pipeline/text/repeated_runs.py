@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import dataframe_of_rows
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -14,6 +20,21 @@ class RepeatedRuns:
     output: Path
     metrics: dict
     """Contents of metrics.json: each score, and `<score>_sd`."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per score: score, mean, sd, runs."""
+        return dataframe_of_rows(
+            {
+                "score": name,
+                "mean": mean,
+                "sd": self.metrics[f"{name}_sd"],
+                "runs": self.metrics["runs"],
+            }
+            for name, mean in self.metrics.items()
+            if f"{name}_sd" in self.metrics
+        )
 
     def summary(self) -> str:
         """Return mean and standard deviation of each score, one per line."""

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.shared_options import SetPart, TaskData, TaskModel
+from dna_bigbird.short_repr import short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,14 @@ class EvaluatedText:
     """Names of the official files of predictions in `output`."""
     metrics: Mapping[str, object]
     """Contents of metrics.json."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""
+        from dna_bigbird.bundles.metrics import Metrics
+
+        return Metrics.from_json(self.metrics).to_dataframe()
 
     def summary(self) -> str:
         """Return the scores of the model and of its baselines, one line each."""

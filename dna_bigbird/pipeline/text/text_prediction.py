@@ -8,6 +8,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.paths import OutputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.shared_options import SetPart, TaskData, TaskModel
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class PredictedText:
     """Names of the official files in `output`."""
     predictions: list
     """One per example, decoded."""
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return how many predictions there are, and in which files."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import OutputPath
 from dna_bigbird.shared_options import Corpus, MaxUnpackedGib
+from dna_bigbird.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,8 @@ class LearnedVocabulary:
     size: int
     first_piece_id: int
     """Id of the first entry that is text."""
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return the number of entries."""

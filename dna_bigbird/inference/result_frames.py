@@ -1,0 +1,115 @@
+"""The data frames of predictions, vectors, variants and substitutions; and files read back."""
+
+# n windows, T tokens, E hidden size, P positions, L labels
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dna_bigbird.dataframes import dataframe, read_table, with_values
+from dna_bigbird.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LETTERS = "ACGT"
+"""The bases of an axis of length 4 of `Mutagenesis`, in order."""
+EFFECTS = ("diff", "log_odds")
+Result = Any
+"""A class of `results`, which imports this module."""
+
+
+def predictions_frame(result: Result) -> "pd.DataFrame":
+    """Return sequence, start, end and a column per label."""
+    return with_values(_windows(result), result.label_names, result.probabilities)
+
+
+def vectors_frame(result: Result) -> "pd.DataFrame":
+    """Return a row per vector: its window, with tokens also its bases, then v0, v1, ..."""
+    columns = _windows(result)
+    if result.offset is not None:
+        window = np.repeat(np.arange(len(result.start)), np.diff(result.offset))
+        columns = {name: values[window] for name, values in columns.items()}
+        columns |= {"token_start": result.token_start, "token_end": result.token_end}
+    return with_values(columns, [f"v{i}" for i in range(result.vectors.shape[1])], result.vectors)
+
+
+def variants_frame(result: Result, effect: str | None, probabilities: bool) -> "pd.DataFrame":
+    """Return chrom, pos, id, ref, alt and the scores, see `VariantScores.to_dataframe`."""
+    alleles = {name: getattr(result, name) for name in ("chrom", "pos", "id", "ref", "alt")}
+    if effect is not None and not probabilities:
+        return with_values(alleles, result.label_names, getattr(result, effect))
+    chosen = EFFECTS if effect is None else (effect,)
+    tables = {name: getattr(result, name) for name in chosen}
+    if probabilities:
+        tables |= {"ref": result.ref_probability, "alt": result.alt_probability}
+    names = [f"{label}_{name}" for label in result.label_names for name in tables]
+    values_nLS = np.stack(list(tables.values()), axis=-1)
+    return with_values(alleles, names, values_nLS.reshape(len(values_nLS), len(names)))
+
+
+def substitutions_frame(result: Result) -> "pd.DataFrame":
+    """Return a row per substitution and label."""
+    labels = np.array(result.label_names, np.str_)
+    reference = np.array(list(result.reference), np.str_)
+    is_changed_PB = reference[:, None] != np.array(list(LETTERS))
+    position, base = np.nonzero(is_changed_PB)
+    row = np.repeat(np.arange(len(position)), len(labels))
+    return dataframe(
+        {
+            "chrom": [result.chrom] * len(row),
+            "pos": result.start + position[row] + 1,
+            "ref": reference[position[row]],
+            "alt": np.array(list(LETTERS))[base[row]],
+            "label": np.tile(labels, len(position)),
+            **{name: getattr(result, name)[position, base].ravel() for name in EFFECTS},
+        }
+    )
+
+
+def read_predictions(output: str) -> "pd.DataFrame":
+    """Read a file of `predict` with rows of windows.
+
+    Raises:
+        InputError: If it is a track, or was written to standard output.
+    """
+    path, suffix = Path(output), Path(output).suffix.lower()
+    if suffix in (".h5", ".hdf5"):
+        import h5py
+
+        with h5py.File(path) as file:
+            columns = {name: file[f"rows/{name}"][:] for name in ("sequence", "start", "end")}
+            columns["sequence"] = np.char.decode(columns["sequence"], "utf-8")
+            names = [name.decode() for name in file["labels/name"][:].tolist()]
+            return with_values(columns, names, file["probabilities"][:])
+    if not path.is_file() or _is_track(path):
+        raise InputError(
+            f"{output}: to_dataframe() reads tables and HDF5 files of predict; call predict without "
+            "output for the probabilities of windows"
+        )
+    return read_table(path)
+
+
+def read_vectors(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays in a file of `embed`, by their names in `Embeddings`."""
+    names = ("sequence", "start", "end", "vectors", "offset", "token_start", "token_end")
+    if path.suffix.lower() == ".npz":
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in names if name in file}
+    else:
+        import h5py
+
+        with h5py.File(path) as file:
+            arrays = {name: file[name][:] for name in names if name in file}
+        arrays["sequence"] = np.char.decode(arrays["sequence"], "utf-8")
+    return arrays
+
+
+def _is_track(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return not file.read(9).startswith(b"sequence\t")
+
+
+def _windows(result: Result) -> dict[str, np.ndarray]:
+    return {"sequence": result.sequence, "start": result.start, "end": result.end}
