@@ -1,7 +1,9 @@
 """Data frames of results. pandas is optional: only this module imports it, when a frame is made."""
 
+import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,32 +33,38 @@ def dataframe_of_rows(rows: Iterable[Mapping[str, object]]) -> "pd.DataFrame":
 
 
 def with_values(
-    columns: Mapping[str, object], names: Iterable[str], values: "np.ndarray"
+    columns: Mapping[str, object],
+    names: Iterable[str],
+    values: "np.ndarray",
+    last: Mapping[str, object] = MappingProxyType({}),
 ) -> "pd.DataFrame":
-    """Return a data frame of columns and, after them, the columns of a matrix.
+    """Return a data frame of columns, then those of a matrix, then more columns.
 
     Args:
         names: Of the columns of the matrix; a name may occur twice.
         values: (rows, names).
+        last: The columns at the end.
     """
     pandas = _pandas()
-    first = pandas.DataFrame(dict(columns))
-    rest = pandas.DataFrame(values, columns=list(names))
-    return pandas.concat([first, rest], axis=1)
+    matrix = pandas.DataFrame(values, columns=list(names))
+    parts = [pandas.DataFrame(dict(columns)), matrix]
+    return pandas.concat([*parts, *([pandas.DataFrame(dict(last))] if last else [])], axis=1)
 
 
 def read_table(path: Path | str) -> "pd.DataFrame":
-    """Read a table that this package has written (TSV)."""
+    """Read a table that this package has written: CSV if its name says so, else TSV."""
     pandas = _pandas()
-    header = pandas.read_csv(path, sep="\t", nrows=0, comment=None).columns
+    is_csv = Path(path).suffix.lower() == ".csv"
+    # In a TSV quotes are part of names.
+    layout = {"sep": ","} if is_csv else {"sep": "\t", "quoting": csv.QUOTE_NONE}
+    header = pandas.read_csv(path, nrows=0, **layout).columns
     text = {name: str for name in header if name in TEXT_COLUMNS}
     return pandas.read_csv(
         path,
-        sep="\t",
         dtype=text,
         keep_default_na=False,
         na_values={name: ["", "nan"] for name in header if name not in text},
-        quoting=3,  # no quotes: they are part of names
+        **layout,
     )
 
 

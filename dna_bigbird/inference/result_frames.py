@@ -21,13 +21,14 @@ Result = Any
 
 
 def predictions_frame(result: Result) -> "pd.DataFrame":
-    """Return sequence, start, end and a column per label."""
-    return with_values(_windows(result), result.label_names, result.probabilities)
+    """Return sequence, start, end, a column per label, and the names of BED rows if there are any."""
+    names = {} if result.name is None else {"name": result.name}
+    return with_values(_windows(result), result.label_names, result.probabilities, names)
 
 
 def vectors_frame(result: Result) -> "pd.DataFrame":
-    """Return a row per vector: its window, with tokens also its bases, then v0, v1, ..."""
-    columns = _windows(result)
+    """Return a row per vector: its window, with tokens also their bases, then v0, v1, ..."""
+    columns = _windows(result) | ({} if result.name is None else {"name": result.name})
     if result.offset is not None:
         window = np.repeat(np.arange(len(result.start)), np.diff(result.offset))
         columns = {name: values[window] for name, values in columns.items()}
@@ -79,10 +80,11 @@ def read_predictions(output: str) -> "pd.DataFrame":
         import h5py
 
         with h5py.File(path) as file:
-            columns = {name: file[f"rows/{name}"][:] for name in ("sequence", "start", "end")}
-            columns["sequence"] = np.char.decode(columns["sequence"], "utf-8")
-            names = [name.decode() for name in file["labels/name"][:].tolist()]
-            return with_values(columns, names, file["probabilities"][:])
+            columns = _decoded({name: values[:] for name, values in file["rows"].items()})
+            names = {"name": columns.pop("name")} if "name" in columns else {}
+            ordered = {name: columns[name] for name in ("sequence", "start", "end")}
+            labels = [name.decode() for name in file["labels/name"][:].tolist()]
+            return with_values(ordered, labels, file["probabilities"][:], names)
     if not path.is_file() or _is_track(path):
         raise InputError(
             f"{output}: to_dataframe() reads tables and HDF5 files of predict; call predict without "
@@ -93,7 +95,7 @@ def read_predictions(output: str) -> "pd.DataFrame":
 
 def read_vectors(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays in a file of `embed`, by their names in `Embeddings`."""
-    names = ("sequence", "start", "end", "vectors", "offset", "token_start", "token_end")
+    names = ("sequence", "start", "end", "name", "vectors", "offset", "token_start", "token_end")
     if path.suffix.lower() == ".npz":
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in names if name in file}
@@ -101,14 +103,21 @@ def read_vectors(path: Path) -> dict[str, np.ndarray]:
         import h5py
 
         with h5py.File(path) as file:
-            arrays = {name: file[name][:] for name in names if name in file}
-        arrays["sequence"] = np.char.decode(arrays["sequence"], "utf-8")
+            arrays = _decoded({name: file[name][:] for name in names if name in file})
     return arrays
 
 
 def _is_track(path: Path) -> bool:
     with open(path, "rb") as file:
-        return not file.read(9).startswith(b"sequence\t")
+        return file.read(9) not in (b"sequence\t", b"sequence,")
+
+
+def _decoded(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return columns with text instead of bytes."""
+    return {
+        name: np.char.decode(values, "utf-8") if values.dtype.char == "S" else values
+        for name, values in columns.items()
+    }
 
 
 def _windows(result: Result) -> dict[str, np.ndarray]:

@@ -44,7 +44,7 @@ class Predictions:
         return len(self.start)
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return a row per window, with the columns of the table: sequence, start, end, labels."""
+        """Return a row per window, with the columns of the table: sequence, start, end, labels, name."""
         return frames.predictions_frame(self)
 
 
@@ -94,7 +94,7 @@ class Embeddings:
     __repr__ = short_repr
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return a row per vector: sequence, start, end of the window, then v0, v1, ...
+        """Return a row per vector: sequence, start, end, name of the window, then v0, v1, ...
 
         With pooling 'tokens' the rows are tokens, and token_start and token_end are their bases.
         """

@@ -53,6 +53,34 @@ def test_predictions_are_the_table(regions, bundle_folder, tmp_path):
     )
 
 
+@pytest.fixture
+def named(variants, tmp_path):
+    """A genome and BED rows, whose names have a comma, a quote and the letters NA."""
+    bed = tmp_path / "rows.bed"
+    bed.write_text('22\t10\t90\ta,b\n22\t100\t180\tNA\n22\t100\t180\t"x\n')
+    return {"fasta": variants["fasta"], "bed": bed}
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "h5"])
+def test_names_of_bed_rows_are_the_last_column(named, bundle_folder, tmp_path, suffix):
+    frame = predict(**named, model=bundle_folder).to_dataframe()
+    assert frame.columns.tolist() == ["sequence", "start", "end", "CTCF", "DNase", "name"]
+    assert frame["name"].tolist() == ["a,b", "NA", '"x']
+    written = predict(**named, model=bundle_folder, output=tmp_path / f"scores.{suffix}")
+    pd.testing.assert_frame_equal(written.to_dataframe(), frame, rtol=1e-4, check_dtype=False)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "h5"])
+def test_vectors_of_bed_rows_have_their_names(named, bundle_folder, tmp_path, suffix):
+    frame = embed(**named, model=bundle_folder, pooling="tokens").to_dataframe()
+    assert frame.columns.tolist()[2:5] == ["end", "name", "token_start"]
+    assert frame["name"].unique().tolist() == ["a,b", "NA", '"x']
+    written = embed(
+        **named, model=bundle_folder, pooling="tokens", output=tmp_path / f"vectors.{suffix}"
+    )
+    pd.testing.assert_frame_equal(written.to_dataframe(), frame)
+
+
 def test_an_hdf5_file_is_read_back(regions, bundle_folder, tmp_path):
     frame = predict(regions, model=bundle_folder).to_dataframe()
     written = predict(regions, model=bundle_folder, output=tmp_path / "scores.h5")
