@@ -25,7 +25,7 @@ def doc_of(hint: object) -> str | None:
 
     Example:
         >>> doc_of(ProcessThreads)
-        'CPU threads of one process; 0 leaves the choice to torch.'
+        'CPU threads: of one process; 0 leaves the choice to torch.'
         >>> doc_of(ProcessThreads | None) == doc_of(ProcessThreads)
         True
     """
@@ -49,28 +49,35 @@ def without_doc(hint: object) -> object:
     return Annotated[plain, *kept] if kept else plain
 
 
-ProcessThreads = Annotated[int, Doc("CPU threads of one process; 0 leaves the choice to torch.")]
-Threads = Annotated[int, Doc("CPU threads; 0 leaves the choice to torch.")]
+ProcessThreads = Annotated[int, Doc("CPU threads: of one process; 0 leaves the choice to torch.")]
+Threads = Annotated[int, Doc("CPU threads: 0 leaves the choice to torch.")]
 Resume = Annotated[
     bool, Doc("Continue an interrupted run with the same settings and inputs, if there is one.")
 ]
-TrainedBundle = Annotated[OutputPath, Doc("Bundle to write (a folder), with history.tsv in it.")]
+TrainedBundle = Annotated[
+    OutputPath, Doc("Result to write: a model bundle (a folder) with history.tsv in it.")
+]
 ScoredBundle = Annotated[
-    OutputPath, Doc("Bundle to write: the same model with its test scores and card.")
+    OutputPath,
+    Doc("Result to write: a bundle (folder), the same model with its test scores and card."),
 ]
 Checkpoints = Annotated[
     OutputFolder, Doc("Folder for the state of the run; not part of the result.")
 ]
-NewFolder = Annotated[OutputPath, Doc("Folder to write; it is replaced as a whole if it exists.")]
-SetOutput = Annotated[OutputPath, Doc("The labelled set, HDF5.")]
+NewFolder = Annotated[
+    OutputPath, Doc("Result to write: a folder, replaced as a whole if it exists.")
+]
+SetOutput = Annotated[OutputPath, Doc("Result to write: the labelled set, an HDF5 file.")]
 Assembly = Annotated[
-    str, Doc("Name of the assembly, kept with the set and with every model made from it.")
+    str, Doc("Name of the assembly: it is kept with the set and with every model made from it.")
 ]
 MaxNFraction = Annotated[float, Doc("Windows with a larger share of N are left out.")]
-SetGenome = Annotated[InputPath, Doc("FASTA that the labelled set was made from.")]
-DocumentGenome = Annotated[InputPath, Doc("Plain FASTA file that the documents were drawn from.")]
+SetGenome = Annotated[InputPath, Doc("Genome: the FASTA file that the labelled set was made from.")]
+DocumentGenome = Annotated[
+    InputPath, Doc("Genome: the plain FASTA file that the documents were drawn from.")
+]
 FastaFile = Annotated[
-    InputFile | None, Doc("FASTA file: plain, gzip or bgzip, or '-' for standard input.")
+    InputFile | None, Doc("FASTA file to read: plain, gzip or bgzip, or '-' for standard input.")
 ]
 Sequences = Annotated[
     Mapping[str, str] | Iterable[str] | str | None,
@@ -80,15 +87,15 @@ Sequences = Annotated[
     ),
 ]
 Stride = Annotated[
-    int | None, Doc("Step between windows in base pairs, at least 1. Default: the window.")
+    int | None, Doc("Step between windows: base pairs, at least 1. Default: the window.")
 ]
 Labels = Annotated[
     list[str] | str | None,
-    Doc("Labels by name or shell pattern, such as 'GM12878*,CTCF'. Default: all."),
+    Doc("Labels by name or shell pattern: 'GM12878*,CTCF' for example. Default: all."),
 ]
 BothStrands = Annotated[
     Literal["both", "forward"],
-    Doc("'both' averages the two strands; 'forward' reads only the forward strand."),
+    Doc("Strands to read: 'both' averages the two; 'forward' reads only the forward strand."),
 ]
 Progress = Annotated[
     bool, Doc("Show a progress bar: on standard error if that is a terminal, and in a notebook.")
@@ -99,17 +106,19 @@ MaxUnpackedGib = Annotated[
         "GiB that a compressed file may become when it is read; 0: 20 times its size, at least 0.25."
     ),
 ]
-Corpus = Annotated[
-    InputPath,
-    Doc(
-        'Corpus: text with blank lines between documents, or JSON lines with a "text" each in a '
-        "file named .jsonl; plain or gzip."
-    ),
+FigureFolder = Annotated[
+    OutputFolder | None, Doc("Folder for the pictures as PNG files too, for other documents.")
 ]
-TaskModel = Annotated[InputPath, Doc("Bundle of `dna-bigbird text train`.")]
-TaskData = Annotated[InputPath, Doc("The set in its native format, as for training.")]
+_CORPUS = (
+    'text with blank lines between documents, or JSON lines with a "text" each in a file named '
+    ".jsonl; plain or gzip."
+)
+Corpus = Annotated[InputPath, Doc(f"File to read: {_CORPUS}")]
+TrainingCorpus = Annotated[InputPath, Doc(f"Training data: {_CORPUS}")]
+TaskModel = Annotated[InputPath, Doc("Model bundle: a folder of `dna-bigbird text train`.")]
+TaskData = Annotated[InputPath, Doc("Labelled set: in its native format, as for training.")]
 SetPart = Annotated[
-    Literal["train", "validation", "test"], Doc("Part of the set, where the data contains several.")
+    Literal["train", "validation", "test"], Doc("Part of the set: for data that contain several.")
 ]
 SiteFormat = Annotated[
     Literal["auto", "bed", "gtf", "gff", "fps", "sga"],

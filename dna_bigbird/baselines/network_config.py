@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from dna_bigbird.choices import check_fields
 from dna_bigbird.shared_options import Doc
 
-Width = Annotated[float, Doc("Share of the published number of filters and hidden units.")]
+Width = Annotated[float, Doc("Share of the published size: number of filters and hidden units.")]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class DeePromoterConfig:
     NAME: ClassVar[str] = "deepromoter"
 
     width: float = 1.0
-    """Share of the published number of filters, LSTM units and hidden units."""
+    """Share of the published size: number of filters, LSTM units and hidden units."""
 
     def __post_init__(self) -> None:
         _check_width(self.NAME, self.width)

@@ -126,7 +126,9 @@ COMMANDS = {
     "plot-attention": _command(
         "plot_attention",
         "draw which blocks attend to which, as text or as a picture",
-        aliases={"bundle": "model", "training": "in_training"},
+        aliases={
+            "bundle": "model", "training": "in_training", "layer": "layers", "head": "heads",
+        },
     ),
     "convert": _command("convert", "read and write models of the Hugging Face library; lengthen a model's context"),
     "report": _command("report", "write the HTML report of a workflow run"),
@@ -154,7 +156,11 @@ TEXT = {
         function_for="dna_bigbird.cli.text_train:train_function",
     ),
     "evaluate": _text("evaluate", "score a fine-tuned model with the official metric, next to trivial baselines"),
-    "runs": _text("runs", "mean and standard deviation of the scores of several runs"),
+    "runs": _text(
+        "runs",
+        "mean and standard deviation of the scores of several runs",
+        aliases={"metrics": "scores"},
+    ),
     "predict": _text("predict", "write predictions in the official format of the set"),
     "documents": _text("documents", "turn any of the sets into plain documents, one JSON object per line"),
     "made-data": _text("made_data", "write small made-up sets in the native formats"),

@@ -29,7 +29,7 @@ class DocumentConfig:
     min_sentences: int = 50
     """Fewest sentences in a document; the last one of a stretch may have fewer."""
     max_sentences: int = 100
-    """Most sentences in a document."""
+    """Most sentences: in one document."""
     min_sentence_bp: int = 500
     """Shortest sentence in base pairs."""
     max_sentence_bp: int = 1000
@@ -37,7 +37,7 @@ class DocumentConfig:
     max_n_run_bp: int = 10
     """A run of N longer than this is an assembly gap, which no document crosses; shorter runs stay."""
     both_strands: bool = False
-    """Read each document from either strand with equal chance (paper: forward only)."""
+    """Both strands: each document is read from either with equal chance (paper: forward only)."""
 
     def __post_init__(self) -> None:
         if self.passes < 1:

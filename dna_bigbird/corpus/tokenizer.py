@@ -30,7 +30,7 @@ class TokenizerConfig:
     """Size of the vocabulary and of the sample it is learnt from."""
 
     vocab_size: int = 32000
-    """Entries of the vocabulary, the five special ones included (paper: 32K)."""
+    """Entries of the vocabulary: the five special ones included (paper: 32K)."""
     max_piece_bp: int = 16
     """Longest piece in base pairs; keeps satellites and poly-A from filling the vocabulary."""
     sample_bp: int = 20_000_000

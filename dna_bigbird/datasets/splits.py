@@ -29,15 +29,16 @@ class SplitConfig:
     """What is held out: regions, or one fold of several; everything else is for training."""
 
     validation: list[str | int] = field(default_factory=list)
-    """Regions such as `chr22:19,000,001-20,000,000` (from 1, both ends included) or whole chromosomes such as `chr7`."""
+    """Validation data: regions such as `chr22:19,000,001-20,000,000` (from 1, both ends included) or whole
+    chromosomes such as `chr7`."""
     test: list[str | int] = field(default_factory=list)
-    """Likewise, for the test; no base may be in both."""
+    """Test data: regions likewise; no base may be in both."""
     folds: int = 0
     """Deal the rows to this many folds (3 or more) instead; overlapping windows and rows of one gene stay together."""
     fold: int = 0
     """With `folds`: the fold for the test, from 0; the next one is for validation."""
     seed: int = 0
-    """With `folds`: which rows go to which fold."""
+    """Seed of the random numbers: with `folds`, which rows go to which fold."""
 
     def __post_init__(self) -> None:
         if self.folds:

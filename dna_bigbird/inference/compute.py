@@ -19,18 +19,18 @@ class Compute:
     """
 
     batch_size: int = 0
-    """Windows in one batch; 0 chooses by their length and the device."""
+    """Examples computed at once: windows; 0 chooses by their length and the device."""
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
-    """'32-true' is float32, 'bf16-mixed' bfloat16 autocast, which changed probabilities by at
-    most 0.002. 'auto' is bf16-mixed where the processor or GPU has bfloat16 products."""
+    """Arithmetic: '32-true' is float32, 'bf16-mixed' bfloat16 autocast, which changed probabilities by
+    at most 0.002. 'auto' is bf16-mixed where the processor or GPU has bfloat16 products."""
     float32_matmul: Literal["default", "onednn"] = "default"
-    """'onednn' multiplies float32 faster on AMD processors and rounds to bfloat16 on those with AMX.
-    Unused with bf16-mixed."""
+    """Who multiplies float32 matrices on a CPU: 'onednn' is faster on AMD processors and rounds to
+    bfloat16 on those with AMX. Unused with bf16-mixed."""
     backend: Backend = "auto"
     threads: int = 0
-    """CPU threads in total, at most one per usable processor; 0 is the default of torch."""
+    """CPU threads: in total, at most one per usable processor; 0 is the default of torch."""
     workers: int = 0
-    """Processes that score and share the threads, at most four per usable processor and as many as fit
+    """Worker processes: they score and share the threads, at most four per usable processor and as many as fit
     into memory; 0 scores in this process."""
     device: Device = "auto"
 

@@ -47,15 +47,15 @@ def mutagenesis(
     are the effects of the single substitutions. Computed in float32 unless --precision is given.
 
     Args:
-        fasta: Plain FASTA file: a genome with a region, or one short record.
+        fasta: FASTA file to read: plain, a genome with a region, or one short record.
         region: Bases to change, from 1 and both ends included, as chr22:20,000,001-20,000,200.
             Default: the whole record.
-        model: Model bundle; several, [A,B], are averaged. Default: the bundled model.
-        output: Matrix to write, .tsv or .npz. '-' writes the table to standard output if there is no
+        model: Model bundle: several, [A,B], are averaged. Default: the bundled model.
+        output: Result to write: the matrix, .tsv or .npz. '-' writes the table to standard output if there is no
             picture.
         effect: log_odds, the change of the log odds, or diff, the change of the probability. An
             .npz file has both.
-        window: Bases around each changed base that the model reads. Default: the window of the model.
+        window: Window in base pairs: around each changed base; by default that of the model.
         picture: Heat map to write, .png, .svg or .pdf, of regions of up to 1,000 bases. If there are
             many labels, those with the largest effects are drawn.
         compute: Fields of `Compute`: speed and memory.

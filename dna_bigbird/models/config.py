@@ -40,7 +40,7 @@ class EncoderConfig:
     """Size and attention pattern of the encoder; the defaults are the paper's base model."""
 
     vocab_size: int = 32000
-    """Pieces in the vocabulary, special ones included."""
+    """Entries of the vocabulary: special ones included."""
     hidden_size: int = 768
     """Width of the hidden states."""
     num_layers: int = 12
@@ -50,14 +50,14 @@ class EncoderConfig:
     ffn_size: int = 3072
     """Width of the feed-forward layer."""
     max_tokens: int = 4096
-    """Longest sequence in tokens, special ones included."""
+    """Longest sequence in tokens: special ones included."""
     block_size: int = 64
     """Tokens in one attention block; the last one of a sequence may be ragged. At most `max_tokens`, or
     1024 if that is more."""
     num_segments: int = 2
     """Rows of the segment table: sentences that can be distinguished. 0: no table."""
     attention: Literal["bigbird", "full"] = "bigbird"
-    """Block-sparse attention, or full attention for comparisons: time grows with the square."""
+    """Block-sparse attention, or full: the latter is for comparisons; its time grows with the square."""
     window_blocks: int = 3
     """Neighbouring blocks that a block reads, itself included: odd, or 0 for none."""
     global_blocks: Literal["first_last", "first_two", "none"] = "first_last"
@@ -70,7 +70,7 @@ class EncoderConfig:
     pattern_seed: int = 0
     """Seed of the uniform plan; the other ones depend on the layer alone."""
     activation: Literal["gelu_tanh", "gelu", "relu"] = "gelu_tanh"
-    """Activation of the feed-forward layers and of the head for masked tokens."""
+    """Activation: of the feed-forward layers and of the head for masked tokens."""
     norm_eps: float = 1e-12
     """Added to the variance in every layer norm."""
     qkv_bias: bool = True
@@ -85,7 +85,7 @@ class EncoderConfig:
     scale_embeddings: bool = False
     """Multiply word embeddings by sqrt(hidden_size) before positions and segments are added."""
     dropout: float = 0.1
-    """Dropout after the embeddings, the attention projection and the feed-forward layer."""
+    """Dropout: after the embeddings, the attention projection and the feed-forward layer."""
     attention_dropout: float = 0.0
     """Dropout of the attention weights; the published code has none in block-sparse attention."""
     init_std: float = 0.02
@@ -151,14 +151,15 @@ class HeadConfig:
     """How label logits come from the hidden states."""
 
     pooling: Literal["cls", "mean", "centre"] = "cls"
-    """Read the first token through a dense layer with `activation`, or the plain mean over all real
-    tokens or over those in the middle of the window, where the labelled bin is."""
+    """How the tokens of a window become a vector: the first one through a dense layer with
+    `activation`, or the plain mean over all real tokens or over those in the middle of the window,
+    where the labelled bin is."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
-    """Of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
+    """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: int = 40
     """Tokens that 'centre' reads; 200 bp are about 40 tokens of 4.9 bp, or 23 of 8.8 bp."""
     dropout: float = 0.1
-    """Dropout before the last layer."""
+    """Dropout: before the last layer."""
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:

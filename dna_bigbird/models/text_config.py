@@ -14,7 +14,7 @@ class FactsHead:
     """An answer with its supporting facts."""
 
     dropout: float = 0.1
-    """Dropout before the last layers."""
+    """Dropout: before the last layers."""
 
     def __post_init__(self) -> None:
         check_share("--head.dropout", self.dropout)
@@ -27,7 +27,7 @@ class CandidateHead:
     ffn_block: bool = False
     """One more feed-forward block with a residual before the last layer."""
     dropout: float = 0.1
-    """Dropout before the last layer, and in the block."""
+    """Dropout: before the last layer, and in the block."""
 
     def __post_init__(self) -> None:
         check_share("--head.dropout", self.dropout)
@@ -38,7 +38,7 @@ class LongAnswerHead:
     """A short and a long answer in a page, and their type."""
 
     dropout: float = 0.1
-    """Dropout before the last layers."""
+    """Dropout: before the last layers."""
     mask_outside: bool = True
     """Let no span begin or end outside the document; the first token, which means no span, stays."""
 
@@ -56,7 +56,7 @@ class SpanHead:
     block_question: bool = True
     """Let no answer begin or end in the question; the first token stays."""
     dropout: float = 0.1
-    """Dropout in the block, or before the last layer where there is none."""
+    """Dropout: in the block, or before the last layer where there is none."""
 
     def __post_init__(self) -> None:
         check_share("--head.dropout", self.dropout)

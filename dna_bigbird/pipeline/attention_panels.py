@@ -81,7 +81,9 @@ def config_of_bundle(bundle: Path, layers: Sequence[int]) -> EncoderConfig:
     except ValueError as error:
         raise InputError(f"{path}: it describes no model: encoder: {error}") from error
     if max(layers, default=0) >= config.num_layers:
-        raise InputError(f"--layer {max(layers)}: {bundle} has layers 0 to {config.num_layers - 1}")
+        raise InputError(
+            f"--layers {max(layers)}: {bundle} has layers 0 to {config.num_layers - 1}"
+        )
     return config
 
 
@@ -100,9 +102,9 @@ def panels_to_draw(
         )
     for config, layer, head in panels:
         if layer < 0:
-            raise InputError(f"--layer {layer}: layers count from 0")
+            raise InputError(f"--layers {layer}: layers count from 0")
         if not 0 <= head < config.num_heads:
-            raise InputError(f"--head {head}: the model has heads 0 to {config.num_heads - 1}")
+            raise InputError(f"--heads {head}: the model has heads 0 to {config.num_heads - 1}")
     return panels
 
 

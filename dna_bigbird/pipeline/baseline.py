@@ -36,22 +36,22 @@ def baseline(
     same task as the model: killed and started again with the same command, they continue.
 
     Args:
-        genome: Plain FASTA that the set was made from.
-        data: Labelled set, made by promoter-set, chromatin-set or deepsea-set.
-        output: Probabilities of every validation and test row, HDF5.
+        genome: Genome: the plain FASTA file of the set.
+        data: Labelled set: made by promoter-set, chromatin-set or deepsea-set.
+        output: Result to write: probabilities of every validation and test row, HDF5.
         method: Word counts, GC content, or a published network (docs/baselines.md).
-        checkpoints: Folder for the state of a network's training, not part of the result; by
+        checkpoints: Folder for the state of the run; not part of the result. Networks have one; by
             default the path of `output` with `.checkpoints` added.
         kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`.
         cnnprom: The network of that name.
         deepromoter: The network of that name.
         deepsea: The network of that name.
         training: How a network is trained.
-        strand: Strands on which a network is scored: the mean of a window and its reverse complement,
+        strand: Strands to read: on which a network is scored, the mean of a window and its reverse complement,
             or the window as the set orients it; as --strand of `evaluate`. Word counts have no strand.
-        seed: Seed of a network's weights, order of windows and dropout; of the choice of training
+        seed: Seed of the random numbers: of a network's weights, order of windows and dropout; of the choice of training
             rows for word counts, if the set has more than --kmer.max_rows.
-        threads: CPU threads of a network; 0 leaves the choice to torch.
+        threads: CPU threads: of a network; 0 leaves the choice to torch.
     """
     if method in ("kmer", "gc"):
         from dna_bigbird.pipeline.word_baseline import fit_word_baseline

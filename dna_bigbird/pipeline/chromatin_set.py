@@ -35,11 +35,11 @@ def chromatin_set(
     A label is on where its merged peaks cover more than half of the bin.
 
     Args:
-        genome: Plain FASTA of the reference.
+        genome: Genome: a plain FASTA file.
         peaks: Tab-separated sheet with the columns label, group, cell, path (from the sheet's
             folder) and perhaps prefix; the label `*` makes one label of each name in column 4.
         split: Regions held out for validation and test.
-        window: Bases the model reads, centred on the bin.
+        window: Window in base pairs: what the model reads, centred on the bin.
         bin: Bases of a bin; bins start at multiples of this, counted from 0.
         require_group: Keep bins with at least one label of this group; `none` - with any label;
             `all` - every bin, also without a label. If not given it is TF, or none if there are fewer than
@@ -47,15 +47,15 @@ def chromatin_set(
         background: Also take so many bins without a peak of any file for each of those bins, from the
             same chromosomes and splits. If not given it is 0, or 3 if there are fewer than ten labels and
             no --require_group.
-        seed: Seed of the background.
+        seed: Seed of the random numbers: of the background.
         min_positive: Labels with fewer bins than this, over all splits, are left out.
         allow_empty_labels: Keep labels without a positive in the training split, with a warning.
         blacklist: BED file; bins that share a base with it are left out.
         near_identical: What to do with training and validation rows that are nearly identical to
-            one of a held-out split; looking for them reads every window.
-        pieces: The FASTA has only the first part of its chromosomes; leave out peaks beyond it.
-        check_every: Compare the labels of every n-th bin with those that bedtools makes from the peak
-            files; 0 compares none. The set is the same.
+            one of a held-out split: looking for them reads every window.
+        pieces: The FASTA has only the first part of its chromosomes: leave out peaks beyond it.
+        check_every: Check every n-th row against its source: the labels of the bin with those that
+            bedtools makes from the peak files; 0 compares none. The set is the same.
     """
     from dna_bigbird.datasets.background_bins import background_notes
     from dna_bigbird.datasets.chromatin_config import ChromatinConfig

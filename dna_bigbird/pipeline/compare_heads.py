@@ -24,15 +24,15 @@ def compare_heads(
     It reads result files only. Models are ranked only if they were scored on the same test rows; published scores are shown with their protocol and never ranked.
 
     Args:
-        results: Results folder of a workflow run.
-        runs: Models in it: `promoter`, `chromatin` or `heads/VARIANT`, in the order of the rows.
-        data: The labelled set of each.
-        table: Promoters by their negatives (table6), medians of the AUROC by group of labels (table7),
+        results: Results folder: of a workflow run.
+        runs: Models to compare, in the order of the rows: `promoter`, `chromatin` or `heads/VARIANT`.
+        data: Labelled set: one for each model, in their order.
+        table: Comparison to write: promoters by their negatives (table6), medians of the AUROC by group of labels (table7),
             or one set of bins seen through windows of several lengths (context).
-        output: Folder to write: index.html, table.md, table.tsv, and the pictures as PNG.
-        labels: Labels that `context` is about; the others are shown next to them.
-        seed: Seed of the bootstrap of `context`.
-        replicates: Bootstrap draws of `context`.
+        output: Result to write: a folder with index.html, table.md, table.tsv, and the pictures as PNG.
+        labels: Labels by name or shell pattern: those that `context` is about; the others are shown next to them.
+        seed: Seed of the random numbers: of the bootstrap of `context`.
+        replicates: Bootstrap draws: of `context`.
     """
     from dna_bigbird.pipeline import head_comparison as steps
     from dna_bigbird.report.compare import head_pages

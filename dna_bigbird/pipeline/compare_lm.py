@@ -17,11 +17,11 @@ def compare_lm(
     It reads result files only. Where 95 % intervals overlap, no model is called better.
 
     Args:
-        runs: Folders of the variants, in the order of the rows; each with model/ (a bundle of
+        runs: Models to compare, in the order of the rows: folders, each with model/ (a bundle of
             `dna-bigbird evaluate-lm`) and trained/ (one of `dna-bigbird pretrain`).
-        table: Bits per base next to n-grams (table5), scores over steps by length (figure8), or by
+        table: Comparison to write: bits per base next to n-grams (table5), scores over steps by length (figure8), or by
             building block of the pattern (table1).
-        output: Folder to write: table.tsv, table.md, table.json, figure.png, and parts.tsv if
+        output: Result to write: a folder with table.tsv, table.md, table.json, figure.png, and parts.tsv if
             scores by chromosome or repeat class are shown.
     """
     from dna_bigbird.evaluation.tables import to_tsv

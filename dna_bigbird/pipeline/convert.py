@@ -37,7 +37,7 @@ def convert(
     Args:
         from_: Bundle to read.
         to: Bundle to write.
-        from_huggingface: Folder of the Hugging Face library to read: config.json, safetensors or
+        from_huggingface: Folder of the Hugging Face library: config.json, safetensors or
             pytorch_model.bin, and tokenizer.json or spiece.model.
         to_huggingface: Folder to write for the Hugging Face library.
         plan: Random blocks of a model from that library: 'huggingface' repeats the library (the
@@ -45,7 +45,7 @@ def convert(
             the last two the model computes something else than in the library.
         allow_different_attention: Write a folder even if the library computes something else with
             these weights; its README.md says what.
-        max_tokens: New longest sequence in tokens.
+        max_tokens: Longest sequence in tokens: of the new model.
         positions: How new positions get their embeddings: 'tile' repeats the old ones one after the
             other, 'interpolate' stretches them.
     """

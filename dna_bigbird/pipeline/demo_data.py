@@ -23,7 +23,7 @@ def demo_data(
     sites from published JASPAR matrices are planted at known positions, and labels follow from them.
 
     Args:
-        seed: Same seed, same files, byte by byte.
+        seed: Seed of the random numbers: the same seed gives the same files, byte by byte.
         promoters: Start sites to plant, spread evenly.
         variants: Number of neutral variants, and at most as many that break a site.
         long_range: Write the long-range demo instead, with so many promoters, 10 kb each on

@@ -51,12 +51,12 @@ def draw_documents(
     the paper says 450,000.
 
     Args:
-        genome: Plain FASTA file.
-        output: BED12 file to write; name it .bed.gz, it is compressed.
-        regions: Where documents may be, e.g. '[chr1, "chr22:1-20,000,000"]' (1-based, both ends
-            included); empty means the whole genome.
+        genome: Genome: a plain FASTA file.
+        output: Result to write: a BED12 file, compressed if its name ends in .gz.
+        regions: Only these regions: chr1 or chr22:1-20,000,000 (1-based, both ends included); none means
+            the whole genome.
         exclude: Regions that no document overlaps, in the same form.
-        seed: Seed of the random starts and lengths.
+        seed: Seed of the random numbers: starts and lengths.
         documents: The recipe.
     """
     from dna_bigbird.corpus import documents as corpus

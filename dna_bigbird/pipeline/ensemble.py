@@ -31,7 +31,7 @@ def ensemble(models: list[InputPath], output: OutputPath) -> Ensemble:
 
     Args:
         models: Bundles of `dna-bigbird finetune`, two at least, e.g. '[seed0, seed1]'.
-        output: Bundle to write (a folder).
+        output: Result to write: a bundle (a folder).
     """
     from dna_bigbird.bundles.ensemble import join_bundles
 

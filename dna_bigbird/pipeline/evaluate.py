@@ -89,17 +89,17 @@ def evaluate(
     for the model and for each baseline; every score is of test rows.
 
     Args:
-        model: Bundle of `dna-bigbird finetune` or `ensemble`.
-        data: Labelled set.
-        report: Folder for scores.h5 (probabilities of validation and test rows), per_label.tsv,
+        model: Model bundle: a folder of `dna-bigbird finetune` or `ensemble`.
+        data: Labelled set: an HDF5 file.
+        report: Detailed scores to write: a folder with scores.h5 (probabilities of validation and test rows), per_label.tsv,
             calibration.tsv and curves.tsv.
         baselines: Score files of `dna-bigbird baseline` by name, e.g. '{kmer: kmer.h5}'.
-        strand: 'both' scores the mean of a window and its reverse complement, 'forward' the window as
+        strand: Strands to read: 'both' scores the mean of a window and its reverse complement, 'forward' the window as
             the set orients it: a promoter with its gene, a bin on the forward strand.
-        seed: Seed of the bootstrap.
-        batch_size: Windows computed at once.
-        replicates: Bootstrap draws of the test rows for each interval.
-        block_bp: Length of a block of the genome whose rows the bootstrap draws together; 0 takes the longest
+        seed: Seed of the random numbers: of the bootstrap.
+        batch_size: Examples computed at once.
+        replicates: Bootstrap draws: of the test rows, for each interval.
+        block_bp: Bases in a block of the genome whose rows the bootstrap draws together: 0 takes the longest
             of 1 Mb, 500, 200, 100, 50, 20 and 10 kb that gives at least 20 blocks.
     """
     from dna_bigbird.bundles.bundle import load_bundle

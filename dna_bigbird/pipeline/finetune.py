@@ -39,12 +39,12 @@ def finetune(
     highest macro AUROC on validation.
 
     Args:
-        data: Labelled set of promoter-set or chromatin-set.
-        pretrained: Bundle of `dna-bigbird pretrain`, or of `convert`: encoder and tokenizer.
-        seed: Seed of the label head, the order of windows and dropout.
-        from_scratch: Take only the architecture and tokenizer of `pretrained` and draw fresh
-            weights, to see what pretraining is worth.
-        dropout: Dropout of the encoder in this training; that of `pretrained` if not given. A few
+        data: Labelled set: made by promoter-set or chromatin-set.
+        pretrained: Pretrained bundle: of `dna-bigbird pretrain`, or of `convert`: encoder and tokenizer.
+        seed: Seed of the random numbers: of the label head, the order of windows and dropout.
+        from_scratch: Take only the architecture and tokenizer of `pretrained`: weights are drawn fresh,
+            to see what pretraining is worth.
+        dropout: Dropout: of the encoder in this training; that of `pretrained` if not given. A few
             thousand examples are soon memorised without any.
         head: How labels are read off the encoder.
         training: How it is trained.

@@ -48,11 +48,11 @@ def genome(
 
     Args:
         inputs: FASTA files, plain or compressed; records keep their order.
-        output: Reference to write, for example results/genome/genome.fa.
+        output: Result to write: the reference, for example results/genome/genome.fa.
         assembly: Name of the assembly. For GRCh37 and GRCh38, also under other common names (hg19, b37,
             hs37d5, hg38, GRCh38.p14), chromosome lengths are checked; any other name is kept without a check.
-        pieces: Accept chromosomes that are shorter than the assembly's (the first bases of a
-            chromosome); a longer one is still refused.
+        pieces: The FASTA has only the first part of its chromosomes: accept shorter ones than the
+            assembly's; a longer one is still refused.
     """
     from dna_bigbird.genome.fasta import Genome
     from dna_bigbird.genome.reference import check_assembly, join_fasta

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from dna_bigbird.bundles.choice import choose_labels
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.label_areas import LabelAreas
@@ -58,17 +59,13 @@ def areas_of(
 
 
 def label_sets(names: Sequence[str], chosen: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns of the chosen labels and of the others; of all if none is chosen.
+    """Return the columns of the labels that names or patterns choose, and of the others; of all if none is chosen.
 
     Raises:
-        InputError: If a chosen label does not exist.
+        InputError: If a chosen name or pattern matches no label.
     """
-    missing = [name for name in chosen if name not in names]
-    if missing:
-        raise InputError(f"--labels: no label {missing[0]!r}; there are {', '.join(names[:20])}")
     if not chosen:
         return {"all": list(range(len(names)))}
-    return {
-        "chosen": [i for i, name in enumerate(names) if name in chosen],
-        "others": [i for i, name in enumerate(names) if name not in chosen],
-    }
+    columns = choose_labels(names, chosen)
+    others = [column for column in range(len(names)) if column not in columns]
+    return {"chosen": columns, "others": others}

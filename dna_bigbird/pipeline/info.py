@@ -59,8 +59,8 @@ def info(
     Args:
         path: Model bundle (a folder), token store or labelled set (HDF5 files); the bundled model
             if not given.
-        format: 'json' gives all settings and scores, for programs.
-        labels: List the labels of a bundle that match a name or shell pattern, one per line; '*' for all.
+        format: Format of the output: 'json' gives all settings and scores, for programs.
+        labels: Labels by name or shell pattern: those of a bundle are listed, one per line; '*' for all.
         verify: Read a whole token store and compare it with its checksums; for labelled sets this is
             always done.
 

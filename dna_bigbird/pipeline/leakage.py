@@ -49,9 +49,9 @@ def leakage(
     those that it finds.
 
     Args:
-        genome: Plain FASTA that the set was made from.
-        data: Labelled set, HDF5.
-        output: Table of the leaks, tab-separated; a header alone if there are none.
+        genome: Genome: the plain FASTA file of the set.
+        data: Labelled set: an HDF5 file.
+        output: Result to write: a table of the leaks, tab-separated; a header alone if there are none.
         min_shared: Sequences that share this much of their 12-mers are nearly the same, 0.3 to 1.
     """
     from dna_bigbird.datasets.leakage import find_leaks, rows_of_set, write_leaks

@@ -30,15 +30,15 @@ class AttentionDrawing:
         return "" if self.output else "\n\n".join([LEGEND, *self.panels])
 
 
-@renamed(bundle="model", training="in_training")
+@renamed(bundle="model", training="in_training", layer="layers", head="heads")
 @checked()
 def plot_attention(
     output: OutputStream | None = None,
     model: InputPath | None = None,
     tokens: int | None = None,
     num_blocks: int | None = None,
-    layer: int | list[int] = 0,
-    head: int | list[int] = 0,
+    layers: int | list[int] = 0,
+    heads: int | list[int] = 0,
     in_training: bool = False,
     block_size: int | None = None,
     window_blocks: int | None = None,
@@ -55,22 +55,22 @@ def plot_attention(
     side by side.
 
     Args:
-        output: Picture to write, in the format of its suffix: png, svg or pdf; text on standard output if not given.
+        output: Result to write: a picture in the format of its suffix: png, svg or pdf; text on standard output if not given.
         model: Model bundle: its pattern is drawn, and its settings replace the options below.
         tokens: Length of the sequence, special tokens included; max_tokens if not given.
         num_blocks: Length of the sequence in blocks instead.
-        layer: Layer from 0, or several.
-        head: Head from 0, or several.
+        layers: Layer from 0, or several.
+        heads: Head from 0, or several.
         in_training: The blocks that plan huggingface draws in training; the other plans know no
             difference.
-        block_size: Tokens in one block; 64 if not given.
-        window_blocks: Neighbouring blocks that a block reads, itself included; 3 if not given.
-        global_blocks: Blocks that read and are read by every block; first_last if not given.
+        block_size: Tokens in one attention block; 64 if not given.
+        window_blocks: Neighbouring blocks that a block reads, itself included: 3 if not given.
+        global_blocks: Blocks that read every block and are read by every block: first_last if not given.
         num_random: Random key blocks of an ordinary query block; 3 if not given.
-        random_plan: Where random blocks come from, or several plans; uniform if not given.
+        random_plan: Where random blocks come from: a plan or several; uniform if not given.
         pattern_seed: Seed of the uniform plan; 0 if not given.
-        num_heads: Heads of the model; 12 if not given.
-        max_tokens: Longest sequence of the model, on which plan huggingface depends; 4096 or the
+        num_heads: Attention heads; 12 if not given.
+        max_tokens: Longest sequence in tokens: that of the model, on which plan huggingface depends; 4096 or the
             length drawn, whichever is more, if not given.
     """
     from dna_bigbird.pipeline import attention_panels as steps
@@ -90,19 +90,19 @@ def plot_attention(
         "max_tokens": max_tokens,
     }
     settings = {name: value for name, value in settings.items() if value is not None}
-    layers, heads = steps.as_list(layer), steps.as_list(head)
+    layer_numbers, head_numbers = steps.as_list(layers), steps.as_list(heads)
     if model is None:
         configs = steps.configs_of_settings(settings, tokens, num_blocks)
     elif settings:
         raise InputError(f"--model has its own --{next(iter(settings))}: leave that option out")
     else:
-        configs = [steps.config_of_bundle(model, layers)]
+        configs = [steps.config_of_bundle(model, layer_numbers)]
     panels = [
         steps.draw_panel(config, steps.length_of(config, tokens, num_blocks), i, h, in_training)
-        for config, i, h in steps.panels_to_draw(configs, layers, heads)
+        for config, i, h in steps.panels_to_draw(configs, layer_numbers, head_numbers)
     ]
     if output is not None:
         # More than one row: a row for each layer and plan.
-        in_a_row = len(heads) if len(panels) > 4 else 4
+        in_a_row = len(head_numbers) if len(panels) > 4 else 4
         steps.write_picture(output, panels, min(max(in_a_row, 2), 4))
     return AttentionDrawing(output, tuple(f"{panel.title}\n{panel.text}" for panel in panels))

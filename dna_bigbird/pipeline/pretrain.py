@@ -36,10 +36,10 @@ def pretrain(
     fewest bits per base on validation.
 
     Args:
-        train: Token store of the training documents.
-        validation: Token store of the validation documents.
-        tokenizer: SentencePiece model that made both.
-        seed: Seed of initial weights, examples, masks and dropout.
+        train: Training data: token store of the training documents.
+        validation: Validation data: token store of the validation documents.
+        tokenizer: Tokenizer: the SentencePiece model that made both stores.
+        seed: Seed of the random numbers: of initial weights, examples, masks and dropout.
         model: The encoder; its vocabulary size is taken from the tokenizer.
         masking: Which tokens are predicted.
         training: How it is trained.

@@ -38,7 +38,7 @@ def promoter_sequences(
     Join the FASTA with a genome (dna-bigbird genome) to have genomic negatives for them.
 
     Args:
-        input: FASTA, or one sequence per line; plain or gzip.
+        input: File to read: FASTA, or one sequence per line; plain or gzip.
         tss_offset: Position of the first transcribed base in every sequence, counted from 0.
         output: Result to write: FASTA file, one record per promoter.
         output_sites: Start sites to write: BED file.

@@ -60,16 +60,16 @@ def rank_variants(
     with --data, for a k-mer model fitted on the training rows of that set.
 
     Args:
-        scores: Table that score-variants wrote.
+        scores: Scores to read: the table that score-variants wrote.
         truth: VCF with EFFECT and LABEL in its INFO column.
-        output: Folder to write.
-        genome: Plain FASTA that both belong to.
-        data: Labelled set that the model was fine-tuned on.
-        regions: Only variants in these regions, such as those held out: ["demo22:850,001-1,000,000"];
+        output: Result to write: a folder.
+        genome: Genome: the plain FASTA file that both belong to.
+        data: Labelled set: the one that the model was fine-tuned on.
+        regions: Only these regions: variants of the held-out ones, such as demo22:850,001-1,000,000;
             all if not given.
-        split: What to call them in metrics.json.
-        block_bp: Variants in a block of so many bases are drawn together by the bootstrap.
-        seed: Seed of the bootstrap.
+        split: Part of the set: the name of these variants in metrics.json.
+        block_bp: Bases in a block of the genome whose rows the bootstrap draws together: rows are variants.
+        seed: Seed of the random numbers: of the bootstrap.
     """
     import numpy as np
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
+from dna_bigbird.paths import InputPath, OutputPath, ResultsPath
+from dna_bigbird.shared_options import FigureFolder
 from dna_bigbird.short_repr import short_repr
 
 
@@ -30,21 +31,20 @@ def report(
     output: OutputPath,
     truth_promoters: InputPath | None = None,
     truth_peaks: InputPath | None = None,
-    figure_folder: OutputFolder | None = None,
+    figure_folder: FigureFolder = None,
 ) -> ReportPage:
     """Write the HTML report of a workflow run: one file, pictures inside, nothing loaded.
 
     It reads result files only. A part that was not run is named in its section.
 
     Args:
-        results: Results folder of the run, such as results.
+        results: Results folder: of a workflow run, such as results.
         config_file: The workflow configuration of that run; shown whole in the report.
-        output: HTML file to write.
+        output: Result to write: an HTML file.
         truth_promoters: Start sites of the true promoters (BED, GTF, GFF, FPS or SGA), drawn below the
             predicted ones.
         truth_peaks: Sample sheet of the true peaks with the columns label, group, cell and path (as for
             chromatin-set), drawn below the predicted labels.
-        figure_folder: Folder for the pictures as PNG files too, for other documents.
     """
     from dna_bigbird.report.page import build_report
     from dna_bigbird.writing import atomic_path

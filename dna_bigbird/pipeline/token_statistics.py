@@ -75,13 +75,13 @@ def token_statistics(
 
     Args:
         store: Token store of `dna-bigbird tokenize`.
-        genome: The FASTA file it was made from.
-        tokenizer: The SentencePiece model it was made with.
-        output: JSON file to write.
-        repeats: BED file with the class of a repeat in column 4 (LINE or LINE/L1), as RepeatMasker's
+        genome: Genome: the FASTA file that the store was made from.
+        tokenizer: Tokenizer: the SentencePiece model that the store was made with.
+        output: Result to write: a JSON file.
+        repeats: BED file with the class of a repeat in column 4: LINE or LINE/L1, as RepeatMasker's
             tables give them. Without it lower case in the FASTA file is soft_masked, and a
             chromosome written in one case is unknown.
-        pieces: The FASTA file may have only the first part of a chromosome; repeats beyond it are cut.
+        pieces: The FASTA has only the first part of its chromosomes: repeats beyond it are cut.
         max_documents: Most documents to read, evenly spaced over the genome.
     """
     import json

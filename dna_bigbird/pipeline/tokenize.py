@@ -22,11 +22,11 @@ def tokenize(
     the hidden folder `.NAME.parts` next to the output.
 
     Args:
-        documents: BED12 file of `dna-bigbird documents`.
-        tokenizer: SentencePiece model of `dna-bigbird train-tokenizer`.
-        output: HDF5 file to write.
-        workers: Processes that tokenize, at most four per usable processor and what memory holds.
-        assembly: Name of the genome to keep in the file, such as GRCh37.
+        documents: Documents: the BED12 file of `dna-bigbird documents`.
+        tokenizer: Tokenizer: the SentencePiece model of `dna-bigbird train-tokenizer`.
+        output: Result to write: a token store, an HDF5 file.
+        workers: Worker processes: they tokenize, at most four per usable processor and what memory holds.
+        assembly: Name of the assembly: GRCh37 for example; the file records it.
     """
     from dna_bigbird.corpus.document_file import iter_document_file
     from dna_bigbird.corpus.document_genome import check_documents

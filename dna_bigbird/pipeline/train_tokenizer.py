@@ -48,11 +48,11 @@ def train_tokenizer(
     """Learn a DNA BPE vocabulary from documents.
 
     Args:
-        documents: Training documents, as `dna-bigbird documents` writes them.
-        output: SentencePiece model to write.
+        documents: Documents: the BED12 file of `dna-bigbird documents` for training.
+        output: Result to write: a SentencePiece model.
         metrics: JSON file to write: base pairs per token and other figures of the vocabulary,
             measured on the sample that it was learned from.
-        seed: Seed of the sample.
+        seed: Seed of the random numbers: of the sample.
         tokenizer: Size of the vocabulary and of the sample.
     """
     import json

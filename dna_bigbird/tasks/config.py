@@ -13,7 +13,7 @@ class TrainConfig:
     max_steps: int = 1000
     """Optimizer steps of the whole run."""
     batch_size: int = 32
-    """Examples in one forward pass of one process."""
+    """Examples computed at once: in one forward pass of one process."""
     accumulate: int = 1
     """Forward passes added up before an optimizer step (per process)."""
     learning_rate: float = 1e-4
@@ -63,7 +63,7 @@ class TrainConfig:
     positive_weight: float = 1.0
     """Weight of a positive label in the loss of a labelled set (8 for chromatin in the paper)."""
     both_strands: bool = True
-    """Show a labelled window as its reverse complement every second time, by chance."""
+    """Both strands: a labelled window is shown as its reverse complement every second time, by chance."""
     devices: int = 1
     """Processes (one per GPU, if there are any) on one node."""
     nodes: int = 1
@@ -72,7 +72,7 @@ class TrainConfig:
     """How several processes share: 'ddp' (which 'auto' takes) holds the model in each of them, 'fsdp'
     holds a part of it in each."""
     workers: int = 0
-    """Processes that prepare data for each training process; the examples do not depend on it."""
+    """Worker processes: they prepare data for each training process; the examples do not depend on it."""
     tokenize: Literal["once", "on_the_fly"] = "once"
     """When the training windows of a labelled set become tokens: 'once' keeps all of them in memory
     (2.5 KB each for 8000 bp and strand), 'on_the_fly' makes them in the data workers; same

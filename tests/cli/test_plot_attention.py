@@ -81,14 +81,14 @@ def test_a_short_sequence_is_covered_and_full_attention_is_global(capsys):
 
 def test_a_published_plan_with_the_first_two_blocks_global(capsys):
     """Layer 2: rows 3 and 4 drew block 1, which is global; row 7, the last, draws block 5."""
-    options = "--num_blocks 8 --num_random 1 --num_heads 1 --layer 2 --random_plan original"
+    options = "--num_blocks 8 --num_random 1 --num_heads 1 --layers 2 --random_plan original"
     rows = plot(f"{options} --global_blocks first_two", capsys).splitlines()[3:]
     assert rows[2:] == ["ggww.r..", "ggwww...", "gg.www..", "gg.rwww.", "ggr..www", "gg...rww"]
 
 
 def test_several_plans_layers_and_heads_are_those_of_the_model(capsys):
     text = plot(
-        "--tokens 1000 --random_plan [uniform,original] --layer [1,2] --head [0,3] --num_heads 4 "
+        "--tokens 1000 --random_plan [uniform,original] --layers [1,2] --heads [0,3] --num_heads 4 "
         "--pattern_seed 7",
         capsys,
     )
@@ -114,7 +114,7 @@ def test_huggingface_in_training_and_evaluation(training, capsys):
 
 
 def test_a_bundle_has_its_own_settings(bundle, capsys):
-    text = plot(f"--model {bundle} --layer 2 --head 1", capsys)
+    text = plot(f"--model {bundle} --layers 2 --heads 1", capsys)
     options = {"window_blocks": 5, "global_blocks": "first_two"}
     expected = bigbird_itc(13, 8, 1, 2, "uniform", 4002, **options).times()
     assert np.array_equal(as_times("\n".join(text.splitlines()[3:])), expected[1])
@@ -133,7 +133,7 @@ def test_a_bundle_with_full_attention(bundle, capsys):
     ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
 )
 def test_pictures(name, start, tmp_path, capsys):
-    line = f"--num_blocks 20 --head [0,1] --output {tmp_path / 'new' / name}"
+    line = f"--num_blocks 20 --heads [0,1] --output {tmp_path / 'new' / name}"
     assert plot(line, capsys) == ""
     first = (tmp_path / "new" / name).read_bytes()
     assert first.startswith(start)
@@ -175,8 +175,8 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--tokens 100 --num_blocks 3", "--tokens and --num_blocks say the same"),
         ("--tokens 0", "--tokens 0: expected at least 1"),
         ("--num_blocks 0", "--num_blocks 0: expected at least 1"),
-        ("--head 12", "--head 12: the model has heads 0 to 11"),
-        ("--layer -1", "--layer -1: layers count from 0"),
+        ("--heads 12", "--heads 12: the model has heads 0 to 11"),
+        ("--layers -1", "--layers -1: layers count from 0"),
         ("--window_blocks 4", "--window_blocks 4 must be 0 or odd"),
         ("--num_heads 0", "--num_heads 0 must be at least 1"),
         (
@@ -186,8 +186,8 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--tokens 200000", "200000 tokens are 3125 blocks; a drawing shows at most 2048"),
         ("--max_tokens 512 --tokens 600", "--tokens 600: the model reads at most 512"),
         ("--max_tokens 512 --num_blocks 9", "--num_blocks 9: the model reads at most 8"),
-        ("--head [0,1,2,3,4,5,6,7,8] --layer [0,1]", "18 drawings (plans, layers and heads)"),
-        ("--head []", "0 drawings"),
+        ("--heads [0,1,2,3,4,5,6,7,8] --layers [0,1]", "18 drawings (plans, layers and heads)"),
+        ("--heads []", "0 drawings"),
         ("--model none", "none: no such model bundle"),
         ("--random_plan original --num_random 14", "13 blocks to choose from in block row 1"),
     ],
@@ -198,7 +198,7 @@ def test_what_is_refused(line, message, capsys):
 
 def test_what_is_refused_with_a_bundle(bundle, capsys):
     assert "--model has its own --num_random" in refused(f"--model {bundle} --num_random 2", capsys)
-    assert "has layers 0 to 2" in refused(f"--model {bundle} --layer 3", capsys)
+    assert "has layers 0 to 2" in refused(f"--model {bundle} --layers 3", capsys)
     assert "--tokens 101: the model reads at most 100" in refused(
         f"--model {bundle} --tokens 101", capsys
     )
@@ -211,6 +211,6 @@ def test_what_is_refused_with_a_bundle(bundle, capsys):
 
 def test_a_refused_picture_leaves_the_old_one(tmp_path, capsys):
     (tmp_path / "a.png").write_bytes(b"old")
-    refused(f"--output {tmp_path / 'a.png'} --head 99", capsys)
+    refused(f"--output {tmp_path / 'a.png'} --heads 99", capsys)
     assert [p.name for p in tmp_path.iterdir()] == ["a.png"]
     assert (tmp_path / "a.png").read_bytes() == b"old"

@@ -26,16 +26,16 @@ class ClassificationOptions:
     """What is read of a classification set."""
 
     set: SetName = "json-lines"
-    """The set; 'json-lines' is one of your own: an object with `text` and `label` on every line."""
+    """Name of the set: 'json-lines' is one of your own: an object with `text` and `label` on every line."""
     max_tokens: int = 4096
-    """Tokens of an input, [CLS] and [SEP] included; a longer document is cut."""
+    """Longest sequence in tokens: [CLS] and [SEP] included; a longer document is cut."""
     split_shares: str = "80/10/10"
     """Percent of train, validation and test, where the files are not split: a hash of the document's
     id decides. With an official test set the first two share the training set. Empty: take all."""
     split_seed: int = 0
     """Another number gives other splits."""
     skip_empty: bool = False
-    """Leave out and count documents without text; otherwise the first one is an error."""
+    """Leave out and count examples without text: documents; otherwise the first one is an error."""
     baseline_documents: int = 20_000
     """Training documents on which the word-count baseline is fitted, at most; 0: no such baseline."""
 

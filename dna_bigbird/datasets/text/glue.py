@@ -31,9 +31,9 @@ class GlueOptions:
     """What is read of a GLUE task."""
 
     set: GlueSet = "sst2"
-    """The task."""
+    """Name of the set: one of the eight tasks."""
     max_tokens: int = 512
-    """Tokens of an input, [CLS] and [SEP] included; of a longer pair the longer text is cut first."""
+    """Longest sequence in tokens: [CLS] and [SEP] included; of a longer pair the longer text is cut first."""
 
     def __post_init__(self) -> None:
         check_set(self.set, get_args(GlueSet))

@@ -28,11 +28,11 @@ class HotpotQaOptions:
     """How HotpotQA is read, trained on and decoded."""
 
     max_tokens: int = 4096
-    """Tokens of one question with its paragraphs; whole sentences that do not fit are left out."""
+    """Longest sequence in tokens: one question with its paragraphs; whole sentences that do not fit are left out."""
     max_question_tokens: int = 128
     """Tokens that are kept of a question."""
     top_spans: int = 50
-    """Best starts and best ends whose pairs can become the answer."""
+    """Best starts and best ends whose pairs can become the answer: of the whole input."""
     max_answer_length: int = 30
     """Longest answer in `answer_unit`."""
     answer_unit: str = "words"

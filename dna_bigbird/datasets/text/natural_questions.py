@@ -28,11 +28,11 @@ class NaturalQuestionsOptions:
     """How Natural Questions is read, trained on, decoded and scored."""
 
     max_tokens: int = 4096
-    """Tokens of one window, the question included."""
+    """Longest sequence in tokens: one window, the question included."""
     max_question_tokens: int = 32
     """Tokens that are kept of a question."""
     stride: int = 2048
-    """Tokens of the document from the start of a window to that of the next one."""
+    """Step between windows: tokens of the document from the start of a window to that of the next one."""
     null_rate: float = 1.0
     """Share of the training windows without an answer that is kept, drawn at random."""
     unanswerable_rate: float = 0.0

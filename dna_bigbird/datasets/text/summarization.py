@@ -28,7 +28,7 @@ class SummarizationOptions:
     """
 
     set: str = "arxiv"
-    """Whose files are read: arxiv, pubmed, bigpatent, cnn-dailymail or xsum."""
+    """Name of the set: arxiv, pubmed, bigpatent, cnn-dailymail or xsum."""
     max_source_tokens: int = 3072
     """Tokens of a document, special ones included; the rest is cut off and counted. The paper
     has 1024 for xsum and 2048 for cnn-dailymail."""
@@ -44,9 +44,9 @@ class SummarizationOptions:
     summaries, where lines are sentences), or 'keep': as the vocabulary reads it. 'auto' is '<n>' if it is a piece of the
     vocabulary, else 'keep' if the vocabulary can write a line end, else 'space'."""
     skip_empty: bool = False
-    """Leave out, and count, examples without a document or without a summary; else they are errors."""
+    """Leave out and count examples without text: document or summary; else they are errors."""
     label_smoothing: float = 0.1
-    """Share of the target that is spread over the other pieces in training."""
+    """Share of the target that is spread in training: over the other pieces."""
     count_padding: bool = False
     """Add the loss at padding to the sum, as the published script does; it trains on nothing then."""
     beam_size: int = 5

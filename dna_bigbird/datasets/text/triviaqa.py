@@ -37,7 +37,7 @@ class TriviaQaOptions:
     domain: str = "wikipedia"
     """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
     max_tokens: int = 4096
-    """Tokens of a question with one document, which is cut."""
+    """Longest sequence in tokens: a question with one document, which is cut."""
     max_question_tokens: int = 55
     """Tokens that are kept of a question."""
     max_words: int = 4096
@@ -50,7 +50,7 @@ class TriviaQaOptions:
     max_answer_words: int = 16
     """Longest answer in words."""
     top_spans: int = 50
-    """Best starts and best ends of a document whose pairs can become its answer."""
+    """Best starts and best ends whose pairs can become the answer: of one document."""
     answer_score: str = "per_question"
     """How the answers of a question's documents are compared: by probabilities over all of them
     ('per_question'; the highest sum of logits wins) or over each alone ('per_document')."""

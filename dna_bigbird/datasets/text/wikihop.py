@@ -34,11 +34,11 @@ class WikiHopOptions:
     masked: bool = False
     """Take the masked files of the official archive, in which candidates are `___MASK5___`."""
     max_tokens: int = 4096
-    """Tokens of one question with its documents; from longer ones sentences are left out."""
+    """Longest sequence in tokens: one question with its documents; from longer ones sentences are left out."""
     max_sentences: int = 200
-    """Sentences of one question's documents."""
+    """Most sentences: of one question's documents."""
     label_smoothing: float = 0.0
-    """Share of the target that is spread over all candidates in training."""
+    """Share of the target that is spread in training: over all candidates."""
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "max_sentences"):

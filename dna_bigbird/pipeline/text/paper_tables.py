@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputFolder, OutputPath, ResultsPath
+from dna_bigbird.paths import InputPath, OutputPath, ResultsPath
+from dna_bigbird.shared_options import FigureFolder
 from dna_bigbird.short_repr import short_repr
 
 
@@ -28,7 +29,7 @@ def tables(
     output: OutputPath,
     pretrained: InputPath | None = None,
     synthetic: list[str] = [],  # noqa: B006 - the help shows the default
-    figure_folder: OutputFolder | None = None,
+    figure_folder: FigureFolder = None,
 ) -> TablesPage:
     """Compare measured scores with Tables 2, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
 
@@ -37,11 +38,10 @@ def tables(
     examples.
 
     Args:
-        results: Folder of evaluations, one folder each, named after its set: imdb, cola, …
-        output: HTML file to write.
-        pretrained: Bundle of `text pretrain`, for Table 10.
+        results: Results folder: evaluations, one folder each, named after its set: imdb, cola, …
+        output: Result to write: an HTML page.
+        pretrained: Pretrained bundle: of `text pretrain`, for Table 10.
         synthetic: Sets whose text was made by a program; the page says so.
-        figure_folder: Folder for the picture as a PNG file too.
     """
     from dna_bigbird.report.text.text_page import text_report
     from dna_bigbird.writing import atomic_path

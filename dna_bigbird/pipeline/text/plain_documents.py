@@ -42,10 +42,10 @@ def documents(
     Questions, labels and summaries are left out, and documents that occur again.
 
     Args:
-        set: Name of the set, as in --options.set of its task or the name of the task; the message about an
+        set: Name of the set: as in --options.set of its task or the name of the task; the message about an
             unknown name lists all.
-        data: The set in its native format.
-        output: File to write, compressed if its name ends in .gz.
+        data: Labelled set: in its native format.
+        output: Result to write: JSON lines, compressed if the name ends in .gz.
 
     Examples:
         dna-bigbird text documents --set imdb --data aclImdb_v1.tar.gz --output documents.jsonl

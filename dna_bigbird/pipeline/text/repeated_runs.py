@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.dataframes import dataframe_of_rows
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.short_repr import short_repr
@@ -46,25 +46,26 @@ class RepeatedRuns:
         )
 
 
+@renamed(metrics="scores")
 @checked()
-def runs(metrics: list[InputPath], output: OutputPath) -> RepeatedRuns:
+def runs(scores: list[InputPath], output: OutputPath) -> RepeatedRuns:
     """Join the scores of runs that differ in their training seed: mean and standard deviation.
 
     The paper reports IMDb and Hyperpartisan as the mean of 5 runs.
 
     Args:
-        metrics: The metrics.json of each run, of `text evaluate` on the same examples.
-        output: Folder to write, with one metrics.json: each score is a mean, `<score>_sd` its standard
+        scores: Scores to read: the metrics.json of each run, of `text evaluate` on the same examples.
+        output: Result to write: a folder with one metrics.json: each score is a mean, `<score>_sd` its standard
             deviation (n - 1), `runs` their number.
 
     Examples:
-        dna-bigbird text runs --metrics '[scores/0/metrics.json, scores/1/metrics.json]' --output scores/mean
+        dna-bigbird text runs --scores '[scores/0/metrics.json, scores/1/metrics.json]' --output scores/mean
     """
     from dna_bigbird.evaluation.runs import runs_summary
     from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
 
     refuse_other_folder(output, ("metrics.json",), "summary of runs")
-    joined = runs_summary(metrics)
+    joined = runs_summary(scores)
     with atomic_directory(output) as partial:
         (partial / "metrics.json").write_bytes(json_text(joined).encode())
     return RepeatedRuns(output, joined)

@@ -22,10 +22,10 @@ class SetOptions:
     resume: Resume = False
     max_unpacked_gib: MaxUnpackedGib = 0
     batch_size: int = 0
-    """Rows in one batch; 0 chooses by their length and the device."""
+    """Examples computed at once: rows; 0 chooses by their length and the device."""
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
-    """'32-true' is float32, 'bf16-mixed' bfloat16; 'auto' is bf16-mixed where the processor or GPU has
-    bfloat16 products."""
+    """Arithmetic: '32-true' is float32, 'bf16-mixed' bfloat16; 'auto' is bf16-mixed where the processor
+    or GPU has bfloat16 products."""
     backend: Backend = "auto"
     threads: Threads = 0
     device: Device = "auto"

@@ -70,7 +70,7 @@ def _help(train: Callable, task: TaskDescription | None) -> str:
             f"The tasks:\n\n{listed}"
         )
     else:
-        text = _replaced(text, "train", f"Data to train on: {task.train_data}.")
+        text = _replaced(text, "train", f"Training data: {task.train_data}.")
         text = re.sub(r" In Python: .*(?:\n +.*)*?(?=\n +\w+:)", "", text)
         more = f"Task: {task.about}. The step is chosen by: {task.monitor}.\n\n"
         more += f"The paper's settings: {task.recipe}"

@@ -56,12 +56,12 @@ def evaluate(
     the same draws, counts of what was left out) and the predictions in the official format.
 
     Args:
-        output: Folder to write.
-        train: Training data, for baselines that learn, and to count the scored examples that are
+        output: Result to write: a folder.
+        train: Training data: for baselines that learn, and to count the scored examples that are
             training examples (n_in_training); without it both are left out.
-        seed: Seed of the bootstrap.
-        replicates: Bootstrap draws of the examples for each interval.
-        precision: Float32, so that scores do not depend on the processor, or bfloat16.
+        seed: Seed of the random numbers: of the bootstrap.
+        replicates: Bootstrap draws: of the examples, for each interval.
+        precision: Arithmetic: float32, so that scores do not depend on the processor, or bfloat16.
 
     Examples:
         dna-bigbird text evaluate --model models/imdb --data aclImdb_v1.tar.gz --split test --output scores

@@ -41,7 +41,7 @@ def predict(
     Gold answers need not be in the data, and are not looked at.
 
     Args:
-        output: Folder to write the official files into.
+        output: Result to write: a folder of the official files.
 
     Examples:
         dna-bigbird text predict --model models/imdb --data aclImdb_v1.tar.gz --output predictions

@@ -5,13 +5,13 @@ from dna_bigbird.corpus.whole_words import TextMaskingConfig
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.pipeline.results import TrainedModel
-from dna_bigbird.shared_options import Corpus, MaxUnpackedGib, ProcessThreads, TrainedBundle
+from dna_bigbird.shared_options import MaxUnpackedGib, ProcessThreads, TrainedBundle, TrainingCorpus
 from dna_bigbird.tasks.config import TrainConfig
 
 
 @checked()
 def pretrain(
-    train: Corpus,
+    train: TrainingCorpus,
     validation: InputPath,
     output: TrainedBundle,
     checkpoints: OutputFolder,
@@ -31,14 +31,14 @@ def pretrain(
     step with the fewest bits per token on validation.
 
     Args:
-        validation: Corpus to choose the step by, and to score.
-        checkpoints: Folder for the state of the run and the tokens of both corpora; not part of the
-            result.
-        tokenizer: Vocabulary: SentencePiece model or tokenizer.json, the published one for example.
+        validation: Validation data: corpus to choose the step by, and to score.
+        checkpoints: Folder for the state of the run; not part of the result. It has the tokens of both
+            corpora, too.
+        tokenizer: Tokenizer: SentencePiece model or tokenizer.json, the published one for example.
         initial: Bundle to start from, for example of `text warm-start`, instead of --tokenizer: its
             vocabulary and its --model settings are used. --model can change its attention pattern,
             dropout and gradient checkpointing; other settings must be those of the bundle.
-        seed: Seed of initial weights, order, masks and dropout.
+        seed: Seed of the random numbers: of initial weights, order, masks and dropout.
         model: The encoder; its vocabulary size is taken from the vocabulary.
         masking: Which words are predicted.
         training: How it is trained.

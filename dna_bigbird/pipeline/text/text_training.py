@@ -36,19 +36,19 @@ def train(
 
     Args:
         task: The text task.
-        train: Data to train on, in the native format of the set.
-        validation: Data to choose the step by, in the same format; the same path if it contains all
+        train: Training data: in the native format of the set.
+        validation: Validation data: they choose the step; in the same format; the same path if it contains all
             splits.
-        pretrained: Bundle of `text pretrain`, of `text warm-start` or of `convert`: encoder and
+        pretrained: Pretrained bundle: of `text pretrain`, of `text warm-start` or of `convert`: encoder and
             vocabulary. A summarizer can also start from a summarizer.
-        set: Name of the set, if the task has several; the same as --options.set.
+        set: Name of the set: if the task has several; the same as --options.set.
         options: How the set is read, trained on, decoded and scored. In Python: the task's dataclass, or
             values by name.
         head: How answers are read from the encoder. In Python: as `options`.
-        seed: Seed of all fresh weights, the order of examples and dropout.
-        from_scratch: Take only the architecture and vocabulary of `pretrained`.
-        dropout: Dropout of the model's body in this training; that of `pretrained` if not given.
-        global_blocks: Blocks that every block reads; those of `pretrained` if not given. The paper's
+        seed: Seed of the random numbers: of all fresh weights, the order of examples and dropout.
+        from_scratch: Take only the architecture and tokenizer of `pretrained`.
+        dropout: Dropout: of the body in this training; that of `pretrained` if not given.
+        global_blocks: Blocks that read every block and are read by every block: those of `pretrained` if not given. The paper's
             question answering has the first 128 tokens: first_two.
         training: How it is trained.
 

@@ -40,7 +40,7 @@ def vocabulary(
     `text pretrain --tokenizer`.
 
     Args:
-        output: SentencePiece model to write, spiece.model for example.
+        output: Result to write: a SentencePiece model, spiece.model for example.
         size: Entries, the 101 special and reserved ones included.
         max_characters: Learn from the first characters of the corpus, at most this many; bounds the memory.
     """

@@ -30,15 +30,15 @@ def warm_start(
         from_huggingface: Folder of the Hugging Face library: config.json with model_type bert or roberta,
             model.safetensors or pytorch_model.bin, and tokenizer.json, vocab.txt, or vocab.json and
             merges.txt.
-        output: Bundle to write.
+        output: Result to write: a bundle (folder).
         vocabulary: SentencePiece model or tokenizer.json of the new model, the published one of
             BigBird for example; by default the folder's own vocabulary is kept.
-        max_tokens: Longest sequence of the new model in tokens.
+        max_tokens: Longest sequence in tokens: of the new one.
         block_size: Tokens in one attention block.
-        num_random: Random key blocks per query block; global blocks have none.
+        num_random: Random key blocks of an ordinary query block; global blocks have none.
         random_plan: Where random blocks come from.
-        attention: Block-sparse attention, or full.
-        seed: Of fresh rows, and of a fresh head if the folder has none.
+        attention: Block-sparse attention, or full: for all layers.
+        seed: Seed of the random numbers: of fresh rows, and of a fresh head if the folder has none.
     """
     from dna_bigbird.bundles.card import model_card
     from dna_bigbird.bundles.save import save_bundle

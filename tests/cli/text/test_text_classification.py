@@ -133,7 +133,7 @@ def test_documents_from_training_to_the_mean_of_two_runs(here):
     assert metrics[0]["n"] == metrics[0]["n_in_training"] == 8
     assert metrics[0]["baselines"]["majority"]["micro_f1"] == 0.5
     assert metrics[0]["baselines"]["tfidf"]["micro_f1"] == 1
-    run("text runs --metrics [s0/metrics.json,s1/metrics.json] --output mean")
+    run("text runs --scores [s0/metrics.json,s1/metrics.json] --output mean")
     mean = json.loads((here / "mean/metrics.json").read_text())
     scores = [each["micro_f1"] for each in metrics]
     assert mean["micro_f1"] == pytest.approx(sum(scores) / 2)
