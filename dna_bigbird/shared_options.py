@@ -120,6 +120,7 @@ TaskData = Annotated[InputPath, Doc("Labelled set: in its native format, as for 
 SetPart = Annotated[
     Literal["train", "validation", "test"], Doc("Part of the set: for data that contain several.")
 ]
+BootstrapSeed = Annotated[int, Doc("Seed of the random numbers: of the bootstrap.")]
 SiteFormat = Annotated[
     Literal["auto", "bed", "gtf", "gff", "fps", "sga"],
     Doc("Format of the start sites: auto recognises it by the first row."),

@@ -1,5 +1,6 @@
 """The parser of one command, built from the signature and docstring of its function."""
 
+import argparse
 import keyword
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from dna_bigbird.cli.config_files import config_first
 from dna_bigbird.cli.failures import fail
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
 from dna_bigbird.cli.parser_errors import in_words
-from dna_bigbird.cli.parser_internals import actions_of, option_names, type_of
+from dna_bigbird.cli.parser_internals import actions_of, is_recipe, option_names, type_of
 from dna_bigbird.cli.several_values import joined
 from dna_bigbird.cli.signatures import Option, load_function, options_of
 from dna_bigbird.errors import checked_settings
@@ -80,6 +81,8 @@ def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.A
             action.help = text
         if type_of(action) is bool:  # `--pieces` is short for `--pieces true`
             action.nargs, action.const = "?", True
+        if is_recipe(action):  # accepted, not shown: elsewhere `--model` is a bundle
+            action.help = argparse.SUPPRESS
     parser.chosen_by = getattr(function, "chosen_by", "")
     arrange(parser)
     return parser

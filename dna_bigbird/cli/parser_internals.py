@@ -29,6 +29,14 @@ def type_of(action: argparse.Action) -> object:
     return getattr(action, "_typehint", None)
 
 
+def is_recipe(action: argparse.Action) -> bool:
+    """Return True for the option that takes all settings of a group at once: `--model FILE`.
+
+    Each of them has an option, `--model.num_layers N`, and `--config` takes all from one file.
+    """
+    return isinstance(action, jsonargparse._actions._ActionConfigLoad)
+
+
 def groups_of(parser: argparse.ArgumentParser) -> list:
     """Return the groups in the order of the help text; the list may be reordered in place."""
     return parser._action_groups

@@ -34,9 +34,10 @@ class SplitConfig:
     test: list[str | int] = field(default_factory=list)
     """Test data: regions likewise; no base may be in both."""
     folds: int = 0
-    """Deal the rows to this many folds (3 or more) instead; overlapping windows and rows of one gene stay together."""
+    """Number of folds to which rows are dealt instead: 3 or more; overlapping windows and rows of one gene
+    stay together."""
     fold: int = 0
-    """With `folds`: the fold for the test, from 0; the next one is for validation."""
+    """Fold for the test: from 0, with `folds`; the next one is for validation."""
     seed: int = 0
     """Seed of the random numbers: with `folds`, which rows go to which fold."""
 

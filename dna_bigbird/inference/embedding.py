@@ -12,7 +12,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
 from dna_bigbird.inference.writers.target import check_same_format
-from dna_bigbird.paths import InputPath, OutputFile
+from dna_bigbird.paths import InputFile, InputPath, OutputFile
 from dna_bigbird.shared_options import FastaFile, Progress, Resume, Sequences, Stride
 from dna_bigbird.writing import check_can_write
 
@@ -48,19 +48,22 @@ def embed(
 
     Args:
         bed: BED file: only its intervals of the FASTA are read, which is then a genome (plain or
-            bgzip); rows have genome coordinates. If the BED has names (column 4), an array name has them.
+            bgzip); rows have genome coordinates. If the BED has names (column 4), an array name has
+            them.
         model: Model bundle: pretrained or fine-tuned. An ensemble has several encoders: name one of
             its models. Default: the bundled model.
         output: Result to write: a file, .h5 or .npz (for numpy.load).
         format: Format of the output: inferred from its suffix by default.
         pooling: How the tokens of a window become a vector: their 'mean' or 'max', 'tokens' for the
-            vectors of all of them, 'cls' for the vector of [CLS]. In the others [CLS] and [SEP] do not count.
+            vectors of all of them, 'cls' for the vector of [CLS]. In the others [CLS] and [SEP] do
+            not count.
         layer: Number of layers to apply: 0 are the embeddings before the first layer, -1 is the
             output of the last.
         window: Window in base pairs: by default that of the model; for a pretrained model, what
             its context holds on average.
-        strand: Strands to read: 'both' averages the vectors of a window and of its reverse complement, 'forward'
-            reads windows as they are. Default: 'both'; with pooling 'tokens' 'forward'.
+        strand: Strands to read: 'both' averages the vectors of a window and of its reverse
+            complement, 'forward' reads windows as they are. Default: 'both'; with pooling 'tokens'
+            'forward'.
         assembly: Name of the assembly: that of the coordinates; the file records it.
         compute: Fields of `Compute`: speed and memory.
 

@@ -51,13 +51,13 @@ def mutagenesis(
         region: Bases to change, from 1 and both ends included, as chr22:20,000,001-20,000,200.
             Default: the whole record.
         model: Model bundle: several, [A,B], are averaged. Default: the bundled model.
-        output: Result to write: the matrix, .tsv or .npz. '-' writes the table to standard output if there is no
-            picture.
+        output: Result to write: the matrix, .tsv or .npz. '-' writes the table to standard output
+            if there is no picture.
         effect: log_odds, the change of the log odds, or diff, the change of the probability. An
             .npz file has both.
         window: Window in base pairs: around each changed base; by default that of the model.
-        picture: Heat map to write, .png, .svg or .pdf, of regions of up to 1,000 bases. If there are
-            many labels, those with the largest effects are drawn.
+        picture: Heat map to write, .png, .svg or .pdf, of regions of up to 1,000 bases. If there
+            are many labels, those with the largest effects are drawn.
         compute: Fields of `Compute`: speed and memory.
 
     Examples:

@@ -17,7 +17,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Predictions, WrittenPredictions
 from dna_bigbird.inference.writers.target import Format, Target, chosen_target
-from dna_bigbird.paths import STANDARD_STREAM, InputPath, StreamFile
+from dna_bigbird.paths import STANDARD_STREAM, InputFile, InputPath, StreamFile
 from dna_bigbird.shared_options import (
     FastaFile,
     Labels,
@@ -64,21 +64,24 @@ def predict(
 
     Args:
         bed: BED file: only its intervals of the FASTA are read, which is then a genome (plain or
-            bgzip); rows have genome coordinates. If the BED has names (column 4), the last column has the name of
-            each row.
-        model: Model bundle: a folder such as results/models/promoter. Several, '[one, two]', must have
-            the same labels; their probabilities are averaged. Default: the bundled model.
+            bgzip); rows have genome coordinates. If the BED has names (column 4), the last column
+            has the name of each row.
+        model: Model bundle: a folder such as results/models/promoter. Several, '[one, two]', must
+            have the same labels; their probabilities are averaged. Default: the bundled model.
         output: Result to write: a file; for bigWig with several labels a folder. '-' is standard
             output (TSV).
-        format: Format of the output: inferred from its suffix by default (.tsv, .bed, .bw, .h5), else TSV.
+        format: Format of the output: inferred from its suffix by default (.tsv, .bed, .bw, .h5),
+            else TSV.
         window: Window in base pairs: by default that of the model.
-        strand: Strands to read: 'both' averages a window and its reverse complement; 'forward' reads
-            windows as they are; 'interval' reads each BED row on the strand in its column 6.
+        strand: Strands to read: 'both' averages a window and its reverse complement; 'forward'
+            reads windows as they are; 'interval' reads each BED row on the strand in its column 6.
         coordinates: 'record' counts from the start of each FASTA record; 'genome' converts records
             named by location, such as chr1:100-200, to coordinates of the chromosome. Default:
-            'genome' for BED and bigWig files, else 'record'. Rows of a BED input are always on the genome.
-        span: Bases that get a score in BED and bigWig files: the whole 'window', or only the 'bin' in
-            its middle that a chromatin model labels. The stride should then be no longer than the bin.
+            'genome' for BED and bigWig files, else 'record'. Rows of a BED input are always on the
+            genome.
+        span: Bases that get a score in BED and bigWig files: the whole 'window', or only the 'bin'
+            in its middle that a chromatin model labels. The stride should then be no longer than
+            the bin.
         assembly: Name of the assembly: that of the coordinates; HDF5 files record it.
         compute: Fields of `Compute`: speed and memory.
 

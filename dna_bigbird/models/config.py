@@ -151,7 +151,7 @@ class HeadConfig:
     """How label logits come from the hidden states."""
 
     pooling: Literal["cls", "mean", "centre"] = "cls"
-    """How the tokens of a window become a vector: the first one through a dense layer with
+    """How the tokens of a window become a vector: the first token through a dense layer with
     `activation`, or the plain mean over all real tokens or over those in the middle of the window,
     where the labelled bin is."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"

@@ -47,10 +47,11 @@ def baseline(
         deepromoter: The network of that name.
         deepsea: The network of that name.
         training: How a network is trained.
-        strand: Strands to read: on which a network is scored, the mean of a window and its reverse complement,
-            or the window as the set orients it; as --strand of `evaluate`. Word counts have no strand.
-        seed: Seed of the random numbers: of a network's weights, order of windows and dropout; of the choice of training
-            rows for word counts, if the set has more than --kmer.max_rows.
+        strand: Strands to read: on which a network is scored, the mean of a window and its reverse
+            complement, or the window as the set orients it; as --strand of `evaluate`. Word counts
+            have no strand.
+        seed: Seed of the random numbers: of a network's weights, order of windows and dropout; of
+            the choice of training rows for word counts, if the set has more than --kmer.max_rows.
         threads: CPU threads: of a network; 0 leaves the choice to torch.
     """
     if method in ("kmer", "gc"):

@@ -42,11 +42,11 @@ def chromatin_set(
         window: Window in base pairs: what the model reads, centred on the bin.
         bin: Bases of a bin; bins start at multiples of this, counted from 0.
         require_group: Keep bins with at least one label of this group; `none` - with any label;
-            `all` - every bin, also without a label. If not given it is TF, or none if there are fewer than
-            ten labels.
-        background: Also take so many bins without a peak of any file for each of those bins, from the
-            same chromosomes and splits. If not given it is 0, or 3 if there are fewer than ten labels and
-            no --require_group.
+            `all` - every bin, also without a label. If not given it is TF, or none if there are
+            fewer than ten labels.
+        background: Also take so many bins without a peak of any file for each of those bins, from
+            the same chromosomes and splits. If not given it is 0, or 3 if there are fewer than ten
+            labels and no --require_group.
         seed: Seed of the random numbers: of the background.
         min_positive: Labels with fewer bins than this, over all splits, are left out.
         allow_empty_labels: Keep labels without a positive in the training split, with a warning.

@@ -25,12 +25,16 @@ def compare_heads(
 
     Args:
         results: Results folder: of a workflow run.
-        runs: Models to compare, in the order of the rows: `promoter`, `chromatin` or `heads/VARIANT`.
+        runs: Models to compare, in the order of the rows: `promoter`, `chromatin` or
+            `heads/VARIANT`.
         data: Labelled set: one for each model, in their order.
-        table: Comparison to write: promoters by their negatives (table6), medians of the AUROC by group of labels (table7),
-            or one set of bins seen through windows of several lengths (context).
-        output: Result to write: a folder with index.html, table.md, table.tsv, and the pictures as PNG.
-        labels: Labels by name or shell pattern: those that `context` is about; the others are shown next to them.
+        table: Comparison to write: promoters by their negatives (table6), medians of the AUROC by
+            group of labels (table7), or one set of bins seen through windows of several lengths
+            (context).
+        output: Result to write: a folder with index.html, table.md, table.tsv, and the pictures as
+            PNG.
+        labels: Labels by name or shell pattern: those that `context` is about; the others are shown
+            next to them.
         seed: Seed of the random numbers: of the bootstrap of `context`.
         replicates: Bootstrap draws: of `context`.
     """

@@ -19,10 +19,10 @@ def compare_lm(
     Args:
         runs: Models to compare, in the order of the rows: folders, each with model/ (a bundle of
             `dna-bigbird evaluate-lm`) and trained/ (one of `dna-bigbird pretrain`).
-        table: Comparison to write: bits per base next to n-grams (table5), scores over steps by length (figure8), or by
-            building block of the pattern (table1).
-        output: Result to write: a folder with table.tsv, table.md, table.json, figure.png, and parts.tsv if
-            scores by chromosome or repeat class are shown.
+        table: Comparison to write: bits per base next to n-grams (table5), scores over steps by
+            length (figure8), or by building block of the pattern (table1).
+        output: Result to write: a folder with table.tsv, table.md, table.json, figure.png, and
+            parts.tsv if scores by chromosome or repeat class are shown.
     """
     from dna_bigbird.evaluation.tables import to_tsv
     from dna_bigbird.figures.style import save

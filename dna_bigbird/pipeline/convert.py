@@ -41,8 +41,8 @@ def convert(
             pytorch_model.bin, and tokenizer.json or spiece.model.
         to_huggingface: Folder to write for the Hugging Face library.
         plan: Random blocks of a model from that library: 'huggingface' repeats the library (the
-            default), 'original' is the published plan, 'uniform' draws from the whole sequence. With
-            the last two the model computes something else than in the library.
+            default), 'original' is the published plan, 'uniform' draws from the whole sequence.
+            With the last two the model computes something else than in the library.
         allow_different_attention: Write a folder even if the library computes something else with
             these weights; its README.md says what.
         max_tokens: Longest sequence in tokens: of the new model.

@@ -33,12 +33,13 @@ def deepsea_set(
     Args:
         bundle: Folder with train.mat, valid.mat and test.mat.
         genome: Genome: a plain FASTA file of hg19.
-        label_names: The 919 label names, one per line, or a tab-separated table with the columns label,
-            group and cell (data_specs/deepsea_919_peaks.tsv).
+        label_names: The 919 label names, one per line, or a tab-separated table with the columns
+            label, group and cell (data_specs/deepsea_919_peaks.tsv).
         window: Window in base pairs: what the model reads, centred on the 200-bp bin.
-        row_coordinates: allTFs.pos.bed, plain, gzip or the published allTFs.pos.bed.tar.gz; looked for in
-            the folder of the bundle and next to it if not given.
-        check_every: Check every n-th row against its source: its 1000 bp with the genome; 1 checks all.
+        row_coordinates: allTFs.pos.bed, plain, gzip or the published allTFs.pos.bed.tar.gz; looked
+            for in the folder of the bundle and next to it if not given.
+        check_every: Check every n-th row against its source: its 1000 bp with the genome; 1 checks
+            all.
         max_n_fraction: Windows with a larger share of N are left out; bases past a chromosome's
             end count as N. 1 keeps every published row.
         test_chromosomes: Chromosomes of the rows in test.mat.

@@ -53,8 +53,8 @@ def draw_documents(
     Args:
         genome: Genome: a plain FASTA file.
         output: Result to write: a BED12 file, compressed if its name ends in .gz.
-        regions: Only these regions: chr1 or chr22:1-20,000,000 (1-based, both ends included); none means
-            the whole genome.
+        regions: Only these regions: chr1 or chr22:1-20,000,000 (1-based, both ends included); none
+            means the whole genome.
         exclude: Regions that no document overlaps, in the same form.
         seed: Seed of the random numbers: starts and lengths.
         documents: The recipe.

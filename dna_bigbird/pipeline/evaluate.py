@@ -9,7 +9,7 @@ from dna_bigbird.dataframes import read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.progress import shows_progress
-from dna_bigbird.shared_options import Progress, ScoredBundle, SetGenome, Threads
+from dna_bigbird.shared_options import BootstrapSeed, Progress, ScoredBundle, SetGenome, Threads
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def evaluate(
     report: OutputFolder,
     baselines: dict[str, InputPath] = {},  # noqa: B006 - jsonargparse shows the default
     strand: Literal["both", "forward"] = "both",
-    seed: int = 0,
+    seed: BootstrapSeed = 0,
     batch_size: int = 64,
     replicates: int = 1000,
     block_bp: int = 0,
@@ -91,16 +91,16 @@ def evaluate(
     Args:
         model: Model bundle: a folder of `dna-bigbird finetune` or `ensemble`.
         data: Labelled set: an HDF5 file.
-        report: Detailed scores to write: a folder with scores.h5 (probabilities of validation and test rows), per_label.tsv,
-            calibration.tsv and curves.tsv.
+        report: Detailed scores to write: a folder with scores.h5 (probabilities of validation and
+            test rows), per_label.tsv, calibration.tsv and curves.tsv.
         baselines: Score files of `dna-bigbird baseline` by name, e.g. '{kmer: kmer.h5}'.
-        strand: Strands to read: 'both' scores the mean of a window and its reverse complement, 'forward' the window as
-            the set orients it: a promoter with its gene, a bin on the forward strand.
-        seed: Seed of the random numbers: of the bootstrap.
+        strand: Strands to read: 'both' scores the mean of a window and its reverse complement,
+            'forward' the window as the set orients it: a promoter with its gene, a bin on the
+            forward strand.
         batch_size: Examples computed at once.
         replicates: Bootstrap draws: of the test rows, for each interval.
-        block_bp: Bases in a block of the genome whose rows the bootstrap draws together: 0 takes the longest
-            of 1 Mb, 500, 200, 100, 50, 20 and 10 kb that gives at least 20 blocks.
+        block_bp: Bases in a block of the genome whose rows the bootstrap draws together: 0 takes
+            the longest of 1 Mb, 500, 200, 100, 50, 20 and 10 kb that gives at least 20 blocks.
     """
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.card import model_card

@@ -72,17 +72,20 @@ def evaluate_lm(
 
     Args:
         model: Model bundle: a folder of `dna-bigbird pretrain`.
-        train: Training data: the token store that baselines count; the one the model was trained on.
+        train: Training data: the token store that baselines count; the one the model was trained
+            on.
         test: Test data: token store of held-out documents.
-        report: Detailed scores to write: a JSON file, the scores again, with a description of each baseline.
+        report: Detailed scores to write: a JSON file, the scores again, with a description of each
+            baseline.
         seed: Seed of the random numbers: of the test examples, their masks and the bootstrap.
         examples: Number of examples: of the test.
         batch_size: Examples computed at once.
-        baseline_counted_documents: Most training documents that a baseline counts, evenly spaced
-            if there are more; 0: all that cover the training regions once (memory: docs/metrics.md).
-        baseline_scored_documents: Most held-out documents that a causal baseline scores, also evenly spaced.
-        genome: Genome: the FASTA file that the documents come from; with it, scores also come by repeat class:
-            lower case against upper case, or those of --repeats.
+        baseline_counted_documents: Most training documents that a baseline counts, evenly spaced if
+            there are more; 0: all that cover the training regions once (memory: docs/metrics.md).
+        baseline_scored_documents: Most held-out documents that a causal baseline scores, also
+            evenly spaced.
+        genome: Genome: the FASTA file that the documents come from; with it, scores also come by
+            repeat class: lower case against upper case, or those of --repeats.
         repeats: BED file with the class of a repeat in column 4: such as RepeatMasker's.
         pieces: The FASTA has only the first part of its chromosomes.
         kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).

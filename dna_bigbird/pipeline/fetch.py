@@ -13,9 +13,10 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
     An interrupted download continues where it stopped.
 
     Args:
-        spec: Description of the input: a name in data_specs/, such as hg38_to_hg19_chain, or the path
-            of a YAML file.
-        output: Result to write: the file. For a table of peak files: the sample sheet; the files go into its folder.
+        spec: Description of the input: a name in data_specs/, such as hg38_to_hg19_chain, or the
+            path of a YAML file.
+        output: Result to write: the file. For a table of peak files: the sample sheet; the files go
+            into its folder.
         local: Copy on this machine to take instead (no network): a file; for a table of peak
             files the folder that has them.
     """

@@ -40,10 +40,11 @@ def finetune(
 
     Args:
         data: Labelled set: made by promoter-set or chromatin-set.
-        pretrained: Pretrained bundle: of `dna-bigbird pretrain`, or of `convert`: encoder and tokenizer.
+        pretrained: Pretrained bundle: of `dna-bigbird pretrain`, or of `convert`: encoder and
+            tokenizer.
         seed: Seed of the random numbers: of the label head, the order of windows and dropout.
-        from_scratch: Take only the architecture and tokenizer of `pretrained`: weights are drawn fresh,
-            to see what pretraining is worth.
+        from_scratch: Take only the architecture and tokenizer of `pretrained`: weights are drawn
+            fresh, to see what pretraining is worth.
         dropout: Dropout: of the encoder in this training; that of `pretrained` if not given. A few
             thousand examples are soon memorised without any.
         head: How labels are read off the encoder.

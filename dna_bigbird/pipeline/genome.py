@@ -49,8 +49,9 @@ def genome(
     Args:
         inputs: FASTA files, plain or compressed; records keep their order.
         output: Result to write: the reference, for example results/genome/genome.fa.
-        assembly: Name of the assembly. For GRCh37 and GRCh38, also under other common names (hg19, b37,
-            hs37d5, hg38, GRCh38.p14), chromosome lengths are checked; any other name is kept without a check.
+        assembly: Name of the assembly. For GRCh37 and GRCh38, also under other common names (hg19,
+            b37, hs37d5, hg38, GRCh38.p14), chromosome lengths are checked; any other name is kept
+            without a check.
         pieces: The FASTA has only the first part of its chromosomes: accept shorter ones than the
             assembly's; a longer one is still refused.
     """

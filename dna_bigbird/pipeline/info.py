@@ -60,9 +60,10 @@ def info(
         path: Model bundle (a folder), token store or labelled set (HDF5 files); the bundled model
             if not given.
         format: Format of the output: 'json' gives all settings and scores, for programs.
-        labels: Labels by name or shell pattern: those of a bundle are listed, one per line; '*' for all.
-        verify: Read a whole token store and compare it with its checksums; for labelled sets this is
-            always done.
+        labels: Labels by name or shell pattern: those of a bundle are listed, one per line; '*' for
+            all.
+        verify: Read a whole token store and compare it with its checksums; for labelled sets this
+            is always done.
 
     Examples:
         dna-bigbird info

@@ -51,7 +51,8 @@ def leakage(
     Args:
         genome: Genome: the plain FASTA file of the set.
         data: Labelled set: an HDF5 file.
-        output: Result to write: a table of the leaks, tab-separated; a header alone if there are none.
+        output: Result to write: a table of the leaks, tab-separated; a header alone if there are
+            none.
         min_shared: Sequences that share this much of their 12-mers are nearly the same, 0.3 to 1.
     """
     from dna_bigbird.datasets.leakage import find_leaks, rows_of_set, write_leaks

@@ -43,7 +43,8 @@ def lift_over(
     Args:
         input: File to read: start sites as BED, GTF, GFF3, FPS or SGA, plain or gzip.
         chain: UCSC chain file from the assembly of the input to that of the output.
-        output: Result to write: BED6 file on the new assembly, sorted; column 5 keeps the old position.
+        output: Result to write: BED6 file on the new assembly, sorted; column 5 keeps the old
+            position.
         unlifted: Table of the lost sites, their old coordinates and the reasons.
     """
     from dna_bigbird.genome.liftover import lift_sites, read_chain, write_lifted, write_unlifted

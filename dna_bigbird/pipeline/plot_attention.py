@@ -55,7 +55,8 @@ def plot_attention(
     side by side.
 
     Args:
-        output: Result to write: a picture in the format of its suffix: png, svg or pdf; text on standard output if not given.
+        output: Result to write: a picture in the format of its suffix: png, svg or pdf; text on
+            standard output if not given.
         model: Model bundle: its pattern is drawn, and its settings replace the options below.
         tokens: Length of the sequence, special tokens included; max_tokens if not given.
         num_blocks: Length of the sequence in blocks instead.
@@ -65,13 +66,14 @@ def plot_attention(
             difference.
         block_size: Tokens in one attention block; 64 if not given.
         window_blocks: Neighbouring blocks that a block reads, itself included: 3 if not given.
-        global_blocks: Blocks that read every block and are read by every block: first_last if not given.
+        global_blocks: Blocks that read every block and are read by every block: first_last if not
+            given.
         num_random: Random key blocks of an ordinary query block; 3 if not given.
         random_plan: Where random blocks come from: a plan or several; uniform if not given.
         pattern_seed: Seed of the uniform plan; 0 if not given.
         num_heads: Attention heads; 12 if not given.
-        max_tokens: Longest sequence in tokens: that of the model, on which plan huggingface depends; 4096 or the
-            length drawn, whichever is more, if not given.
+        max_tokens: Longest sequence in tokens: that of the model, on which plan huggingface
+            depends; 4096 or the length drawn, whichever is more, if not given.
     """
     from dna_bigbird.pipeline import attention_panels as steps
 

@@ -41,9 +41,14 @@ def promoter_set(
         seed: Seed of the random numbers: of the negatives.
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
-        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic takes real windows away from every start site, with similar GC content and repeats. Several, joined by commas (random_base,permuted,genomic), give every promoter a negative of each; a repeated name gives another negative.
-        avoid: File of further start sites that genomic negatives keep away from, in any of the formats, or several, '[a.bed, b.gtf]'; other negatives do not use them.
-        near_identical: What to do with training and validation rows that are nearly identical to one of a held-out split: drop or keep them.
+        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic
+            takes real windows away from every start site, with similar GC content and repeats.
+            Several, joined by commas (random_base,permuted,genomic), give every promoter a negative
+            of each; a repeated name gives another negative.
+        avoid: File of further start sites that genomic negatives keep away from, in any of the
+            formats, or several, '[a.bed, b.gtf]'; other negatives do not use them.
+        near_identical: What to do with training and validation rows that are nearly identical to
+            one of a held-out split: drop or keep them.
         pieces: The FASTA has only the first part of its chromosomes: leave out sites beyond it.
     """
     from dna_bigbird.datasets.leakage import without_leaks

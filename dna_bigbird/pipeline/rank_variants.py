@@ -8,6 +8,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.shared_options import BootstrapSeed
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def rank_variants(
     regions: list[str] | None = None,
     split: str = "all",
     block_bp: int = 5000,
-    seed: int = 0,
+    seed: BootstrapSeed = 0,
 ) -> VariantRanking:
     """Measure whether variants with a known effect rank above neutral ones.
 
@@ -65,11 +66,11 @@ def rank_variants(
         output: Result to write: a folder.
         genome: Genome: the plain FASTA file that both belong to.
         data: Labelled set: the one that the model was fine-tuned on.
-        regions: Only these regions: variants of the held-out ones, such as demo22:850,001-1,000,000;
-            all if not given.
+        regions: Only these regions: variants of the held-out ones, such as
+            demo22:850,001-1,000,000; all if not given.
         split: Part of the set: the name of these variants in metrics.json.
-        block_bp: Bases in a block of the genome whose rows the bootstrap draws together: rows are variants.
-        seed: Seed of the random numbers: of the bootstrap.
+        block_bp: Bases in a block of the genome whose rows the bootstrap draws together: rows are
+            variants.
     """
     import numpy as np
 

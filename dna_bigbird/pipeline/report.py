@@ -41,10 +41,10 @@ def report(
         results: Results folder: of a workflow run, such as results.
         config_file: The workflow configuration of that run; shown whole in the report.
         output: Result to write: an HTML file.
-        truth_promoters: Start sites of the true promoters (BED, GTF, GFF, FPS or SGA), drawn below the
-            predicted ones.
-        truth_peaks: Sample sheet of the true peaks with the columns label, group, cell and path (as for
-            chromatin-set), drawn below the predicted labels.
+        truth_promoters: Start sites of the true promoters (BED, GTF, GFF, FPS or SGA), drawn below
+            the predicted ones.
+        truth_peaks: Sample sheet of the true peaks with the columns label, group, cell and path (as
+            for chromatin-set), drawn below the predicted labels.
     """
     from dna_bigbird.report.page import build_report
     from dna_bigbird.writing import atomic_path

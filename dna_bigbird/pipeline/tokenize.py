@@ -25,7 +25,8 @@ def tokenize(
         documents: Documents: the BED12 file of `dna-bigbird documents`.
         tokenizer: Tokenizer: the SentencePiece model of `dna-bigbird train-tokenizer`.
         output: Result to write: a token store, an HDF5 file.
-        workers: Worker processes: they tokenize, at most four per usable processor and what memory holds.
+        workers: Worker processes: they tokenize, at most four per usable processor and what memory
+            holds.
         assembly: Name of the assembly: GRCh37 for example; the file records it.
     """
     from dna_bigbird.corpus.document_file import iter_document_file

@@ -1,6 +1,7 @@
 """What cli/parser_internals.py reads of jsonargparse is there, and no other file reads it."""
 
 import ast
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -13,12 +14,18 @@ from dna_bigbird.cli.parser_internals import (
     actions_of,
     groups_of,
     has_type,
+    is_recipe,
     option_names,
     type_of,
 )
 
 COMMAND_LINE = Path(__file__).parents[2] / "dna_bigbird" / "cli"
 OTHER_FILES = sorted(set(COMMAND_LINE.glob("*.py")) - {COMMAND_LINE / "parser_internals.py"})
+
+
+@dataclass(frozen=True)
+class Oven:
+    heat: int = 200
 
 
 @pytest.fixture
@@ -41,6 +48,12 @@ def test_options_and_their_types(parser):
     assert [has_type(action) for action in actions_of(parser)] == [False, True, True, True]
     assert type_of(actions_of(parser)[1]) == Literal["fast", "exact"]
     assert type_of(actions_of(parser)[0]) is None
+
+
+def test_the_option_of_a_whole_recipe(parser):
+    parser.add_argument("--oven", type=Oven, default=Oven())
+    assert [action.dest for action in actions_of(parser) if is_recipe(action)] == ["oven"]
+    assert "oven.heat" in option_names(parser)
 
 
 def test_groups_can_be_reordered(parser):

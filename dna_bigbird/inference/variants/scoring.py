@@ -48,19 +48,22 @@ def score_variants(
 
     Args:
         vcf: VCF file: plain, gzip, bgzip, or '-' for standard input.
-        fasta: FASTA file to read: a genome of the same assembly, plain or bgzip; chr22 and 22 are the same chromosome.
-        model: Model bundle: a folder such as results/models/chromatin. Several, [A,B], must have the same
-            labels; their probabilities are averaged. Default: the bundled model.
-        output: Result to write: a table (.tsv: chrom, pos from 1, id, ref, alt, scores), or the VCF with the
-            scores as INFO fields (.vcf, or .vcf.gz with an index). '-' is standard output.
-        format: Format of the output: inferred from its suffix by default; a table on standard output.
+        fasta: FASTA file to read: a genome of the same assembly, plain or bgzip; chr22 and 22 are
+            the same chromosome.
+        model: Model bundle: a folder such as results/models/chromatin. Several, [A,B], must have
+            the same labels; their probabilities are averaged. Default: the bundled model.
+        output: Result to write: a table (.tsv: chrom, pos from 1, id, ref, alt, scores), or the VCF
+            with the scores as INFO fields (.vcf, or .vcf.gz with an index). '-' is standard output.
+        format: Format of the output: inferred from its suffix by default; a table on standard
+            output.
         tsv: Second output, a table in addition to an annotated VCF.
         window: Window in base pairs: around a variant; by default that of the model.
         ref_mismatch: What to do with records that do not fit the genome (another base, a missing
-            chromosome, a position past its end): 'error' stops before anything is scored, 'skip' leaves them
-            out: no row in a table, no new INFO fields in a VCF. If they are more than a tenth, a note asks
-            for the assembly.
-        probabilities: Also write the probabilities themselves to the table, `<label>_ref` and `<label>_alt`.
+            chromosome, a position past its end): 'error' stops before anything is scored, 'skip'
+            leaves them out: no row in a table, no new INFO fields in a VCF. If they are more than a
+            tenth, a note asks for the assembly.
+        probabilities: Also write the probabilities themselves to the table, `<label>_ref` and
+            `<label>_alt`.
         compute: Fields of `Compute`: speed and memory.
 
     Examples:

@@ -33,7 +33,8 @@ def made_data(output: NewFolder, seed: int = 0, examples: int = 240) -> MadeText
 
     Args:
         seed: Seed of the random numbers: equal seeds give equal files, byte by byte.
-        examples: Number of examples: for training, of every set; validation and test have a quarter each.
+        examples: Number of examples: for training, of every set; validation and test have a quarter
+            each.
     """
     from dna_bigbird.demo.text.writing import write_made_text
 

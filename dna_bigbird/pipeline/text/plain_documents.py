@@ -42,8 +42,8 @@ def documents(
     Questions, labels and summaries are left out, and documents that occur again.
 
     Args:
-        set: Name of the set: as in --options.set of its task or the name of the task; the message about an
-            unknown name lists all.
+        set: Name of the set: as in --options.set of its task or the name of the task; the message
+            about an unknown name lists all.
         data: Labelled set: in its native format.
         output: Result to write: JSON lines, compressed if the name ends in .gz.
 

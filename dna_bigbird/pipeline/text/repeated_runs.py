@@ -54,9 +54,10 @@ def runs(scores: list[InputPath], output: OutputPath) -> RepeatedRuns:
     The paper reports IMDb and Hyperpartisan as the mean of 5 runs.
 
     Args:
-        scores: Scores to read: the metrics.json of each run, of `text evaluate` on the same examples.
-        output: Result to write: a folder with one metrics.json: each score is a mean, `<score>_sd` its standard
-            deviation (n - 1), `runs` their number.
+        scores: Scores to read: the metrics.json of each run, of `text evaluate` on the same
+            examples.
+        output: Result to write: a folder with one metrics.json: each score is a mean, `<score>_sd`
+            its standard deviation (n - 1), `runs` their number.
 
     Examples:
         dna-bigbird text runs --scores '[scores/0/metrics.json, scores/1/metrics.json]' --output scores/mean

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
-from dna_bigbird.shared_options import SetPart, TaskData, TaskModel
+from dna_bigbird.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def evaluate(
     output: OutputPath,
     split: SetPart = "validation",
     train: InputPath | None = None,
-    seed: int = 0,
+    seed: BootstrapSeed = 0,
     replicates: int = 1000,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true",
     **options: Annotated[object, SetOptions],
@@ -59,7 +59,6 @@ def evaluate(
         output: Result to write: a folder.
         train: Training data: for baselines that learn, and to count the scored examples that are
             training examples (n_in_training); without it both are left out.
-        seed: Seed of the random numbers: of the bootstrap.
         replicates: Bootstrap draws: of the examples, for each interval.
         precision: Arithmetic: float32, so that scores do not depend on the processor, or bfloat16.
 

@@ -32,8 +32,8 @@ def pretrain(
 
     Args:
         validation: Validation data: corpus to choose the step by, and to score.
-        checkpoints: Folder for the state of the run; not part of the result. It has the tokens of both
-            corpora, too.
+        checkpoints: Folder for the state of the run; not part of the result. It has the tokens of
+            both corpora, too.
         tokenizer: Tokenizer: SentencePiece model or tokenizer.json, the published one for example.
         initial: Bundle to start from, for example of `text warm-start`, instead of --tokenizer: its
             vocabulary and its --model settings are used. --model can change its attention pattern,

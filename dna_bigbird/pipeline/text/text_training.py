@@ -37,19 +37,20 @@ def train(
     Args:
         task: The text task.
         train: Training data: in the native format of the set.
-        validation: Validation data: they choose the step; in the same format; the same path if it contains all
-            splits.
-        pretrained: Pretrained bundle: of `text pretrain`, of `text warm-start` or of `convert`: encoder and
-            vocabulary. A summarizer can also start from a summarizer.
+        validation: Validation data: they choose the step; in the same format; the same path if it
+            contains all splits.
+        pretrained: Pretrained bundle: of `text pretrain`, of `text warm-start` or of `convert`:
+            encoder and vocabulary. A summarizer can also start from a summarizer.
         set: Name of the set: if the task has several; the same as --options.set.
-        options: How the set is read, trained on, decoded and scored. In Python: the task's dataclass, or
-            values by name.
+        options: How the set is read, trained on, decoded and scored. In Python: the task's
+            dataclass, or values by name.
         head: How answers are read from the encoder. In Python: as `options`.
         seed: Seed of the random numbers: of all fresh weights, the order of examples and dropout.
         from_scratch: Take only the architecture and tokenizer of `pretrained`.
         dropout: Dropout: of the body in this training; that of `pretrained` if not given.
-        global_blocks: Blocks that read every block and are read by every block: those of `pretrained` if not given. The paper's
-            question answering has the first 128 tokens: first_two.
+        global_blocks: Blocks that read every block and are read by every block: those of
+            `pretrained` if not given. The paper's question answering has the first 128 tokens:
+            first_two.
         training: How it is trained.
 
     Raises:

@@ -42,7 +42,8 @@ def vocabulary(
     Args:
         output: Result to write: a SentencePiece model, spiece.model for example.
         size: Entries, the 101 special and reserved ones included.
-        max_characters: Learn from the first characters of the corpus, at most this many; bounds the memory.
+        max_characters: Learn from the first characters of the corpus, at most this many; bounds the
+            memory.
     """
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
     from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary

@@ -27,9 +27,9 @@ def warm_start(
     folder is run.
 
     Args:
-        from_huggingface: Folder of the Hugging Face library: config.json with model_type bert or roberta,
-            model.safetensors or pytorch_model.bin, and tokenizer.json, vocab.txt, or vocab.json and
-            merges.txt.
+        from_huggingface: Folder of the Hugging Face library: config.json with model_type bert or
+            roberta, model.safetensors or pytorch_model.bin, and tokenizer.json, vocab.txt, or
+            vocab.json and merges.txt.
         output: Result to write: a bundle (folder).
         vocabulary: SentencePiece model or tokenizer.json of the new model, the published one of
             BigBird for example; by default the folder's own vocabulary is kept.
