@@ -77,6 +77,8 @@ def this_machine() -> Machine:
 
 def versions() -> dict[str, str]:
     """Return the version of Python, of the packages that matter, and of bedtools; '–' if absent."""
+    import torch
+
     from dna_bigbird import __version__
 
     installed = {"dna-bigbird": __version__, "Python": platform.python_version()}
@@ -85,6 +87,7 @@ def versions() -> dict[str, str]:
             installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             installed[name] = ABSENT
+    installed["torch"] = torch.__version__  # with the build, which the metadata of a wheel may lack
     installed["bedtools"] = _output_of("bedtools", "--version").removeprefix("bedtools v") or ABSENT
     return installed
 
