@@ -43,6 +43,9 @@ _WITH_PROGRESS: Mapping = {"python_only": ("progress",), "values": {"progress": 
 """A command shows progress wherever it can; a function has an argument for it."""
 
 COMMANDS = {
+    "init": _command(
+        "init", "write a folder in which the workflow runs with the installed package", positional=("folder",)
+    ),
     "demo-data": _command("demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
     "fetch": _command("fetch", "download one input named in data_specs/, or take a local copy, and verify it"),
     "genome": _command("genome", "check and join FASTA files into one indexed reference"),
