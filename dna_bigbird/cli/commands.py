@@ -193,7 +193,7 @@ SECTIONS = {
         "plot-attention", "convert",
     ),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
-    "machine: workflow, shell, computer": ("report", "clear-lock", "completion", "doctor"),
+    "machine: workflow, shell, computer": ("init", "report", "clear-lock", "completion", "doctor"),
 }  # fmt: skip
 """Headings of `dna-bigbird --help` -> commands below them; every command is in one section."""
 
