@@ -114,6 +114,17 @@ def _text_facts(config: BundleConfig) -> dict[str, object]:
     }
 
 
+def _regions_read(config: BundleConfig) -> str:
+    """Return what the model has read of a genome, training by training."""
+    if config.regions_read is None:
+        return "unknown"
+    return "; ".join(
+        f"in {record.described}: {record.summary()} of {record.assembly}"
+        + (f", and {record.elsewhere}" if record.elsewhere else "")
+        for record in config.regions_read
+    )
+
+
 def _dna_facts(config: BundleConfig) -> dict[str, object]:
     members = (
         f"seed {member.seed}, step {member.chosen_step}, weights {member.sha256[:12]}"
@@ -123,6 +134,7 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
     return {
         "assembly": config.assembly or "unknown",
         "negatives": config.negatives,
+        "regions read": _regions_read(config),
         "members": "; ".join(members),
         **_training_facts(config),
         "weight of positives": weight,

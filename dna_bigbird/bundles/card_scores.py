@@ -10,6 +10,8 @@ LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
 PRETRAINING_HEADLINES = ("bits_per_base_masked", "mlm_accuracy", "nsp_accuracy")
 LOWER_IS_BETTER = "bits_per_base"
 COUNTS = ("n_positive", "n_labels", "n_masked_tokens", "n_masked_bp", "threshold")
+READ_COUNTS = ("n_test_windows_read_in_pretraining", "n_test_windows_read_in_fine_tuning")
+"""Test windows that share bases with what the model has read before."""
 
 
 def dna_scores(config: BundleConfig, metrics: Metrics) -> list[str]:
@@ -99,7 +101,11 @@ def _calibration(metrics: Metrics) -> list[str]:
 
 def _dna_counts(metrics: Metrics) -> str:
     parts = [f"split: {metrics.split}", f"n = {metrics.n}"]
-    parts += [f"{name} = {metrics.scores[name]}" for name in COUNTS if name in metrics.scores]
+    parts += [
+        f"{name} = {metrics.scores[name]}"
+        for name in (*COUNTS, *READ_COUNTS)
+        if name in metrics.scores
+    ]
     if metrics.strand == "forward":
         parts.append("forward strand only")
     return "; ".join([*parts, f"seed {metrics.seed}"])

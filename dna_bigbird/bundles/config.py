@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
+from dna_bigbird.bundles.read_regions import PRETRAINING, ReadRegions
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
 from dna_bigbird.models.stored_settings import settings_from
@@ -11,7 +12,6 @@ from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
 
 FORMAT_VERSION = 1
-PRETRAINING = "pretraining"
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,8 @@ class BundleConfig(Mapping[str, Any]):
     member_models: list[MemberModel] = field(default_factory=list)
     lengthened: list[dict[str, Any]] = field(default_factory=list)
     """Each extension of the context: `from_max_tokens`, `positions`."""
+    regions_read: list[ReadRegions] | None = None
+    """What the model read of a genome, training by training; None is unknown."""
     huggingface: dict[str, Any] | None = None
     """Settings of the library that have no counterpart here; None if not converted from there."""
     format_version: int = FORMAT_VERSION
@@ -185,6 +187,8 @@ def _typed_parts(known: dict[str, Any]) -> dict[str, Any]:
         parts["training"] = _known_fields(StoredTraining, known["training"])
     if "member_models" in known:
         parts["member_models"] = [_known_fields(MemberModel, x) for x in known["member_models"]]
+    if "regions_read" in known:
+        parts["regions_read"] = [_known_fields(ReadRegions, x) for x in known["regions_read"]]
     return parts
 
 

@@ -10,6 +10,7 @@ from dna_bigbird.files import read_json
 MAX_JSON_BYTES = 16 * 2**20
 """A thousand labels take a hundred kilobytes."""
 MAX_JSON_DEPTH = 20
+_REGIONS = re.compile(r"\d{1,12}-\d{1,12}(,\d{1,12}-\d{1,12})*")
 _BREAKS_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -30,6 +31,25 @@ def is_texts(value: object) -> bool:
 
 def _is_objects(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _is_region_records(value: object) -> bool:
+    return _is_objects(value) and all(
+        is_text(item.get("training"))
+        and is_text(item.get("assembly"))
+        and is_text(item.get("elsewhere", ""))
+        and _is_regions(item.get("regions"))
+        for item in value
+    )
+
+
+def _is_regions(value: object) -> bool:
+    """Return True for None and for regions by chromosome."""
+    return value is None or (
+        isinstance(value, dict)
+        and all(is_text(chrom) and is_text(text) for chrom, text in value.items())
+        and all(_REGIONS.fullmatch(text) for text in value.values())
+    )
 
 
 NEEDED = (
@@ -53,6 +73,7 @@ KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
     "sha256": (lambda value: isinstance(value, dict), "an object"),
     "member_models": (_is_objects, "a list of objects"),
     "lengthened": (_is_objects, "a list of objects"),
+    "regions_read": (_is_region_records, "a list of what was read in each training"),
     "reads": (is_text, "a text"),
     "set": (is_text, "a text"),
 }

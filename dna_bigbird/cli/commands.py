@@ -88,7 +88,12 @@ COMMANDS = {
         aliases={"kind": "method"},
         **_WITH_PROGRESS,
     ),
-    "finetune": _command("finetune", "fine-tune a pretrained model on a labelled set", **_WITH_PROGRESS),
+    "finetune": _command(
+        "finetune",
+        "fine-tune a pretrained model on a labelled set",
+        defaults={"output": REQUIRED},
+        **_WITH_PROGRESS,
+    ),
     "ensemble": _command("ensemble", "join independently trained models into one that gives their mean"),
     "evaluate": _command("evaluate", "score a fine-tuned model on the held-out rows, next to its baselines", **_WITH_PROGRESS),
     "compare-heads": _command("compare_heads", "compare promoter or chromatin models with each other and with published ones"),

@@ -6,14 +6,16 @@ FEW_LABELS = 10
 """With fewer labels a set gets background unless the user says which bins are kept."""
 DEFAULT_BACKGROUND = 3
 """Bins without a peak per bin with one, in such a set."""
+USUAL_WINDOW, FEW_LABELS_WINDOW = 8000, 2000
 
 
 @dataclass(frozen=True)
 class ChromatinConfig:
     """Which bins become rows, and what is read around them."""
 
-    window: int = 8000
-    """Bases the model reads, centred on the bin."""
+    window: int | None = None
+    """Bases the model reads, centred on the bin. If not given: 8000, or `FEW_LABELS_WINDOW` with fewer than
+    `FEW_LABELS` labels."""
     bin: int = 200
     """Bases of a bin; bins start at multiples of this, counted from 0."""
     require_group: str | None = None
@@ -37,15 +39,20 @@ class ChromatinConfig:
                 f"--background {self.background} --require_group all: every bin is in the set already; "
                 "choose one of the two"
             )
-        if self.bin < 1 or self.window < self.bin:
-            raise ValueError(f"--window {self.window} is shorter than --bin {self.bin}")
-        if (self.window - self.bin) % 2:
-            raise ValueError(
-                f"--window {self.window} cannot be centred on --bin {self.bin}: "
-                "their difference is odd"
-            )
+        if self.bin < 1:
+            raise ValueError(f"--bin {self.bin} must be at least 1")
+        if self.window is not None:
+            self._check_window(self.window)
         if not 0 <= self.max_n_fraction <= 1:
             raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
+
+    def _check_window(self, window: int) -> None:
+        if window < self.bin:
+            raise ValueError(f"--window {window} is shorter than --bin {self.bin}")
+        if (window - self.bin) % 2:
+            raise ValueError(
+                f"--window {window} cannot be centred on --bin {self.bin}: their difference is odd"
+            )
 
     def for_labels(self, count: int) -> "ChromatinConfig":
         """Return the settings with what was not given, for a set of so many labels."""
@@ -54,4 +61,7 @@ class ChromatinConfig:
         background = self.background
         if background is None:
             background = DEFAULT_BACKGROUND if are_few else 0
-        return replace(self, require_group=group, background=background)
+        window = self.window
+        if window is None:
+            window = FEW_LABELS_WINDOW if count < FEW_LABELS else USUAL_WINDOW
+        return replace(self, window=window, require_group=group, background=background)

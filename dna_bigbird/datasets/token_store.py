@@ -29,6 +29,7 @@ from dna_bigbird.datasets.checked_hdf5 import (
 )
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
+from dna_bigbird.genome.coverage import Spans, merge_spans
 from dna_bigbird.short_repr import brief, representation
 
 FORMAT_VERSION = 1
@@ -124,6 +125,13 @@ class TokenStore:
     def num_bp(self) -> int:
         """Base pairs of all documents, those of every pass counted."""
         return int((self._bounds[:, 1] - self._bounds[:, 0]).sum())
+
+    def regions(self) -> dict[str, Spans]:
+        """Return the bases of all documents as merged intervals by chromosome."""
+        return {
+            self.chromosomes[number]: merge_spans(*self._bounds[self._chrom == number].T)
+            for number in np.unique(self._chrom).tolist()
+        }
 
     def num_sentences(self, document: int) -> int:
         """Number of sentences of a document."""

@@ -13,11 +13,11 @@ from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
 @checked()
 def chromatin_set(
     genome: InputPath,
-    peaks: InputPath,
+    peaks: list[InputPath] | InputPath,
     output: SetOutput,
     assembly: Assembly,
     split: SplitConfig,
-    window: int = 8000,
+    window: int | None = None,
     bin: int = 200,
     require_group: str | None = None,
     background: int | None = None,
@@ -35,11 +35,14 @@ def chromatin_set(
     A label is on where its merged peaks cover more than half of the bin.
 
     Args:
-        genome: Genome: a plain FASTA file.
-        peaks: Tab-separated sheet with the columns label, group, cell, path (from the sheet's
-            folder) and perhaps prefix; the label `*` makes one label of each name in column 4.
+        genome: Genome: a FASTA file, plain or bgzip.
+        peaks: Peak files (BED, narrowPeak, broadPeak; plain or gzip), each one label, named as the file or
+            as in CTCF=peaks.bed; the name `*` makes one label of each name in column 4. Or one
+            tab-separated sheet with the columns label, group, cell, path (from the sheet's
+            folder) and perhaps prefix.
         split: Regions held out for validation and test.
-        window: Window in base pairs: what the model reads, centred on the bin.
+        window: Window in base pairs: what the model reads, centred on the bin. If not given it is 8000,
+            or 2000 if there are fewer than ten labels.
         bin: Bases of a bin; bins start at multiples of this, counted from 0.
         require_group: Keep bins with at least one label of this group; `none` - with any label;
             `all` - every bin, also without a label. If not given it is TF, or none if there are
@@ -59,7 +62,7 @@ def chromatin_set(
     """
     from dna_bigbird.datasets.background_bins import background_notes
     from dna_bigbird.datasets.chromatin_config import ChromatinConfig
-    from dna_bigbird.datasets.peak_sheet import read_sheet
+    from dna_bigbird.datasets.peak_files import peak_rows
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
     from dna_bigbird.pipeline.chromatin_rows import build_rows, recorded_settings
@@ -80,7 +83,7 @@ def chromatin_set(
         check_has_bedtools(f"--check_every {check_every}")
     reference = Genome(genome)
     split.check_chromosomes(reference)
-    sheet = read_sheet(peaks)
+    sheet = peak_rows(peaks)
     check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
     data, config = build_rows(
         reference,

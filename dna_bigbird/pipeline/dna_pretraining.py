@@ -10,6 +10,7 @@ from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.processes import is_first_on_node
 
@@ -83,6 +84,7 @@ def pretrained_config(
         "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
         "masking": asdict(masking),
         "seed": seed,
+        "regions_read": [asdict(read_in_pretraining(store))],
     }
 
 

@@ -1,6 +1,6 @@
 """`dna-bigbird evaluate`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -8,6 +8,7 @@ from dna_bigbird.choices import check_argument, checked
 from dna_bigbird.dataframes import read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputFolder
+from dna_bigbird.pipeline.evaluation_summary import evaluation_summary
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import BootstrapSeed, Progress, ScoredBundle, SetGenome, Threads
 from dna_bigbird.short_repr import short_repr
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Metrics
 
 Table = Literal["scores", "per_label", "calibration", "curves", "probabilities"]
+SHOWN_LABELS = 12
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Evaluation:
     metrics: "Metrics"
     """metrics.json of the bundle."""
     num_labels: int
+    label_aurocs: list[tuple[str, dict[str, float]]] = field(default_factory=list)
+    """Each label with the AUROC of the model and of each baseline, if there are at most `SHOWN_LABELS`."""
 
     __repr__ = short_repr
 
@@ -53,17 +57,8 @@ class Evaluation:
         return read_table(self.report / f"{table}.tsv")
 
     def summary(self) -> str:
-        """Return the AUROC of the model and of each baseline, with their intervals."""
-        name = "auroc" if self.num_labels == 1 else "macro_auroc"
-        lines = [f"{self.output}: {name} {_with_interval(self.metrics, name)}"]
-        for baseline, metrics in self.metrics.baselines.items():
-            lines.append(f"  {baseline}: {_with_interval(metrics, name)}")
-        return "\n".join(lines)
-
-
-def _with_interval(metrics: "Metrics", name: str) -> str:
-    value, low, high = metrics.score(name)
-    return f"{value} ({low}-{high})"
+        """Return the AUROC of the model and of each baseline, with intervals, and what was read before."""
+        return evaluation_summary(self.output, self.metrics, self.label_aurocs)
 
 
 @checked()
@@ -73,7 +68,7 @@ def evaluate(
     model: InputPath,
     data: InputPath,
     output: ScoredBundle,
-    report: OutputFolder,
+    report: OutputFolder | None = None,
     baselines: dict[str, InputPath] = {},  # noqa: B006 - jsonargparse shows the default
     strand: Literal["both", "forward"] = "both",
     seed: BootstrapSeed = 0,
@@ -92,8 +87,9 @@ def evaluate(
         model: Model bundle: a folder of `dna-bigbird finetune` or `ensemble`.
         data: Labelled set: an HDF5 file.
         report: Detailed scores to write: a folder with scores.h5 (probabilities of validation and
-            test rows), per_label.tsv, calibration.tsv and curves.tsv.
-        baselines: Score files of `dna-bigbird baseline` by name, e.g. '{kmer: kmer.h5}'.
+            test rows), per_label.tsv, calibration.tsv and curves.tsv; by default the path of
+            `output` with `.report` added.
+        baselines: Score files of `dna-bigbird baseline` by name: `kmer=kmer.h5 gc=gc.h5`.
         strand: Strands to read: 'both' scores the mean of a window and its reverse complement,
             'forward' the window as the set orients it: a promoter with its gene, a bin on the
             forward strand.
@@ -113,6 +109,7 @@ def evaluate(
     from dna_bigbird.genome import Genome
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import held_out as steps
+    from dna_bigbird.pipeline.read_regions import counts_read
 
     for name, value, least in (("replicates", replicates, 1), ("block_bp", block_bp, 0)):
         if value < least:
@@ -124,6 +121,7 @@ def evaluate(
     checksum = sha256_of(data)
     held_out = steps.HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
     steps.check_baselines(baselines, held_out, data, checksum, strand)
+    report = report or output.with_name(f"{output.name}.report")
     scores = steps.model_scores(
         bundle, labelled, held_out.rows, batch_size=batch_size, checksum=checksum, strand=strand
     )
@@ -134,6 +132,13 @@ def evaluate(
         held_out.score(read_scores(path), name)
     held_out.write(report)
     metrics = held_out.metrics() | {"step": bundle.metrics.step, "strand": strand}
+    metrics |= counts_read(bundle.config, labelled, held_out.test)
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
-    return Evaluation(output, report, Metrics.from_json(metrics), len(labelled.label_names))
+    return Evaluation(
+        output,
+        report,
+        Metrics.from_json(metrics),
+        len(labelled.label_names),
+        held_out.label_aurocs(SHOWN_LABELS),
+    )

@@ -1,18 +1,11 @@
 """`dna-bigbird finetune`."""
 
 from dna_bigbird.choices import checked
-from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.paths import InputPath
+from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
-from dna_bigbird.shared_options import (
-    Checkpoints,
-    ProcessThreads,
-    Progress,
-    SetGenome,
-    TrainedBundle,
-)
-from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.shared_options import ProcessThreads, Progress, SetGenome, TrainedBundle
+from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 
 
 @checked()
@@ -20,14 +13,14 @@ from dna_bigbird.tasks.config import TrainConfig
 def finetune(
     genome: SetGenome,
     data: InputPath,
-    pretrained: InputPath,
-    output: TrainedBundle,
-    checkpoints: Checkpoints,
+    pretrained: InputPath | None = None,
+    output: TrainedBundle | None = None,
+    checkpoints: OutputFolder | None = None,
     seed: int = 0,
     from_scratch: bool = False,
     dropout: float | None = None,
-    head: HeadConfig = HeadConfig(),  # noqa: B008 - jsonargparse shows the default
-    training: TrainConfig = TrainConfig(),  # noqa: B008
+    head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008 - jsonargparse shows the default
+    training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     threads: ProcessThreads = 0,
     progress: Progress = True,
 ) -> TrainedModel:
@@ -40,15 +33,18 @@ def finetune(
 
     Args:
         data: Labelled set: made by promoter-set or chromatin-set.
-        pretrained: Pretrained bundle: of `dna-bigbird pretrain`, or of `convert`: encoder and
-            tokenizer.
+        pretrained: Pretrained bundle: encoder and tokenizer of `dna-bigbird pretrain`, `convert` or
+            `finetune`; if not given, of the bundled model.
+        checkpoints: Folder for the state of the run; not part of the result. By default the path of
+            `output` with `.checkpoints` added.
         seed: Seed of the random numbers: of the label head, the order of windows and dropout.
         from_scratch: Take only the architecture and tokenizer of `pretrained`: weights are drawn
             fresh, to see what pretraining is worth.
         dropout: Dropout: of the encoder in this training; that of `pretrained` if not given. A few
             thousand examples are soon memorised without any.
         head: How labels are read off the encoder.
-        training: How it is trained.
+        training: How it is trained. Steps and rates that are not given are chosen for the number of training
+            rows (docs/your-peaks.md); a note names them and the bundle records them.
     """
     from dna_bigbird.tasks import signals
 
@@ -65,12 +61,17 @@ def finetune(
     from dna_bigbird.pipeline.training_checks import set_training_backend
     from dna_bigbird.tasks.processes import is_first_on_node
 
+    if output is None:
+        raise InputError("--output is missing; name a folder for the fine-tuned model")
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     check_output(output)
     use_threads(threads)
     source = steps.load_encoder(pretrained)
     labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
+    if is_first_on_node():
+        steps.note_encoder(source, is_bundled=pretrained is None, from_scratch=from_scratch)
+    training, head = steps.choose_settings(training, head, labelled, source.tokenizer)
     setup = steps.FinetuningSetup(source, labelled, head, dropout, from_scratch, seed)
     model = setup.build_model()
     set_training_backend(model.encoder, training.attention_backend)
@@ -80,7 +81,7 @@ def finetune(
         source.tokenizer,
         training,
         max_tokens=model.encoder.config.max_tokens,
-        checkpoints=checkpoints,
+        checkpoints=checkpoints or output.with_name(f"{output.name}.checkpoints"),
         seed=seed,
         settings=setup.run_settings(model),
     )

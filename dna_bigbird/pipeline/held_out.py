@@ -92,6 +92,15 @@ class HeldOut:
         }
         return metrics | {"baselines": baselines}
 
+    def label_aurocs(self, most: int) -> list[tuple[str, dict[str, float]]]:
+        """Return every label with the AUROC of each source; nothing if there are one or too many."""
+        if not 1 < len(self.names) <= most:
+            return []
+        return [
+            (label, {name: float(x.areas.point[0, number]) for name, x in self.sources.items()})
+            for number, label in enumerate(self.names)
+        ]
+
     def write(self, folder: Path) -> None:
         """Write per_label.tsv, calibration.tsv and curves.tsv."""
         own = self.sources[MODEL]

@@ -3,12 +3,19 @@
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
+from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 
 SET_FACTS = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",
@@ -16,16 +23,68 @@ SET_FACTS = (
 """What the bundle keeps of the labelled set."""
 
 
-def load_encoder(pretrained: Path) -> Bundle:
-    """Load the bundle whose encoder is fine-tuned.
+MEASURED_WINDOWS = 16
+"""Training rows whose tokens are counted to choose how many are in the middle."""
+
+
+def load_encoder(pretrained: Path | None) -> Bundle:
+    """Load the bundle whose encoder is fine-tuned; None is the bundled model.
 
     Raises:
         InputError: If it reads text or is an ensemble.
     """
-    bundle = load_bundle(pretrained)
+    bundle = load_bundle(bundled_model() if pretrained is None else pretrained)
     bundle.check_reads_dna()
     bundle.check_single("fine-tuning")
     return bundle
+
+
+def note_encoder(source: Bundle, *, is_bundled: bool, from_scratch: bool) -> None:
+    """Name the encoder if none was given, and what it has read."""
+    if from_scratch:
+        return
+    if is_bundled:
+        note(
+            f"no --pretrained given: fine-tuning the encoder of the bundled model ({source.folder.name})"
+        )
+    for record in source.config.regions_read or ():
+        elsewhere = f", and {record.elsewhere}" if record.elsewhere else ""
+        note(
+            f"the encoder has read in {record.described}: {record.summary()} of {record.assembly}"
+            f"{elsewhere}"
+        )
+
+
+def choose_settings(
+    training: TrainConfig, head: HeadConfig, labelled: LabelledSet, tokenizer: object
+) -> tuple[TrainConfig, HeadConfig]:
+    """Return the settings with what was not given, and note what was chosen.
+
+    Raises:
+        InputError: If given settings contradict chosen ones.
+    """
+    rows = labelled.rows("train")
+    with checked_settings():
+        if isinstance(head, LabelHeadConfig):
+            bp_per_token = _bp_per_token(labelled, rows[:MEASURED_WINDOWS], tokenizer)
+            head = head.for_set(bin_bp=labelled.bin_bp, bp_per_token=bp_per_token)
+        if not isinstance(training, LabelTrainConfig):
+            return training, head
+        chosen = training.for_rows(len(rows))
+    if training.has_gaps:
+        pooling = f"{head.pooling} of {head.centre_tokens} tokens"
+        note(
+            f"{len(rows):,} training rows: {chosen.max_steps:,} steps of {chosen.batch_size}, "
+            f"learning rate {chosen.learning_rate:g} (head {chosen.head_learning_rate or chosen.learning_rate:g}), "
+            f"warm-up {chosen.warmup_steps} steps, validation every {chosen.validate_every}, pooling "
+            f"{pooling if head.pooling == 'centre' else head.pooling}"
+        )
+    return chosen, head
+
+
+def _bp_per_token(labelled: LabelledSet, rows: np.ndarray, tokenizer: object) -> float:
+    tokens = sum(len(tokenizer.encode(labelled.sequence(int(row)))) for row in rows)
+    return labelled.window_bp * len(rows) / max(1, tokens)
 
 
 @dataclass(frozen=True)
@@ -73,4 +132,12 @@ class FinetuningSetup:
             "semi_synthetic": semi_synthetic or self.source.config.semi_synthetic,
             "initial_weights": "random" if self.from_scratch else "pretrained",
             "seed": self.seed,
+            **self._regions_read(),
         }
+
+    def _regions_read(self) -> dict:
+        """Return what encoder and head have read; nothing if that of the encoder is unknown."""
+        before = [] if self.from_scratch else self.source.config.regions_read
+        if before is None:
+            return {}
+        return {"regions_read": [asdict(x) for x in (*before, read_in_fine_tuning(self.labelled))]}

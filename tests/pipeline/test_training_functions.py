@@ -102,9 +102,13 @@ def test_evaluate(project, tmp_path, capsys):
     )
     assert bytes_of(tmp_path / "report") == bytes_of(project / "report/promoter")
     assert result.metrics == metrics_of(project / "final/promoter")
-    model, kmer = result.summary().splitlines()
-    assert model.startswith(f"{tmp_path}/model: auroc {result.metrics['auroc']} (")
-    assert kmer.startswith(f"  kmer: {result.metrics['baselines']['kmer']['auroc']} (")
+    first, model, kmer, gain, read_before = result.summary().splitlines()
+    assert first == f"{tmp_path}/model: AUROC on 46 test windows, 95 % interval in brackets"
+    assert model.startswith(f"  model  {result.metrics['auroc']:.3f} [")
+    assert kmer.startswith(f"  kmer   {result.metrics['baselines']['kmer']['auroc']:.3f} [")
+    difference = result.metrics["auroc"] - result.metrics["baselines"]["kmer"]["auroc"]
+    assert gain.startswith(f"  model minus kmer: {difference:+.3f} [")
+    assert read_before.endswith(": 0 in pretraining, 0 in an earlier fine-tuning")
     assert capsys.readouterr().out == ""
 
 

@@ -1,0 +1,85 @@
+"""Peak files named one by one, each a label, in place of a sample sheet."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from dna_bigbird.datasets.peak_sheet import SheetRow, read_sheet
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import open_text
+
+GROUP = "peaks"
+"""Group of the labels."""
+_ENDING = re.compile(r"\.(b?gz|bed|bed\d+|(narrow|broad|gapped)peak|peaks?|txt|tsv)$", re.IGNORECASE)
+
+
+def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:
+    """Return the rows of a sample sheet, or a row for each of some peak files.
+
+    Args:
+        peaks: One sheet, or peak files; `CTCF=peaks.bed` names the label, else the file's name does.
+
+    Raises:
+        InputError: As `read_sheet`; for a missing file, two files of one label, or a sheet among
+            peak files.
+    """
+    paths = [peaks] if isinstance(peaks, Path) else list(peaks)
+    if not paths:
+        raise InputError("--peaks: no file; name one peak file per label, or a sheet of them")
+    if len(paths) == 1 and not _is_named(paths[0]) and not _has_peaks(paths[0]):
+        return read_sheet(paths[0])
+    rows: list[SheetRow] = []
+    labels: dict[str, Path] = {}
+    for number, text in enumerate(paths, start=1):
+        label, path = _label_and_path(text)
+        if not path.is_file():
+            raise InputError(f"--peaks {path}: no such peak file")
+        if not _has_peaks(path):
+            raise InputError(
+                f"--peaks {path}: expected BED (chromosome, start, end), plain or gzip; a sheet of peak "
+                "files is given alone"
+            )
+        if label in labels:
+            raise InputError(
+                f"--peaks: {labels[label]} and {path} both make the label {label!r}; give each its own "
+                "name: --peaks NAME=FILE"
+            )
+        labels[label] = path
+        rows.append(SheetRow(label, GROUP, "", path, "", number))
+    return rows
+
+
+def label_of(path: Path) -> str:
+    """Return the label that a file's name gives.
+
+    Example:
+        >>> label_of(Path("data/K562_CTCF.narrowPeak.gz")), label_of(Path("H3K4me3.rep1.bed"))
+        ('K562_CTCF', 'H3K4me3.rep1')
+    """
+    name = path.name
+    while (shorter := _ENDING.sub("", name)) not in (name, ""):
+        name = shorter
+    return name
+
+
+def _is_named(path: Path) -> bool:
+    return not path.exists() and "=" in str(path)
+
+
+def _label_and_path(text: Path) -> tuple[str, Path]:
+    if not _is_named(text):
+        return label_of(text), text
+    label, _, path = str(text).partition("=")
+    if not label.strip() or not path.strip():
+        raise InputError(f"--peaks {text}: expected NAME=FILE")
+    return label.strip(), Path(path.strip())
+
+
+def _has_peaks(path: Path) -> bool:
+    """Return True if the first row of a file has a chromosome, a start and an end."""
+    with open_text(path) as text:
+        for line in text:
+            if line.strip() and not line.startswith(("#", "track", "browser")):
+                fields = line.split()
+                return len(fields) >= 3 and fields[1].isdigit() and fields[2].isdigit()
+    return False

@@ -1,0 +1,69 @@
+"""What `evaluate` prints: the model and its baselines on the test rows, and what was read before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dna_bigbird.bundles.metrics import Estimate, Metrics
+
+READ_IN = ("pretraining", "an earlier fine-tuning")
+"""What the keys of `READ_COUNTS` count, in their order."""
+
+
+def evaluation_summary(
+    output: Path, metrics: Metrics, label_aurocs: Sequence[tuple[str, dict[str, float]]]
+) -> str:
+    """Return the lines that the command prints.
+
+    Args:
+        label_aurocs: Each label with the AUROC of the model and of the baselines by name; empty
+            if there are too many labels to show.
+    """
+    name = "macro_auroc" if "macro_auroc" in metrics.scores else "auroc"
+    sources = {"model": metrics, **metrics.baselines}
+    width = max(map(len, sources))
+    lines = [f"{output}: {_name(name)} on {metrics.n:,} test windows, 95 % interval in brackets"]
+    lines += [f"  {who:<{width}}  {_shown(each.score(name))}" for who, each in sources.items()]
+    for baseline in metrics.baselines:
+        gain = metrics.score(f"auroc_gain_over_{baseline}")
+        lines.append(f"  model minus {baseline}: {_shown(gain, '+')}: {_verdict(gain, baseline)}")
+    for label, aurocs in label_aurocs:
+        values = ", ".join(f"{who} {value:.3f}" for who, value in aurocs.items())
+        lines.append(f"  {label}: {values}")
+    return "\n".join([*lines, *_read_before(metrics)])
+
+
+def _name(key: str) -> str:
+    return "macro AUROC" if key == "macro_auroc" else "AUROC"
+
+
+def _shown(score: Estimate, sign: str = "") -> str:
+    if score.value is None:
+        return "not defined"
+    value = f"{score.value:{sign}.3f}"
+    if score.low is None or score.high is None:
+        return value
+    return f"{value} [{score.low:{sign}.3f}, {score.high:{sign}.3f}]"
+
+
+def _verdict(gain: Estimate, baseline: str) -> str:
+    if gain.low is not None and gain.low > 0:
+        return "the model is better"
+    if gain.high is not None and gain.high < 0:
+        return f"{baseline} is better"
+    return "no clear difference"
+
+
+def _read_before(metrics: Metrics) -> list[str]:
+    from dna_bigbird.bundles.card_scores import READ_COUNTS
+
+    counts = {what: metrics.scores.get(key) for what, key in zip(READ_IN, READ_COUNTS, strict=True)}
+    known = [f"{count:,} in {what}" for what, count in counts.items() if isinstance(count, int)]
+    if not known:
+        return ["  test windows that the encoder read before: unknown"]
+    return [
+        f"  test windows that share bases with what the encoder read before: {', '.join(known)}"
+    ]
