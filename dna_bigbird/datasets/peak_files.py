@@ -10,7 +10,9 @@ from dna_bigbird.files import open_text
 
 GROUP = "peaks"
 """Group of the labels."""
-_ENDING = re.compile(r"\.(b?gz|bed|bed\d+|(narrow|broad|gapped)peak|peaks?|txt|tsv)$", re.IGNORECASE)
+_ENDING = re.compile(
+    r"\.(b?gz|bed|bed\d+|(narrow|broad|gapped)peak|peaks?|txt|tsv)$", re.IGNORECASE
+)
 
 
 def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dna_bigbird.bundles.card_scores import READ_COUNTS
+from dna_bigbird.pipeline.results import score_name
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Estimate, Metrics
@@ -25,19 +29,21 @@ def evaluation_summary(
     name = "macro_auroc" if "macro_auroc" in metrics.scores else "auroc"
     sources = {"model": metrics, **metrics.baselines}
     width = max(map(len, sources))
-    lines = [f"{output}: {_name(name)} on {metrics.n:,} test windows, 95 % interval in brackets"]
+    lines = [
+        f"{output}: {score_name(name)} on {metrics.n:,} test windows, 95 % interval in brackets"
+    ]
     lines += [f"  {who:<{width}}  {_shown(each.score(name))}" for who, each in sources.items()]
     for baseline in metrics.baselines:
         gain = metrics.score(f"auroc_gain_over_{baseline}")
         lines.append(f"  model minus {baseline}: {_shown(gain, '+')}: {_verdict(gain, baseline)}")
     for label, aurocs in label_aurocs:
-        values = ", ".join(f"{who} {value:.3f}" for who, value in aurocs.items())
+        values = ", ".join(f"{who} {_value(value)}" for who, value in aurocs.items())
         lines.append(f"  {label}: {values}")
     return "\n".join([*lines, *_read_before(metrics)])
 
 
-def _name(key: str) -> str:
-    return "macro AUROC" if key == "macro_auroc" else "AUROC"
+def _value(value: float) -> str:
+    return "not defined" if math.isnan(value) else f"{value:.3f}"
 
 
 def _shown(score: Estimate, sign: str = "") -> str:
@@ -58,8 +64,6 @@ def _verdict(gain: Estimate, baseline: str) -> str:
 
 
 def _read_before(metrics: Metrics) -> list[str]:
-    from dna_bigbird.bundles.card_scores import READ_COUNTS
-
     counts = {what: metrics.scores.get(key) for what, key in zip(READ_IN, READ_COUNTS, strict=True)}
     known = [f"{count:,} in {what}" for what, count in counts.items() if isinstance(count, int)]
     if not known:

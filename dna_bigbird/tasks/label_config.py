@@ -7,10 +7,10 @@ from dna_bigbird.choices import check_fields
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.tasks.config import TrainConfig
 
-PASSES = 2
+PASSES = 0.5
 """Over the training rows."""
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
-VALIDATIONS = 8
+VALIDATIONS = 4
 USUAL_VALIDATE_EVERY = 100
 ENCODER_RATE, HEAD_RATE = 3e-4, 1e-2
 WARMUP_SHARE = 0.1
@@ -22,8 +22,8 @@ class LabelTrainConfig(TrainConfig):
     """How a model is trained on a labelled set; what is not given is chosen for the set."""
 
     max_steps: int | None = None
-    """Optimizer steps of the whole run. If not given: two passes over the training rows, at least 200
-    steps and at most 20,000."""
+    """Optimizer steps of the whole run. If not given: half a pass over the training rows, but at
+    least 200 steps and at most 20,000."""
     learning_rate: float | None = None
     """Largest learning rate, reached at the end of the warm-up. If not given: 3e-4, and then
     `head_learning_rate` 0.01, `start_at_base_rates` true and `warmup_steps` a tenth of the steps unless
@@ -33,7 +33,7 @@ class LabelTrainConfig(TrainConfig):
     or as `learning_rate` says."""
     validate_every: int | None = None
     """Optimizer steps between two validations; divides `max_steps`, so the last step is validated. If not
-    given: 100, or about an eighth of `max_steps` if that is not given or not a multiple of 100."""
+    given: 100, or about a quarter of `max_steps` if that is not given or not a multiple of 100."""
     head_learning_rate: float | None = None
     """Largest learning rate of the layers on top of the encoder; 0: `learning_rate` there too. If not given:
     0, or as `learning_rate` says."""
@@ -61,7 +61,7 @@ class LabelTrainConfig(TrainConfig):
         Example:
             >>> chosen = LabelTrainConfig().for_rows(13_176)
             >>> chosen.max_steps, chosen.validate_every, chosen.warmup_steps, chosen.learning_rate
-            (824, 103, 82, 0.0003)
+            (208, 52, 20, 0.0003)
             >>> given = LabelTrainConfig(max_steps=300, learning_rate=0.001).for_rows(13_176)
             >>> given.validate_every, given.warmup_steps, given.head_learning_rate
             (100, 0, 0.0)
@@ -79,7 +79,7 @@ class LabelTrainConfig(TrainConfig):
 
     def _steps(self, rows: int) -> int:
         per_step = self.batch_size * self.accumulate * self.processes
-        steps = min(max(PASSES * rows // per_step, FEWEST_STEPS), MOST_STEPS)
+        steps = min(max(int(PASSES * rows) // per_step, FEWEST_STEPS), MOST_STEPS)
         multiple = self.validate_every or VALIDATIONS
         return -(-steps // multiple) * multiple
 
@@ -95,9 +95,9 @@ class LabelHeadConfig(HeadConfig):
     """How labels are read off the encoder; what is not given is chosen for the set."""
 
     pooling: Literal["cls", "mean", "centre"] | None = None
-    """Read the first token through a dense layer with `activation`, or the plain mean over all real
-    tokens or over those in the middle of the window, where the labelled bin is. If not given: 'centre'
-    for a set of bins, else 'mean'."""
+    """How the tokens of a window become a vector: 'cls' reads the first token through a dense layer
+    with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
+    where the labelled bin is. If not given: 'centre' for a set of bins, else 'mean'."""
     centre_tokens: int | None = None
     """Tokens that 'centre' reads. If not given: as many as three bins have on average."""
 
