@@ -1,7 +1,8 @@
 """BigBird for genomes: tokenizer, pretraining, promoter and chromatin models, predictions.
 
     from dna_bigbird import predict, embed, score_variants, mutagenesis, load_bundle
-    from dna_bigbird import pretrain, finetune, evaluate, text
+    from dna_bigbird import demo_data, promoter_set, chromatin_set, baseline, finetune, evaluate
+    from dna_bigbird import pretrain, text
 
 Each function has the name and options of its command. Nothing is imported before it is used: torch
 takes seconds.
@@ -14,6 +15,9 @@ __version__ = "0.1.0"
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "baseline": "dna_bigbird.pipeline.baseline",
+        "chromatin_set": "dna_bigbird.pipeline.chromatin_set",
+        "demo_data": "dna_bigbird.pipeline.demo_data",
         "embed": "dna_bigbird.inference",
         "evaluate": "dna_bigbird.pipeline.evaluate",
         "finetune": "dna_bigbird.pipeline.finetune",
@@ -21,6 +25,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "mutagenesis": "dna_bigbird.inference",
         "predict": "dna_bigbird.inference",
         "pretrain": "dna_bigbird.pipeline.pretrain",
+        "promoter_set": "dna_bigbird.pipeline.promoter_set",
         "score_variants": "dna_bigbird.inference",
         "text": "dna_bigbird.pipeline.text:",
     },

@@ -4,12 +4,18 @@ import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from dna_bigbird.extras import advice
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    DataFrame = pd.DataFrame
+else:
+    DataFrame = Any
+"""Type of a data frame."""
 TEXT_COLUMNS = (
     "sequence", "chrom", "id", "ref", "alt", "effect", "name", "label", "group", "source", "split",
     "strand", "category", "other_split",
@@ -17,7 +23,7 @@ TEXT_COLUMNS = (
 """Columns of our tables whose values are text also if they read 22, NA or nan."""
 
 
-def dataframe(columns: Mapping[str, object]) -> "pd.DataFrame":
+def dataframe(columns: Mapping[str, object]) -> DataFrame:
     """Return a data frame with these columns.
 
     Raises:
@@ -26,7 +32,7 @@ def dataframe(columns: Mapping[str, object]) -> "pd.DataFrame":
     return _pandas().DataFrame(dict(columns))
 
 
-def dataframe_of_rows(rows: Iterable[Mapping[str, object]]) -> "pd.DataFrame":
+def dataframe_of_rows(rows: Iterable[Mapping[str, object]]) -> DataFrame:
     """Return a data frame of rows; its columns are the keys of the first."""
     rows = list(rows)
     return _pandas().DataFrame(rows, columns=list(rows[0]) if rows else None)
@@ -37,7 +43,7 @@ def with_values(
     names: Iterable[str],
     values: "np.ndarray",
     last: Mapping[str, object] = MappingProxyType({}),
-) -> "pd.DataFrame":
+) -> DataFrame:
     """Return a data frame of columns, then those of a matrix, then more columns.
 
     Args:
@@ -51,7 +57,7 @@ def with_values(
     return pandas.concat([*parts, *([pandas.DataFrame(dict(last))] if last else [])], axis=1)
 
 
-def read_table(path: Path | str) -> "pd.DataFrame":
+def read_table(path: Path | str) -> DataFrame:
     """Read a table that this package has written: CSV if its name says so, else TSV."""
     pandas = _pandas()
     is_csv = Path(path).suffix.lower() == ".csv"
@@ -72,7 +78,5 @@ def _pandas():
     try:
         import pandas
     except ImportError as error:
-        raise ImportError(
-            "a data frame needs pandas: pip install 'dna-bigbird[dataframe]'"
-        ) from error
+        raise ImportError(advice("pandas")) from error
     return pandas

@@ -30,18 +30,25 @@ class Role(enum.Enum):
     FOLDER = "written: a folder to which files are added"
 
 
-InputPath = Annotated[Path, Role.INPUT]
+if typing.TYPE_CHECKING:  # what a caller may pass: `choices.checked` makes a Path of text
+    InputPath = Path | str
+    ResultsPath = Path | str
+    OutputPath = Path | str
+    OutputStream = Path | str
+    OutputFolder = Path | str
+else:
+    InputPath = Annotated[Path, Role.INPUT]
+    ResultsPath = Annotated[Path, Role.RESULTS]
+    OutputPath = Annotated[Path, Role.OUTPUT]
+    OutputStream = Annotated[Path, Role.STREAM]
+    OutputFolder = Annotated[Path, Role.FOLDER]
 InputText = Annotated[str, Role.INPUT]
 """A path as text, because '-' is standard input."""
 InputFile = Annotated[str | Path, Role.INPUT]
 """For Python callers: a path in either form."""
 OutputFile = Annotated[Path | str, Role.OUTPUT]
-ResultsPath = Annotated[Path, Role.RESULTS]
-OutputPath = Annotated[Path, Role.OUTPUT]
-OutputStream = Annotated[Path, Role.STREAM]
 StreamFile = Annotated[Path | str, Role.RESULT]
 """Where results go: None returns them."""
-OutputFolder = Annotated[Path, Role.FOLDER]
 
 STANDARD_STREAM = "-"
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")

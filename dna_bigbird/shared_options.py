@@ -6,8 +6,9 @@ A parameter of such a type is not described in the docstring again: `--help` rea
 """
 
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from dna_bigbird.paths import InputFile, InputPath, OutputFolder, OutputPath
@@ -48,6 +49,16 @@ def without_doc(hint: object) -> object:
     kept = [part for part in rest if not isinstance(part, Doc)]
     return Annotated[plain, *kept] if kept else plain
 
+
+if typing.TYPE_CHECKING:
+    from dna_bigbird.bundles.bundle import Bundle
+
+    ModelBundle = Path | str | Bundle
+    ModelBundles = Sequence[Path | str | Bundle] | Path | str | Bundle
+else:
+    ModelBundle = InputPath
+    """A bundle; Python callers may also give a loaded one."""
+    ModelBundles = list[InputPath] | InputPath
 
 ProcessThreads = Annotated[int, Doc("CPU threads: of one process; 0 leaves the choice to torch.")]
 Threads = Annotated[int, Doc("CPU threads: 0 leaves the choice to torch.")]

@@ -10,7 +10,9 @@ from dna_bigbird.dataframes import dataframe, dataframe_of_rows, read_table
 
 def test_without_pandas_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"needs pandas: pip install 'dna-bigbird\[dataframe\]'"):
+    with pytest.raises(
+        ImportError, match=r"^pandas is not installed; type: pip install 'dna-bigbird\[dataframe\]'"
+    ):
         dataframe({"n": [1]})
 
 

@@ -1,16 +1,20 @@
 """`import dna_bigbird`: the functions that a user calls."""
 
+import ast
+import importlib
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import dna_bigbird
 
+PACKAGE = Path(dna_bigbird.__file__).parent
 FUNCTIONS = (
     "predict", "embed", "score_variants", "mutagenesis", "load_bundle", "pretrain", "finetune",
-    "evaluate",
+    "evaluate", "baseline", "chromatin_set", "promoter_set", "demo_data",
 )  # fmt: skip
 
 
@@ -36,6 +40,32 @@ def test_every_name_is_a_function_with_documented_arguments(name):
     assert inspect.isfunction(function)
     assert function.__name__ == name
     assert "Args:" in function.__doc__ or name == "load_bundle"
+
+
+STUBS = sorted(PACKAGE.rglob("*.pyi"))
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda path: path.parent.name)
+def test_a_stub_has_the_public_names(stub):
+    """Type checkers read the stub, Python the lazy names: the same ones of the same modules."""
+    folder = stub.parent.relative_to(PACKAGE.parent)
+    package = importlib.import_module(".".join(folder.parts))
+    imports = [
+        node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)
+    ]
+    assert {node.names[0].asname for node in imports} == set(package.__all__) - {"__version__"}
+    for node in imports:
+        (name,) = node.names
+        module = importlib.import_module(node.module)
+        if name.name == "text":
+            assert package.text is importlib.import_module(f"{node.module}.text")
+            continue
+        assert getattr(module, name.name) is getattr(package, name.asname)
+
+
+def test_the_package_has_types():
+    assert (PACKAGE / "py.typed").is_file()
+    assert len(STUBS) == 3
 
 
 def test_text_has_the_functions_of_its_commands():

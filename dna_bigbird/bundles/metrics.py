@@ -3,15 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dna_bigbird.bundles.json_values import is_number, read_bundle_json
-from dna_bigbird.dataframes import dataframe_of_rows
+from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LOW, HIGH = "_low", "_high"
 FACTS = ("n", "n_examples", "seed", "split", "step", "strand", "description", "baselines")
@@ -101,7 +98,7 @@ class Metrics(Mapping[str, Any]):
             if (isinstance(value, float) or value is None) and not name.endswith((LOW, HIGH))
         ]
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model, then of each baseline: source, score, value, low, high, n.
 
         low and high are the ends of the 95 % interval; n are the scored rows or examples.

@@ -8,13 +8,12 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.dataframes import with_values
+from dna_bigbird.dataframes import DataFrame, with_values
 from dna_bigbird.datasets.checked_hdf5 import (
     check_datasets,
     open_hdf5,
@@ -37,9 +36,6 @@ from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.short_repr import brief, representation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
 
@@ -147,7 +143,7 @@ class LabelledSet:
         parts = [brief(self.path), self.task, f"{len(self):,} rows", f"{self.window_bp} bp"]
         return representation(self, *parts, label_names=self.label_names, assembly=self.assembly)
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per window: chrom, start, end, strand, name, split, bin, then a 0/1 per label.
 
         Coordinates are 0-based and half-open. `bin_start` and `bin_end` exist if the set labels

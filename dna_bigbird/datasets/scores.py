@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.dataframes import with_values
+from dna_bigbird.dataframes import DataFrame, with_values
 from dna_bigbird.datasets.checked_hdf5 import (
     Digests,
     check_datasets,
@@ -19,9 +18,6 @@ from dna_bigbird.datasets.checked_hdf5 import (
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMAT = "dna-bigbird scores"
 FORMAT_VERSION = 1
@@ -50,7 +46,7 @@ class LabelScores:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return the number of each row in the set, then a column per label."""
         return with_values({"row": self.rows}, self.label_names, self.values)
 

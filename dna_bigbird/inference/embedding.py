@@ -12,8 +12,8 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
 from dna_bigbird.inference.writers.target import check_same_format
-from dna_bigbird.paths import InputFile, InputPath, OutputFile
-from dna_bigbird.shared_options import FastaFile, Progress, Resume, Sequences, Stride
+from dna_bigbird.paths import InputFile, OutputFile
+from dna_bigbird.shared_options import FastaFile, ModelBundle, Progress, Resume, Sequences, Stride
 from dna_bigbird.writing import check_can_write
 
 SUFFIXES: dict[str, VectorFormat] = {".h5": "hdf5", ".hdf5": "hdf5", ".npz": "npz"}
@@ -25,7 +25,7 @@ def embed(
     bed: InputFile | None = None,
     sequences: Sequences = None,
     *,
-    model: InputPath | None = None,
+    model: ModelBundle | None = None,
     output: OutputFile | None = None,
     format: VectorFormat | None = None,
     pooling: Pooling = "mean",
@@ -69,7 +69,7 @@ def embed(
 
     Examples:
         dna-bigbird embed --fasta regions.fa --output vectors.npz
-        dna-bigbird embed --fasta hg19.fa --bed regions.bed --model results/models/pretrained --output vectors.h5
+        dna-bigbird embed --fasta genome.fa --bed peaks.bed --model results/models/pretrained --output vectors.h5
         dna-bigbird embed --fasta regions.fa --pooling tokens --layer 2 --output tokens.h5
 
     Returns:

@@ -16,8 +16,8 @@ from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import LETTERS, Effect, Mutagenesis
-from dna_bigbird.paths import STANDARD_STREAM, InputFile, InputPath, OutputFile, StreamFile
-from dna_bigbird.shared_options import BothStrands, Labels, Progress
+from dna_bigbird.paths import STANDARD_STREAM, InputFile, OutputFile, StreamFile
+from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress
 from dna_bigbird.writing import atomic_path
 
 SUFFIXES = (".tsv", ".npz")
@@ -28,7 +28,7 @@ PICTURES = (".png", ".svg", ".pdf")
 def mutagenesis(
     fasta: InputFile,
     region: str | None = None,
-    model: list[InputPath] | InputPath | None = None,
+    model: ModelBundles | None = None,
     output: StreamFile | None = None,
     labels: Labels = None,
     effect: Effect = "log_odds",
@@ -61,8 +61,8 @@ def mutagenesis(
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
-        dna-bigbird mutagenesis --fasta hg19.fa --region chr8:128,748,301-128,748,400 \\
-            --model results/models/chromatin --labels 'GM12878*' --output effects.tsv --picture effects.png
+        dna-bigbird mutagenesis --fasta genome.fa --region demo22:880,001-880,100 \\
+            --model results/models/chromatin --labels 'CTCF,JUN' --picture effects.png
 
     Returns:
         The matrix, also if it is written. A model may also be a loaded bundle.

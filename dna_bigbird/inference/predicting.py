@@ -17,10 +17,11 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Predictions, WrittenPredictions
 from dna_bigbird.inference.writers.target import Format, Target, chosen_target
-from dna_bigbird.paths import STANDARD_STREAM, InputFile, InputPath, StreamFile
+from dna_bigbird.paths import STANDARD_STREAM, InputFile, StreamFile
 from dna_bigbird.shared_options import (
     FastaFile,
     Labels,
+    ModelBundles,
     Progress,
     Resume,
     Sequences,
@@ -35,7 +36,7 @@ def predict(
     bed: InputFile | None = None,
     sequences: Sequences = None,
     *,
-    model: list[InputPath] | InputPath | None = None,
+    model: ModelBundles | None = None,
     output: StreamFile | None = None,
     format: Format | None = None,
     labels: Labels = None,
@@ -59,9 +60,8 @@ def predict(
 
     Examples:
         dna-bigbird predict --fasta regions.fa > scores.tsv
-        dna-bigbird predict --fasta hg19.fa --bed regions.bed --model results/models/chromatin --output scores.tsv
-        dna-bigbird predict --fasta hg19.fa --bed regions.bed --model results/models/chromatin --labels 'GM12878*' \\
-            --span bin --stride 200 --format bigwig --output tracks
+        dna-bigbird predict --fasta genome.fa --bed peaks.bed --model results/models/chromatin --output scores.tsv
+        dna-bigbird predict --fasta genome.fa --stride 100 --labels 'GM12878*' --format bigwig --output tracks
 
     Args:
         bed: BED file: only its intervals of the FASTA are read, which is then a genome (plain or

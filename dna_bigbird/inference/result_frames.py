@@ -3,15 +3,12 @@
 # n windows, T tokens, E hidden size, P positions, L labels
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dna_bigbird.dataframes import dataframe, read_table, with_values
+from dna_bigbird.dataframes import DataFrame, dataframe, read_table, with_values
 from dna_bigbird.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LETTERS = "ACGT"
 """The bases of an axis of length 4 of `Mutagenesis`, in order."""
@@ -20,13 +17,13 @@ Result = Any
 """A class of `results`, which imports this module."""
 
 
-def predictions_frame(result: Result) -> "pd.DataFrame":
+def predictions_frame(result: Result) -> DataFrame:
     """Return sequence, start, end, a column per label, and the names of BED rows if there are any."""
     names = {} if result.name is None else {"name": result.name}
     return with_values(_windows(result), result.label_names, result.probabilities, names)
 
 
-def vectors_frame(result: Result) -> "pd.DataFrame":
+def vectors_frame(result: Result) -> DataFrame:
     """Return a row per vector: its window, with tokens also their bases, then v0, v1, ..."""
     columns = _windows(result) | ({} if result.name is None else {"name": result.name})
     if result.offset is not None:
@@ -36,7 +33,7 @@ def vectors_frame(result: Result) -> "pd.DataFrame":
     return with_values(columns, [f"v{i}" for i in range(result.vectors.shape[1])], result.vectors)
 
 
-def variants_frame(result: Result, effect: str | None, probabilities: bool) -> "pd.DataFrame":
+def variants_frame(result: Result, effect: str | None, probabilities: bool) -> DataFrame:
     """Return chrom, pos, id, ref, alt and the scores, see `VariantScores.to_dataframe`."""
     alleles = {name: getattr(result, name) for name in ("chrom", "pos", "id", "ref", "alt")}
     if effect is not None and not probabilities:
@@ -50,7 +47,7 @@ def variants_frame(result: Result, effect: str | None, probabilities: bool) -> "
     return with_values(alleles, names, values_nLS.reshape(len(values_nLS), len(names)))
 
 
-def substitutions_frame(result: Result) -> "pd.DataFrame":
+def substitutions_frame(result: Result) -> DataFrame:
     """Return a row per substitution and label."""
     labels = np.array(result.label_names, np.str_)
     reference = np.array(list(result.reference), np.str_)
@@ -69,7 +66,7 @@ def substitutions_frame(result: Result) -> "pd.DataFrame":
     )
 
 
-def read_predictions(output: str) -> "pd.DataFrame":
+def read_predictions(output: str) -> DataFrame:
     """Read a file of `predict` with rows of windows.
 
     Raises:

@@ -2,18 +2,16 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.choices import check_argument, checked
+from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.inference import result_frames as frames
 from dna_bigbird.inference.result_frames import LETTERS as LETTERS
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Pooling = Literal["mean", "cls", "max", "tokens"]
 Effect = Literal["log_odds", "diff"]
@@ -43,7 +41,7 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.start)
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per window, with the columns of the table: sequence, start, end, labels, name."""
         return frames.predictions_frame(self)
 
@@ -61,7 +59,7 @@ class WrittenPredictions:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Read the table or HDF5 file, as `Predictions.to_dataframe`.
 
         Raises:
@@ -93,7 +91,7 @@ class Embeddings:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per vector: sequence, start, end, name of the window, then v0, v1, ...
 
         With pooling 'tokens' the rows are tokens, and token_start and token_end are their bases.
@@ -113,7 +111,7 @@ class WrittenVectors:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Read the file, as `Embeddings.to_dataframe`."""
         return frames.vectors_frame(Embeddings(**frames.read_vectors(self.output)))
 
@@ -158,9 +156,10 @@ class VariantScores(VariantSummary):
 
     __repr__ = short_repr
 
+    @checked()
     def to_dataframe(
         self, effect: Effect | None = None, *, probabilities: bool = False
-    ) -> "pd.DataFrame":
+    ) -> DataFrame:
         """Return a row per alternative allele: chrom, pos (from 1), id, ref, alt, scores.
 
         Args:
@@ -169,7 +168,6 @@ class VariantScores(VariantSummary):
             probabilities: Also `<label>_ref` and `<label>_alt`; the columns of an effect then have
                 its name too.
         """
-        check_argument("effect", effect, Effect | None)
         return frames.variants_frame(self, effect, probabilities)
 
 
@@ -196,7 +194,7 @@ class Mutagenesis:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per substitution and label: chrom, pos (from 1), ref, alt, label, diff, log_odds.
 
         A base has three rows per label; where the genome has N it has four, without effects.

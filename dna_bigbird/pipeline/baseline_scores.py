@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.errors import note
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from dna_bigbird.datasets.labelled import LabelledSet
 
@@ -29,7 +29,7 @@ class BaselineScores:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> pd.DataFrame:
+    def to_dataframe(self) -> DataFrame:
         """Return a row per validation and test row: its number in the set, then a column per label."""
         from dna_bigbird.datasets.scores import read_scores
 

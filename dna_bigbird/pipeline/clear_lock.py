@@ -42,12 +42,8 @@ def clear_lock(folder: OutputFolder = Path(".")) -> ClearedLock:
     The Snakefile writes down every main process. The lock goes only if all of them are dead: of
     this machine and gone, or from before its last start. Otherwise this ends with status 2.
 
-    Examples:
-        dna-bigbird clear-lock
-        dna-bigbird clear-lock --folder runs/hg19
-
     Args:
-        folder: Folder of the workflow: where Snakemake was started.
+        folder: Where Snakemake was started.
     """
     return ClearedLock(folder, remove_stale_lock(folder))
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dna_bigbird.choices import check_argument, checked
-from dna_bigbird.dataframes import read_table
+from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.pipeline.evaluation_summary import evaluation_summary
@@ -14,8 +14,6 @@ from dna_bigbird.shared_options import BootstrapSeed, Progress, ScoredBundle, Se
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dna_bigbird.bundles.metrics import Metrics
 
 Table = Literal["scores", "per_label", "calibration", "curves", "probabilities"]
@@ -38,7 +36,8 @@ class Evaluation:
 
     __repr__ = short_repr
 
-    def to_dataframe(self, table: Table = "scores") -> "pd.DataFrame":
+    @checked()
+    def to_dataframe(self, table: Table = "scores") -> DataFrame:
         """Return a table of the evaluation.
 
         Args:
@@ -47,7 +46,6 @@ class Evaluation:
                 'calibration' and 'curves' are for pictures, and 'probabilities' has a row per
                 validation and test row of the set: row, then the labels.
         """
-        check_argument("table", table, Table)
         if table == "scores":
             return self.metrics.to_dataframe()
         if table == "probabilities":
@@ -82,10 +80,6 @@ def evaluate(
 
     Probabilities are computed in float32. Thresholds are chosen on validation rows (best F1)
     for the model and for each baseline; every score is of test rows.
-
-    Examples:
-        dna-bigbird evaluate --genome hg19.fa --data chromatin.h5 --model results/trained/chromatin \\
-            --output results/models/chromatin --report results/evaluation/chromatin --baselines kmer=kmer.h5 gc=gc.h5
 
     Args:
         model: Model bundle: a folder of `dna-bigbird finetune` or `ensemble`.

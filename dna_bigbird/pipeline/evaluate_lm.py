@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.progress import shows_progress
@@ -12,8 +13,6 @@ from dna_bigbird.shared_options import Progress, ScoredBundle, Threads
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dna_bigbird.bundles.metrics import Metrics
 
 
@@ -30,7 +29,7 @@ class LanguageEvaluation:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""
         return self.metrics.to_dataframe()
 
@@ -69,10 +68,6 @@ def evaluate_lm(
     Bits per base: negative log-likelihood of the predicted tokens over ln 2 times the base pairs
     they cover, in float32: over all, by chromosome and by repeat class. Masked and causal scores
     answer different questions and have different names.
-
-    Examples:
-        dna-bigbird evaluate-lm --model results/trained/pretrained --train train.h5 --test test.h5 --genome hg19.fa \\
-            --output results/models/pretrained --report results/evaluation/pretrained.json
 
     Args:
         model: Model bundle: a folder of `dna-bigbird pretrain`.

@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
-from dna_bigbird.dataframes import dataframe
+from dna_bigbird.dataframes import DataFrame, dataframe
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -25,7 +21,7 @@ class Reference:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per sequence: chrom, length_bp."""
         return dataframe({"chrom": list(self.lengths), "length_bp": list(self.lengths.values())})
 
@@ -45,10 +41,6 @@ def genome(
     """Check FASTA files and join them into one plain, indexed reference.
 
     Letters keep their case (soft masking). The `.fai` index is written next to the output.
-
-    Examples:
-        dna-bigbird genome --inputs hg19.fa.gz --output hg19.fa --assembly hg19
-        dna-bigbird genome --inputs hg19.fa tata.fa --output hg19_tata.fa
 
     Args:
         inputs: FASTA files, plain or compressed; records keep their order.

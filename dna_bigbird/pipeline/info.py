@@ -3,16 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from dna_bigbird.choices import checked
-from dna_bigbird.dataframes import dataframe
+from dna_bigbird.dataframes import DataFrame, dataframe
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class Description:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return the facts: name, such as config.encoder.num_layers, and value."""
         facts = dict(_flattened(self.facts))
         return dataframe({"name": list(facts), "value": list(facts.values())})
@@ -69,7 +66,7 @@ def info(
         dna-bigbird info
         dna-bigbird info results/models/chromatin
         dna-bigbird info results/models/chromatin --labels 'GM12878*'
-        dna-bigbird info results/models/chromatin --format json
+        dna-bigbird info results/models/promoter --format json
     """
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.bundled import bundled_model

@@ -3,16 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
-from dna_bigbird.dataframes import read_table
+from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,7 @@ class LeakageCheck:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return the table, which has no rows."""
         return read_table(self.output)
 
@@ -47,9 +43,6 @@ def leakage(
     and positives in another split than their negatives. The table is always written.
     The sequences are read by pyfaidx; where bedtools is installed, shared bases are compared with
     those that it finds.
-
-    Examples:
-        dna-bigbird leakage --genome hg19.fa --data chromatin.h5 --output leaks.tsv
 
     Args:
         genome: Genome: the plain FASTA file of the set.

@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
-from dna_bigbird.dataframes import read_table
+from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.shared_options import BootstrapSeed
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class VariantRanking:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per variant, as in ranked.tsv."""
         return read_table(self.output / "ranked.tsv")
 
@@ -59,10 +55,6 @@ def rank_variants(
     does not know the label (the largest change over all labels) and for one who does, and
     ranked.tsv, with these scores of every variant. The same is measured for the change of GC content and,
     with --data, for a k-mer model fitted on the training rows of that set.
-
-    Examples:
-        dna-bigbird rank-variants --scores demo_scored.tsv --truth demo/variants.vcf --genome demo/demo.fa \\
-            --output results/variants --regions demo22:850,001-1,000,000 --split test
 
     Args:
         scores: Scores to read: the table that score-variants wrote.

@@ -2,14 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from dna_bigbird.dataframes import dataframe_of_rows, read_table
+from dna_bigbird.dataframes import DataFrame, dataframe_of_rows, read_table
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 ABBREVIATIONS = {"auroc": "AUROC", "f1": "F1", "nll": "NLL", "mcc": "MCC"}
 
@@ -54,7 +50,7 @@ class TrainedModel:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return the history of the training (history.tsv): step, split, name, value."""
         return read_table(self.output / "history.tsv")
 
@@ -93,7 +89,7 @@ class Comparison:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return the rows of table.tsv."""
         return dataframe_of_rows(self.rows)
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dna_bigbird.datasets.labelled_data import LabelledData
     from dna_bigbird.datasets.splits import SplitConfig
     from dna_bigbird.genome import Genome
@@ -30,7 +29,7 @@ class LabelledSetFile:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> pd.DataFrame:
+    def to_dataframe(self) -> DataFrame:
         """Return a row per window of the set, see `LabelledSet.to_dataframe`."""
         from dna_bigbird.datasets.labelled import LabelledSet
 

@@ -3,17 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.dataframes import dataframe_of_rows
+from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAPER_BP_PER_TOKEN = 8.78
 """Appendix F.1, 32K pieces over GRCh37."""
@@ -31,7 +27,7 @@ class TokenStatistics:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return base pairs per token: group ('all', a chromosome or a repeat class), bp_per_token, n."""
         suffixes = [name[1:] for name in self.statistics if name == "n" or name.startswith("n.")]
         return dataframe_of_rows(
@@ -72,10 +68,6 @@ def token_statistics(
 
     It reads documents that do not overlap, so every base counts once. A token in two classes
     counts for each by its bases.
-
-    Examples:
-        dna-bigbird token-statistics --store test.h5 --genome hg19.fa --tokenizer dna_bpe.model \\
-            --output test.tokens.json
 
     Args:
         store: Token store of `dna-bigbird tokenize`.

@@ -2,18 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
-from dna_bigbird.dataframes import dataframe
+from dna_bigbird.dataframes import DataFrame, dataframe
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.shared_options import DocumentGenome
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -27,7 +23,7 @@ class TrainedTokenizer:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return the figures of the vocabulary: name, value."""
         return dataframe({"name": list(self.metrics), "value": list(self.metrics.values())})
 
@@ -46,10 +42,6 @@ def train_tokenizer(
     tokenizer: TokenizerConfig = TokenizerConfig(),  # noqa: B008
 ) -> TrainedTokenizer:
     """Learn a DNA BPE vocabulary from documents.
-
-    Examples:
-        dna-bigbird train-tokenizer --genome hg19.fa --documents train.bed.gz --output dna_bpe.model \\
-            --metrics dna_bpe.json
 
     Args:
         documents: Documents: the BED12 file of `dna-bigbird documents` for training.

@@ -11,16 +11,16 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
-from dna_bigbird.inference.results import VariantSummary
-from dna_bigbird.paths import InputFile, InputPath, OutputFile, StreamFile
-from dna_bigbird.shared_options import BothStrands, Labels, Progress, Resume
+from dna_bigbird.inference.results import VariantScores, VariantSummary
+from dna_bigbird.paths import InputFile, OutputFile, StreamFile
+from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress, Resume
 
 
 @checked(rest=Compute)
 def score_variants(
     vcf: InputFile,
     fasta: InputFile,
-    model: list[InputPath] | InputPath | None = None,
+    model: ModelBundles | None = None,
     output: StreamFile | None = None,
     format: Literal["tsv", "vcf"] | None = None,
     tsv: OutputFile | None = None,
@@ -32,7 +32,7 @@ def score_variants(
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
-) -> VariantSummary:
+) -> VariantScores | VariantSummary:
     """Score the variants of a VCF file: how each allele changes the predictions of a model.
 
     For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
@@ -69,7 +69,6 @@ def score_variants(
     Examples:
         dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\
             --model results/models/chromatin --output scored.vcf.gz --tsv scored.tsv
-        dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_scored.tsv
 
     Returns:
         `VariantScores` if the output is None, else a `VariantSummary`. A model may also be a loaded

@@ -2,15 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.dataframes import dataframe_of_rows
+from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -23,7 +19,7 @@ class RepeatedRuns:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per score: score, mean, sd, runs."""
         return dataframe_of_rows(
             {

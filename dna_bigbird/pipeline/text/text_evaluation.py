@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
 from dna_bigbird.short_repr import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class EvaluatedText:
 
     __repr__ = short_repr
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""
         from dna_bigbird.bundles.metrics import Metrics
 
