@@ -13,10 +13,11 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.scratch import real_path
+from dna_bigbird.suffixes import Form
 
 
 class Role(enum.Enum):
@@ -41,7 +42,7 @@ else:
     ResultsPath = Annotated[Path, Role.RESULTS]
     OutputPath = Annotated[Path, Role.OUTPUT]
     OutputStream = Annotated[Path, Role.STREAM]
-    OutputFolder = Annotated[Path, Role.FOLDER]
+    OutputFolder = Annotated[Path, Role.FOLDER, Form("a folder")]
 InputText = Annotated[str, Role.INPUT]
 """A path as text, because '-' is standard input."""
 InputFile = Annotated[str | Path, Role.INPUT]
@@ -49,6 +50,16 @@ InputFile = Annotated[str | Path, Role.INPUT]
 OutputFile = Annotated[Path | str, Role.OUTPUT]
 StreamFile = Annotated[Path | str, Role.RESULT]
 """Where results go: None returns them."""
+Hdf5Output = Annotated[OutputPath, Form("HDF5", (".h5", ".hdf5"))]
+JsonLinesOutput = Annotated[OutputPath, Form("JSON lines", (".jsonl", ".jsonl.gz"))]
+JsonOutput = Annotated[OutputPath, Form("JSON", (".json",))]
+HtmlOutput = Annotated[OutputPath, Form("HTML", (".html", ".htm"))]
+TsvOutput = Annotated[OutputPath, Form("TSV", (".tsv",))]
+BedOutput = Annotated[OutputPath, Form("BED", (".bed",))]
+PackedBedOutput = Annotated[OutputPath, Form("compressed BED", (".bed.gz",))]
+FastaOutput = Annotated[OutputPath, Form("FASTA", (".fa", ".fasta", ".fna"))]
+SentencePieceOutput = Annotated[OutputPath, Form("a SentencePiece model", (".model",))]
+FolderOutput = Annotated[OutputPath, Form("a folder")]
 
 STANDARD_STREAM = "-"
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -59,6 +70,7 @@ COMPANIONS = (".fai", ".gzi", ".tbi", ".csi")
 """Index files, which are read and written with the file they belong to."""
 PAGES = (".html", ".png", ".svg", ".pdf")
 """What is written into a results folder and read by no command."""
+Mark = TypeVar("Mark", Role, Form)
 WRITTEN = (Role.OUTPUT, Role.STREAM, Role.RESULT, Role.FOLDER)
 
 
@@ -85,23 +97,33 @@ def roles_of(function: Callable) -> dict[str, Role]:
         >>> [f"{name}: {role.name}" for name, role in roles_of(copy).items()]
         ['source: INPUT', 'output: OUTPUT']
     """
-    roles = {}
+    return _marks_of(function, Role)
+
+
+def _marks_of(function: Callable, mark: type[Mark]) -> dict[str, Mark]:
+    """Return the parameters of a function whose types carry a mark, with the mark."""
+    marks = {}
     hints = typing.get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
             for called in filter(callable, getattr(hints.get(name), "__metadata__", ())):
-                roles |= roles_of(called)
-        elif role := role_in(hints.get(name)):
-            roles[name] = role
-    return roles
+                marks |= _marks_of(called, mark)
+        elif part := _mark_in(hints.get(name), mark):
+            marks[name] = part
+    return marks
 
 
 def role_in(hint: object) -> Role | None:
     """Return the role that a type names, also within `list[...]`, `dict[...]` and `... | None`."""
+    return _mark_in(hint, Role)
+
+
+def _mark_in(hint: object, mark: type[Mark]) -> Mark | None:
     for part in getattr(hint, "__metadata__", ()):
-        if isinstance(part, Role):
+        if isinstance(part, mark):
             return part
-    return next((role for each in typing.get_args(hint) if (role := role_in(each))), None)
+    inner = (_mark_in(each, mark) for each in typing.get_args(hint))
+    return next(filter(None, inner), None)
 
 
 def paths_of(function: Callable, arguments: Mapping[str, object]) -> list[NamedPath]:
@@ -116,7 +138,7 @@ def paths_of(function: Callable, arguments: Mapping[str, object]) -> list[NamedP
 def check_paths(
     function: Callable, arguments: Mapping[str, object], also_read: Iterable[Path | str] = ()
 ) -> None:
-    """Raise InputError if a call would write over one of its inputs, or twice to one name.
+    """Raise InputError if a call would write over one of its inputs, twice to one name, or under a wrong suffix.
 
     Nothing is opened. Compared are the files, not their names: through links, hard links and `..`.
 
@@ -126,7 +148,8 @@ def check_paths(
 
     Raises:
         InputError: If an output is an input, its index, part of an input model or an existing file
-            of an input folder; if an input is in a folder that is replaced; if two outputs are one.
+            of an input folder; if an input is in a folder that is replaced; if two outputs are one;
+            if the suffix of an output is that of another format (see `suffixes`).
     """
     named = paths_of(function, arguments)
     read = [each for each in named if each.role not in WRITTEN]
@@ -140,6 +163,9 @@ def check_paths(
     if _writes_standard_output(function, arguments):
         for source in read:
             _check_standard_output(source)
+    for name, form in _marks_of(function, Form).items():
+        for path in _paths_in(arguments.get(name)):
+            form.check(f"--{name.rstrip('_')}", path)
 
 
 def as_streams(function: Callable, arguments: Mapping[str, object]) -> dict[str, object]:

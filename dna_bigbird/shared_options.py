@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from dna_bigbird.paths import InputFile, InputPath, OutputFolder, OutputPath
+from dna_bigbird.paths import FolderOutput, Hdf5Output, InputFile, InputPath, OutputFolder
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ Resume = Annotated[
     bool, Doc("Continue an interrupted run with the same settings and inputs, if there is one.")
 ]
 TrainedBundle = Annotated[
-    OutputPath, Doc("Result to write: a model bundle (a folder) with history.tsv in it.")
+    FolderOutput, Doc("Result to write: a model bundle (a folder) with history.tsv in it.")
 ]
 ScoredBundle = Annotated[
-    OutputPath,
+    FolderOutput,
     Doc("Result to write: a bundle (folder), the same model with its test scores and card."),
 ]
 Checkpoints = Annotated[
     OutputFolder, Doc("Folder for the state of the run; not part of the result.")
 ]
 NewFolder = Annotated[
-    OutputPath, Doc("Result to write: a folder, replaced as a whole if it exists.")
+    FolderOutput, Doc("Result to write: a folder, replaced as a whole if it exists.")
 ]
-SetOutput = Annotated[OutputPath, Doc("Result to write: the labelled set, an HDF5 file.")]
+SetOutput = Annotated[Hdf5Output, Doc("Result to write: the labelled set, an HDF5 file.")]
 Assembly = Annotated[
     str, Doc("Name of the assembly: it is kept with the set and with every model made from it.")
 ]

@@ -14,6 +14,7 @@ from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, Wri
 from dna_bigbird.inference.writers.target import check_same_format
 from dna_bigbird.paths import InputFile, OutputFile
 from dna_bigbird.shared_options import FastaFile, ModelBundle, Progress, Resume, Sequences, Stride
+from dna_bigbird.suffixes import check_known
 from dna_bigbird.writing import check_can_write
 
 SUFFIXES: dict[str, VectorFormat] = {".h5": "hdf5", ".hdf5": "hdf5", ".npz": "npz"}
@@ -123,6 +124,8 @@ def chosen_format(output: Path, format: VectorFormat | None) -> VectorFormat:
         InputError: If they contradict each other, neither names a format, or the file cannot be written.
     """
     by_name = SUFFIXES.get(output.suffix.lower())
+    if format:
+        check_known("--output", output, tuple(SUFFIXES), format)
     check_same_format(output, by_name, format)
     chosen = format or by_name
     if chosen is None:

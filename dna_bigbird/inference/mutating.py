@@ -16,11 +16,13 @@ from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import LETTERS, Effect, Mutagenesis
+from dna_bigbird.inference.writers.tables import table_line
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, OutputFile, StreamFile
 from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress
+from dna_bigbird.suffixes import one_of
 from dna_bigbird.writing import atomic_path
 
-SUFFIXES = (".tsv", ".npz")
+SUFFIXES = (".tsv", ".csv", ".npz")
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -51,8 +53,8 @@ def mutagenesis(
         region: Bases to change, from 1 and both ends included, as chr22:20,000,001-20,000,200.
             Default: the whole record.
         model: Model bundle: several, [A,B], are averaged. Default: the bundled model.
-        output: Result to write: the matrix, .tsv or .npz. '-' writes the table to standard output
-            if there is no picture.
+        output: Result to write: the matrix, .tsv, .csv or .npz. '-' writes the table to standard
+            output if there is no picture.
         effect: log_odds, the change of the log odds, or diff, the change of the probability. An
             .npz file has both.
         window: Window in base pairs: around each changed base; by default that of the model.
@@ -106,7 +108,7 @@ def mutagenesis(
 def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
     """Write the matrix in the format of the suffix.
 
-    `.tsv`: see `tsv_lines`. `.npz`: both effects as arrays `diff` and `log_odds` (positions, 4,
+    `.tsv`, `.csv`: see `table_rows`. `.npz`: both effects as arrays `diff` and `log_odds` (positions, 4,
     labels), with `chrom`, `start` (0-based), `reference`, `bases` and `labels`.
 
     Raises:
@@ -114,8 +116,10 @@ def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
     """
     check_suffix(path)
     with atomic_path(path) as partial:
-        if path.suffix == ".tsv":
-            partial.write_text("".join(f"{line}\n" for line in tsv_lines(result, effect)))
+        if path.suffix.lower() != ".npz":
+            format = path.suffix.lower().removeprefix(".")
+            lines = (table_line(row, format) for row in table_rows(result, effect))
+            partial.write_text("".join(lines), encoding="utf-8")
             return
         with open(partial, "wb") as stream:  # numpy would add a suffix to a name
             np.savez_compressed(
@@ -132,35 +136,34 @@ def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
 
 def check_suffix(path: Path) -> None:
     """Raise InputError if the name of a matrix does not end in one of SUFFIXES."""
-    if path.suffix not in SUFFIXES:
-        raise InputError(f"--output {path}: the name of a matrix ends in {' or '.join(SUFFIXES)}")
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--output {path}: the name of a matrix ends in {one_of(SUFFIXES)}")
 
 
 @checked()
-def tsv_lines(result: Mutagenesis, effect: Effect) -> Iterator[str]:
-    """Yield the matrix as a table, one line per base.
+def table_rows(result: Mutagenesis, effect: Effect) -> Iterator[list[str]]:
+    """Yield the matrix as a table: the names of the columns, then one row per base.
 
     Columns: chrom, pos (from 1), ref, then `<label>_A_<effect>` and so on for C, G, T and the next
     label; nan where the reference is N.
     """
     names = [f"{label}_{base}_{effect}" for label in result.label_names for base in LETTERS]
-    yield "\t".join(["chrom", "pos", "ref", *names])
+    yield ["chrom", "pos", "ref", *names]
     rows_PLB = result.effects(effect).transpose(0, 2, 1)
     for i, (base, values) in enumerate(zip(result.reference, rows_PLB, strict=True)):
         numbers = (f"{value:.5g}" for value in values.ravel())
-        yield "\t".join([result.chrom, str(result.start + i + 1), base, *numbers])
+        yield [result.chrom, str(result.start + i + 1), base, *numbers]
 
 
 @checked()
 def print_matrix(result: Mutagenesis, effect: Effect) -> None:
     """Write the table to standard output."""
-    for line in tsv_lines(result, effect):
-        sys.stdout.write(f"{line}\n")
+    sys.stdout.writelines(table_line(row, "tsv") for row in table_rows(result, effect))
 
 
 def check_picture(picture: Path, length_bp: int) -> None:
     """Raise InputError for a picture of another format, or of too many bases."""
-    if picture.suffix not in PICTURES:
+    if picture.suffix.lower() not in PICTURES:
         raise InputError(f"--picture {picture}: the name ends in {', '.join(PICTURES)}")
     from dna_bigbird.figures.mutagenesis_figure import MOST_BASES
 
@@ -182,7 +185,7 @@ def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[st
         effect=effect,
     )  # fmt: skip
     with atomic_path(picture) as partial:
-        partial.write_bytes(save(figure, picture.suffix[1:], dpi=200))
+        partial.write_bytes(save(figure, picture.suffix[1:].lower(), dpi=200))
     if len(drawn) == len(result.label_names):
         return []
     return [f"{picture} shows the labels with the largest effects: {', '.join(drawn)}"]

@@ -71,8 +71,8 @@ def predict(
             have the same labels; their probabilities are averaged. Default: the bundled model.
         output: Result to write: a file; for bigWig with several labels a folder. '-' is standard
             output (TSV).
-        format: Format of the output: inferred from its suffix by default (.tsv, .bed, .bw, .h5),
-            else TSV.
+        format: Format of the output: inferred from its suffix by default (.tsv, .csv, .bed, .bw,
+            .h5); TSV if it has none.
         window: Window in base pairs: by default that of the model.
         strand: Strands to read: 'both' averages a window and its reverse complement; 'forward'
             reads windows as they are; 'interval' reads each BED row on the strand in its column 6.

@@ -5,7 +5,7 @@ from typing import Literal
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputFolder, OutputPath
+from dna_bigbird.paths import Hdf5Output, InputPath, OutputFolder
 from dna_bigbird.pipeline.baseline_scores import BaselineScores
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress
@@ -17,7 +17,7 @@ from dna_bigbird.tasks.config import TrainConfig
 def baseline(
     genome: InputPath,
     data: InputPath,
-    output: OutputPath,
+    output: Hdf5Output,
     method: Literal["kmer", "gc", "cnnprom", "deepromoter", "deepsea"] = "kmer",
     checkpoints: OutputFolder | None = None,
     kmer: KmerConfig = KmerConfig(),  # noqa: B008 - jsonargparse shows the default

@@ -4,7 +4,7 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import InputPath, OutputPath, ResultsPath
+from dna_bigbird.paths import FolderOutput, InputPath, ResultsPath
 from dna_bigbird.pipeline.results import Comparison
 
 
@@ -14,7 +14,7 @@ def compare_heads(
     runs: list[str],
     data: list[InputPath],
     table: Literal["table6", "table7", "context"],
-    output: OutputPath,
+    output: FolderOutput,
     labels: list[str] = [],  # noqa: B006 - jsonargparse shows the default
     seed: int = 0,
     replicates: int = 1000,

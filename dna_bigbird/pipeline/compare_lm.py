@@ -4,13 +4,13 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.pipeline.results import Comparison
 
 
 @checked()
 def compare_lm(
-    runs: list[InputPath], table: Literal["table5", "figure8", "table1"], output: OutputPath
+    runs: list[InputPath], table: Literal["table5", "figure8", "table1"], output: FolderOutput
 ) -> Comparison:
     """Compare pretrained models, in the form of a table or figure of the paper.
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.pipeline.results import ConvertedModel
 
 WAYS = (
@@ -18,9 +18,9 @@ WAYS = (
 @checked()
 def convert(
     from_: InputPath | None = None,
-    to: OutputPath | None = None,
+    to: FolderOutput | None = None,
     from_huggingface: InputPath | None = None,
-    to_huggingface: OutputPath | None = None,
+    to_huggingface: FolderOutput | None = None,
     plan: Literal["uniform", "original", "huggingface"] | None = None,
     allow_different_attention: bool = False,
     max_tokens: int | None = None,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.short_repr import short_repr
 
 
@@ -23,7 +23,7 @@ class Ensemble:
 
 
 @checked()
-def ensemble(models: list[InputPath], output: OutputPath) -> Ensemble:
+def ensemble(models: list[InputPath], output: FolderOutput) -> Ensemble:
     """Join independently trained models into one whose probabilities are the mean of theirs.
 
     The result is a bundle like any other: predict and evaluate take it. The members must have the

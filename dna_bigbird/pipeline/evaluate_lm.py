@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.errors import InputError, checked_settings
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import InputPath, JsonOutput
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress, ScoredBundle, Threads
 from dna_bigbird.short_repr import short_repr
@@ -50,7 +50,7 @@ def evaluate_lm(
     train: InputPath,
     test: InputPath,
     output: ScoredBundle,
-    report: OutputPath,
+    report: JsonOutput,
     seed: int = 0,
     examples: int = 1000,
     batch_size: int = 32,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FastaOutput, InputPath
 from dna_bigbird.short_repr import short_repr
 
 
@@ -34,7 +34,7 @@ class Reference:
 @checked()
 def genome(
     inputs: list[InputPath],
-    output: OutputPath,
+    output: FastaOutput,
     assembly: str = "none",
     pieces: bool = False,
 ) -> Reference:

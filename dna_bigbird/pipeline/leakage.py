@@ -7,7 +7,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError, note
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import InputPath, TsvOutput
 from dna_bigbird.short_repr import short_repr
 
 
@@ -35,7 +35,7 @@ class LeakageCheck:
 
 @checked()
 def leakage(
-    genome: InputPath, data: InputPath, output: OutputPath, min_shared: float = 0.5
+    genome: InputPath, data: InputPath, output: TsvOutput, min_shared: float = 0.5
 ) -> LeakageCheck:
     """List what the splits of a labelled set share; exit with 2 if it is anything.
 

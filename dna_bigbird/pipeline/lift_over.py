@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import note
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import BedOutput, InputPath, TsvOutput
 from dna_bigbird.shared_options import SiteFormat
 from dna_bigbird.short_repr import short_repr
 
@@ -32,8 +32,8 @@ class LiftedSites:
 def lift_over(
     input: InputPath,
     chain: InputPath,
-    output: OutputPath,
-    unlifted: OutputPath,
+    output: BedOutput,
+    unlifted: TsvOutput,
     site_format: SiteFormat = "auto",
 ) -> LiftedSites:
     """Move start sites to another assembly.

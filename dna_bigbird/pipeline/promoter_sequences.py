@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError, note
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import BedOutput, FastaOutput, InputPath
 from dna_bigbird.short_repr import short_repr
 
 
@@ -29,8 +29,8 @@ class PromoterChromosomes:
 def promoter_sequences(
     input: InputPath,
     tss_offset: int,
-    output: OutputPath,
-    output_sites: OutputPath,
+    output: FastaOutput,
+    output_sites: BedOutput,
     name: str = "promoter",
 ) -> PromoterChromosomes:
     """Turn promoters published without coordinates into small chromosomes with a start site each.

@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.shared_options import BootstrapSeed
 from dna_bigbird.short_repr import short_repr
 
@@ -39,7 +39,7 @@ class VariantRanking:
 def rank_variants(
     scores: InputPath,
     truth: InputPath,
-    output: OutputPath,
+    output: FolderOutput,
     genome: InputPath,
     data: InputPath | None = None,
     regions: list[str] | None = None,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputPath, ResultsPath
+from dna_bigbird.paths import HtmlOutput, InputPath, ResultsPath
 from dna_bigbird.shared_options import FigureFolder
 from dna_bigbird.short_repr import short_repr
 
@@ -28,7 +28,7 @@ class ReportPage:
 def report(
     results: ResultsPath,
     config_file: InputPath,
-    output: OutputPath,
+    output: HtmlOutput,
     truth_promoters: InputPath | None = None,
     truth_peaks: InputPath | None = None,
     figure_folder: FigureFolder = None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import InputPath, JsonOutput
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.short_repr import short_repr
 
@@ -59,7 +59,7 @@ def token_statistics(
     store: InputPath,
     genome: InputPath,
     tokenizer: InputPath,
-    output: OutputPath,
+    output: JsonOutput,
     repeats: InputPath | None = None,
     pieces: bool = False,
     max_documents: int = 2000,

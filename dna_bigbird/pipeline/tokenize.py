@@ -1,7 +1,7 @@
 """`dna-bigbird tokenize`."""
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import Hdf5Output, InputPath
 from dna_bigbird.pipeline.results import Written
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.shared_options import DocumentGenome
@@ -12,7 +12,7 @@ def tokenize(
     genome: DocumentGenome,
     documents: InputPath,
     tokenizer: InputPath,
-    output: OutputPath,
+    output: Hdf5Output,
     workers: int = 1,
     assembly: str = "",
 ) -> Written:

@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.dataframes import DataFrame, dataframe
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import InputPath, JsonOutput, SentencePieceOutput
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.shared_options import DocumentGenome
 from dna_bigbird.short_repr import short_repr
@@ -36,8 +36,8 @@ class TrainedTokenizer:
 def train_tokenizer(
     genome: DocumentGenome,
     documents: InputPath,
-    output: OutputPath,
-    metrics: OutputPath,
+    output: SentencePieceOutput,
+    metrics: JsonOutput,
     seed: int = 0,
     tokenizer: TokenizerConfig = TokenizerConfig(),  # noqa: B008
 ) -> TrainedTokenizer:

@@ -1,5 +1,7 @@
 """`dna-bigbird mutagenesis`: files and messages; the effects are those of score-variants."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -74,6 +76,9 @@ def test_table_arrays_and_picture_hold_the_same(model, genome, tmp_path, capsys)
             == 0
         )
     assert (tmp_path / "m.tsv").read_text() == table
+    assert run(capsys, *common, "--output", tmp_path / "m.CSV")[0] == 0
+    with open(tmp_path / "m.CSV", newline="") as stream:
+        assert list(csv.reader(stream)) == [header, *rows]
     assert b"<svg" in (tmp_path / "m.svg").read_bytes()
     arrays = np.load(tmp_path / "m.npz", allow_pickle=False)
     assert arrays["start"] == 99
@@ -103,7 +108,7 @@ def test_a_whole_short_record_needs_no_region(model, tmp_path, capsys):
         (("--region", "chr1:1-3", "--labels", "CTFC"), "near are CTCF"),
         (
             ("--region", "chr1:1-3", "--output", "m.txt"),
-            "m.txt: the name of a matrix ends in .tsv or",
+            "m.txt: the name of a matrix ends in .tsv, .csv or .npz",
         ),
         (
             ("--region", "chr1:1-3", "--picture", "m.gif"),

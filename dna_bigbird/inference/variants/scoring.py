@@ -22,7 +22,7 @@ def score_variants(
     fasta: InputFile,
     model: ModelBundles | None = None,
     output: StreamFile | None = None,
-    format: Literal["tsv", "vcf"] | None = None,
+    format: Literal["tsv", "csv", "vcf"] | None = None,
     tsv: OutputFile | None = None,
     labels: Labels = None,
     window: int | None = None,
@@ -52,8 +52,8 @@ def score_variants(
             the same chromosome.
         model: Model bundle: a folder such as results/models/chromatin. Several, [A,B], must have
             the same labels; their probabilities are averaged. Default: the bundled model.
-        output: Result to write: a table (.tsv: chrom, pos from 1, id, ref, alt, scores), or the VCF
-            with the scores as INFO fields (.vcf, or .vcf.gz with an index). '-' is standard output.
+        output: Result to write: a table (.tsv, .csv: chrom, pos from 1, id, ref, alt, scores), or the
+            VCF with the scores as INFO fields (.vcf, or .vcf.gz with an index). '-' is standard output.
         format: Format of the output: inferred from its suffix by default; a table on standard
             output.
         tsv: Second output, a table in addition to an annotated VCF.

@@ -17,10 +17,13 @@ from dna_bigbird.inference.variants.writers import (
     Write,
     open_output,
 )
+from dna_bigbird.suffixes import Form, check_known
 from dna_bigbird.writing import check_can_write
 
 STDOUT = "-"
 VCF_ENDINGS = (".vcf", ".vcf.gz")
+TABLES: dict[str, str] = {".tsv": "tsv", ".txt": "tsv", ".csv": "csv"}
+Format = Literal["tsv", "csv", "vcf"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class VariantTarget:
     """One file to write, or standard output (`path` None)."""
 
     path: Path | None
-    format: Literal["tsv", "vcf"]
+    format: Format
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -41,7 +44,7 @@ class VariantTarget:
 
 @checked()
 def choose_targets(
-    output: Path | str | None, format: Literal["tsv", "vcf"] | None, tsv: Path | str | None
+    output: Path | str | None, format: Format | None, tsv: Path | str | None
 ) -> list[VariantTarget]:
     """Return the files to write, `output` first; none if it is None.
 
@@ -54,25 +57,37 @@ def choose_targets(
         return []
     path = None if str(output) == STDOUT else Path(output)
     has_vcf_name = path is not None and path.name.endswith(VCF_ENDINGS)
-    format = format or ("vcf" if has_vcf_name else "tsv")
     if path is not None and format == "vcf" and not has_vcf_name:
         raise InputError(f"--output {path}: the name of a VCF file ends in .vcf or .vcf.gz")
-    if format == "tsv":
-        _check_table_name("--output", path)
+    if path is None:
+        format = format or "tsv"
+    elif format is None and has_vcf_name:
+        format = "vcf"
+    elif format != "vcf":
+        format = _table_format("--output", path, format)
     targets = [VariantTarget(path, format)]
     if tsv is not None:
-        if format == "tsv":
+        if format != "vcf":
             raise InputError(
                 "--tsv is a table in addition to an annotated VCF; --output is a table already"
             )
-        _check_table_name("--tsv", Path(tsv))
+        _table_format("--tsv", Path(tsv), "tsv")
         targets.append(VariantTarget(Path(tsv), "tsv"))
     return targets
 
 
-def _check_table_name(option: str, path: Path | None) -> None:
-    if path is not None and (path.suffix == ".gz" or path.name.endswith(VCF_ENDINGS)):
-        raise InputError(f"{option} {path}: a table is plain text; end its name in .tsv")
+def _table_format(option: str, path: Path, format: str | None) -> str:
+    """Return the format of a table: the one named, or else that of the suffix.
+
+    Raises:
+        InputError: If the suffix is that of another format.
+    """
+    if path.suffix == ".gz" or path.name.endswith(VCF_ENDINGS):
+        raise InputError(f"{option} {path}: a table is plain text; end its name in .tsv or .csv")
+    check_known(option, path, (*TABLES, *VCF_ENDINGS), format)
+    format = format or TABLES.get(path.suffix.lower(), "tsv")
+    Form(format.upper(), (f".{format}",)).check(option, path)
+    return format
 
 
 def check_targets(targets: Sequence[VariantTarget]) -> None:
@@ -109,5 +124,5 @@ def open_writers(
             if target.format == "vcf":
                 writers.append(AnnotatingWriter(write, labels, origin))
             else:
-                writers.append(TableWriter(write, labels, columns))
+                writers.append(TableWriter(write, labels, columns, target.format))
         yield writers

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.inference.variants.effects import Effects
 from dna_bigbird.inference.variants.sites import Site
+from dna_bigbird.inference.writers.tables import table_line
 from dna_bigbird.writing import atomic_path
 
 TBI_MAX_BP = 2**29
@@ -38,19 +39,22 @@ class VariantWriter(Protocol):
 
 
 class TableWriter:
-    """One row per alternative allele, tab-separated: chrom, pos (from 1), id, ref, alt, scores.
+    """One row per alternative allele: chrom, pos (from 1), id, ref, alt, scores.
 
     Args:
         columns: Effects to write for every label, in this order.
     """
 
-    def __init__(self, write: Write, labels: Sequence[str], columns: Sequence[str]) -> None:
+    def __init__(
+        self, write: Write, labels: Sequence[str], columns: Sequence[str], format: str
+    ) -> None:
         self._write, self._columns, self._labels = write, columns, labels
+        self._format = format
 
     def begin(self, header: VcfHeader) -> None:
         """Write the names of the columns."""
         scores = [f"{label}_{column}" for label in self._labels for column in self._columns]
-        self._write("\t".join(["chrom", "pos", "id", "ref", "alt", *scores]) + "\n")
+        self._write(table_line(["chrom", "pos", "id", "ref", "alt", *scores], self._format))
 
     def write(self, sites: Sequence[Site], effects: Effects) -> None:
         """Write a row for each allele of the records that fit; nan where it has no score."""
@@ -61,7 +65,8 @@ class TableWriter:
             v = site.variant
             for alt in v.alts if site.fits else ():
                 scores = [format_score(x, "nan") for x in next(rows)]
-                self._write("\t".join([v.chrom, str(v.pos), v.id, v.ref, alt, *scores]) + "\n")
+                fields = [v.chrom, str(v.pos), v.id, v.ref, alt, *scores]
+                self._write(table_line(fields, self._format))
 
 
 @dataclass(frozen=True)

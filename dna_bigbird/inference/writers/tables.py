@@ -4,7 +4,6 @@ import csv
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from numpy.typing import NDArray
 
@@ -12,7 +11,6 @@ from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.writers.target import ROW_NAME, WriteContext
 from dna_bigbird.writing import atomic_path
 
-TableFormat = Literal["tsv", "csv"]
 COORDINATES = ("sequence", "start", "end")
 
 
@@ -26,8 +24,8 @@ class _Line:
 _CSV = csv.writer(_Line(), lineterminator="\n")
 
 
-def table_line(fields: Sequence[str], format: TableFormat) -> str:
-    """Return a line of a table; a field of CSV that has a comma or quote is quoted.
+def table_line(fields: Sequence[str], format: str) -> str:
+    """Return a line of a table in TSV or CSV; a field of CSV that has a comma or quote is quoted.
 
     Example:
         >>> table_line(["chr1", "a, b", "0.5"], "csv")
@@ -53,7 +51,7 @@ def rows_of(frame: Mapping[str, NDArray]) -> Iterator[list[str]]:
         yield fields if names is None else [*fields, names[number].decode()]
 
 
-def _write(format: TableFormat, path: Path, spool: Spool, context: WriteContext) -> None:
+def _write(format: str, path: Path, spool: Spool, context: WriteContext) -> None:
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         header = header_of(context.label_names, next(spool.frames(), {}))
         stream.write(table_line(header, format))

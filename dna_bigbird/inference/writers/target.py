@@ -12,6 +12,7 @@ from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird.suffixes import check_known
 from dna_bigbird.writing import check_can_write
 
 Format = Literal["tsv", "csv", "bed", "bigwig", "hdf5"]
@@ -55,10 +56,11 @@ class Target:
 
 @checked()
 def chosen_target(output: Path | str, format: Format | None = None) -> Target:
-    """Return the file that `output` and `format` describe; unknown suffixes are TSV.
+    """Return the file that `output` and `format` describe; a name without a suffix is TSV.
 
     Raises:
-        InputError: If they contradict each other, or the file cannot be written.
+        InputError: If they contradict each other, the suffix is that of another format, or the file
+            cannot be written.
     """
     path = Path(output)
     suffix = path.suffix.lower()
@@ -68,6 +70,7 @@ def chosen_target(output: Path | str, format: Format | None = None) -> Target:
             "the file afterwards"
         )
     by_name = SUFFIXES.get(suffix)
+    check_known("--output", path, tuple(SUFFIXES), format)
     check_same_format(path, by_name, format)
     chosen = format or by_name or "tsv"
     folder = chosen == "bigwig" and by_name != "bigwig"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputPath, ResultsPath
+from dna_bigbird.paths import HtmlOutput, InputPath, ResultsPath
 from dna_bigbird.shared_options import FigureFolder
 from dna_bigbird.short_repr import short_repr
 
@@ -26,7 +26,7 @@ class TablesPage:
 @checked()
 def tables(
     results: ResultsPath,
-    output: OutputPath,
+    output: HtmlOutput,
     pretrained: InputPath | None = None,
     synthetic: list[str] = [],  # noqa: B006 - the help shows the default
     figure_folder: FigureFolder = None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputPath, check_paths
+from dna_bigbird.paths import InputPath, JsonLinesOutput, check_paths
 from dna_bigbird.pipeline.text.set_counts import left_out
 from dna_bigbird.shared_options import MaxUnpackedGib, SetPart
 from dna_bigbird.short_repr import short_repr
@@ -33,7 +33,7 @@ class PlainDocuments:
 def documents(
     set: str,
     data: InputPath,
-    output: OutputPath,
+    output: JsonLinesOutput,
     split: SetPart = "train",
     max_unpacked_gib: MaxUnpackedGib = 0,
 ) -> PlainDocuments:

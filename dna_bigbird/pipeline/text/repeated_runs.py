@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.short_repr import short_repr
 
 
@@ -44,7 +44,7 @@ class RepeatedRuns:
 
 @renamed(metrics="scores")
 @checked()
-def runs(scores: list[InputPath], output: OutputPath) -> RepeatedRuns:
+def runs(scores: list[InputPath], output: FolderOutput) -> RepeatedRuns:
     """Join the scores of runs that differ in their training seed: mean and standard deviation.
 
     The paper reports IMDb and Hyperpartisan as the mean of 5 runs.

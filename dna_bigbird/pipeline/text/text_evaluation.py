@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
 from dna_bigbird.short_repr import short_repr
@@ -40,7 +40,7 @@ class EvaluatedText:
 def evaluate(
     model: TaskModel,
     data: TaskData,
-    output: OutputPath,
+    output: FolderOutput,
     split: SetPart = "validation",
     train: InputPath | None = None,
     seed: BootstrapSeed = 0,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import OutputPath
+from dna_bigbird.paths import FolderOutput
 from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.shared_options import SetPart, TaskData, TaskModel
 from dna_bigbird.short_repr import short_repr
@@ -32,7 +32,7 @@ class PredictedText:
 def predict(
     model: TaskModel,
     data: TaskData,
-    output: OutputPath,
+    output: FolderOutput,
     split: SetPart = "test",
     **options: Annotated[object, SetOptions],
 ) -> PredictedText:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import OutputPath
+from dna_bigbird.paths import SentencePieceOutput
 from dna_bigbird.shared_options import Corpus, MaxUnpackedGib
 from dna_bigbird.short_repr import short_repr
 
@@ -28,7 +28,7 @@ class LearnedVocabulary:
 @checked()
 def vocabulary(
     input: Corpus,
-    output: OutputPath,
+    output: SentencePieceOutput,
     size: int = 50358,
     max_characters: int = 50_000_000,
     max_unpacked_gib: MaxUnpackedGib = 0,

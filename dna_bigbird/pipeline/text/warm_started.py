@@ -3,7 +3,7 @@
 from typing import Literal
 
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.pipeline.results import ConvertedModel
 
 
@@ -11,7 +11,7 @@ from dna_bigbird.pipeline.results import ConvertedModel
 @checked()
 def warm_start(
     from_huggingface: InputPath,
-    output: OutputPath,
+    output: FolderOutput,
     vocabulary: InputPath | None = None,
     max_tokens: int = 4096,
     block_size: int = 64,

@@ -1,5 +1,6 @@
 """`dna-bigbird score-variants`: options, what is said on standard error, exit status."""
 
+import csv
 import gzip
 
 import pysam
@@ -44,6 +45,15 @@ def test_a_table_on_standard_output(run):
     ]
     assert lines[2][5:] == ["nan", "nan"]
     assert err.endswith("dna-bigbird: note: not scored, of 3 alleles in 2 records: 1 symbolic\n")
+
+
+@pytest.mark.parametrize("options", [["--output", "a.csv"], ["--output", "a", "--format", "csv"]])
+def test_commas_have_the_rows_of_the_table(run, folder, options):
+    table, _ = run()
+    run(*options)
+    with open(folder / options[1], newline="") as stream:
+        rows = list(csv.reader(stream))
+    assert rows == [line.split("\t") for line in table.splitlines()]
 
 
 def test_both_files_at_once(run, folder):

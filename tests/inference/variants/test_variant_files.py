@@ -319,6 +319,21 @@ def test_wrong_input_leaves_nothing(inputs, tmp_path):
         ({"output": "x.tsv", "tsv": "y.tsv"}, r"tsv is a table in addition to an annotated VCF"),
         ({"output": "x.vcf", "tsv": "y.vcf"}, r"tsv y.vcf: a table is plain text"),
         ({"output": None, "tsv": "y.tsv"}, r"tsv names a second file"),
+        (
+            {"output": "x.xlsx"},
+            r"output x.xlsx: .xlsx is not the suffix of a format that is written",
+        ),
+        ({"output": "x.h5", "format": "tsv"}, r"output x.h5: .h5 is not the suffix of a format"),
+        (
+            {"output": "x.csv", "format": "tsv"},
+            r"output x.csv: .csv is the suffix of CSV, but this is",
+        ),
+        (
+            {"output": "x.tsv", "format": "csv"},
+            r"output x.tsv: .tsv is the suffix of TSV, but this is",
+        ),
+        ({"output": "x.csv", "format": "vcf"}, r"output x.csv: the name of a VCF file ends in"),
+        ({"output": "x.vcf", "tsv": "y.csv"}, r"tsv y.csv: .csv is the suffix of CSV, but this is"),
     ],
 )
 def test_names_and_formats_must_agree(settings, message):

@@ -1,5 +1,6 @@
 """Which format a run writes, what it refuses before scoring, and what an HDF5 file holds."""
 
+import csv
 import hashlib
 import json
 import os
@@ -24,6 +25,9 @@ VALUES = np.random.default_rng(0).random((9, 2), np.float32)
     [
         ("a.tsv", None, "tsv", False),
         ("a", None, "tsv", False),
+        ("a.csv", None, "csv", False),
+        ("a.CSV", "csv", "csv", False),
+        ("tracks.v2", "bigwig", "bigwig", True),
         ("a.scores", "bed", "bed", False),
         ("a.BED", None, "bed", False),
         ("a.bw", None, "bigwig", False),
@@ -42,6 +46,16 @@ def test_what_cannot_be_written_is_refused_before_scoring(tmp_path):
     for output, wanted, message in (
         ("a.bed", "tsv", r"a.bed has the suffix of bed, but format is tsv"),
         ("a.tsv.gz", None, "files are written uncompressed; leave out .gz"),
+        ("a.csv", "bigwig", r"a.csv has the suffix of csv, but format is bigwig"),
+        (
+            "a.xlsx",
+            None,
+            r"a.xlsx: .xlsx is not the suffix of a format that is written here; end the "
+            r"name in \.tsv, \.txt, \.csv, \.bed, \.bw, \.bigwig, \.h5 or \.hdf5",
+        ),
+        ("a.xlsx", "tsv", r"a.xlsx: .xlsx is not the suffix of a format that is written here"),
+        ("a.xlsx", "bigwig", r"a.xlsx: .xlsx is not the suffix of a format that is written here"),
+        ("a.scores", None, r"a.scores: .scores is not the suffix of a format"),
         ("folder.tsv", None, "folder.tsv: this is a folder; expected the name of a file"),
         ("file", "bigwig", "file: this is not a regular file|file: this is not a folder"),
         ("file/below.tsv", None, "cannot write it"),
@@ -96,6 +110,23 @@ def test_hdf5_holds_every_window_and_where_it_comes_from(tmp_path):
         np.testing.assert_array_equal(file["rows/start"], [w.start for w in WINDOWS])
         np.testing.assert_array_equal(file["rows/end"], [w.end for w in WINDOWS])
         np.testing.assert_array_equal(file["probabilities"], VALUES)
+
+
+def test_commas_quotes_and_tabs_in_names_come_back_from_csv(tmp_path):
+    labels = ['K562,"CTCF"', "DNase|é"]
+    windows = [Window("chr1", 0, 9, "", row_name=name) for name in ("a,b", '"', "x  y", "")]
+    values = np.array([[0.123456789, np.nan]] * 4, np.float32)
+    for format in ("tsv", "csv"):
+        path = tmp_path / f"x.{format}"
+        with open_spool(path, {}, resume=False) as spool:
+            spool.append(frame_of(windows, values))
+            write(Target(path, format), spool, WriteContext(labels, dict))
+    expected = [["sequence", "start", "end", *labels, "name"]]
+    expected += [["chr1", "0", "9", "0.12346", "nan", window.row_name] for window in windows]
+    with open(tmp_path / "x.csv", newline="", encoding="utf-8") as stream:
+        assert list(csv.reader(stream)) == expected
+    lines = (tmp_path / "x.tsv").read_text(encoding="utf-8").split("\n")
+    assert [line.split("\t") for line in lines[:-1]] == expected
 
 
 def test_hdf5_does_not_show_how_the_rows_came(tmp_path):
