@@ -17,7 +17,6 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import set_up
 from dna_bigbird.inference.results import Pooling
 from dna_bigbird.inference.runner import BundleRunner, Groups
-from dna_bigbird.inference.windows.tiling import ShortWindows
 
 
 class Embedder:
@@ -59,11 +58,10 @@ class Embedder:
         self.pooling, self.both_strands = pooling, both_strands
         self._runner = BundleRunner(bundle, setup.compute, setup.device)
         self._num_split = 0
-        self._short = ShortWindows(bundle.config.window_bp)
 
     def notes(self) -> list[str]:
         """Return what a user should know about the computation, one line each."""
-        lines = [*self._notes, *self._short.notes()]
+        lines = [*self._notes]
         if self._num_split:
             lines.append(
                 f"{self._num_split} windows had more tokens than the model's context of "
@@ -73,7 +71,6 @@ class Embedder:
 
     def pooled(self, sequences: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector per sequence (S, E); NaN for one without any A, C, G or T."""
-        self._short.count(map(len, sequences))
         strands = 2 if self.both_strands else 1
         groups = [(text, reverse_complement(text))[:strands] for text in sequences]
         parts, tokens = self._plan(groups)
@@ -100,7 +97,6 @@ class Embedder:
         Bases are 0-based, half-open, from the start of the sequence. A part without any A, C, G
         or T has no tokens.
         """
-        self._short.count(map(len, sequences))
         parts, tokens = self._plan([(text,) for text in sequences])
         texts = list(tokens)
         states = {}

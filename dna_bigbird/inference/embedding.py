@@ -108,7 +108,7 @@ def embed(
     run = EmbeddingRun(model, pooling, layer, both_strands, Compute(**compute), progress)
     tiles = {"window": window or run.usual_window()}
     tiles["stride"] = stride or tiles["window"]
-    source = window_source(fasta, bed, sequences, **tiles, strand="forward")
+    source = window_source(fasta, bed, sequences, **tiles, strand="forward", model_bp=run.model_bp)
     source.check()
     check_resumable(source, resume)
     if path is None:

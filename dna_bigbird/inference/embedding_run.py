@@ -51,11 +51,12 @@ class EmbeddingRun:
         self.embedder = Embedder(
             self._bundle, compute=compute, pooling=pooling, layer=layer, both_strands=both_strands
         )
+        self.model_bp = self._bundle.config.window_bp
         self.progress = progress
 
-    def notes(self) -> list[str]:
+    def notes(self, source: WindowSource) -> list[str]:
         """Return what a user should know about the computation, one line each."""
-        return [*self._model_notes, *self.embedder.notes()]
+        return [*self._model_notes, *self.embedder.notes(), *source.records.lines()]
 
     def usual_window(self) -> int:
         """Return the window in base pairs that the model was made for.
@@ -81,7 +82,7 @@ class EmbeddingRun:
         counts = joined.pop(COUNTS, None)
         if counts is not None:
             joined["offset"] = np.concatenate([[0], np.cumsum(counts)])
-        return Embeddings(**joined, notes=self.notes())
+        return Embeddings(**joined, notes=self.notes(source))
 
     @checked()
     def to_file(
@@ -108,7 +109,7 @@ class EmbeddingRun:
                 "inputs": checksums,
             }
             write_vectors(path, format, spool, attributes)
-            return WrittenVectors(path, spool.rows, self.embedder.width, self.notes())
+            return WrittenVectors(path, spool.rows, self.embedder.width, self.notes(source))
 
     def _settings(self, source: WindowSource) -> dict[str, object]:
         """Return the options that change the vectors."""

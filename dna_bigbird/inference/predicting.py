@@ -117,7 +117,7 @@ def predict(
         "strand": strand,
         "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
-    source = window_source(fasta, bed, sequences, **settings)
+    source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp)
     source.check()
     if output is None:
         return run.in_memory(source)
@@ -127,7 +127,7 @@ def predict(
         check_resumable(source, resume)
         context = run.context(source, settings, sequences, margin_bp, assembly)
         windows = run.to_file(source, target, context, resume)
-    return WrittenPredictions(str(output), windows, run.label_names, run.notes())
+    return WrittenPredictions(str(output), windows, run.label_names, run.notes(source))
 
 
 def _target(output: Path | str | None, format: Format | None, resume: bool) -> Target | None:

@@ -60,9 +60,9 @@ class PredictionRun:
         self.label_names = self.predictor.label_names
         self.window_bp = self.predictor.window_bp
 
-    def notes(self) -> list[str]:
+    def notes(self, source: WindowSource) -> list[str]:
         """Return what a user should know about the computation, one line each."""
-        return [*self._model_notes, *self.predictor.notes()]
+        return [*self._model_notes, *self.predictor.notes(), *source.records.lines()]
 
     def margin_bp(self, span: str, window: int | None, target: Target | None) -> int:
         """Return how many bases at either end of a window get no score in BED and bigWig files.
@@ -114,7 +114,7 @@ class PredictionRun:
         columns = {name: np.concatenate([frame[name] for frame in frames]) for name in frames[0]}
         for name in {"sequence", ROW_NAME} & columns.keys():
             columns[name] = np.char.decode(columns[name], "utf-8")
-        return Predictions(**columns, label_names=self.label_names, notes=self.notes())
+        return Predictions(**columns, label_names=self.label_names, notes=self.notes(source))
 
     def to_stream(self, source: WindowSource, stream: TextIO) -> int:
         """Write rows as they are computed; return their number.

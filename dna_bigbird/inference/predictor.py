@@ -20,7 +20,7 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
 from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.inference.sigmoid import sigmoid
-from dna_bigbird.inference.windows.tiling import ShortWindows, Window
+from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.limits import allowed_workers
 
 BP_PER_TOKEN = 4
@@ -75,7 +75,6 @@ class Predictor:
         self.label_names = [names[i] for i in (range(len(names)) if labels is None else labels)]
         self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
         self.window_bp: int = bundles[0].config.window_bp
-        self._short = ShortWindows(self.window_bp)
         self.strand, self.compute = strand, compute
         setup = set_up(bundles, compute)
         device, self.precision = setup.device, setup.compute.precision
@@ -100,7 +99,7 @@ class Predictor:
 
     def notes(self) -> list[str]:
         """Return what a user should know about the computation, one line each."""
-        lines = [*self._notes, *self._short.notes()]
+        lines = [*self._notes]
         for bundle, number in zip(self._bundles, self._num_split, strict=True):
             if number:
                 fits = bundle.config.encoder.max_tokens - 2
@@ -115,7 +114,6 @@ class Predictor:
     ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:
         """Yield chunks of windows, in their order, with their probabilities (S, L)."""
         for chunk, values_SL in self._probabilities(windows, lambda window: window.bases):
-            self._short.count(len(window.bases) for window in chunk)
             yield chunk, values_SL.astype(np.float32)
 
     def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from dna_bigbird.inference.results import LETTERS, Mutagenesis
 from dna_bigbird.inference.spool import progress_bar
 from dna_bigbird.inference.variants.effects import LogitModel, choose_window, site_effects
 from dna_bigbird.inference.variants.sites import Site
-from dna_bigbird.inference.windows.tiling import short_window_notes
+from dna_bigbird.inference.windows.record_notes import short_window_notes
 
 MOST_BP = 20_000
 """Longest region: the matrix of 919 labels takes 1.2 GB."""

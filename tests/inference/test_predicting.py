@@ -103,7 +103,7 @@ def test_arrays_in_memory_are_what_the_table_says(fake, bundle_folder, genome, t
     done = predict(genome, model=bundle_folder, stride=50, output=tmp_path / "x.tsv")
     rows = read_table(tmp_path / "x.tsv")
     assert done.windows == len(found) == len(rows) > 30
-    assert (done.label_names, done.notes) == (LABELS, ["computed by a fake"])
+    assert (done.label_names, done.notes[0]) == (LABELS, "computed by a fake")
     assert [row[0] for row in rows] == found.sequence.tolist()
     assert [[int(x) for x in row[1:3]] for row in rows] == [
         list(pair) for pair in zip(found.start.tolist(), found.end.tolist(), strict=True)

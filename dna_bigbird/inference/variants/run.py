@@ -28,7 +28,7 @@ from dna_bigbird.inference.variants.effects import (
 from dna_bigbird.inference.variants.sites import Site, VariantSites, open_genome
 from dna_bigbird.inference.variants.targets import VariantTarget, open_writers
 from dna_bigbird.inference.variants.writers import Origin, rows_of_fitting
-from dna_bigbird.inference.windows.tiling import short_window_notes
+from dna_bigbird.inference.windows.record_notes import short_window_notes
 
 
 class VariantRun:

@@ -44,10 +44,11 @@ class FastaSource(WindowSource):
         *,
         window_bp: int,
         stride_bp: int,
+        model_bp: int | None = None,
         coordinates: Coordinates = "record",
     ) -> None:
         self.path, self.in_genome = str(path), coordinates == "genome"
-        super().__init__(readable_files(fasta=self.path), window_bp, stride_bp)
+        super().__init__(readable_files(fasta=self.path), window_bp, stride_bp, model_bp)
         self._locations: dict[str, Interval] = {}
         """Locations of records longer than a block, which are few, by name."""
         self._lengths: dict[str, int] = {}
@@ -68,6 +69,7 @@ class FastaSource(WindowSource):
         count = 0
         for piece, length in self._record_lengths():
             count += self.num_windows(length)
+            self.records.count(length)
             location = self._location(piece, length)
             if location is not None and piece.start:
                 self._locations[piece.name] = location
@@ -98,6 +100,7 @@ class FastaSource(WindowSource):
         for start, bases in tile(texts(), self.window_bp, self.stride_bp, first):
             yield _located_window(head.name, location, start, bases)
         if not self.files:
+            self.records.count(length)
             self._note_length(head.name, location, length)
         return max(0, first - self.num_windows(length))
 
@@ -150,6 +153,8 @@ class BedSource(WindowSource):
             everything else is reported by `check`.
     """
 
+    unit = "BED rows"
+
     @checked()
     def __init__(
         self,
@@ -158,12 +163,13 @@ class BedSource(WindowSource):
         *,
         window_bp: int,
         stride_bp: int,
+        model_bp: int | None = None,
         strand: Literal["both", "forward", "interval"] = "both",
     ) -> None:
         self.bed, self.genome = str(bed), Genome(fasta)
         self.by_strand = strand == "interval"
         files = readable_files(fasta=str(self.genome.path), bed=self.bed)
-        super().__init__(files, window_bp, stride_bp)
+        super().__init__(files, window_bp, stride_bp, model_bp)
         self._has_names: bool | None = None
 
     @property
@@ -178,6 +184,7 @@ class BedSource(WindowSource):
             for start in range(here.start, here.end, _READ_BP):
                 self.genome.fetch(Interval(here.chrom, start, min(here.end, start + _READ_BP)))
             count += self.num_windows(here.length)
+            self.records.count(here.length)
             has_names |= is_name(name)
         self.count, self._has_names = count, has_names
 
@@ -185,6 +192,8 @@ class BedSource(WindowSource):
         for here, name in self._intervals():
             if self._has_names is None:
                 self._has_names = is_name(name)
+            if "bed" not in self.files:
+                self.records.count(here.length)
             count = self.num_windows(here.length)
             for number in range(first, count):
                 start = window_start(number, here.length, self.window_bp, self.stride_bp)

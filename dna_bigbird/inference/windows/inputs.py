@@ -32,13 +32,17 @@ def window_source(
     stride: int,
     strand: Literal["both", "forward", "interval"] = "both",
     coordinates: Coordinates = "record",
+    model_bp: int | None = None,
 ) -> WindowSource:
     """Return the windows of a FASTA file, of intervals of it, or of sequences in memory.
+
+    Args:
+        model_bp: Bases of the model's windows, for the notes on short records.
 
     Raises:
         InputError: If there is no DNA, or two sources of it, or the options contradict each other.
     """
-    tiles = {"window_bp": window, "stride_bp": stride}
+    tiles = {"window_bp": window, "stride_bp": stride, "model_bp": model_bp}
     if strand == "interval" and bed is None:
         raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
     check_is_a_file(fasta)
@@ -114,8 +118,15 @@ class SequenceSource(WindowSource):
             or not DNA.
     """
 
-    def __init__(self, sequences: Mapping[str, str], *, window_bp: int, stride_bp: int) -> None:
-        super().__init__({}, window_bp, stride_bp)
+    def __init__(
+        self,
+        sequences: Mapping[str, str],
+        *,
+        window_bp: int,
+        stride_bp: int,
+        model_bp: int | None = None,
+    ) -> None:
+        super().__init__({}, window_bp, stride_bp, model_bp)
         if not sequences:
             raise InputError("no sequence given; expected at least one")
         for name, letters in sequences.items():
@@ -133,6 +144,8 @@ class SequenceSource(WindowSource):
             for number, (name, letters) in enumerate(sequences.items(), start=1)
         }
         self.count = sum(self.num_windows(len(bases)) for bases in self.sequences.values())
+        for bases in self.sequences.values():
+            self.records.count(len(bases))
 
     @property
     def lengths(self) -> dict[str, int]:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dna_bigbird.inference.windows.record_notes import RecordNotes
+
 
 @dataclass(frozen=True)
 class Window:
@@ -25,10 +27,20 @@ class WindowSource(ABC):
         files: The files read, by role ('fasta', 'bed'); without those that can be read only once
             (standard input, pipes), and empty for sequences in memory.
         count: Windows in all, known after `check`; None where the input can be read only once.
+        records: What is to be said about the records: complete after `check`, or after the last
+            window where the input can be read only once.
+
+    Args:
+        model_bp: Bases of the model's windows, for `records`.
     """
 
-    def __init__(self, files: dict[str, Path], window_bp: int, stride_bp: int) -> None:
+    unit = "records"
+
+    def __init__(
+        self, files: dict[str, Path], window_bp: int, stride_bp: int, model_bp: int | None = None
+    ) -> None:
         self.files = files
+        self.records = RecordNotes(window_bp, stride_bp, model_bp, self.unit)
         self.window_bp, self.stride_bp = window_bp, stride_bp
         self.count: int | None = None
 
@@ -60,49 +72,6 @@ class WindowSource(ABC):
     def num_windows(self, length_bp: int) -> int:
         """Return the number of windows of a sequence of this length."""
         return num_windows(length_bp, self.window_bp, self.stride_bp)
-
-
-class ShortWindows:
-    """Counts the windows that are shorter than the window of the model.
-
-    Args:
-        model_bp: Bases of the model's windows; None for a model without a fixed window.
-
-    Example:
-        >>> short = ShortWindows(300)
-        >>> short.count([300, 10, 1])
-        >>> short.notes()
-        ["2 of 3 windows are shorter than the model's window of 300 bp; the model was not tested on such"]
-    """
-
-    def __init__(self, model_bp: int | None) -> None:
-        self.model_bp = model_bp
-        self._short = self._all = 0
-
-    def count(self, lengths_bp: Iterable[int]) -> None:
-        """Add windows of these lengths."""
-        for length in lengths_bp:
-            self._all += 1
-            self._short += self.model_bp is not None and length < self.model_bp
-
-    def notes(self) -> list[str]:
-        """Return one line if there were short windows."""
-        if not self._short:
-            return []
-        return [
-            f"{self._short:,} of {self._all:,} windows are shorter than the model's window of "
-            f"{self.model_bp} bp; the model was not tested on such"
-        ]
-
-
-def short_window_notes(window_bp: int, model_bp: int) -> list[str]:
-    """Return one line if all windows of a run are shorter than those of the model."""
-    if window_bp >= model_bp:
-        return []
-    return [
-        f"windows of {window_bp} bp are shorter than the model's window of {model_bp} bp; the model "
-        "was not tested on such"
-    ]
 
 
 def num_windows(length_bp: int, window_bp: int, stride_bp: int) -> int:

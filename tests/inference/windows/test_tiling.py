@@ -42,14 +42,16 @@ def test_tiles_of_pieces_are_the_windows_of_the_whole(bases, window, stride, cut
     assert list(tile(pieces, window, stride, first)) == expected[first:]
 
 
-NOTE = r"2 of 3 windows are shorter than the model's window of 200 bp"
+NOTE = (
+    r"2 of 3 records are shorter than the model's window of 200 bp; each is one window of its own"
+)
 LENGTHS = {"whole": 200, "short": 199, "base": 1}
 
 
 @pytest.mark.parametrize(("function", "options"), [
     (predict, {}), (embed, {}), (embed, {"pooling": "tokens"}),
 ])  # fmt: skip
-def test_short_windows_are_counted_in_one_note(bundle_folder, random_dna, function, options):
+def test_short_records_are_counted_in_one_note(bundle_folder, random_dna, function, options):
     dna = {name: random_dna(length, seed=length) for name, length in LENGTHS.items()}
     notes = function(sequences=dna, model=bundle_folder, **options).notes
     assert sum(bool(re.match(NOTE, line)) for line in notes) == 1
