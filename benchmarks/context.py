@@ -14,7 +14,9 @@ import csv
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import yaml
@@ -25,6 +27,9 @@ from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
 from dna_bigbird.evaluation.label_areas import LabelAreas, label_areas
 from dna_bigbird.genome import Genome
 from dna_bigbird.writing import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 REPLICATES = 2000
 COLUMNS = (
@@ -159,30 +164,49 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
 
 def draw(rows: list[dict], path: Path) -> None:
     """Draw AUROC over context length, one line per label; distant labels solid, controls dashed."""
-    from matplotlib.figure import Figure
+    from dna_bigbird.figures.style import (
+        GREEN,
+        GREY,
+        KMER,
+        MODEL,
+        PURPLE,
+        SKY,
+        new_figure,
+        save,
+        style,
+    )
 
-    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
-    axes = figure.subplots()
-    for label in dict.fromkeys(row["label"] for row in rows):
-        here = [row for row in rows if row["label"] == label]
-        x, y, low, high = (
-            np.array([float(row[key]) for row in here])
-            for key in ("window_bp", "auroc", "auroc_low", "auroc_high")
+    labels = list(dict.fromkeys(row["label"] for row in rows))
+    looks = zip(labels, cycle([MODEL, KMER, GREY, GREEN, PURPLE, SKY]), cycle("osD^vP"))
+    with style():
+        figure = new_figure(
+            6.4, 3.8, f"semi-synthetic long-range demo, n = {rows[0]['n']} promoters"
         )
-        distant = here[0]["group"] == "Distant"
-        axes.errorbar(
-            x, y, [y - low, high - y], capsize=3, marker="o", ls="-" if distant else "--",
-            label=f"{label} ({'partner 1-3 kb away' if distant else 'control'})",
-        )  # fmt: skip
-    axes.axhline(0.5, color="0.6", lw=0.8)
-    axes.set_xscale("log", base=2)
-    ticks = sorted({row["window_bp"] for row in rows}, key=int)
-    axes.set_xticks([int(tick) for tick in ticks], [f"{int(tick):,}" for tick in ticks])
-    axes.set(xlabel="window (bp)", ylabel="AUROC, held-out promoters", ylim=(0.4, 1.02))
-    axes.set_title(f"Semi-synthetic long-range demo, n = {rows[0]['n']} promoters", fontsize=10)
-    axes.legend(fontsize=8)
+        axes = figure.subplots()
+        for label, colour, marker in looks:
+            _line(axes, [row for row in rows if row["label"] == label], colour, marker)
+        axes.axhline(0.5, color=GREY, lw=0.8, zorder=1)
+        axes.set_xscale("log", base=2)
+        ticks = sorted({int(row["window_bp"]) for row in rows})
+        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.set(xlabel="window (bp)", ylabel="AUROC, held-out promoters", ylim=(0.4, 1.02))
+        axes.legend()
     with atomic_path(path) as out:
-        figure.savefig(out, format="png", dpi=150, metadata={"Software": None})
+        out.write_bytes(save(figure, "png"))
+
+
+def _line(axes: "Axes", rows: list[dict], colour: str, marker: str) -> None:
+    """Draw one label with its intervals."""
+    x, y, low, high = (
+        np.array([float(row[key]) for row in rows])
+        for key in ("window_bp", "auroc", "auroc_low", "auroc_high")
+    )
+    is_distant = rows[0]["group"] == "Distant"
+    axes.errorbar(
+        x, y, [y - low, high - y], color=colour, marker=marker, ms=5, lw=1.6, elinewidth=1.2,
+        ls="-" if is_distant else "--",
+        label=f"{rows[0]['label']} ({'partner 1-3 kb away' if is_distant else 'control'})",
+    )  # fmt: skip
 
 
 def main() -> None:

@@ -166,14 +166,14 @@ def test_inputs_that_a_sheet_lists_are_inputs(tmp_path):
 
 def test_chromatin_set_keeps_the_files_of_its_sheet(tmp_path, capsys):
     (tmp_path / "g.fa").write_text(">chr1\n" + "ACGT" * 500 + "\n")
-    (tmp_path / "peaks.bed").write_text("chr1\t200\t400\n")
-    (tmp_path / "sheet.tsv").write_text("label\tgroup\tcell\tpath\nA\tTF\tK562\tpeaks.bed\n")
+    (tmp_path / "peaks").write_text("chr1\t200\t400\n")
+    (tmp_path / "sheet.tsv").write_text("label\tgroup\tcell\tpath\nA\tTF\tK562\tpeaks\n")
     regions = ["--split.validation", "[chr1:1-600]", "--split.test", "[chr1:601-1200]"]
     files = [f"--genome={tmp_path}/g.fa", f"--peaks={tmp_path}/sheet.tsv"]
     with pytest.raises(SystemExit, match="2"):
-        main(["chromatin-set", *files, "--assembly=x", *regions, f"--output={tmp_path}/peaks.bed"])
-    assert "peaks.bed: this is the input" in capsys.readouterr().err
-    assert (tmp_path / "peaks.bed").read_text() == "chr1\t200\t400\n"
+        main(["chromatin-set", *files, "--assembly=x", *regions, f"--output={tmp_path}/peaks"])
+    assert "peaks: this is the input" in capsys.readouterr().err
+    assert (tmp_path / "peaks").read_text() == "chr1\t200\t400\n"
 
 
 def test_roles_say_what_is_written():

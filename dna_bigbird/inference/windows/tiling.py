@@ -27,7 +27,7 @@ class WindowSource(ABC):
         files: The files read, by role ('fasta', 'bed'); without those that can be read only once
             (standard input, pipes), and empty for sequences in memory.
         count: Windows in all, known after `check`; None where the input can be read only once.
-        records: What is to be said about the records: complete after `check`, or after the last
+        records: Notes on the lengths of the records: complete after `check`, or after the last
             window where the input can be read only once.
 
     Args:
