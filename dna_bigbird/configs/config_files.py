@@ -1,0 +1,92 @@
+"""The files that a config is merged from: which one, and which line, a setting comes from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dna_bigbird.configs.yaml_lines import Path_, YamlFile, read_yaml_lines
+from dna_bigbird.errors import InputError
+
+COMMAND_LINE = "--config"
+
+
+@dataclass(frozen=True)
+class ConfigFiles:
+    """Files of settings, later ones over earlier ones, and settings of the command line over all."""
+
+    files: Sequence[YamlFile]
+    given: Mapping[str, object] = field(default_factory=dict)
+    """Settings of `--config`."""
+
+    def values(self) -> dict:
+        """Return the merged settings, as Snakemake merges them."""
+        merged: dict = {}
+        for values in (*(file.values() for file in self.files), self.given):
+            _update(merged, values)
+        return merged
+
+    def location(self, path: Path_) -> tuple[int, int]:
+        """Return number of the file and line of a setting, to sort by; files come first to last."""
+        for number in range(len(self.files) - 1, -1, -1):
+            if line := self.files[number].line(path):
+                return number, line
+        return len(self.files), 0
+
+    def where(self, path: Path_) -> str:
+        """Return `FILE:LINE` of a setting, or of the nearest section above it that is there."""
+        for length in range(len(path), 0, -1):
+            if _has(self.given, path[:length]):
+                return COMMAND_LINE
+            number, line = self.location(path[:length])
+            if line:
+                return f"{self.files[number].name}:{line}"
+        return self.files[-1].name if self.files else COMMAND_LINE
+
+    def error(self, path: Path_, text: str) -> InputError:
+        """Return the error for a setting: `FILE:LINE: section.key: text`."""
+        return InputError(": ".join(filter(None, (self.where(path), option_name(path), text))))
+
+
+def option_name(path: Path_) -> str:
+    """Return the name of a setting for messages.
+
+    Example:
+        >>> option_name(("inputs", "genome", 0))
+        'inputs.genome[0]'
+    """
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def read_config_files(
+    paths: Sequence[Path], given: Mapping[str, object] | None = None
+) -> ConfigFiles:
+    """Read the files of a config.
+
+    Raises:
+        InputError: As `read_yaml_lines`.
+    """
+    return ConfigFiles([read_yaml_lines(path, _shown(path)) for path in paths], given or {})
+
+
+def _shown(path: Path) -> str:
+    """Return a path relative to the working folder, if it is below it."""
+    path = Path(path)
+    below = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return str(path.relative_to(Path.cwd()) if below else path)
+
+
+def _update(values: dict, changes: Mapping) -> None:
+    for key, change in changes.items():
+        if isinstance(change, Mapping) and isinstance(values.get(key), dict):
+            _update(values[key], change)
+        else:
+            values[key] = dict(change) if isinstance(change, Mapping) else change
+
+
+def _has(values: object, path: Path_) -> bool:
+    for step in path:
+        if not isinstance(values, Mapping) or step not in values:
+            return False
+        values = values[step]
+    return True

@@ -1,0 +1,47 @@
+"""Reads the config of a run, or checks the one that Snakemake has read."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from dna_bigbird.configs.checking import check_schema
+from dna_bigbird.configs.config_files import ConfigFiles, read_config_files
+from dna_bigbird.configs.run_checks import check_run
+from dna_bigbird.errors import InputError
+
+
+def check_config(
+    config: dict, paths: Sequence[Path], given: Mapping[str, object] | None = None
+) -> ConfigFiles:
+    """Check a merged config, write its numbers as numbers, and add the defaults of the schema.
+
+    Args:
+        config: The merged settings; they are changed.
+        paths: The files that it was merged from, in that order.
+        given: Settings of the command line (`--config`).
+
+    Raises:
+        InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`.
+    """
+    files = read_config_files(paths, given)
+    check_schema(config, files)
+    check_run(config, files)
+    return files
+
+
+def read_config(paths: Sequence[Path]) -> dict:
+    """Read, merge and check the config of a run.
+
+    Raises:
+        InputError: As `check_config`.
+    """
+    config = read_config_files(paths).values()
+    check_config(config, paths)
+    return config
+
+
+def end_with(error: InputError) -> NoReturn:
+    """End Snakemake with one line and exit status 2; an exception would add the Snakefile's lines."""
+    print(f"dna-bigbird: error: {error}", file=sys.stderr)
+    raise SystemExit(2)

@@ -1,0 +1,165 @@
+"""What is wrong with a setting, in words: made of an error of jsonschema.
+
+The schema may help with keywords that jsonschema leaves alone: `message` is the text for a `not`,
+`oneOf`, `anyOf` or `pattern` that fails, `examples` what to write for a missing key.
+"""
+
+from collections.abc import Mapping
+
+import yaml
+
+from dna_bigbird.choices import near
+from dna_bigbird.configs.yaml_lines import Path_
+from dna_bigbird.errors import shortened
+
+_NAMES = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "string": "text",
+    "array": "a list",
+    "object": "a section with keys",
+    "null": "nothing",
+}
+_LIMITS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+
+
+def mistake(error) -> tuple[Path_, str]:  # noqa: ANN001 - jsonschema is imported late
+    """Return the path of the setting, and what was found and expected."""
+    path = tuple(error.absolute_path)
+    describe = _DESCRIBE.get(error.validator)
+    if describe is not None:
+        more, text = describe(error)
+        return (*path, *more), text
+    if message := error.schema.get("message"):
+        return path, message
+    return path, f"found {shown(error.instance)}; expected {expected(error.schema)}"
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it.
+
+    Example:
+        >>> [shown(x) for x in ("auto", 3, True, None, [])]
+        ["'auto'", '3', 'true', 'nothing', 'an empty list']
+    """
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"a section with the keys {shortened(', '.join(map(str, value)))}"
+    if isinstance(value, list):
+        return shortened(str(value)) if value else "an empty list"
+    return shortened(repr(value))
+
+
+def expected(schema: Mapping) -> str:
+    """Return what a schema asks for.
+
+    Example:
+        >>> expected({"type": "number", "minimum": 0, "maximum": 1})
+        'a number, at least 0 and at most 1'
+        >>> expected({"enum": ["both", "forward"]})
+        'both or forward'
+    """
+    if "enum" in schema:
+        return _either([str(x) for x in schema["enum"]])
+    types = schema.get("type", "string")
+    text = _either([_NAMES[x] for x in ([types] if isinstance(types, str) else types)])
+    limits = [f"{word} {schema[key]}" for key, word in _LIMITS.items() if key in schema]
+    if schema.get("minItems"):
+        limits.append(f"at least {schema['minItems']} long")
+    if "pattern" in schema and "description" in schema:
+        limits.append(schema["description"].rstrip("."))
+    return f"{text}, {' and '.join(limits)}" if limits else text
+
+
+def _either(words: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _unknown_key(error) -> tuple[Path_, str]:  # noqa: ANN001
+    known = list(error.schema.get("properties", {}))
+    allowed = [*known, *error.schema.get("patternProperties", {})]
+    key = next(k for k in error.instance if not _is_allowed(k, error.schema, known))
+    if not known:
+        return (key,), f"this name is not allowed; expected one such as {allowed[0]}"
+    hint = near(key, tuple(known))
+    return (key,), "no such option" + (hint or f"; expected one of {', '.join(known)}")
+
+
+def _is_allowed(key: object, schema: Mapping, known: list[str]) -> bool:
+    import re
+
+    patterns = schema.get("patternProperties", {})
+    return key in known or any(re.search(pattern, str(key)) for pattern in patterns)
+
+
+def _missing_key(error) -> tuple[Path_, str]:  # noqa: ANN001
+    key = next(k for k in error.validator_value if k not in error.instance)
+    return (key,), f"missing{_example(error, key)}"
+
+
+def _example(error, key: str) -> str:  # noqa: ANN001
+    examples = error.schema.get("properties", {}).get(key, {}).get("examples")
+    if not examples:
+        return ""
+    text = yaml.safe_dump({key: examples[0]}, default_flow_style=True, width=200)
+    return f"; add for example `{text.strip()[1:-1]}`"
+
+
+def _missing_partner(error) -> tuple[Path_, str]:  # noqa: ANN001
+    for key, partners in error.validator_value.items():
+        for partner in partners:
+            if key in error.instance and partner not in error.instance:
+                return (key,), f"needs {partner} next to it"
+    raise AssertionError(error.message)
+
+
+def _wrong_type(error) -> tuple[Path_, str]:  # noqa: ANN001
+    hint = ""
+    if error.instance is None:
+        hint = "; leave the key out for the defaults"
+    elif error.validator_value == "string" and isinstance(error.instance, int | float):
+        hint = "; put it in quotes"
+    elif error.validator_value == "array" and isinstance(error.instance, str):
+        hint = f", such as [{shortened(error.instance)}]"
+    return (), f"found {shown(error.instance)}; expected {expected(error.schema)}{hint}"
+
+
+def _wrong_choice(error) -> tuple[Path_, str]:  # noqa: ANN001
+    choices = tuple(map(str, error.validator_value))
+    hint = near(error.instance, choices)
+    return (), f"found {shown(error.instance)}; expected {expected(error.schema)}{hint}"
+
+
+def _lacks_item(error) -> tuple[Path_, str]:  # noqa: ANN001
+    item = error.validator_value.get("const")
+    return (), f"found {shown(error.instance)}; {item} must be in the list"
+
+
+def _fixed(error) -> tuple[Path_, str]:  # noqa: ANN001
+    return (), str(error.validator_value)
+
+
+def _repeated(error) -> tuple[Path_, str]:  # noqa: ANN001
+    twice = next(x for x in error.instance if error.instance.count(x) > 1)
+    return (), f"{shown(twice)} is in the list twice"
+
+
+_DESCRIBE = {
+    "additionalProperties": _unknown_key,
+    "required": _missing_key,
+    "dependentRequired": _missing_partner,
+    "type": _wrong_type,
+    "enum": _wrong_choice,
+    "contains": _lacks_item,
+    "const": _fixed,
+    "uniqueItems": _repeated,
+}
