@@ -1,5 +1,4 @@
 # Names, functions and settings that the rules share; there is no rule here.
-import csv
 import json
 import os
 import re
@@ -13,7 +12,11 @@ from snakemake.exceptions import WorkflowError
 from dna_bigbird import __version__
 from dna_bigbird import watchdog
 from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.configs.run_config import end_with
+from dna_bigbird.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
+from dna_bigbird.configs.sources import is_path, plain_path
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
+from dna_bigbird.datasets.peak_sheet import read_sheet
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.specs import find_spec, read_spec
 from dna_bigbird.resources import import_folder, resource_folder
@@ -188,22 +191,12 @@ def training_command(wildcards, resources, threads):
     return launched(training_section(wildcards), wildcards, resources, threads)
 
 
-# --- inputs: a path starts with ./ ../ / or ~; anything else is the name of a file in data_specs/
+# --- inputs: paths, or names of files in data_specs/ (dna_bigbird/configs/sources.py)
 
 
-def is_path(source):
-    """Return True if a source in the config is a local path."""
-    return source.startswith(("./", "../", "~")) or os.path.isabs(source)
-
-
-def spec_path(name):
-    """Find the description of an input, in the working folder first."""
-    try:
-        return find_spec(name)
-    except InputError as error:
-        raise WorkflowError(
-            f"config, inputs: {error}. If it is a file, begin with ./ ../ / or ~"
-        ) from None
+def refuse(path, text):
+    """End Snakemake with what is wrong with a setting of the config."""
+    end_with(CONFIG_FILES.error(path, str(text)))
 
 
 FETCHED = {}
@@ -212,12 +205,12 @@ FETCHED = {}
 def source(name):
     """Return the file of a source named in the config, and note what must be fetched."""
     if is_path(name):
-        return os.path.expanduser(name)
-    path = spec_path(name)
+        return plain_path(name)
+    path = find_spec(name)
     try:
         spec = read_spec(path)
     except InputError as error:
-        raise WorkflowError(str(error)) from None
+        end_with(error)
     FETCHED[spec.output_name] = str(path)
     return f"{RES}/inputs/{spec.output_name}"
 
@@ -227,49 +220,30 @@ def bundle_coordinates():
     if "deepsea" not in INPUTS or "deepsea_coordinates" in INPUTS:
         return named_input("deepsea_coordinates")
     if not is_path(INPUTS["deepsea"]):
-        raise WorkflowError(
-            f"config, inputs: the archive {INPUTS['deepsea']!r} has no coordinates in it; add "
-            "`deepsea_coordinates: deepsea_train_coordinates`, or the path of allTFs.pos.bed"
+        refuse(
+            ("inputs", "deepsea"),
+            f"the archive {INPUTS['deepsea']!r} has no coordinates in it; add "
+            "`deepsea_coordinates: deepsea_train_coordinates`, or the path of allTFs.pos.bed",
         )
     if not os.path.isdir(BUNDLE):
-        raise WorkflowError(f"config, inputs, deepsea: {BUNDLE}: no such folder")
+        refuse(("inputs", "deepsea"), f"{BUNDLE}: not a folder")
     try:
         return str(find_coordinates(Path(BUNDLE)))
     except InputError as error:
-        raise WorkflowError(f"config, inputs, deepsea: {error}") from None
+        refuse(("inputs", "deepsea"), error)
 
 
 def given_encoder():
     """Return the bundle that the config names instead of a pretraining."""
     name = config["pretrained"]
-    try:
-        path = bundled_model() if name == "bundled" else Path(name).expanduser()
-    except InputError as error:
-        raise WorkflowError(f"config, pretrained: {error}") from None
-    if not (path / "config.json").is_file():
-        raise WorkflowError(
-            f"config, pretrained: {path}: no bundle (there is no config.json in it); expected "
-            "`bundled` or the folder of a model"
-        )
-    if not TASKS and not config.get("experiments"):
-        raise WorkflowError(
-            "config, pretrained: nothing is trained from it; add a section `promoter` or `chromatin`"
-        )
-    return str(path)
+    return str(bundled_model()) if name == "bundled" else plain_path(name)
 
 
 def peak_files(sheet):
     """The files named in a local sample sheet, so that a changed one is noticed."""
-    if not is_path(INPUTS.get("peaks", "")) or not os.path.exists(sheet):
+    if not is_path(INPUTS.get("peaks", "")):
         return []
-    with open(sheet, newline="") as stream:
-        rows = csv.DictReader(
-            (line for line in stream if line[:1] != "#"), delimiter="\t"
-        )
-        paths = sorted({row["path"] for row in rows if row.get("path")})
-    return [
-        os.path.normpath(os.path.join(os.path.dirname(sheet), path)) for path in paths
-    ]
+    return sorted({os.path.normpath(row.path) for row in read_sheet(Path(sheet))})
 
 
 INPUTS = config.get("inputs", {})
@@ -301,23 +275,6 @@ BUNDLE_LABELS = (
     named_input("deepsea_labels")
     or f"{resource_folder('data_specs')}/deepsea_919_peaks.tsv"
 )
-for task, key, path in (
-    ("promoter", "promoters", PROMOTERS),
-    ("chromatin", "peaks or deepsea", PEAKS or BUNDLE),
-):
-    if task in config and not path:
-        raise WorkflowError(f"config: section {task!r} needs inputs: {key}")
-if SCORING_VARIANTS and not VARIANT_FILE:
-    raise WorkflowError("config: `predictions: variants` needs inputs: variants")
-for key, tasks in (
-    ("variants", SCORING_VARIANTS),
-    ("mutagenesis", [MUTAGENESIS["model"]] if MUTAGENESIS else []),
-):
-    for task in tasks:
-        if task not in TASKS:
-            raise WorkflowError(
-                f"config: `predictions: {key}` needs a section {task!r}"
-            )
 SITES = f"{RES}/promoter/sites.bed" if CHAIN else PROMOTERS
 ENCODER = given_encoder() if "pretrained" in config else f"{RES}/trained/pretrained"
 # What is made of variants; the demo's have a known effect on chromatin labels.

@@ -85,7 +85,7 @@ rule compare_lm:
     log:
         f"{LOGS}/experiments/{{table}}.log",
     wildcard_constraints:
-        table="|".join(LM_TABLES),
+        table="|".join(LANGUAGE_TABLES),
     localrule: True
     conda:
         "../../environment.yml"

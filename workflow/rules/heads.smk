@@ -35,7 +35,7 @@ def read_variant(name):
 
     With `set` it starts from the settings of that one, else from the section of the run.
     """
-    variant, where = HEAD_VARIANTS[name], f"config, experiments, heads, {name}"
+    variant, path = HEAD_VARIANTS[name], ("experiments", "heads", name)
     (task,) = [task for task in ("promoter", "chromatin") if task in variant]
     owner = variant.get("set")
     if owner is None:
@@ -45,25 +45,28 @@ def read_variant(name):
     else:
         base = HEAD_VARIANTS.get(owner, {}).get(task)
         if base is None or "set" in HEAD_VARIANTS[owner]:
-            raise WorkflowError(
-                f"{where}: `set: {owner}` is neither the run's section nor a variant of the same "
-                "task with a set of its own"
+            refuse(
+                (*path, "set"),
+                f"{owner} is neither the run's section nor a variant of the same task with a set of "
+                "its own",
             )
         base = merged(config.get(task, {}), base)
     changed = [key for key in variant[task] if key in [*SET_KEYS[task], "splits"]]
     if owner and (changed or "sites" in variant):
-        raise WorkflowError(
-            f"{where}: `set: {owner}` takes the set of another one, and "
-            f"`{[*changed, 'sites'][0]}` would change it"
+        refuse(
+            (*path, "set"),
+            f"`set: {owner}` takes the set of another one, and `{[*changed, 'sites'][0]}` would "
+            "change it",
         )
     if variant.get("pretrained", "") not in ["", *VARIANTS]:
-        raise WorkflowError(
-            f"{where}: {variant['pretrained']!r} is not among the variants of pretraining "
-            f"({', '.join(VARIANTS) or 'none'})"
+        refuse(
+            (*path, "pretrained"),
+            f"{variant['pretrained']!r} is not among the variants of pretraining "
+            f"({', '.join(VARIANTS) or 'none'})",
         )
     sites = source(variant["sites"]) if "sites" in variant else SITES
     if not (sites if task == "promoter" else PEAKS or BUNDLE):
-        raise WorkflowError(f"{where}: no source of {task} labels in inputs")
+        refuse(path, f"no source of {task} labels in inputs")
     section = merged(base, variant[task])
     return {**variant, "task": task, "section": section, "sites": sites}
 

@@ -22,7 +22,7 @@ rule made_text:
 
 rule text_documents:
     input:
-        lambda wildcards: SECTION["corpus"][wildcards.part]["data"],
+        lambda wildcards: corpus_set(wildcards.part)["data"],
     output:
         f"{TEXT}/corpus/{{part}}.jsonl",
     log:
@@ -37,7 +37,7 @@ rule text_documents:
     params:
         run=command,
         version=VERSION,
-        options=lambda wildcards: options(SECTION["corpus"][wildcards.part]),
+        options=lambda wildcards: options(corpus_set(wildcards.part)),
     shell:
         "{params.run} text documents {params.options} --output {output} > {log} 2>&1"
 
@@ -105,7 +105,7 @@ rule text_train:
     input:
         train=lambda wildcards: text_input(wildcards.task, "train"),
         validation=lambda wildcards: text_input(wildcards.task, "validation"),
-        recipe=lambda wildcards: SECTION["tasks"][wildcards.task].get("recipe", []),
+        recipe=recipes,
         pretrained=PRETRAINED,
     output:
         directory(f"{TEXT}/trained/{{task}}"),

@@ -19,7 +19,7 @@ def text_path(name, part):
     """The file or folder of a part (train, validation, scored) of a set."""
     task = SECTION["tasks"][name]
     if part in task:
-        return os.path.expanduser(task[part])
+        return plain_path(task[part])
     files = TEXT_SETS[name][1].synthetic_files
     return f"{TEXT}/made/{files[min(PARTS.index(part), len(files) - 1)]}"
 
@@ -54,6 +54,11 @@ def text_command(wildcards, resources, threads):
     return launched(text_training(wildcards), wildcards, resources, threads)
 
 
+def recipes(wildcards):
+    """The files of settings of a task."""
+    return list(map(plain_path, SECTION["tasks"][wildcards.task].get("recipe", [])))
+
+
 def text_options(wildcards):
     """The options of a training command."""
     task = SECTION["tasks"][wildcards.task]
@@ -61,7 +66,7 @@ def text_options(wildcards):
         filter(
             None,
             (
-                *(option("config", path) for path in task.get("recipe", [])),
+                *(option("config", path) for path in recipes(wildcards)),
                 options(task, keys=["dropout", "from_scratch"]),
                 options(task.get("options", {}), "options"),
                 options(task.get("head", {}), "head"),
@@ -71,13 +76,19 @@ def text_options(wildcards):
     )
 
 
+def corpus_set(part):
+    """The set whose documents are a part of the corpus."""
+    source = SECTION["corpus"][part]
+    return source | {"data": plain_path(source["data"])}
+
+
 def corpus_part(part):
     """The corpus of a split: a path, the generated text, or documents of a set."""
     source = SECTION.get("corpus", {}).get(part)
     if isinstance(source, dict):
         return f"{TEXT}/corpus/{part}.jsonl"
     if source:
-        return os.path.expanduser(source)
+        return plain_path(source)
     return f"{TEXT}/made/corpus/{part}.jsonl"
 
 
@@ -101,33 +112,32 @@ def report_options():
 
 
 # A pretrained model of the user's own, or the one pretrained here.
-PRETRAINED = os.path.expanduser(SECTION.get("pretrained", f"{TEXT}/pretrained"))
-INITIAL = os.path.expanduser(SECTION.get("initial", ""))
+PRETRAINED = plain_path(SECTION.get("pretrained", f"{TEXT}/pretrained"))
+INITIAL = plain_path(SECTION["initial"]) if "initial" in SECTION else ""
 VOCABULARY = SECTION.get("vocabulary", {})
-TEXT_VOCABULARY = os.path.expanduser(
-    VOCABULARY.get("file", f"{TEXT}/vocabulary/spiece.model")
-)
+TEXT_VOCABULARY = plain_path(VOCABULARY.get("file", f"{TEXT}/vocabulary/spiece.model"))
 
 for name in TEXT_TASKS:
     if name not in TEXT_SETS:
-        raise WorkflowError(
-            f"config, text, tasks, {name}: no such set; expected some of {', '.join(TEXT_SETS)}"
+        refuse(
+            ("text", "tasks", name),
+            f"no such set; expected some of {', '.join(TEXT_SETS)}",
         )
     if is_made(name) and not TEXT_SETS[name][1].synthetic_files:
-        raise WorkflowError(
-            f"config, text, tasks, {name}: there is no made text of this set; give `train`, "
-            "`validation` and `scored`"
+        refuse(
+            ("text", "tasks", name),
+            "there is no made text of this set; give `train`, `validation` and `scored`",
         )
 
 if MADE is None:
     for name in TEXT_TASKS:
         if is_made(name):
-            raise WorkflowError(
-                f"config, text, tasks, {name}: give `train`, `validation` and `scored`, or let "
-                "`text: made` make them"
+            refuse(
+                ("text", "tasks", name),
+                "give `train`, `validation` and `scored`, or let `text: made` make them",
             )
     for part in ("train", "validation"):
         if "pretrained" not in SECTION and part not in SECTION.get("corpus", {}):
-            raise WorkflowError(
-                f"config, text, corpus: `{part}` is needed where no text is made"
+            refuse(
+                ("text", "corpus", part), "missing; it is needed where no text is made"
             )

@@ -3,17 +3,8 @@
 EXPERIMENTS = config.get("experiments", {})
 VARIANTS = EXPERIMENTS.get("variants", {})
 HEAD_VARIANTS = EXPERIMENTS.get("heads", {})
-LM_TABLES = ["table5", "figure8", "table1"]
-HEAD_TABLES = ["table6", "table7", "context"]
-TABLES = [name for name in LM_TABLES + HEAD_TABLES if EXPERIMENTS.get(name)]
-for name in TABLES:
-    known = VARIANTS if name in LM_TABLES else [*TASKS, *HEAD_VARIANTS]
-    for variant in EXPERIMENTS[name]:
-        if variant not in known:
-            raise WorkflowError(
-                f"config, experiments, {name}: {variant!r} is not among the variants "
-                f"({', '.join(known) or 'none'})"
-            )
+HOW_TO_COMPARE = "config/README.md says how to write one"
+TABLES = [name for name in LANGUAGE_TABLES + HEAD_TABLES if EXPERIMENTS.get(name)]
 
 
 def variant_options(section, group=""):
@@ -24,9 +15,7 @@ def variant_options(section, group=""):
 def every_table(wildcards):
     """The tables that the config lists."""
     if not TABLES:
-        raise WorkflowError(
-            "config: no table in a section `experiments`; config/README.md says how to write one"
-        )
+        refuse(("experiments",), f"no table in it; {HOW_TO_COMPARE}")
     return [f"{RES}/experiments/{name}" for name in TABLES]
 
 
@@ -35,10 +24,7 @@ def table(name):
 
     def path(wildcards):
         if name not in TABLES:
-            raise WorkflowError(
-                f"config: no list `{name}` in the section `experiments`; config/README.md says how "
-                "to write one"
-            )
+            refuse(("experiments", name), f"missing; {HOW_TO_COMPARE}")
         return f"{RES}/experiments/{name}"
 
     return path
