@@ -20,11 +20,11 @@ class Workflow:
 
     folder: Path
 
-    def snakemake(self, *arguments: str, check: bool = True) -> str:
-        """Return everything it printed; it must succeed unless `check` is False."""
+    def run(self, *arguments: str) -> subprocess.CompletedProcess:
+        """Return exit status and everything it printed."""
         environment = os.environ | {"XDG_CACHE_HOME": str(self.folder / ".cache")}
         environment.pop("DNA_BIGBIRD_RUN", None)
-        done = subprocess.run(
+        return subprocess.run(
             [sys.executable, "-m", "snakemake", *arguments],
             cwd=self.folder,
             env=environment,
@@ -32,6 +32,10 @@ class Workflow:
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    def snakemake(self, *arguments: str, check: bool = True) -> str:
+        """Return everything it printed; it must succeed unless `check` is False."""
+        done = self.run(*arguments)
         if check:
             assert done.returncode == 0, done.stdout
         else:

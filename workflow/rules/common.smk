@@ -12,9 +12,9 @@ from snakemake.exceptions import WorkflowError
 from dna_bigbird import __version__
 from dna_bigbird import watchdog
 from dna_bigbird.bundles.bundled import bundled_model
-from dna_bigbird.configs.run_config import end_with
-from dna_bigbird.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
-from dna_bigbird.configs.sources import is_path, plain_path
+from dna_bigbird.inputs.configs.run_config import end_with
+from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
+from dna_bigbird.inputs.configs.sources import is_path, plain_path
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
 from dna_bigbird.datasets.peak_sheet import read_sheet
 from dna_bigbird.errors import InputError
@@ -191,7 +191,7 @@ def training_command(wildcards, resources, threads):
     return launched(training_section(wildcards), wildcards, resources, threads)
 
 
-# --- inputs: paths, or names of files in data_specs/ (dna_bigbird/configs/sources.py)
+# --- inputs: paths, or names of files in data_specs/ (dna_bigbird/inputs/configs/sources.py)
 
 
 def refuse(path, text):

@@ -4,12 +4,17 @@ import operator
 import re
 from functools import reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
-from dna_bigbird.configs.config_files import ConfigFiles
-from dna_bigbird.configs.schema_errors import mistake
+from dna_bigbird.inputs.configs.config_files import ConfigFiles
+from dna_bigbird.inputs.configs.schema_errors import mistake
 from dna_bigbird.resources import resource_folder
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
 
 _EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 """A number that YAML 1.1 reads as text unless it has a dot and a sign."""
@@ -31,17 +36,20 @@ def check_schema(config: dict, files: ConfigFiles) -> None:
     schema = read_schema()
     errors = _errors_left(_validator(schema), config)
     if errors:
-        order = {"additionalProperties": 0, "required": 2, "dependentRequired": 2}
-        errors.sort(
-            key=lambda x: (order.get(x.validator, 1), files.location(tuple(x.absolute_path)))
-        )
-        raise files.error(*mistake(errors[0]))
+        raise files.error(*mistake(min(errors, key=lambda error: _rank(error, files))))
     for key, part in schema["properties"].items():
         if "default" in part:
             config.setdefault(key, part["default"])
 
 
-def _validator(schema: dict):  # noqa: ANN202 - jsonschema is imported late
+def _rank(error: "ValidationError", files: ConfigFiles) -> tuple:
+    """Return the order of an error: an unknown key may be the reason for a missing one."""
+    first = {"additionalProperties": 0, "required": 2, "dependentRequired": 2}
+    path = tuple(error.absolute_path)
+    return first.get(str(error.validator), 1), files.location(path), len(path)
+
+
+def _validator(schema: dict) -> "Validator":
     import jsonschema
 
     base = jsonschema.Draft202012Validator
@@ -52,7 +60,7 @@ def _validator(schema: dict):  # noqa: ANN202 - jsonschema is imported late
     return jsonschema.validators.extend(base, type_checker=whole)(schema)
 
 
-def _errors_left(validator, config: dict) -> list:  # noqa: ANN001
+def _errors_left(validator: "Validator", config: dict) -> list["ValidationError"]:
     """Return the errors that stay when 1e-3 is read as a number, and 1e4 as a whole one."""
     while True:
         errors = list(validator.iter_errors(config))
@@ -65,7 +73,7 @@ def _errors_left(validator, config: dict) -> list:  # noqa: ANN001
             reduce(operator.getitem, above, config)[last] = number
 
 
-def _as_number(error) -> float | int | None:  # noqa: ANN001
+def _as_number(error: "ValidationError") -> float | int | None:
     wanted, value = error.validator_value, error.instance
     if error.validator != "type" or wanted not in ("integer", "number"):
         return None

@@ -74,24 +74,27 @@ def read_yaml_lines(path: Path, name: str = "") -> YamlFile:
             or has one key twice.
     """
     name = name or str(path)
+    text = read_text(path)
     try:
-        root = yaml.compose(read_text(path), Loader=_LOADER)
+        root = yaml.compose(text, Loader=_LOADER)
     except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(_not_yaml(name, error)) from None
+        raise InputError(_not_yaml(name, text, error)) from None
     if not isinstance(root, yaml.MappingNode):
         raise InputError(f"{name}: expected settings as `key: value`, found none")
     _check_twice(root, name, set())
     return YamlFile(name, root)
 
 
-def _not_yaml(name: str, error: Exception) -> str:
+def _not_yaml(name: str, text: str, error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "nested too deeply"
-    where = f"{name}:{mark.line + 1}" if mark else name
-    if "'\\t'" in problem or "\t" in problem:
-        return f"{where}: a tab; indent with spaces"
-    context = getattr(error, "context", None)
-    return f"{where}: not YAML: {problem}{f' ({context})' if context else ''}"
+    if mark is None:
+        return f"{name}: not YAML: {problem}"
+    line = [*text.splitlines(), ""][mark.line]
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return f"{name}:{mark.line + 1}: the line begins with a tab; indent with spaces"
+    context = f" ({error.context})" if error.context else ""
+    return f"{name}:{mark.line + 1}: not YAML: {problem}{context}"
 
 
 def _check_twice(node: yaml.Node, name: str, seen: set[int]) -> None:

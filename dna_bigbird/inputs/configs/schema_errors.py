@@ -4,13 +4,18 @@ The schema may help with keywords that jsonschema leaves alone: `message` is the
 `oneOf`, `anyOf` or `pattern` that fails, `examples` what to write for a missing key.
 """
 
+import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import yaml
 
 from dna_bigbird.choices import near
-from dna_bigbird.configs.yaml_lines import Path_
+from dna_bigbird.inputs.configs.yaml_lines import Path_
 from dna_bigbird.errors import shortened
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 _NAMES = {
     "integer": "a whole number",
@@ -29,16 +34,21 @@ _LIMITS = {
 }
 
 
-def mistake(error) -> tuple[Path_, str]:  # noqa: ANN001 - jsonschema is imported late
+def mistake(error: "ValidationError") -> tuple[Path_, str]:
     """Return the path of the setting, and what was found and expected."""
     path = tuple(error.absolute_path)
     describe = _DESCRIBE.get(error.validator)
     if describe is not None:
         more, text = describe(error)
         return (*path, *more), text
-    if message := error.schema.get("message"):
-        return path, message
-    return path, f"found {shown(error.instance)}; expected {expected(error.schema)}"
+    message = error.schema.get("message", "")
+    if error.validator == "not":
+        message = error.validator_value.get("message", message)
+    if error.validator in _LIMITS or not message:
+        message = f"expected {expected(error.schema)}"
+    if message.startswith("expected"):
+        message = f"found {shown(error.instance)}; {message}"
+    return path, message
 
 
 def shown(value: object) -> str:
@@ -50,6 +60,8 @@ def shown(value: object) -> str:
     """
     if value is None:
         return "nothing"
+    if value == {}:
+        return "an empty section"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -70,11 +82,11 @@ def expected(schema: Mapping) -> str:
     """
     if "enum" in schema:
         return _either([str(x) for x in schema["enum"]])
+    if schema.get("minItems"):
+        return f"a list, at least {schema['minItems']} long"
     types = schema.get("type", "string")
     text = _either([_NAMES[x] for x in ([types] if isinstance(types, str) else types)])
     limits = [f"{word} {schema[key]}" for key, word in _LIMITS.items() if key in schema]
-    if schema.get("minItems"):
-        limits.append(f"at least {schema['minItems']} long")
     if "pattern" in schema and "description" in schema:
         limits.append(schema["description"].rstrip("."))
     return f"{text}, {' and '.join(limits)}" if limits else text
@@ -84,7 +96,7 @@ def _either(words: list[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _unknown_key(error) -> tuple[Path_, str]:  # noqa: ANN001
+def _unknown_key(error: "ValidationError") -> tuple[Path_, str]:
     known = list(error.schema.get("properties", {}))
     allowed = [*known, *error.schema.get("patternProperties", {})]
     key = next(k for k in error.instance if not _is_allowed(k, error.schema, known))
@@ -95,26 +107,24 @@ def _unknown_key(error) -> tuple[Path_, str]:  # noqa: ANN001
 
 
 def _is_allowed(key: object, schema: Mapping, known: list[str]) -> bool:
-    import re
-
     patterns = schema.get("patternProperties", {})
     return key in known or any(re.search(pattern, str(key)) for pattern in patterns)
 
 
-def _missing_key(error) -> tuple[Path_, str]:  # noqa: ANN001
+def _missing_key(error: "ValidationError") -> tuple[Path_, str]:
     key = next(k for k in error.validator_value if k not in error.instance)
-    return (key,), f"missing{_example(error, key)}"
+    examples = error.schema.get("examples") or error.schema["properties"][key].get("examples")
+    return (key,), f"missing{_example(key, examples)}{error.schema.get('otherwise', '')}"
 
 
-def _example(error, key: str) -> str:  # noqa: ANN001
-    examples = error.schema.get("properties", {}).get(key, {}).get("examples")
+def _example(key: str, examples: list | None) -> str:
     if not examples:
         return ""
     text = yaml.safe_dump({key: examples[0]}, default_flow_style=True, width=200)
     return f"; add for example `{text.strip()[1:-1]}`"
 
 
-def _missing_partner(error) -> tuple[Path_, str]:  # noqa: ANN001
+def _missing_partner(error: "ValidationError") -> tuple[Path_, str]:
     for key, partners in error.validator_value.items():
         for partner in partners:
             if key in error.instance and partner not in error.instance:
@@ -122,10 +132,10 @@ def _missing_partner(error) -> tuple[Path_, str]:  # noqa: ANN001
     raise AssertionError(error.message)
 
 
-def _wrong_type(error) -> tuple[Path_, str]:  # noqa: ANN001
+def _wrong_type(error: "ValidationError") -> tuple[Path_, str]:
     hint = ""
     if error.instance is None:
-        hint = "; leave the key out for the defaults"
+        hint = "; write {} for the defaults" if error.validator_value == "object" else ""
     elif error.validator_value == "string" and isinstance(error.instance, int | float):
         hint = "; put it in quotes"
     elif error.validator_value == "array" and isinstance(error.instance, str):
@@ -133,22 +143,22 @@ def _wrong_type(error) -> tuple[Path_, str]:  # noqa: ANN001
     return (), f"found {shown(error.instance)}; expected {expected(error.schema)}{hint}"
 
 
-def _wrong_choice(error) -> tuple[Path_, str]:  # noqa: ANN001
+def _wrong_choice(error: "ValidationError") -> tuple[Path_, str]:
     choices = tuple(map(str, error.validator_value))
     hint = near(error.instance, choices)
     return (), f"found {shown(error.instance)}; expected {expected(error.schema)}{hint}"
 
 
-def _lacks_item(error) -> tuple[Path_, str]:  # noqa: ANN001
+def _lacks_item(error: "ValidationError") -> tuple[Path_, str]:
     item = error.validator_value.get("const")
     return (), f"found {shown(error.instance)}; {item} must be in the list"
 
 
-def _fixed(error) -> tuple[Path_, str]:  # noqa: ANN001
+def _fixed(error: "ValidationError") -> tuple[Path_, str]:
     return (), str(error.validator_value)
 
 
-def _repeated(error) -> tuple[Path_, str]:  # noqa: ANN001
+def _repeated(error: "ValidationError") -> tuple[Path_, str]:
     twice = next(x for x in error.instance if error.instance.count(x) > 1)
     return (), f"{shown(twice)} is in the list twice"
 
