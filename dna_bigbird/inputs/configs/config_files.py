@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dna_bigbird.inputs.configs.yaml_lines import Path_, YamlFile, read_yaml_lines
 from dna_bigbird.errors import InputError
+from dna_bigbird.inputs.configs.yaml_lines import Path_, YamlFile, read_yaml_lines
 
 COMMAND_LINE = "--config"
 

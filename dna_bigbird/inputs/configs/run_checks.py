@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from dna_bigbird.choices import near
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.inputs.configs.config_files import ConfigFiles
 from dna_bigbird.inputs.configs.sources import check_source, is_path, plain_path
 from dna_bigbird.inputs.configs.yaml_lines import Path_
-from dna_bigbird.errors import InputError
-from dna_bigbird.genome.interval import parse_region
 
 TASKS = ("promoter", "chromatin")
 LANGUAGE_TABLES = ("table5", "figure8", "table1")

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.configs.checking import check_schema
 from dna_bigbird.inputs.configs.config_files import ConfigFiles, read_config_files
 from dna_bigbird.inputs.configs.run_checks import check_run
-from dna_bigbird.errors import InputError
 
 
 def check_config(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import yaml
 
 from dna_bigbird.choices import near
-from dna_bigbird.inputs.configs.yaml_lines import Path_
 from dna_bigbird.errors import shortened
+from dna_bigbird.inputs.configs.yaml_lines import Path_
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

@@ -5,8 +5,8 @@ import re
 import pytest
 import yaml
 
-from dna_bigbird.inputs.configs.run_config import check_config, read_config
 from dna_bigbird.errors import InputError
+from dna_bigbird.inputs.configs.run_config import check_config, read_config
 
 
 def refused(paths, match):
