@@ -1,6 +1,7 @@
 """Reads the result files of one workflow run; nothing is computed from sequence here."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,7 +103,7 @@ class Results:
     @property
     def given_encoder(self) -> str:
         """The bundle that the run starts from: `bundled` or a path; "" if it was pretrained here."""
-        return str(self.config.get("pretrained", ""))
+        return _given_encoder(self.config)
 
     @property
     def is_semi_synthetic(self) -> bool:
@@ -135,7 +136,7 @@ def read_results(folder: Path, config_file: Path) -> Results:
         head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
         for head in HEADS
     }
-    has_pretraining = "pretrained" not in config
+    has_pretraining = not _given_encoder(config)
     if not has_pretraining and not any(heads.values()):
         raise InputError(
             f"{folder / 'models'}: no model; the rule evaluate makes it. Run the workflow to its end "
@@ -155,6 +156,10 @@ def read_results(folder: Path, config_file: Path) -> Results:
         stages=_stages(folder / "benchmarks"),
         lift=_lift(folder / "promoter"),
     )
+
+
+def _given_encoder(settings: Mapping) -> str:
+    return str(settings.get("pretrained", ""))
 
 
 def _documents(folder: Path) -> tuple[DocumentCount, ...]:

@@ -53,7 +53,7 @@ def _validator(schema: dict) -> "Validator":
     import jsonschema
 
     base = jsonschema.Draft202012Validator
-    # 10.0 is a whole number for JSON; a command would be given "10.0".
+    # 10.0 is a whole number for JSON; a command would get "10.0".
     whole = base.TYPE_CHECKER.redefine(
         "integer", lambda _, x: isinstance(x, int) and not isinstance(x, bool)
     )
@@ -74,13 +74,13 @@ def _errors_left(validator: "Validator", config: dict) -> list["ValidationError"
 
 
 def _as_number(error: "ValidationError") -> float | int | None:
-    wanted, value = error.validator_value, error.instance
-    if error.validator != "type" or wanted not in ("integer", "number"):
+    expected, value = error.validator_value, error.instance
+    if error.validator != "type" or expected not in ("integer", "number"):
         return None
     if isinstance(value, str) and _EXPONENT.fullmatch(value):
         value = float(value)
     elif not isinstance(value, float):
         return None
-    if wanted == "number":
+    if expected == "number":
         return value
     return int(value) if value.is_integer() else None

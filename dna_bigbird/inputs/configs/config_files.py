@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.yaml_lines import Path_, YamlFile, read_yaml_lines
+from dna_bigbird.inputs.configs.yaml_lines import KeyPath, YamlFile, read_yaml_lines
 
 COMMAND_LINE = "--config"
 
@@ -15,39 +15,39 @@ class ConfigFiles:
     """Files of settings, later ones over earlier ones, and settings of the command line over all."""
 
     files: Sequence[YamlFile]
-    given: Mapping[str, object] = field(default_factory=dict)
+    overrides: Mapping[str, object] = field(default_factory=dict)
     """Settings of `--config`."""
 
     def values(self) -> dict:
         """Return the merged settings, as Snakemake merges them."""
         merged: dict = {}
-        for values in (*(file.values() for file in self.files), self.given):
+        for values in (*(file.values() for file in self.files), self.overrides):
             _update(merged, values)
         return merged
 
-    def location(self, path: Path_) -> tuple[int, int]:
+    def location(self, path: KeyPath) -> tuple[int, int]:
         """Return number of the file and line of a setting, to sort by; files come first to last."""
         for number in range(len(self.files) - 1, -1, -1):
             if line := self.files[number].line(path):
                 return number, line
         return len(self.files), 0
 
-    def where(self, path: Path_) -> str:
+    def where(self, path: KeyPath) -> str:
         """Return `FILE:LINE` of a setting, or of the nearest section above it that is there."""
         for length in range(len(path), 0, -1):
-            if _has(self.given, path[:length]):
+            if _has(self.overrides, path[:length]):
                 return COMMAND_LINE
             number, line = self.location(path[:length])
             if line:
                 return f"{self.files[number].name}:{line}"
         return self.files[-1].name if self.files else COMMAND_LINE
 
-    def error(self, path: Path_, text: str) -> InputError:
+    def error(self, path: KeyPath, text: str) -> InputError:
         """Return the error for a setting: `FILE:LINE: section.key: text`."""
         return InputError(": ".join(filter(None, (self.where(path), option_name(path), text))))
 
 
-def option_name(path: Path_) -> str:
+def option_name(path: KeyPath) -> str:
     """Return the name of a setting for messages.
 
     Example:
@@ -59,14 +59,14 @@ def option_name(path: Path_) -> str:
 
 
 def read_config_files(
-    paths: Sequence[Path], given: Mapping[str, object] | None = None
+    paths: Sequence[Path], overrides: Mapping[str, object] | None = None
 ) -> ConfigFiles:
     """Read the files of a config.
 
     Raises:
         InputError: As `read_yaml_lines`.
     """
-    return ConfigFiles([read_yaml_lines(path, _shown(path)) for path in paths], given or {})
+    return ConfigFiles([read_yaml_lines(path, _shown(path)) for path in paths], overrides or {})
 
 
 def _shown(path: Path) -> str:
@@ -84,7 +84,7 @@ def _update(values: dict, changes: Mapping) -> None:
             values[key] = dict(change) if isinstance(change, Mapping) else change
 
 
-def _has(values: object, path: Path_) -> bool:
+def _has(values: object, path: KeyPath) -> bool:
     for step in path:
         if not isinstance(values, Mapping) or step not in values:
             return False

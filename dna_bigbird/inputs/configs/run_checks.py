@@ -1,4 +1,4 @@
-"""What a schema cannot check in a config: files, regions, and sections that need each other."""
+"""What a schema cannot check in a run: files, regions, and sections that need each other."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -8,80 +8,80 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.inputs.configs.config_files import ConfigFiles
 from dna_bigbird.inputs.configs.sources import check_source, is_path, plain_path
-from dna_bigbird.inputs.configs.yaml_lines import Path_
+from dna_bigbird.inputs.configs.yaml_lines import KeyPath
 
 TASKS = ("promoter", "chromatin")
 LANGUAGE_TABLES = ("table5", "figure8", "table1")
 HEAD_TABLES = ("table6", "table7", "context")
-Mistake = tuple[Path_, str]
+Mistake = tuple[KeyPath, str]
 """Path of a setting, and what is wrong with it."""
 
 
-def check_run(config: Mapping, files: ConfigFiles) -> None:
+def check_run(run: Mapping, files: ConfigFiles) -> None:
     """Check what a config says about files, regions and sections that need each other.
 
     Raises:
         InputError: For the first mistake: file, line, setting and text; or as `read_sheet`.
     """
     for check in _CHECKS:
-        for path, text in check(config):
+        for path, text in check(run):
             raise files.error(path, text)
-    sheet = config.get("inputs", {}).get("peaks", "")
+    sheet = run.get("inputs", {}).get("peaks", "")
     if is_path(sheet):
         from dna_bigbird.datasets.peak_sheet import read_sheet
 
         read_sheet(Path(plain_path(sheet)))
 
 
-def _tasks(config: Mapping) -> list[str]:
-    return [task for task in TASKS if task in config]
+def _tasks(run: Mapping) -> list[str]:
+    return [task for task in TASKS if task in run]
 
 
-def _labels(config: Mapping) -> Iterator[Mistake]:
+def _labels(run: Mapping) -> Iterator[Mistake]:
     """Yield sections without the file that they are about."""
-    inputs = config.get("inputs", {})
+    inputs = run.get("inputs", {})
     if "demo" in inputs:
         return
-    if "promoter" in config and "promoters" not in inputs:
+    if "promoter" in run and "promoters" not in inputs:
         yield ("promoter",), "needs start sites: add `promoters: FILE` to the section inputs"
-    if "chromatin" in config and not {"peaks", "deepsea"} & set(inputs):
+    if "chromatin" in run and not {"peaks", "deepsea"} & set(inputs):
         yield ("chromatin",), "needs labels: add `peaks: SHEET` or `deepsea: FOLDER` to inputs"
-    if _scored(config) and "variants" not in inputs:
+    if _scored(run) and "variants" not in inputs:
         yield ("predictions", "variants"), "needs variants: add `variants: VCF` to inputs"
 
 
-def _scored(config: Mapping) -> list[str]:
-    return config.get("predictions", {}).get("variants", [])
+def _scored(run: Mapping) -> list[str]:
+    return run.get("predictions", {}).get("variants", [])
 
 
-def _predictions(config: Mapping) -> Iterator[Mistake]:
+def _predictions(run: Mapping) -> Iterator[Mistake]:
     """Yield models that predict but are not trained."""
-    named = [(("variants", i), task) for i, task in enumerate(_scored(config))]
-    mutagenesis = config.get("predictions", {}).get("mutagenesis")
+    named = [(("variants", i), task) for i, task in enumerate(_scored(run))]
+    mutagenesis = run.get("predictions", {}).get("mutagenesis")
     named += [(("mutagenesis", "model"), mutagenesis["model"])] if mutagenesis else []
     for path, task in named:
-        if task not in config:
+        if task not in run:
             yield ("predictions", *path), f"needs a section {task}, which trains this model"
 
 
-def _encoder(config: Mapping) -> Iterator[Mistake]:
+def _encoder(run: Mapping) -> Iterator[Mistake]:
     """Yield a bundle to start from that is none, or from which nothing is trained."""
-    name = config.get("pretrained", "bundled")
+    name = run.get("pretrained", "bundled")
     if name != "bundled" and not (Path(plain_path(name)) / "config.json").is_file():
         yield (
             ("pretrained",),
             f"{name}: no model bundle (a folder with config.json); expected `bundled` or such a folder",
         )
-    if "pretrained" in config and not _tasks(config) and "experiments" not in config:
+    if "pretrained" in run and not _tasks(run) and "experiments" not in run:
         yield (
             ("pretrained",),
             "nothing is trained from it; add a section `promoter: {}` or `chromatin: {}`",
         )
 
 
-def _regions(config: Mapping) -> Iterator[Mistake]:
+def _regions(run: Mapping) -> Iterator[Mistake]:
     """Yield regions that are empty or written in another form."""
-    for path, region in region_texts(config):
+    for path, region in region_texts(run):
         try:
             if ":" in region or path[0] == "predictions":
                 parse_region(region)
@@ -89,58 +89,58 @@ def _regions(config: Mapping) -> Iterator[Mistake]:
             yield path, str(error)
 
 
-def region_texts(config: Mapping) -> Iterator[tuple[Path_, str]]:
+def region_texts(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
     """Yield every region in a config with its path."""
-    lists: list[tuple[Path_, Mapping, tuple[str, ...]]] = [
-        ((), config, ("regions",)),
-        (("splits",), config.get("splits", {}), ("validation", "test")),
-        (("predictions",), config.get("predictions", {}), ("regions",)),
+    lists: list[tuple[KeyPath, Mapping, tuple[str, ...]]] = [
+        ((), run, ("regions",)),
+        (("splits",), run.get("splits", {}), ("validation", "test")),
+        (("predictions",), run.get("predictions", {}), ("regions",)),
     ]
-    for path, section in head_sections(config):
+    for path, section in head_sections(run):
         lists.append(((*path, "splits"), section.get("splits", {}), ("validation", "test")))
     for path, section, keys in lists:
         for key in keys:
             for i, region in enumerate(section.get(key, [])):
                 yield (*path, key, i), region
-    if mutagenesis := config.get("predictions", {}).get("mutagenesis"):
+    if mutagenesis := run.get("predictions", {}).get("mutagenesis"):
         yield ("predictions", "mutagenesis", "region"), mutagenesis["region"]
 
 
-def head_sections(config: Mapping) -> Iterator[tuple[Path_, Mapping]]:
+def head_sections(run: Mapping) -> Iterator[tuple[KeyPath, Mapping]]:
     """Yield the sections promoter and chromatin, those of variants too, with their paths."""
-    for task in _tasks(config):
-        yield (task,), config[task]
-    for name, variant in config.get("experiments", {}).get("heads", {}).items():
+    for task in _tasks(run):
+        yield (task,), run[task]
+    for name, variant in run.get("experiments", {}).get("heads", {}).items():
         for task in _tasks(variant):
             yield ("experiments", "heads", name, task), variant[task]
 
 
-def _sources(config: Mapping) -> Iterator[Mistake]:
+def _sources(run: Mapping) -> Iterator[Mistake]:
     """Yield paths without a file, and names that data_specs/ does not describe."""
-    for path, source in sources(config):
+    for path, source in sources(run):
         try:
             check_source(source)
         except InputError as error:
             yield path, str(error)
 
 
-def sources(config: Mapping) -> Iterator[tuple[Path_, str]]:
+def sources(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
     """Yield every source of `inputs` and `sites` in a config with its path."""
-    for key, value in config.get("inputs", {}).items():
+    for key, value in run.get("inputs", {}).items():
         if key not in ("demo", "promoters_assembly"):
             values = value if isinstance(value, list) else [value]
             for i, source in enumerate(values):
                 yield (("inputs", key, i) if isinstance(value, list) else ("inputs", key)), source
-    for name, variant in config.get("experiments", {}).get("heads", {}).items():
+    for name, variant in run.get("experiments", {}).get("heads", {}).items():
         if "sites" in variant:
             yield ("experiments", "heads", name, "sites"), variant["sites"]
 
 
-def _tables(config: Mapping) -> Iterator[Mistake]:
+def _tables(run: Mapping) -> Iterator[Mistake]:
     """Yield names in a table that no variant has."""
-    experiments = config.get("experiments", {})
+    experiments = run.get("experiments", {})
     for table in (*LANGUAGE_TABLES, *HEAD_TABLES):
-        known = [*_tasks(config), *experiments.get("heads", {})]
+        known = [*_tasks(run), *experiments.get("heads", {})]
         if table in LANGUAGE_TABLES:
             known = list(experiments.get("variants", {}))
         for i, name in enumerate(experiments.get(table, [])):

@@ -12,19 +12,19 @@ from dna_bigbird.inputs.configs.run_checks import check_run
 
 
 def check_config(
-    config: dict, paths: Sequence[Path], given: Mapping[str, object] | None = None
+    config: dict, paths: Sequence[Path], overrides: Mapping[str, object] | None = None
 ) -> ConfigFiles:
     """Check a merged config, write its numbers as numbers, and add the defaults of the schema.
 
     Args:
         config: The merged settings; they are changed.
         paths: The files that it was merged from, in that order.
-        given: Settings of the command line (`--config`).
+        overrides: Settings of the command line (`--config`).
 
     Raises:
         InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`.
     """
-    files = read_config_files(paths, given)
+    files = read_config_files(paths, overrides)
     check_schema(config, files)
     check_run(config, files)
     return files

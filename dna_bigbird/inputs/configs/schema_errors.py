@@ -12,7 +12,7 @@ import yaml
 
 from dna_bigbird.choices import near
 from dna_bigbird.errors import shortened
-from dna_bigbird.inputs.configs.yaml_lines import Path_
+from dna_bigbird.inputs.configs.yaml_lines import KeyPath
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -34,7 +34,7 @@ _LIMITS = {
 }
 
 
-def mistake(error: "ValidationError") -> tuple[Path_, str]:
+def mistake(error: "ValidationError") -> tuple[KeyPath, str]:
     """Return the path of the setting, and what was found and expected."""
     path = tuple(error.absolute_path)
     describe = _DESCRIBE.get(error.validator)
@@ -96,7 +96,7 @@ def _either(words: list[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _unknown_key(error: "ValidationError") -> tuple[Path_, str]:
+def _unknown_key(error: "ValidationError") -> tuple[KeyPath, str]:
     known = list(error.schema.get("properties", {}))
     allowed = [*known, *error.schema.get("patternProperties", {})]
     key = next(k for k in error.instance if not _is_allowed(k, error.schema, known))
@@ -111,7 +111,7 @@ def _is_allowed(key: object, schema: Mapping, known: list[str]) -> bool:
     return key in known or any(re.search(pattern, str(key)) for pattern in patterns)
 
 
-def _missing_key(error: "ValidationError") -> tuple[Path_, str]:
+def _missing_key(error: "ValidationError") -> tuple[KeyPath, str]:
     key = next(k for k in error.validator_value if k not in error.instance)
     examples = error.schema.get("examples") or error.schema["properties"][key].get("examples")
     return (key,), f"missing{_example(key, examples)}{error.schema.get('otherwise', '')}"
@@ -124,7 +124,7 @@ def _example(key: str, examples: list | None) -> str:
     return f"; add for example `{text.strip()[1:-1]}`"
 
 
-def _missing_partner(error: "ValidationError") -> tuple[Path_, str]:
+def _missing_partner(error: "ValidationError") -> tuple[KeyPath, str]:
     for key, partners in error.validator_value.items():
         for partner in partners:
             if key in error.instance and partner not in error.instance:
@@ -132,7 +132,7 @@ def _missing_partner(error: "ValidationError") -> tuple[Path_, str]:
     raise AssertionError(error.message)
 
 
-def _wrong_type(error: "ValidationError") -> tuple[Path_, str]:
+def _wrong_type(error: "ValidationError") -> tuple[KeyPath, str]:
     hint = ""
     if error.instance is None:
         hint = "; write {} for the defaults" if error.validator_value == "object" else ""
@@ -143,22 +143,22 @@ def _wrong_type(error: "ValidationError") -> tuple[Path_, str]:
     return (), f"found {shown(error.instance)}; expected {expected(error.schema)}{hint}"
 
 
-def _wrong_choice(error: "ValidationError") -> tuple[Path_, str]:
+def _wrong_choice(error: "ValidationError") -> tuple[KeyPath, str]:
     choices = tuple(map(str, error.validator_value))
     hint = near(error.instance, choices)
     return (), f"found {shown(error.instance)}; expected {expected(error.schema)}{hint}"
 
 
-def _lacks_item(error: "ValidationError") -> tuple[Path_, str]:
+def _lacks_item(error: "ValidationError") -> tuple[KeyPath, str]:
     item = error.validator_value.get("const")
     return (), f"found {shown(error.instance)}; {item} must be in the list"
 
 
-def _fixed(error: "ValidationError") -> tuple[Path_, str]:
+def _fixed(error: "ValidationError") -> tuple[KeyPath, str]:
     return (), str(error.validator_value)
 
 
-def _repeated(error: "ValidationError") -> tuple[Path_, str]:
+def _repeated(error: "ValidationError") -> tuple[KeyPath, str]:
     twice = next(x for x in error.instance if error.instance.count(x) > 1)
     return (), f"{shown(twice)} is in the list twice"
 

@@ -11,7 +11,7 @@ from dna_bigbird.files import read_text
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "tag:yaml.org,2002:merge"
-Path_ = Sequence[str | int]
+KeyPath = Sequence[str | int]
 """Keys and positions in lists that lead to a value of a config."""
 
 
@@ -27,7 +27,7 @@ class YamlFile:
         """Return the settings."""
         return _LOADER("").construct_document(self.root)
 
-    def line(self, path: Path_) -> int | None:
+    def line(self, path: KeyPath) -> int | None:
         """Return the line of a key or list item, counted from 1; None if the file lacks it."""
         node: yaml.Node = self.root
         line = None
