@@ -164,12 +164,22 @@ def near(value: object, choices: tuple) -> str:
         >>> near("minus", ("both", "forward"))
         ''
     """
+    closest = nearest(value, choices)
+    return "" if closest is None else f"; did you mean {closest!r}?"
+
+
+def nearest(value: object, choices: tuple) -> Any:
+    """Return the choice closest to a value, None if none is close.
+
+    Example:
+        >>> nearest("Forwad", ("both", "forward"))
+        'forward'
+    """
     folded = {str(each).casefold(): each for each in choices}
     word = str(value).casefold()
-    other = OTHER_WORDS.get(word)
-    closest = [other] if other in choices else []
-    closest = closest or [folded[key] for key in difflib.get_close_matches(word, folded, 1, 0.55)]
-    return f"; did you mean {closest[0]!r}?" if closest else ""
+    if (other := OTHER_WORDS.get(word)) in choices:
+        return other
+    return next((folded[key] for key in difflib.get_close_matches(word, folded, 1, 0.55)), None)
 
 
 def alternatives(hint: object) -> tuple:

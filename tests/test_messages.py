@@ -122,13 +122,13 @@ def test_predict_does_not_name_an_option_of_other_commands(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--strand minus", "error: --strand minus: expected 'both', 'forward' or 'interval'. See"),
+        ("--strand minus", "--strand: found 'minus', expected one of both, forward, interval. See"),
         (
             "--format h5",
-            "error: --format h5: expected 'tsv', 'csv', 'bed', 'bigwig' or 'hdf5'; did you mean 'hdf5'? ",
+            "--format: found 'h5', expected one of tsv, csv, bed, bigwig, hdf5; did you mean 'hdf5'? ",
         ),
         ("--precision bf16", "did you mean 'bf16-mixed'? See: dna-bigbird predict --help"),
-        ("--batchsize 3", "unrecognized arguments: --batchsize 3; did you mean --batch_size? See"),
+        ("--batchsize 3", "unknown option --batchsize; did you mean --batch_size? See"),
     ],
 )
 def test_a_wrong_choice_or_option_on_the_command_line(options, message, capsys):

@@ -26,6 +26,8 @@ class Command:
     """Defaults of options where they differ from the function's."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Old names of options -> new ones. The old ones are accepted but not shown."""
+    second_names: Mapping[str, str] = field(default_factory=dict)
+    """Other names of options -> their names. Both are shown and stay."""
     function_for: str = ""
     """Module and name of a function that returns the function to call, if the options depend on an
     argument."""
@@ -41,6 +43,9 @@ def _text(name: str, about: str, **rest: object) -> Command:
 
 _WITH_PROGRESS: Mapping = {"python_only": ("progress",), "values": {"progress": True}}
 """A command shows progress wherever it can; a function has an argument for it."""
+
+_GENOME = {"genome": "fasta"}
+"""`--fasta` is a genome if windows or variants are positions in it."""
 
 COMMANDS = {
     "init": _command(
@@ -104,6 +109,7 @@ COMMANDS = {
         values={"progress": True},
         defaults={"fasta": REQUIRED, "output": "-"},
         aliases={"place": "span"},
+        second_names=_GENOME,
     ),
     "embed": Command(
         "dna_bigbird.inference.embedding:embed",
@@ -111,18 +117,21 @@ COMMANDS = {
         python_only=("sequences", "progress"),
         values={"progress": True},
         defaults={"fasta": REQUIRED, "output": REQUIRED},
+        second_names=_GENOME,
     ),
     "score-variants": Command(
         "dna_bigbird.inference.variants.scoring:score_variants",
         "what each allele of a VCF file changes in a model's predictions",
         **_WITH_PROGRESS,
         defaults={"output": "-"},
+        second_names=_GENOME,
     ),
     "mutagenesis": Command(
         "dna_bigbird.inference.mutating:mutagenesis",
         "the effect of every substitution in a region, as a matrix and a picture",
         **_WITH_PROGRESS,
         defaults={"output": "-"},
+        second_names=_GENOME,
     ),
     "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(

@@ -8,8 +8,18 @@ from typing import Literal
 
 from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, Command
 from dna_bigbird.cli.help import STREAMS
+from dna_bigbird.cli.option_types import is_mapping, item_type, long_name, shown_names
 from dna_bigbird.cli.parser import parsers_of
 from dna_bigbird.cli.parser_internals import actions_of, type_of
+from dna_bigbird.cli.verbosity import SWITCHES
+
+_POSITIONAL = '"$current_action_is_positional" = true'
+_OPTIONS_AFTER_VALUES = (
+    f"|| {_POSITIONAL} )",
+    f'|| {_POSITIONAL} || "$current_action_nargs" = "+" )',
+)
+"""In shtab's script for bash, an option of several files offers files even for a word that begins with
+"-"; here it offers the next options."""
 
 
 def completion(shell: Literal["bash", "zsh", "tcsh"]) -> None:
@@ -26,7 +36,8 @@ def completion(shell: Literal["bash", "zsh", "tcsh"]) -> None:
     """
     import shtab
 
-    print(shtab.complete(plain_parser(), shell))
+    script = shtab.complete(plain_parser(), shell)
+    print(script.replace(*_OPTIONS_AFTER_VALUES))
 
 
 def plain_parser() -> argparse.ArgumentParser:
@@ -36,7 +47,10 @@ def plain_parser() -> argparse.ArgumentParser:
     """
     root = argparse.ArgumentParser(prog="dna-bigbird")
     root.add_argument("--version", action="store_true", help="show the version and exit")
+    for names, text in SWITCHES.items():
+        root.add_argument(*names, action="store_true", help=text)
     commands = root.add_subparsers(dest="command")
+    commands.add_parser("help", help="show the help of a command", add_help=False)
     _add_all(commands, COMMANDS)
     for group, members in GROUPS.items():
         parser = commands.add_parser(group, help=ABOUT_GROUPS[group])
@@ -50,9 +64,10 @@ def _add_all(subparsers, commands: Mapping[str, Command], prefix: str = "") -> N
         copies: dict[str, argparse.Action] = {}
         for parser in parsers_of(prefix + name):
             for action in actions_of(parser):
-                earlier = copies.get(action.dest)
+                name = long_name(action)
+                earlier = copies.get(name)
                 if earlier is None:
-                    copies[action.dest] = _copy(action, plain)
+                    copies[name] = _copy(action, plain)
                 elif earlier.choices:
                     earlier.choices = list(
                         dict.fromkeys([*earlier.choices, *(_choices(action) or [])])
@@ -63,11 +78,15 @@ def _copy(action: argparse.Action, plain: argparse.ArgumentParser) -> argparse.A
     """Add one option of jsonargparse, with its choices, or as a file if its type is a path."""
     import shtab
 
+    names = shown_names(action)
     if action.nargs == 0:
-        return plain.add_argument(*action.option_strings, action="store_true", help=action.help)
+        return plain.add_argument(*names, action="store_true", help=action.help)
     # No nargs: shtab would take the word after a switch with an optional value for that value.
-    names = action.option_strings or [action.dest]
-    copied = plain.add_argument(*names, help=action.help, choices=_choices(action))
+    copied = plain.add_argument(
+        *(names or [action.dest]), help=action.help, choices=_choices(action)
+    )
+    if item_type(action) or is_mapping(action):
+        copied.nargs = "+"
     if _is_file(action):
         copied.complete = shtab.FILE
     return copied

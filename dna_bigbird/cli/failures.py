@@ -1,10 +1,10 @@
 """Unexpected errors, as one line for the user."""
 
 import errno
-import sys
 import traceback
 from typing import NoReturn
 
+from dna_bigbird.cli.streams import error_stream
 from dna_bigbird.messages import printable
 
 TRACEBACK = "DNA_BIGBIRD_TRACEBACK"
@@ -36,7 +36,7 @@ _MEMORY_WORDS = ("can't allocate memory", "out of memory", "cannot allocate memo
 def fail(message: str, status: int = 2) -> NoReturn:
     """Print one line on standard error, and exit."""
     one_line = printable(" ".join(str(message).split()))
-    print(f"dna-bigbird: error: {one_line}", file=sys.stderr)
+    print(f"dna-bigbird: error: {one_line}", file=error_stream())
     raise SystemExit(status)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jsonargparse
 
+from dna_bigbird.cli.option_types import long_name, shown_names
 from dna_bigbird.cli.parser_internals import Formatter, actions_of, groups_of, has_type, type_of
 from dna_bigbird.cli.signatures import sections_of
 
@@ -31,8 +32,8 @@ class HelpFormatter(Formatter):
         return "\n\n".join(_paragraph(part, width, indent) for part in parts)
 
     def names(self, action: argparse.Action) -> list[str]:
-        """Return all but `--x+`, the form that adds to a list."""
-        return [name for name in action.option_strings if not name.endswith("+")]
+        """Return all but `--x+`."""
+        return shown_names(action)
 
     def help_text(self, action: argparse.Action) -> str:
         """Return the description with 'required' or the default."""
@@ -99,9 +100,9 @@ def arrange(parser: jsonargparse.ArgumentParser) -> None:
     groups[:] = [positional, *own, general]
     formatter = HelpFormatter(parser.prog)
     needed = [
-        f"{action.option_strings[0]} {formatter.value_name(action)}"
+        f"{long_name(action)} {formatter.value_name(action)}"
         if action.option_strings
-        else action.dest.upper()
+        else long_name(action)
         for action in actions_of(parser)
         if action.required
     ]

@@ -10,6 +10,7 @@ from dna_bigbird import __version__, watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, find_command
 from dna_bigbird.cli.failures import TRACEBACK, explain, fail
+from dna_bigbird.cli.nearest import like_command
 from dna_bigbird.cli.overview import group_overview, overview
 from dna_bigbird.cli.parser import build_parser, read_arguments
 from dna_bigbird.cli.parser_internals import option_names
@@ -20,11 +21,14 @@ from dna_bigbird.cli.streams import (
     protect_terminal,
 )
 from dna_bigbird.cli.text_train import current_name
+from dna_bigbird.cli.verbosity import applied, take_verbosity
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import InputError, Interrupted, OutputError, command_line, note
 from dna_bigbird.messages import printable, with_arguments
-from dna_bigbird.paths import Role, check_paths, paths_of, roles_of
+from dna_bigbird.paths import WRITTEN, Role, check_paths, paths_of, roles_of
 from dna_bigbird.writing import claimed
+
+HELP = ("-h", "--help", "help")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -63,43 +67,79 @@ def main(argv: list[str] | None = None) -> None:
 
 def _run(argv: list[str]) -> None:
     """Find the command and call its function."""
-    if not argv or argv[0] in ("-h", "--help", "help"):
+    verbosity, argv = take_verbosity(argv)
+    argv = help_last(argv)
+    if not argv or argv[0] in HELP:
         print(overview(), end="")
         return
     if argv[0] in ("-V", "--version"):
         print(f"dna-bigbird {__version__}")
         return
     command, *rest = argv
-    if command in GROUPS:
-        if not rest or rest[0] in ("-h", "--help", "help"):
-            print(group_overview(command), end="")
-            return
-        group = command
-        command, rest = current_name(f"{group} {rest[0]}", rest[1:])
-        if command.removeprefix(f"{group} ") not in GROUPS[group]:
-            fail(f"unknown command '{command}'. See: dna-bigbird {group} --help")
-    elif command not in COMMANDS:
-        fail(f"unknown command {command!r}. See: dna-bigbird --help")
-    warnings.filterwarnings("ignore", category=DeprecationWarning)
-    watchdog.start()
-    keep_freed_memory()
-    keep_few_products()
-    let_waiting_threads_sleep()
-    _call(command, rest)
+    if command in GROUPS and (not rest or rest[0] in HELP):
+        print(group_overview(command), end="")
+        return
+    with applied(verbosity):
+        name, rest = named_command(command, rest)
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        watchdog.start()
+        keep_freed_memory()
+        keep_few_products()
+        let_waiting_threads_sleep()
+        _call(name, rest, is_quiet=verbosity.quiet)
 
 
-def _call(name: str, argv: list[str]) -> None:
+def help_last(argv: list[str]) -> list[str]:
+    """Return `predict --help` for `help predict`; other arguments stay.
+
+    Example:
+        >>> help_last(["help", "text", "evaluate"]), help_last(["help"])
+        (['text', 'evaluate', '--help'], ['help'])
+    """
+    return [*argv[1:], "--help"] if argv[:1] == ["help"] and argv[1:] else argv
+
+
+def named_command(word: str, rest: list[str]) -> tuple[str, list[str]]:
+    """Return the name of a command, with its group, and its arguments.
+
+    Raises:
+        InputError: If there is no such command, naming the nearest one.
+    """
+    if word.startswith("-"):
+        raise InputError(
+            f"found the option {word}, expected a command before it, such as: dna-bigbird predict. "
+            "See: dna-bigbird --help"
+        )
+    name, group = word, ""
+    if word in GROUPS:
+        name, rest = current_name(f"{word} {rest[0]}", rest[1:])
+        group = f"{word} "
+    known = GROUPS[word] if group else COMMANDS
+    if name.removeprefix(group) not in known:
+        near = like_command(name)
+        raise InputError(f"unknown command {name!r}{near or '.'} See: dna-bigbird {group}--help")
+    return name, rest
+
+
+def _call(name: str, argv: list[str], is_quiet: bool = False) -> None:
     """Call the function of a command, and print the summary of its result."""
     command = find_command(name)
     parser, function = build_parser(name, argv)
     with command_line(option_names(parser)):
-        arguments = read_arguments(parser, function, argv, command.aliases)
+        arguments = read_arguments(parser, function, argv, command.aliases | command.second_names)
         with protected(function, arguments):
             result = function(**arguments, **command.values)
             for line in getattr(result, "notes", ()):
                 note(line)
+            if is_quiet and _writes_files(function, arguments):
+                return
             if hasattr(result, "summary") and (summary := result.summary()):
                 print(summary, end="" if summary.endswith("\n") else "\n")
+
+
+def _writes_files(function: Callable, arguments: dict[str, object]) -> bool:
+    """Return True if the result is in files, so that a summary of it is only a message."""
+    return any(each.role in WRITTEN for each in paths_of(function, arguments))
 
 
 @contextlib.contextmanager

@@ -10,14 +10,16 @@ from types import MappingProxyType
 import jsonargparse
 
 from dna_bigbird.cli.commands import REQUIRED, Command, find_command
-from dna_bigbird.cli.config_files import config_first
+from dna_bigbird.cli.config_files import ConfigFiles, config_first
 from dna_bigbird.cli.failures import fail
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
+from dna_bigbird.cli.option_types import item_type, single_types
+from dna_bigbird.cli.option_words import joined
 from dna_bigbird.cli.parser_errors import in_words
-from dna_bigbird.cli.parser_internals import actions_of, is_recipe, option_names, type_of
-from dna_bigbird.cli.several_values import joined
+from dna_bigbird.cli.parser_internals import Switch, actions_of, has_type, is_recipe, type_of
 from dna_bigbird.cli.signatures import Option, load_function, options_of
-from dna_bigbird.errors import checked_settings
+from dna_bigbird.cli.verbosity import SWITCHES
+from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.paths import as_streams
 from dna_bigbird.shared_options import doc_of
 
@@ -28,13 +30,15 @@ class _Parser(jsonargparse.ArgumentParser):
     chosen_by = ""
     """Arguments that decide which options there are, for the hint at the help."""
 
+    locations: Mapping[str, str] = MappingProxyType({})
+    """File and line of options that a file of --config sets, for messages."""
+
     def print_help(self, file=None) -> None:
         """Print the help; unlike argparse, raise an error if that fails."""
         (file or sys.stdout).write(self.format_help())
 
     def error(self, message: str, ex: Exception | None = None):
-        lines = [line.strip(" -") for line in str(message).splitlines() if line.strip(" -")]
-        words = in_words("; ".join(lines), option_names(self))
+        words = in_words(str(message), actions_of(self), self.locations)
         end = "" if words.endswith("?") else "."
         fail(f"{words}{end} See: {self.prog}{self.chosen_by} --help")
 
@@ -72,6 +76,8 @@ def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.A
         formatter_class=HelpFormatter,
     )
     parser.add_argument("--config", action="config", help="YAML file with options")
+    for names, text in SWITCHES.items():
+        parser.add_argument(*names, action=Switch, help=text)
     group = parser.add_argument_group("options")
     for option in options_of(function):
         if option.parameter not in command.python_only:
@@ -102,7 +108,14 @@ def _add(container, option: Option, command: Command) -> None:
         rest["required"] = True
     if is_dataclass(option.hint):
         rest["sub_configs"] = True
-    container.add_argument(f"--{option.name}", type=option.hint, help=option.help, **rest)
+    container.add_argument(*_names(option, command), type=option.hint, help=option.help, **rest)
+
+
+def _names(option: Option, command: Command) -> list[str]:
+    """Return the names of an option on the command line, short ones first."""
+    short = ["-o"] if option.name == "output" else []
+    others = [f"--{name}" for name, of in command.second_names.items() if of == option.name]
+    return [*short, f"--{option.name}", *others]
 
 
 def _parameter(option: str) -> str:
@@ -120,20 +133,44 @@ def read_arguments(
     Raises:
         InputError: If a file of --config cannot be read, or settings contradict each other.
     """
-    options = parse_words(parser, config_first(renamed(argv, aliases), aliases))
+    files = ConfigFiles(_list_options(parser), aliases)
+    options = parse_words(
+        parser, config_first(renamed(argv, aliases), files.prepare), files.locations
+    )
     with checked_settings():
         settings = parser.instantiate(options)
     arguments = {_parameter(k): value for k, value in settings.items() if k != "config"}
     return as_streams(function, arguments)
 
 
-def parse_words(parser: jsonargparse.ArgumentParser, argv: Sequence[str]) -> jsonargparse.Namespace:
+def parse_words(
+    parser: jsonargparse.ArgumentParser,
+    argv: Sequence[str],
+    locations: Mapping[str, str] = MappingProxyType({}),
+) -> jsonargparse.Namespace:
     """Return the options that the words of a command line set; names of options are current ones.
 
-    Raises:
-        InputError: As `joined`.
+    A wrong option ends the program, as in `argparse`.
+
+    Args:
+        locations: File and line of options that a file of --config sets.
     """
-    return parser.parse_args(joined(argv, parser))
+    named = {argument.partition("=")[0].lstrip("-") for argument in argv}
+    parser.locations = {name: locations[name] for name in locations.keys() - named}
+    try:
+        argv = joined(argv, parser)
+    except InputError as error:
+        parser.error(str(error))
+    return parser.parse_args(argv)
+
+
+def _list_options(parser: jsonargparse.ArgumentParser) -> dict[str, bool]:
+    """Return the options that have a type -> True if the value must be a list."""
+    return {
+        action.dest: item_type(action) is not None and not single_types(action)
+        for action in actions_of(parser)
+        if has_type(action)
+    }
 
 
 def renamed(argv: list[str], aliases: Mapping[str, str] = MappingProxyType({})) -> list[str]:

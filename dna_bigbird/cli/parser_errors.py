@@ -1,39 +1,98 @@
 """Messages of the parser about wrong options, rewritten for the user."""
 
+import argparse
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
-from dna_bigbird.choices import listed, near
+from dna_bigbird.choices import near
+from dna_bigbird.cli.nearest import like_option
+from dna_bigbird.cli.option_types import choices_in, expected, is_accepted, long_name
+from dna_bigbird.cli.parser_internals import has_type, type_of
 from dna_bigbird.errors import shortened
 
-_CHOICE = re.compile(
-    r'Parser key "(?P<key>[^"]+)":.*?typing\.Literal(?P<choices>\[[^\]]*\]).*'
-    r"(?:Got|Given) value: (?P<value>.*)"
+_VALUE = re.compile(
+    r'Parser key "(?P<key>[^"]+)".*(?:Got|Given) value: (?P<value>.*)', flags=re.DOTALL
 )
-_UNKNOWN = re.compile(r"(?i)unrecognized arguments: --(?P<name>[\w.]+)")
+_REQUIRED = re.compile(r"the following arguments are required: (?P<names>[\w., -]+)")
+_NO_VALUE = re.compile(r"argument (?P<name>[\w./-]+): expected one argument")
+_GROUP = re.compile(
+    r'Parser key "(?P<key>[^"]+)".*Unable to load config "(?P<value>.*)"', re.DOTALL
+)
 
 
-def in_words(message: str, options: Collection[str]) -> str:
-    """Return a message of the parser with the choices as a list and the nearest choice.
+def in_words(
+    message: str,
+    actions: Iterable[argparse.Action],
+    locations: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return a message of the parser in words, with the name of the option and what it expects.
 
     Args:
-        options: Names of the command's options, without dashes.
+        actions: The command's options.
+        locations: File and line of options that a file of --config sets.
+    """
+    by_name = {action.dest: action for action in actions}
+    if (wrong := _VALUE.search(message)) and wrong["key"] in by_name:
+        return _wrong_value(by_name[wrong["key"]], wrong["value"].strip(), locations)
+    if missing := _REQUIRED.search(message):
+        names = [_name(each.strip(), by_name) for each in missing["names"].split(",")]
+        return f"{_listed(names)} {'is' if len(names) == 1 else 'are'} required"
+    if (bare := _NO_VALUE.search(message)) and (action := _of_name(bare["name"], by_name)):
+        return f"{long_name(action)}: expected a value: {expected(type_of(action))}"
+    if group := _GROUP.search(message):
+        key = group["key"]
+        options = [name for name in by_name if name.startswith(f"{key}.")]
+        such_as = f", such as --{options[0]}" if options else ""
+        return f"--{key} {shortened(group['value'])}: expected a YAML file of options{such_as}"
+    lines = [re.sub(r"^\s*(- )?", "", line).rstrip() for line in message.splitlines()]
+    return "; ".join(filter(None, lines))
+
+
+def unknown_option(name: str, options: Iterable[str]) -> str:
+    """Return a message about an option that the command does not have.
 
     Example:
-        >>> in_words('Parser key "strand":; Expected a typing.Literal[\\'both\\', \\'forward\\']. '
-        ...          'Got value: Both', {"strand"})
-        "--strand Both: expected 'both' or 'forward'; did you mean 'both'?"
-        >>> in_words("unrecognized arguments: --batchsize 3", {"batch_size", "window"})
-        'unrecognized arguments: --batchsize 3; did you mean --batch_size?'
+        >>> unknown_option("--ouput", {"output", "fasta"})
+        'unknown option --ouput; did you mean --output?'
     """
-    if wrong := _CHOICE.search(message):
-        choices = tuple(ast.literal_eval(wrong["choices"]))
-        value = wrong["value"]
-        expected = f"expected {listed(choices)}{near(value, choices)}"
-        return f"--{wrong['key']} {shortened(value)}: {expected}"
-    if unknown := _UNKNOWN.search(message):
-        return message + near(unknown["name"], tuple(f"--{name}" for name in options)).replace(
-            "'", ""
-        )
-    return message
+    return f"unknown option {name}{like_option(name.lstrip('-').replace('-', '_'), set(options))}"
+
+
+def _wrong_value(action: argparse.Action, value: str, locations: Mapping[str, str]) -> str:
+    hint = type_of(action)
+    location = f"{locations[action.dest]}: " if action.dest in locations else ""
+    name = action.dest if location else long_name(action)
+    wrong = _wrong_item(value, hint)
+    question = near(wrong, tuple(map(str, choices_in(hint))))
+    return f"{location}{name}: found {shortened(wrong)!r}, expected {expected(hint)}{question}"
+
+
+def _wrong_item(value: str, hint: object) -> str:
+    """Return the first item of a list that has the wrong type, or the value itself."""
+    try:
+        items = ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return value
+    for item in items if isinstance(items, list) else ():
+        if not is_accepted(item, hint):
+            return str(item)
+    return value
+
+
+def _name(dest: str, by_name: Mapping[str, argparse.Action]) -> str:
+    return long_name(by_name[dest]) if dest in by_name else dest
+
+
+def _of_name(names: str, by_name: Mapping[str, argparse.Action]) -> argparse.Action | None:
+    """Return the option that argparse calls `--output/-o`."""
+    for action in by_name.values():
+        if has_type(action) and set(names.split("/")) & set(action.option_strings):
+            return action
+    return None
+
+
+def _listed(names: list[str]) -> str:
+    """Return names as text: `--a, --b and --c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -2,6 +2,8 @@
 
 import argparse
 import copy
+from collections.abc import Sequence
+from typing import Any
 
 import jsonargparse
 
@@ -40,6 +42,19 @@ def is_recipe(action: argparse.Action) -> bool:
 def groups_of(parser: argparse.ArgumentParser) -> list:
     """Return the groups in the order of the help text; the list may be reordered in place."""
     return parser._action_groups
+
+
+class Switch(argparse.Action):
+    """A switch that another step reads: it is in the help and in completion, and sets no option."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **rest: Any) -> None:
+        super().__init__(
+            option_strings, dest=argparse.SUPPRESS, default=argparse.SUPPRESS, nargs=0, **rest
+        )
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        """Report that the name was shortened: the other step reads only the whole name."""
+        parser.error(f"write {self.option_strings[-1]} in full")
 
 
 class Formatter(jsonargparse.DefaultHelpFormatter):

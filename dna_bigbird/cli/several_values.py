@@ -1,93 +1,39 @@
-"""Options of several values: `--inputs a.fa b.fa`, with commas, repeated, or as a JSON list.
-
-The words after such an option become one JSON value before the parser reads them.
-"""
+"""The value of an option that takes several: words, with commas, or JSON lists, as one JSON text."""
 
 import argparse
 import json
 import os
 import re
-import typing
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from dna_bigbird.choices import alternatives
-from dna_bigbird.cli.parser_internals import actions_of, type_of
+from dna_bigbird.cli.option_types import expected, is_mapping, item_type, long_name, single_types
+from dna_bigbird.cli.parser_internals import type_of
 from dna_bigbird.errors import InputError, shortened
 
-_OPTION = re.compile(r"-[A-Za-z]|--\S")
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
 _ITEM = re.compile(rf"[^,:]+:{_NUMBER}-{_NUMBER}(?=,|$)|[^,]+")
 """Text without commas, or a region whose numbers may contain thousands commas."""
 
 
-@dataclass
-class _Values:
-    """An option of several values on the command line."""
-
-    action: argparse.Action
-    position: int
-    """Where its value comes in the arguments: the last of its positions."""
-    words: list[str]
-
-
-def joined(argv: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
-    """Return arguments in which every option has at most one value, a JSON text if it has several.
-
-    A list option takes all words up to the next option; if it is repeated, the words add up. Other
-    arguments stay as they are.
+def as_argument(action: argparse.Action, words: list[str]) -> list[str]:
+    """Return a list or mapping option with the words after it as one argument.
 
     Raises:
-        InputError: If an option of one value is followed by several words, or a word of a mapping
-            is not `NAME=VALUE`.
+        InputError: If there is no word, or a word of a mapping is not `NAME=VALUE`.
     """
-    has_positional = any(not action.option_strings for action in actions_of(parser))
-    by_option: dict[str, _Values] = {}
-    result: list[list[str]] = []
-    for name, words in _options_with_words(argv):
-        action = option_named(name.partition("=")[0], parser) if name else None
-        if action is None or not (item_type(action) or is_mapping(action)):
-            if not has_positional:
-                _check_one_value(name, words, action)
-            result.append([name, *words] if name else words)
-            continue
-        first = [name.partition("=")[2]] if "=" in name else []
-        option = by_option.setdefault(action.dest, _Values(action, 0, []))
-        option.words += [*first, *words]
-        option.position = len(result)
-        result.append([])
-    for option in by_option.values():
-        result[option.position] = _as_argument(option)
-    return [argument for part in result for argument in part]
-
-
-def option_named(name: str, parser: argparse.ArgumentParser) -> argparse.Action | None:
-    """Return the option of a name or of its beginning, as argparse finds it; None if there is none."""
-    by_name = {text: action for action in actions_of(parser) for text in action.option_strings}
-    if name in by_name:
-        return None if name.endswith("+") else by_name[name]
-    starts = {
-        action.dest: action
-        for text, action in by_name.items()
-        if text.startswith(name) and name.startswith("--") and not text.endswith("+")
-    }
-    return next(iter(starts.values())) if len(starts) == 1 else None
-
-
-def item_type(action: argparse.Action) -> object | None:
-    """Return the type of the items of an option that takes a list, None for other options."""
-    for hint in alternatives(type_of(action)):
-        if typing.get_origin(hint) is list:
-            return typing.get_args(hint)[0]
-    return None
-
-
-def is_mapping(action: argparse.Action) -> bool:
-    """Return True for an option that takes names with values."""
-    return any(typing.get_origin(hint) is dict for hint in alternatives(type_of(action)))
+    name = long_name(action)
+    if not words:
+        raise InputError(f"{name}: expected a value: {expected(type_of(action))}")
+    if len(words) == 1 and (_takes_text(action) or _is_json(words[0])):
+        return [f"{name}={words[0]}"]
+    if is_mapping(action):
+        return [f"{name}={_json(_mapping(name, words))}"]
+    items = _items(words, item_type(action))
+    if len(items) == 1 and single_types(action):
+        return [f"{name}={items[0]}"]
+    return [f"{name}={_json(items)}"]
 
 
 def split_items(word: str) -> list[str]:
@@ -102,44 +48,6 @@ def split_items(word: str) -> list[str]:
     if "," not in word or os.path.lexists(word):
         return [word]
     return [item.strip() for item in _ITEM.findall(word) if item.strip()]
-
-
-def _options_with_words(argv: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return each option with the words after it; words before the first have the name ""."""
-    parts: list[tuple[str, list[str]]] = [("", [])]
-    for argument in argv:
-        if _OPTION.match(argument):
-            parts.append((argument, []))
-        else:
-            parts[-1][1].append(argument)
-    return parts
-
-
-def _check_one_value(name: str, words: list[str], action: argparse.Action | None) -> None:
-    """Raise InputError if an option that takes one value is followed by more."""
-    if action is None or action.nargs == 0:
-        return
-    option, equals, first = name.partition("=")
-    values = [first, *words] if equals else words
-    if len(values) > 1:
-        shown = shortened(" ".join(values))
-        raise InputError(
-            f"{option} takes one value, found {len(values)}: {shown}. Put a value with blanks in quotes"
-        )
-
-
-def _as_argument(option: _Values) -> list[str]:
-    name, words, action = option.action.option_strings[0], option.words, option.action
-    if not words:
-        return [name]
-    if len(words) == 1 and (_takes_text(action) or _is_json(words[0])):
-        return [f"{name}={words[0]}"]
-    if is_mapping(action):
-        return [f"{name}={_json(_mapping(name, words))}"]
-    items = _items(words, item_type(action))
-    if len(items) == 1 and _single_types(action):
-        return [f"{name}={items[0]}"]
-    return [f"{name}={_json(items)}"]
 
 
 def _items(words: list[str], hint: object) -> list:
@@ -200,15 +108,6 @@ def _json(value: object) -> str:
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
 
 
-def _single_types(action: argparse.Action) -> tuple:
-    """Return the types of an option's value that are not lists: `int` of `int | list[int]`."""
-    return tuple(
-        hint
-        for hint in alternatives(type_of(action))
-        if hint is not type(None) and typing.get_origin(hint) is not list
-    )
-
-
 def _takes_text(action: argparse.Action) -> bool:
     """Return True for `list[str] | str`: the command itself splits one text."""
-    return item_type(action) is str and str in _single_types(action)
+    return item_type(action) is str and str in single_types(action)

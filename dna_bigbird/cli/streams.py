@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import TextIO
 
 from dna_bigbird.errors import OutputError
@@ -63,6 +64,25 @@ def protect_terminal() -> None:
         stream = getattr(sys, name)
         if stream.isatty() and not isinstance(stream, PrintableStream):
             setattr(sys, name, PrintableStream(stream, kept))
+
+
+_errors: ContextVar[TextIO | None] = ContextVar("errors", default=None)
+
+
+def error_stream() -> TextIO:
+    """Return where errors are written: standard error, also within `errors_only`."""
+    return _errors.get() or sys.stderr
+
+
+@contextlib.contextmanager
+def errors_only() -> Iterator[None]:
+    """Discard what the block writes to `sys.stderr`; `error_stream` still returns that stream."""
+    token = _errors.set(sys.stderr)
+    try:
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+            yield
+    finally:
+        _errors.reset(token)
 
 
 def forget_standard_output() -> None:

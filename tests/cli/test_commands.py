@@ -69,7 +69,7 @@ def test_what_is_only_for_python_is_no_option(run, capsys):
     assert run(settings, "--source", "ab").out == "ab!\n"
     with pytest.raises(SystemExit, match="2"):
         run(settings, "--source", "ab", "--progress")
-    assert "unrecognized arguments: --progress" in capsys.readouterr().err
+    assert "unknown option --progress" in capsys.readouterr().err
 
 
 def test_defaults_of_the_command_line(run):

@@ -72,6 +72,10 @@ general:
   --print_config [=flags]
                         Print all options as YAML, with the values given, and
                         exit.
+  -q, --quiet           Show errors only: no notes, no progress, no summary of
+                        a result in files.
+  -v, --verbose         Show times and memory at the end, and the traceback of
+                        an error.
 
 examples:
     bake --flour mill.txt

@@ -26,7 +26,7 @@ def test_unknown_command_is_one_line_and_status_2(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["predikt"])
     assert capsys.readouterr().err == (
-        "dna-bigbird: error: unknown command 'predikt'. See: dna-bigbird --help\n"
+        "dna-bigbird: error: unknown command 'predikt'; did you mean 'predict'? See: dna-bigbird --help\n"
     )
 
 
@@ -34,7 +34,8 @@ def test_unknown_command_of_a_group(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["text", "evaluat"])
     assert capsys.readouterr().err == (
-        "dna-bigbird: error: unknown command 'text evaluat'. See: dna-bigbird text --help\n"
+        "dna-bigbird: error: unknown command 'text evaluat'; did you mean 'text evaluate'? "
+        "See: dna-bigbird text --help\n"
     )
     main(["text"])
     assert "dna-bigbird text COMMAND" in capsys.readouterr().out

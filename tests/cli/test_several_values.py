@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.main import main
+from dna_bigbird.cli.option_types import item_type
+from dna_bigbird.cli.option_words import joined
 from dna_bigbird.cli.parser import build_parser, parse_words, renamed
 from dna_bigbird.cli.parser_internals import actions_of
-from dna_bigbird.cli.several_values import item_type, joined, split_items
+from dna_bigbird.cli.several_values import split_items
 
 
 def read(command: str, *words: str, option: str) -> object:
@@ -128,8 +130,14 @@ def test_one_value_too_many(argv, message, capsys):
 
 def test_other_arguments_stay_as_they_are():
     parser, _ = build_parser("info")
-    words = ["--labels", "x", "bundle", "--verify"]
+    words = ["--labels", "x", "bundle", "--verify", "true"]
     assert joined(words, parser) == words
+
+
+def test_a_switch_before_an_argument_without_a_name():
+    parser, _ = build_parser("info")
+    assert joined(["--verify", "bundle"], parser) == ["--verify=true", "bundle"]
+    assert read("info", "--verify", "bundle", option="path") == Path("bundle")
 
 
 def test_list_options_of_every_command_are_recognised():

@@ -125,7 +125,7 @@ def test_the_command_line_wins_over_a_recipe(calls, monkeypatch, tmp_path):
             "text train --task hotpotqa --stride 3",
             "See: dna-bigbird text train --task hotpotqa --help",
         ),
-        ("text train --task hotpotqa --set imdb", "unrecognized arguments: --set"),
+        ("text train --task hotpotqa --set imdb", "unknown option --set"),
         ("text train-hotpot", "unknown command 'text train-hotpot'"),
         ("text train --config none.yaml", "none.yaml"),
     ],

@@ -1,0 +1,236 @@
+"""What is wrong on the command line is one line in plain words, and exit status 2."""
+
+import re
+import typing
+
+import pytest
+
+from dna_bigbird.cli.commands import COMMANDS, GROUPS, every_command
+from dna_bigbird.cli.main import main
+from dna_bigbird.cli.parser import parse_words, parsers_of
+from dna_bigbird.cli.parser_internals import actions_of, type_of
+
+OF_THE_PARSER = ("Parser key", "Union", "ubtypes", "Literal", "<class", "typehint", "Namespace")
+
+
+def refused(argv: str, capsys) -> str:
+    """Return the message of a command that must fail with status 2, without its first words."""
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(argv.split())
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("dna-bigbird: error: ")
+    assert output.err.count("\n") == 1
+    assert not [words for words in OF_THE_PARSER if words in output.err]
+    return output.err.removeprefix("dna-bigbird: error: ").rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("predcit", "unknown command 'predcit'; did you mean 'predict'? See: dna-bigbird --help"),
+        ("score_variants", "unknown command 'score_variants'; did you mean 'score-variants'?"),
+        ("warm-start", "unknown command 'warm-start'; did you mean 'text warm-start'?"),
+        ("txt", "unknown command 'txt'; did you mean 'text'?"),
+        ("xyzzy", "unknown command 'xyzzy'. See: dna-bigbird --help"),
+        ("text evalute", "unknown command 'text evalute'; did you mean 'text evaluate'? "
+                         "See: dna-bigbird text --help"),
+        ("help predcit", "unknown command 'predcit'; did you mean 'predict'?"),
+        ("--fasta a.fa", "found the option --fasta, expected a command before it"),
+    ],
+)  # fmt: skip
+def test_an_unknown_command(argv, message, capsys):
+    assert refused(argv, capsys).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("predict --ouput x", "unknown option --ouput; did you mean --output? "
+                              "See: dna-bigbird predict --help"),
+        ("predict --fsta x", "unknown option --fsta; did you mean --fasta?"),
+        ("predict --fasta=x --batchsize=3", "unknown option --batchsize; did you mean --batch_size?"),
+        ("predict --st 3", "unknown option --st; did you mean --strand or --stride?"),
+        ("predict -x 3", "unknown option -x. See: dna-bigbird predict --help"),
+        ("predict --xyzzy", "unknown option --xyzzy. See: dna-bigbird predict --help"),
+        ("finetune --training.lerning_rate 1", "unknown option --training.lerning_rate; did you "
+                                               "mean --training.learning_rate?"),
+        ("finetune --max-steps 3", "unknown option --max_steps; did you mean --training.max_steps?"),
+        ("finetune --lerning_rate 3", "unknown option --lerning_rate; did you mean "
+                                      "--training.learning_rate?"),
+        ("text train --task imdb --max_stps 3", "--task"),
+    ],
+)  # fmt: skip
+def test_an_unknown_option(argv, message, capsys):
+    assert message in refused(argv, capsys)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("predict", "--fasta is required. See: dna-bigbird predict --help"),
+        ("evaluate --data d.h5", "--genome, --model, --output and --report are required."),
+        ("completion", "SHELL is required."),
+        ("predict --fasta", "--fasta: expected a value: a path."),
+        ("genome --inputs", "--inputs: expected a value: a path."),
+        ("plot-attention --output o --random-plan", "--random_plan: expected a value: one of "),
+        ("predict --fasta a --stride abc", "--stride: found 'abc', expected a whole number."),
+        ("predict --fasta a --batch_size 1.5", "--batch_size: found '1.5', expected a whole number."),
+        ("finetune --training.learning_rate fast",
+         "--training.learning_rate: found 'fast', expected a number."),
+        ("predict --fasta a --resume maybe", "--resume: found 'maybe', expected true or false."),
+        ("predict --fasta a --strand bth",
+         "--strand: found 'bth', expected one of both, forward, interval; did you mean 'both'?"),
+        ("finetune --head.pooling mea",
+         "--head.pooling: found 'mea', expected one of cls, mean, centre; did you mean 'mean'?"),
+        ("plot-attention --layer 0 x", "--layer: found 'x', expected a whole number."),
+        ("plot-attention --random_plan uniform orignal",
+         "--random_plan: found 'orignal', expected one of uniform, original, huggingface; did you "
+         "mean 'original'?"),
+        ("completion fsh", "SHELL: found 'fsh', expected one of bash, zsh, tcsh; did you mean"),
+        ("finetune --training fast", "--training fast: expected a YAML file of options, such as "
+                                     "--training.max_steps."),
+        ("predict regions.fa", "found 'regions.fa', expected the name of an option before it; did "
+                               "you mean --fasta regions.fa?"),
+        ("predict -q --fasta a -v", "--quiet and --verbose exclude each other"),
+        ("predict --fasta a --verb", "write --verbose in full."),
+    ],
+)  # fmt: skip
+def test_a_wrong_or_missing_value(argv, message, capsys):
+    assert refused(argv, capsys).startswith(message)
+
+
+def choices_of(hint) -> list[str]:
+    """Return the values of every Literal in a type."""
+    inside = [value for part in typing.get_args(hint) for value in choices_of(part)]
+    return (
+        [*map(str, typing.get_args(hint))] if typing.get_origin(hint) is typing.Literal else inside
+    )
+
+
+@pytest.mark.parametrize("command", list(every_command()))
+def test_every_option_of_every_command(command, capsys):
+    """A wrong choice, number or switch: the option's full name, the value, what it may be."""
+    words = {int: "a whole number", float: "a number", bool: "true or false"}
+    checked = set()
+    for parser in parsers_of(command)[:2]:
+        for action in actions_of(parser):
+            hint = type_of(action)
+            choices = list(dict.fromkeys(choices_of(hint)))
+            plain = {words[each] for each in (hint, *typing.get_args(hint)) if each in words}
+            if action.dest in checked or not (choices or plain):
+                continue
+            checked.add(action.dest)
+            names = [name for name in action.option_strings if name[-1] != "+"]
+            with pytest.raises(SystemExit, match=r"^2$"):
+                parse_words(parser, [f"{names[-1]}=~wrong~"] if names else ["~wrong~"])
+            text = capsys.readouterr().err
+            shown = f"one of {', '.join(choices)}" if choices[1:] else "".join(choices or plain)
+            assert re.search(
+                rf"(--{action.dest}|[A-Z]+): found '~wrong~', expected {shown}[.;]", text
+            )
+            assert not [each for each in OF_THE_PARSER if each in text]
+
+
+def test_the_matrix_has_rows():
+    """Most commands have a choice or a number."""
+    counted = 0
+    for command in every_command():
+        hints = [type_of(action) for action in actions_of(parsers_of(command)[0])]
+        counted += any(choices_of(hint) or hint in (int, float) for hint in hints)
+    assert counted > 30
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fasta: a\n\nstrnd: both\n", ":3: unknown option 'strnd'; did you mean 'strand'?"),
+        ("fasta: a\nmax_steps: 3\n", ":2: unknown option 'max_steps'"),
+        (
+            "fasta: a\nstrand: bth\n",
+            ":2: strand: found 'bth', expected one of both, forward, inter",
+        ),
+        ("# x\nfasta: a\nstride: [3]\n", ":3: stride: found '[3]', expected a whole number."),
+        ("fasta: a\nbatch_size: 1.5\n", ":2: batch_size: found '1.5', expected a whole number."),
+    ],
+)
+def test_a_wrong_option_in_a_file(text, message, tmp_path, capsys):
+    file = tmp_path / "o.yaml"
+    file.write_text(text)
+    assert refused(f"predict --config {file}", capsys).startswith(f"{file}{message}")
+
+
+def test_a_wrong_option_in_a_group_of_a_file(tmp_path, capsys):
+    file = tmp_path / "o.yaml"
+    file.write_text("seed: 1\ntraining:\n  max_stps: 3\n")
+    message = f"{file}:3: unknown option 'training.max_stps'; did you mean 'training.max_steps'?"
+    assert refused(f"finetune --config {file}", capsys) == message
+    file.write_text("seed: 1\ntraining:\n  max_steps: many\n")
+    message = f"{file}:3: training.max_steps: found 'many', expected a whole number."
+    assert refused(f"finetune --config {file}", capsys).startswith(message)
+
+
+def test_a_wrong_option_after_a_file_is_not_reported_with_the_file(tmp_path, capsys):
+    file = tmp_path / "o.yaml"
+    file.write_text("strand: both\n")
+    message = refused(f"predict --fasta a --config {file} --strand bth", capsys)
+    assert message.startswith("--strand: found 'bth'")
+
+
+@pytest.mark.parametrize("name", ["predict", "text evaluate", "doctor"])
+def test_help_of_a_command_in_every_form(name, capsys):
+    texts = []
+    for argv in (f"{name} --help", f"{name} -h", f"help {name}"):
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main(argv.split())
+        texts.append(capsys.readouterr().out)
+    assert texts[0].startswith(f"usage: dna-bigbird {name}")
+    assert texts[1:] == texts[:1] * 2
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_of_a_group_in_every_form(group, capsys):
+    texts = []
+    for argv in (group, f"{group} --help", f"{group} help", f"help {group}"):
+        main(argv.split())
+        texts.append(capsys.readouterr().out)
+    assert texts[0].startswith(f"usage: dna-bigbird {group} COMMAND")
+    assert set(texts) == {texts[0]}
+
+
+@pytest.mark.parametrize("command", [name for name in every_command()])
+def test_o_is_output(command):
+    for parser in parsers_of(command):
+        short = [action for action in actions_of(parser) if "-o" in action.option_strings]
+        outputs = [action for action in actions_of(parser) if action.dest == "output"]
+        assert short == outputs
+
+
+def test_o_writes_the_output(tmp_path):
+    fasta, output = tmp_path / "a.fa", tmp_path / "scores.tsv"
+    fasta.write_text(f">a\n{'ACGT' * 75}\n")
+    main(["predict", "-q", "--fasta", str(fasta), "-o", str(output)])
+    assert output.read_text().startswith("sequence\tstart\tend\t")
+
+
+WITH_GENOME = ("predict", "embed", "score-variants", "mutagenesis")
+
+
+@pytest.mark.parametrize("command", WITH_GENOME)
+def test_genome_is_a_second_name_of_fasta(command, capsys):
+    parser = parsers_of(command)[0]
+    for name in ("--genome", "--fasta"):
+        for action in actions_of(parser):
+            action.required = False
+        assert str(parse_words(parser, [name, "a.fa"]).fasta) == "a.fa"
+    assert "--fasta PATH, --genome PATH" in parser.format_help()
+
+
+def test_genome_is_a_second_name_in_a_file(tmp_path, capsys):
+    file = tmp_path / "o.yaml"
+    file.write_text(f"genome: {tmp_path / 'missing.fa'}\n")
+    assert "missing.fa: no such file" in refused(f"predict --config {file}", capsys)
+
+
+def test_no_other_command_has_a_second_name():
+    assert {name for name in COMMANDS if COMMANDS[name].second_names} == set(WITH_GENOME)
