@@ -52,7 +52,7 @@ def mutagenesis(
         fasta: FASTA file to read: plain, a genome with a region, or one short record.
         region: Bases to change, from 1 and both ends included, as chr22:20,000,001-20,000,200.
             Default: the whole record.
-        model: Model bundle: several, [A,B], are averaged. Default: the bundled model.
+        model: Model bundle: several (--model A B) are averaged. Default: the bundled model.
         output: Result to write: the matrix, .tsv, .csv or .npz. '-' writes the table to standard
             output if there is no picture.
         effect: log_odds, the change of the log odds, or diff, the change of the probability. An

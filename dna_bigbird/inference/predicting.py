@@ -67,7 +67,7 @@ def predict(
         bed: BED file: only its intervals of the FASTA are read, which is then a genome (plain or
             bgzip); rows have genome coordinates. If the BED has names (column 4), the last column
             has the name of each row.
-        model: Model bundle: a folder such as results/models/promoter. Several, '[one, two]', must
+        model: Model bundle: a folder such as results/models/promoter. Several (--model A B) must
             have the same labels; their probabilities are averaged. Default: the bundled model.
         output: Result to write: a file; for bigWig with several labels a folder. '-' is standard
             output (TSV).

@@ -30,7 +30,7 @@ def ensemble(models: list[InputPath], output: FolderOutput) -> Ensemble:
     same labels, windows, architecture and tokenizer. Predicting takes the time and memory of all.
 
     Args:
-        models: Bundles of `dna-bigbird finetune`, two at least, e.g. '[seed0, seed1]'.
+        models: Bundles of `dna-bigbird finetune`, two at least: --models seed0 seed1.
         output: Result to write: a bundle (a folder).
     """
     from dna_bigbird.bundles.ensemble import join_bundles

@@ -46,7 +46,7 @@ def promoter_set(
             Several, joined by commas (random_base,permuted,genomic), give every promoter a negative
             of each; a repeated name gives another negative.
         avoid: File of further start sites that genomic negatives keep away from, in any of the
-            formats, or several, '[a.bed, b.gtf]'; other negatives do not use them.
+            formats, or several: --avoid a.bed b.gtf; other negatives do not use them.
         near_identical: What to do with training and validation rows that are nearly identical to
             one of a held-out split: drop or keep them.
         pieces: The FASTA has only the first part of its chromosomes: leave out sites beyond it.

@@ -50,7 +50,7 @@ def score_variants(
         vcf: VCF file: plain, gzip, bgzip, or '-' for standard input.
         fasta: FASTA file to read: a genome of the same assembly, plain or bgzip; chr22 and 22 are
             the same chromosome.
-        model: Model bundle: a folder such as results/models/chromatin. Several, [A,B], must have
+        model: Model bundle: a folder such as results/models/chromatin. Several (--model A B) must have
             the same labels; their probabilities are averaged. Default: the bundled model.
         output: Result to write: a table (.tsv, .csv: chrom, pos from 1, id, ref, alt, scores), or the
             VCF with the scores as INFO fields (.vcf, or .vcf.gz with an index). '-' is standard output.

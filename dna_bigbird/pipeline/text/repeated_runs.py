@@ -56,7 +56,7 @@ def runs(scores: list[InputPath], output: FolderOutput) -> RepeatedRuns:
             its standard deviation (n - 1), `runs` their number.
 
     Examples:
-        dna-bigbird text runs --scores '[scores/0/metrics.json, scores/1/metrics.json]' --output scores/mean
+        dna-bigbird text runs --scores scores/0/metrics.json scores/1/metrics.json --output scores/mean
     """
     from dna_bigbird.evaluation.runs import runs_summary
     from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
