@@ -68,6 +68,8 @@ class ConfigFiles:
 
     options: Mapping[str, bool]
     """Names of the options -> True if the value must be a list."""
+    help: str
+    """The command that shows the options."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names of options -> their names."""
     locations: dict[str, str] = field(default_factory=dict)
@@ -101,7 +103,8 @@ class ConfigFiles:
                 value = [value] if self.options[name] and is_single else value
             elif not self._is_group(name) and not self._is_in_option(name):
                 near = re.sub(r"--([\w.]+)", r"'\1'", like_option(name, self.options))
-                raise InputError(f"{location}: unknown option {name!r}{near}")
+                end = near or "."
+                raise InputError(f"{location}: unknown option {name!r}{end} See: {self.help}")
             result[current] = value
         return result
 

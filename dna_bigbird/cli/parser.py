@@ -40,7 +40,11 @@ class _Parser(jsonargparse.ArgumentParser):
     def error(self, message: str, ex: Exception | None = None):
         words = in_words(str(message), actions_of(self), self.locations)
         end = "" if words.endswith("?") else "."
-        fail(f"{words}{end} See: {self.prog}{self.chosen_by} --help")
+        fail(f"{words}{end} See: {self.shown_by()}")
+
+    def shown_by(self) -> str:
+        """Return the command that shows the options."""
+        return f"{self.prog}{self.chosen_by} --help"
 
 
 def build_parser(
@@ -133,7 +137,7 @@ def read_arguments(
     Raises:
         InputError: If a file of --config cannot be read, or settings contradict each other.
     """
-    files = ConfigFiles(_list_options(parser), aliases)
+    files = ConfigFiles(_list_options(parser), parser.shown_by(), aliases)
     options = parse_words(
         parser, config_first(renamed(argv, aliases), files.prepare), files.locations
     )

@@ -164,6 +164,7 @@ def test_a_wrong_option_in_a_group_of_a_file(tmp_path, capsys):
     file = tmp_path / "o.yaml"
     file.write_text("seed: 1\ntraining:\n  max_stps: 3\n")
     message = f"{file}:3: unknown option 'training.max_stps'; did you mean 'training.max_steps'?"
+    message += " See: dna-bigbird finetune --help"
     assert refused(f"finetune --config {file}", capsys) == message
     file.write_text("seed: 1\ntraining:\n  max_steps: many\n")
     message = f"{file}:3: training.max_steps: found 'many', expected a whole number."
