@@ -69,7 +69,7 @@ def test_an_unknown_option(argv, message, capsys):
     ("argv", "message"),
     [
         ("predict", "--fasta is required. See: dna-bigbird predict --help"),
-        ("evaluate --data d.h5", "--genome, --model, --output and --report are required."),
+        ("evaluate --data d.h5", "--genome, --model and --output are required."),
         ("completion", "SHELL is required."),
         ("predict --fasta", "--fasta: expected a value: a path."),
         ("genome --inputs", "--inputs: expected a value: a path."),
@@ -83,7 +83,7 @@ def test_an_unknown_option(argv, message, capsys):
          "--strand: found 'bth', expected one of both, forward, interval; did you mean 'both'?"),
         ("finetune --head.pooling mea",
          "--head.pooling: found 'mea', expected one of cls, mean, centre; did you mean 'mean'?"),
-        ("plot-attention --layer 0 x", "--layer: found 'x', expected a whole number."),
+        ("plot-attention --layers 0 x", "--layers: found 'x', expected a whole number."),
         ("plot-attention --random_plan uniform orignal",
          "--random_plan: found 'orignal', expected one of uniform, original, huggingface; did you "
          "mean 'original'?"),
