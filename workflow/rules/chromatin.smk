@@ -45,10 +45,11 @@ rule chromatin_set:
         seed=head_seed,
         genome=assembly_options(),
         split=split_options,
+        peaks=peak_arguments(),
         blacklist=option("blacklist", BLACKLIST) if BLACKLIST else "",
         options=set_options,
     shell:
-        "{params.run} chromatin-set --genome {input.genome} --peaks {input.sheet:q}"
+        "{params.run} chromatin-set --genome {input.genome} --peaks {params.peaks}"
         " --output {output} --seed {params.seed} {params.genome} {params.split} {params.blacklist}"
         " {params.options} > {log} 2>&1"
 

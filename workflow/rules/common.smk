@@ -239,9 +239,25 @@ def given_encoder():
     return str(bundled_model()) if name == "bundled" else plain_path(name)
 
 
+def given_peaks():
+    """The sample sheet, or a list of the peak files that the config names one by one."""
+    peaks = INPUTS.get("peaks", [])
+    if isinstance(peaks, str):
+        return source(peaks)
+    return [source(x) for x in (peaks.values() if isinstance(peaks, dict) else peaks)]
+
+
+def peak_arguments():
+    """The values of --peaks: the sheet, or peak files, which may have the names of their labels."""
+    labels = INPUTS["peaks"] if isinstance(INPUTS.get("peaks"), dict) else None
+    files = [PEAKS] if isinstance(PEAKS, str) else PEAKS
+    named = [f"{x}={path}" for x, path in zip(labels, files)] if labels else files
+    return " ".join(map(shlex.quote, named))
+
+
 def peak_files(sheet):
     """The files named in a local sample sheet, so that a changed one is noticed."""
-    if not is_path(INPUTS.get("peaks", "")):
+    if "demo" in INPUTS or not isinstance(sheet, str) or not is_path(INPUTS["peaks"]):
         return []
     return sorted({os.path.normpath(row.path) for row in read_sheet(Path(sheet))})
 
@@ -261,7 +277,7 @@ if "demo" in INPUTS:
     VARIANT_FILE = f"{DEMO}/variants.vcf"
 else:
     GENOME_SOURCES = [source(name) for name in INPUTS.get("genome", [])]
-    PROMOTERS, PEAKS = named_input("promoters"), named_input("peaks")
+    PROMOTERS, PEAKS = named_input("promoters"), given_peaks()
     VARIANT_FILE = named_input("variants")
 CHAIN, REPEATS = named_input("chain"), named_input("repeats")
 AVOID, BLACKLIST = named_input("avoid"), named_input("blacklist")

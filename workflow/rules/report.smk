@@ -31,7 +31,7 @@ rule report:
         variants=VARIANT_SCORES + VARIANT_RANKING,
         mutagenesis=MUTAGENESIS_MATRIX,
         promoters=SITES if "promoter" in TASKS else [],
-        peaks=PEAKS if "chromatin" in TASKS else [],
+        peaks=PEAKS if "chromatin" in TASKS and isinstance(PEAKS, str) else [],
     output:
         report=f"{RES}/report.html",
         figures=directory(f"{RES}/figures"),

@@ -1,0 +1,135 @@
+"""What a model has read: in bundles, and test windows in it, against loops over single bases."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.read_regions import ReadRegions
+from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome.coverage import merge_spans
+from dna_bigbird.pipeline import read_regions as steps
+
+
+def labelled(starts, *, chrom="chr1", assembly="GRCh37", window_bp=100):
+    """What these functions read of a labelled set."""
+    starts = np.array(starts, dtype=np.int64)
+    windows = Windows((chrom,), np.zeros(len(starts), dtype=np.uint32), starts, window_bp)
+    return SimpleNamespace(intervals=windows, assembly=assembly, task="chromatin")
+
+
+def config_with(records):
+    values = {"task": "pretraining", "encoder": {"num_layers": 1}}
+    return BundleConfig.from_json(values | ({} if records is None else {"regions_read": records}))
+
+
+PRETRAINED = {"training": "pretraining", "assembly": "hg19", "regions": {"1": "301-350,1000-1099"}}
+PROMOTER = {"training": "promoter", "assembly": "b37", "regions": {"chr1": "1-1"}}
+
+
+def test_test_windows_are_counted_against_single_bases():
+    rng = np.random.default_rng(0)
+    starts = rng.integers(0, 1500, 200)
+    bases = {*range(300, 350), *range(999, 1099)}
+    expected = sum(bool(bases & set(range(start, start + 100))) for start in starts.tolist())
+    counts = steps.counts_read(
+        config_with([PRETRAINED, PROMOTER]), labelled(starts), np.arange(200)
+    )
+    assert 0 < expected < 200
+    assert counts == {
+        "n_test_windows_read_in_pretraining": expected,
+        "n_test_windows_read_in_fine_tuning": int((starts == 0).sum()),
+    }
+
+
+def test_only_the_asked_rows_count():
+    counts = steps.counts_read(config_with([PRETRAINED]), labelled([320, 5000]), np.array([1]))
+    assert counts["n_test_windows_read_in_pretraining"] == 0
+
+
+@pytest.mark.parametrize(
+    ("records", "known"),
+    [
+        (None, set()),
+        ([], {"pretraining", "fine_tuning"}),
+        ([{**PRETRAINED, "assembly": "hg38"}], {"fine_tuning"}),
+        ([PRETRAINED, {**PROMOTER, "regions": None}], {"pretraining"}),
+    ],
+)
+def test_what_is_not_known_is_not_counted(records, known):
+    counts = steps.counts_read(config_with(records), labelled([320]), np.arange(1))
+    assert set(counts) == {f"n_test_windows_read_in_{what}" for what in known}
+
+
+def test_many_regions_are_joined_but_not_over_held_out_windows(monkeypatch):
+    monkeypatch.setattr(steps, "MOST_REGIONS", 4)
+    starts = np.arange(0, 10_000, 150)
+    spans = {"chr1": merge_spans(starts, starts + 100)}
+    assert steps.as_text(spans) == {"chr1": "1-10000"}
+    apart = {"chr1": merge_spans([4010], [4040])}
+    assert steps.as_text(spans, apart) == {"chr1": "1-4000,4051-10000"}
+    monkeypatch.setattr(steps, "MOST_REGIONS", 0)
+    assert steps.as_text(spans) is None
+
+
+def test_a_pretrained_bundle_names_the_documents(toy_project):
+    config = load_bundle(toy_project / "pretrained").config
+    store = TokenStore(toy_project / "train.h5")
+    is_read = np.zeros(60_000, dtype=bool)
+    for number in range(store.num_documents):
+        interval = store.document_interval(number)
+        is_read[interval.start : interval.end] = True
+    (record,) = config.regions_read
+    assert (record.training, record.assembly) == ("pretraining", "demo-toy")
+    named = np.zeros(60_000, dtype=bool)
+    for chrom, first, last in record.bounds():
+        assert chrom == "chr1"
+        named[first - 1 : last] = True
+    assert (named == is_read).all()
+
+
+def test_a_fine_tuned_bundle_keeps_the_record_and_adds_its_rows(toy_project):
+    before = load_bundle(toy_project / "pretrained").config.regions_read
+    *kept, own = load_bundle(toy_project / "promoter").config.regions_read
+    assert kept == before
+    assert own.training == "promoter"
+    assert max(last for _, _, last in own.bounds()) <= 40_000, "the rest is held out"
+    metrics = json.loads((toy_project / "final/promoter/metrics.json").read_text())
+    assert metrics["n_test_windows_read_in_pretraining"] == 0
+    card = (toy_project / "final/promoter/README.md").read_text()
+    assert "- regions read: in pretraining: chr1:" in card
+    assert "n_test_windows_read_in_pretraining = 0" in card
+
+
+def test_the_bundled_model_has_not_read_its_held_out_regions():
+    pretraining, promoter = load_bundle(bundled_model()).config.regions_read
+    assert pretraining.is_pretraining
+    assert not promoter.is_pretraining
+    held_out = labelled([19_500_000, 20_499_900, 19_499_900, 20_500_024], chrom="chr22")
+    read = steps.overlaps([pretraining], held_out, np.arange(4))
+    assert read.tolist() == [False, False, True, True]
+    assert {last - first + 1 for _, first, last in promoter.bounds()} >= {300}
+
+
+@pytest.mark.parametrize("regions", [{"chr1": "1-"}, {"chr1": ""}, {"chr1": 5}, "chr1:1-5"])
+def test_a_damaged_record_is_refused(tmp_path, regions):
+    from dna_bigbird.bundles.config_file import read_config
+
+    values = json.loads((bundled_model() / "config.json").read_text())
+    values["regions_read"] = [{"training": "x", "assembly": "y", "regions": regions}]
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    with pytest.raises(InputError, match="regions_read is"):
+        read_config(tmp_path / "config.json")
+
+
+def test_many_regions_are_summarised():
+    text = ",".join(f"{start}-{start + 99}" for start in range(1, 10_001, 1000))
+    record = ReadRegions("pretraining", "GRCh37", {"chr1": text})
+    assert record.summary() == "10 regions of 0.00 Mb together on chr1"
+    assert ReadRegions("x", "y", None).summary() == "unknown regions"

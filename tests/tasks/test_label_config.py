@@ -1,0 +1,78 @@
+"""Settings that are chosen for a labelled set, and those that a user gives."""
+
+import dataclasses
+
+import pytest
+
+from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
+
+
+@pytest.mark.parametrize("rows", [1, 100, 13_172, 40_000, 2_600_000])
+@pytest.mark.parametrize("batch_size", [8, 32])
+def test_steps_follow_from_the_rows(rows, batch_size):
+    chosen = LabelTrainConfig(batch_size=batch_size).for_rows(rows)
+    half_a_pass = min(max(rows / 2 / batch_size, 200), 20_000)
+    assert half_a_pass - 1 <= chosen.max_steps <= half_a_pass + 4
+    assert chosen.max_steps == 4 * chosen.validate_every
+    assert chosen.warmup_steps == chosen.max_steps // 10
+    assert (chosen.learning_rate, chosen.head_learning_rate) == (3e-4, 1e-2)
+    assert chosen.start_at_base_rates
+
+
+def test_given_values_stay():
+    given = LabelTrainConfig(
+        max_steps=80, warmup_steps=3, head_learning_rate=0.0, start_at_base_rates=False
+    )
+    chosen = given.for_rows(5000)
+    assert (chosen.max_steps, chosen.warmup_steps, chosen.validate_every) == (80, 3, 20)
+    assert (chosen.head_learning_rate, chosen.start_at_base_rates) == (0.0, False)
+
+
+def test_a_given_rate_leaves_the_plain_defaults():
+    plain = TrainConfig(max_steps=300, learning_rate=0.001, precision="32-true")
+    settings = {"max_steps": 300, "learning_rate": 0.001, "precision": "32-true"}
+    assert LabelTrainConfig(**settings).for_rows(13_172) == plain
+
+
+def test_nothing_is_chosen_where_all_is_given():
+    plain = dataclasses.asdict(TrainConfig(max_steps=300, validate_every=60, warmup_steps=9))
+    given = LabelTrainConfig(**plain)
+    assert not given.has_gaps
+    assert dataclasses.asdict(given.for_rows(7)) == plain
+
+
+def test_a_given_interval_divides_the_chosen_steps():
+    chosen = LabelTrainConfig(validate_every=90).for_rows(13_172)
+    assert chosen.max_steps % 90 == 0
+    assert 0 <= chosen.max_steps - 13_172 / 64 < 90
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_steps": 10, "validate_every": 4}, "not a multiple"),
+        ({"max_steps": 10, "warmup_steps": 10}, "not below --max_steps"),
+        ({"learning_rate": 0.0}, "expected more than 0"),
+        ({"max_steps": 0}, "expected at least 1"),
+    ],
+)
+def test_contradictions_are_refused_before_the_set_is_read(settings, message):
+    with pytest.raises(ValueError, match=message):
+        LabelTrainConfig(**settings)
+
+
+def test_a_contradiction_with_a_chosen_value():
+    with pytest.raises(ValueError, match="--warmup_steps 5000 is not below"):
+        LabelTrainConfig(warmup_steps=5000).for_rows(100)
+
+
+def test_the_head_reads_the_middle_of_a_set_of_bins():
+    head = LabelHeadConfig(dropout=0.2)
+    assert head.for_set(bin_bp=200, bp_per_token=5.0) == HeadConfig("centre", "tanh", 120, 0.2)
+    assert head.for_set(bin_bp=0, bp_per_token=5.0).pooling == "mean"
+    cls = LabelHeadConfig(pooling="cls").for_set(bin_bp=200, bp_per_token=5.0)
+    assert cls.pooling == "cls"
+    with pytest.raises(ValueError, match="pooling"):
+        LabelHeadConfig(pooling="max")
