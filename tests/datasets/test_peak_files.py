@@ -82,7 +82,9 @@ def test_the_set_is_that_of_a_sheet(files):
 
 
 def test_few_labels_get_a_shorter_window(files):
-    main(f"chromatin-set --genome g.fa --assembly toy {SPLIT} --peaks sheet.tsv --output s.h5".split())
+    main(
+        f"chromatin-set --genome g.fa --assembly toy {SPLIT} --peaks sheet.tsv --output s.h5".split()
+    )
     assert LabelledSet("s.h5").window_bp == 2000
 
 
