@@ -19,6 +19,7 @@ SMALL = {
     "chr22:20,000,001-20,500,000": "demo22:730,001-770,000",
     "chr22:19,500,001-20,000,000": "demo22:850,001-890,000",
     r"chr22\t19500000\t20000000": r"demo22\t850000\t854000",
+    "--assembly hg19": "--assembly demo22",
     "chromatin-set ": "chromatin-set --window 400 --background 1 ",
     "finetune ": "finetune --training.max_steps 4 --training.batch_size 8 "
     "--training.validation_examples 40 --threads 1 ",

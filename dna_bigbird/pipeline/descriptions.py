@@ -46,6 +46,11 @@ def describe_bundle(bundle: Bundle) -> dict:
     if len(labels) > MOST_LABELS:
         settings["label_names"] = _first(labels)
         settings.pop("label_groups", None)
+    if bundle.config.regions_read:
+        settings["regions_read"] = {
+            record.training: f"{record.summary()} of {record.assembly}"
+            for record in bundle.config.regions_read
+        }
     return {"parameters": _parameters(bundle), "config": settings, "metrics": bundle.metrics.stored}
 
 
