@@ -7,9 +7,9 @@ from dna_bigbird.choices import check_fields
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.tasks.config import TrainConfig
 
-PASSES = 0.5
+PASSES = 0.25
 """Over the training rows."""
-FEWEST_STEPS, MOST_STEPS = 200, 20_000
+FEWEST_STEPS, MOST_STEPS = 120, 20_000
 VALIDATIONS = 4
 USUAL_VALIDATE_EVERY = 100
 ENCODER_RATE, HEAD_RATE = 3e-4, 1e-2
@@ -22,8 +22,8 @@ class LabelTrainConfig(TrainConfig):
     """How a model is trained on a labelled set; what is not given is chosen for the set."""
 
     max_steps: int | None = None
-    """Optimizer steps of the whole run. If not given: half a pass over the training rows, but at
-    least 200 steps and at most 20,000."""
+    """Optimizer steps of the whole run. If not given: a quarter of a pass over the training
+    rows, but at least 120 steps and at most 20,000."""
     learning_rate: float | None = None
     """Largest learning rate, reached at the end of the warm-up. If not given: 3e-4, and then
     `head_learning_rate` 0.01, `start_at_base_rates` true and `warmup_steps` a tenth of the steps unless
@@ -61,7 +61,7 @@ class LabelTrainConfig(TrainConfig):
         Example:
             >>> chosen = LabelTrainConfig().for_rows(13_176)
             >>> chosen.max_steps, chosen.validate_every, chosen.warmup_steps, chosen.learning_rate
-            (208, 52, 20, 0.0003)
+            (120, 30, 12, 0.0003)
             >>> given = LabelTrainConfig(max_steps=300, learning_rate=0.001).for_rows(13_176)
             >>> given.validate_every, given.warmup_steps, given.head_learning_rate
             (100, 0, 0.0)

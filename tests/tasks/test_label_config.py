@@ -13,8 +13,8 @@ from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 @pytest.mark.parametrize("batch_size", [8, 32])
 def test_steps_follow_from_the_rows(rows, batch_size):
     chosen = LabelTrainConfig(batch_size=batch_size).for_rows(rows)
-    half_a_pass = min(max(rows / 2 / batch_size, 200), 20_000)
-    assert half_a_pass - 1 <= chosen.max_steps <= half_a_pass + 4
+    quarter_pass = min(max(rows / 4 / batch_size, 120), 20_000)
+    assert quarter_pass - 1 <= chosen.max_steps <= quarter_pass + 4
     assert chosen.max_steps == 4 * chosen.validate_every
     assert chosen.warmup_steps == chosen.max_steps // 10
     assert (chosen.learning_rate, chosen.head_learning_rate) == (3e-4, 1e-2)
@@ -46,7 +46,7 @@ def test_nothing_is_chosen_where_all_is_given():
 def test_a_given_interval_divides_the_chosen_steps():
     chosen = LabelTrainConfig(validate_every=90).for_rows(13_172)
     assert chosen.max_steps % 90 == 0
-    assert 0 <= chosen.max_steps - 13_172 / 64 < 90
+    assert 0 <= chosen.max_steps - 120 < 90
 
 
 @pytest.mark.parametrize(
