@@ -16,7 +16,7 @@ from dna_bigbird.inputs.configs.run_config import end_with
 from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
-from dna_bigbird.datasets.peak_sheet import read_sheet
+from dna_bigbird.datasets.peak_files import peak_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.specs import find_spec, read_spec
 from dna_bigbird.resources import import_folder, resource_folder
@@ -259,7 +259,7 @@ def peak_files(sheet):
     """The files named in a local sample sheet, so that a changed one is noticed."""
     if "demo" in INPUTS or not isinstance(sheet, str) or not is_path(INPUTS["peaks"]):
         return []
-    return sorted({os.path.normpath(row.path) for row in read_sheet(Path(sheet))})
+    return sorted({os.path.normpath(row.path) for row in peak_rows(Path(sheet))})
 
 
 INPUTS = config.get("inputs", {})

@@ -21,16 +21,28 @@ def check_run(run: Mapping, files: ConfigFiles) -> None:
     """Check what a config says about files, regions and sections that need each other.
 
     Raises:
-        InputError: For the first mistake: file, line, setting and text; or as `read_sheet`.
+        InputError: For the first mistake: file, line, setting and text; or as `peak_rows`.
     """
     for check in _CHECKS:
         for path, text in check(run):
             raise files.error(path, text)
-    sheet = run.get("inputs", {}).get("peaks", "")
-    if is_path(sheet):
-        from dna_bigbird.datasets.peak_sheet import read_sheet
+    peaks = run.get("inputs", {}).get("peaks", "")
+    if not isinstance(peaks, str) or is_path(peaks):
+        from dna_bigbird.datasets.peak_files import peak_rows
 
-        read_sheet(Path(plain_path(sheet)))
+        peak_rows(peak_paths(peaks))
+
+
+def peak_paths(peaks: str | list[str] | Mapping[str, str]) -> list[Path]:
+    """Return what `chromatin-set --peaks` gets for `inputs: peaks`, which names no description.
+
+    Example:
+        >>> [str(path) for path in peak_paths({"CTCF": "./a.bed", "TBP": "b.bed"})]
+        ['CTCF=a.bed', 'TBP=b.bed']
+    """
+    if isinstance(peaks, Mapping):
+        return [Path(f"{label}={plain_path(path)}") for label, path in peaks.items()]
+    return [Path(plain_path(path)) for path in ([peaks] if isinstance(peaks, str) else peaks)]
 
 
 def _tasks(run: Mapping) -> list[str]:
@@ -128,9 +140,11 @@ def sources(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
     """Yield every source of `inputs` and `sites` in a config with its path."""
     for key, value in run.get("inputs", {}).items():
         if key not in ("demo", "promoters_assembly"):
-            values = value if isinstance(value, list) else [value]
-            for i, source in enumerate(values):
-                yield (("inputs", key, i) if isinstance(value, list) else ("inputs", key)), source
+            if isinstance(value, str):
+                yield ("inputs", key), value
+                continue
+            for i, source in value.items() if isinstance(value, Mapping) else enumerate(value):
+                yield ("inputs", key, i), source
     for name, variant in run.get("experiments", {}).get("heads", {}).items():
         if "sites" in variant:
             yield ("experiments", "heads", name, "sites"), variant["sites"]
