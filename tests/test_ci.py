@@ -61,6 +61,12 @@ def test_the_ends_of_the_ranges_are_covered():
     assert pin in {version for _, version in MATRIX}
 
 
+def test_the_package_names_the_same_versions_of_python():
+    prefix = "Programming Language :: Python :: 3."
+    named = {text.split()[-1] for text in PROJECT["classifiers"] if text.startswith(prefix)}
+    assert named == {python for python, _ in MATRIX}
+
+
 def test_every_call_of_make_has_a_target():
     calls = [step["run"] for step in JOB["steps"] if step.get("run", "").startswith("make ")]
     assert calls == ["make setup", "make lint", "make test", "make demo"]
