@@ -29,10 +29,10 @@ def completion(shell: Literal["bash", "zsh", "tcsh"]) -> None:
         shell: The shell to write for.
 
     Examples:
-        bash, this session:   source <(dna-bigbird completion bash)
-        bash, from now on:    dna-bigbird completion bash > ~/.local/share/bash-completion/completions/dna-bigbird
-        zsh:                  dna-bigbird completion zsh > FOLDER/_dna-bigbird, with FOLDER in $fpath
-        tcsh, in ~/.cshrc:    source SCRIPT, after dna-bigbird completion tcsh > SCRIPT
+        source <(dna-bigbird completion bash)                  # this session only
+        dna-bigbird completion bash > ~/.local/share/bash-completion/completions/dna-bigbird
+        dna-bigbird completion zsh > FOLDER/_dna-bigbird       # FOLDER is in $fpath
+        dna-bigbird completion tcsh > SCRIPT                   # then in ~/.cshrc: source SCRIPT
     """
     import shtab
 

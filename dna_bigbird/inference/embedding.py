@@ -70,7 +70,7 @@ def embed(
 
     Examples:
         dna-bigbird embed --fasta regions.fa --output vectors.npz
-        dna-bigbird embed --fasta genome.fa --bed peaks.bed --model results/models/pretrained --output vectors.h5
+        dna-bigbird embed --fasta hg19.fa --bed regions.bed --model results/models/pretrained --output vectors.h5
         dna-bigbird embed --fasta regions.fa --pooling tokens --layer 2 --output tokens.h5
 
     Returns:

@@ -63,8 +63,8 @@ def mutagenesis(
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
-        dna-bigbird mutagenesis --fasta genome.fa --region demo22:880,001-880,100 \\
-            --model results/models/chromatin --labels 'CTCF,JUN' --picture effects.png
+        dna-bigbird mutagenesis --fasta hg19.fa --region chr8:128,748,301-128,748,400 \\
+            --model results/models/chromatin --labels 'GM12878*' --output effects.tsv --picture effects.png
 
     Returns:
         The matrix, also if it is written. A model may also be a loaded bundle.

@@ -60,8 +60,9 @@ def predict(
 
     Examples:
         dna-bigbird predict --fasta regions.fa > scores.tsv
-        dna-bigbird predict --fasta genome.fa --bed peaks.bed --model results/models/chromatin --output scores.tsv
-        dna-bigbird predict --fasta genome.fa --stride 100 --labels 'GM12878*' --format bigwig --output tracks
+        dna-bigbird predict --fasta hg19.fa --bed regions.bed --model results/models/chromatin --output scores.tsv
+        dna-bigbird predict --fasta hg19.fa --bed regions.bed --model results/models/chromatin --labels 'GM12878*' \\
+            --span bin --stride 200 --format bigwig --output tracks
 
     Args:
         bed: BED file: only its intervals of the FASTA are read, which is then a genome (plain or

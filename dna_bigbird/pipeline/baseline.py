@@ -35,6 +35,11 @@ def baseline(
     Word counts and GC content go through a logistic regression. The networks are trained by the
     same task as the model: killed and started again with the same command, they continue.
 
+    Examples:
+        dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output kmer.h5
+        dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output gc.h5 --method gc
+        dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output deepsea_cnn.h5 --method deepsea
+
     Args:
         genome: Genome: the plain FASTA file of the set.
         data: Labelled set: made by promoter-set, chromatin-set or deepsea-set.

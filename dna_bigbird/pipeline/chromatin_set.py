@@ -34,6 +34,10 @@ def chromatin_set(
 
     A label is on where its merged peaks cover more than half of the bin.
 
+    Examples:
+        dna-bigbird chromatin-set --genome hg19.fa --peaks peaks.tsv --output chromatin.h5 --assembly hg19 \\
+            --split.validation chr7 --split.test chr8 chr9
+
     Args:
         genome: Genome: a FASTA file, plain or bgzip.
         peaks: Peak files (BED, narrowPeak, broadPeak; plain or gzip), each one label, named as the file or

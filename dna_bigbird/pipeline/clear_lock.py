@@ -42,6 +42,10 @@ def clear_lock(folder: OutputFolder = Path(".")) -> ClearedLock:
     The Snakefile writes down every main process. The lock goes only if all of them are dead: of
     this machine and gone, or from before its last start. Otherwise this ends with status 2.
 
+    Examples:
+        dna-bigbird clear-lock
+        dna-bigbird clear-lock --folder runs/hg19
+
     Args:
         folder: Where Snakemake was started.
     """

@@ -23,6 +23,10 @@ def compare_heads(
 
     It reads result files only. Models are ranked only if they were scored on the same test rows; published scores are shown with their protocol and never ranked.
 
+    Examples:
+        dna-bigbird compare-heads --results results --runs promoter heads/genomic \\
+            --data results/promoter/set.h5 results/heads/genomic/set.h5 --table table6 --output results/table6
+
     Args:
         results: Results folder: of a workflow run.
         runs: Models to compare, in the order of the rows: `promoter`, `chromatin` or

@@ -16,6 +16,10 @@ def compare_lm(
 
     It reads result files only. Where 95 % intervals overlap, no model is called better.
 
+    Examples:
+        dna-bigbird compare-lm --runs results/experiments/runs/bigbird results/experiments/runs/full \\
+            --table table5 --output results/table5
+
     Args:
         runs: Models to compare, in the order of the rows: folders, each with model/ (a bundle of
             `dna-bigbird evaluate-lm`) and trained/ (one of `dna-bigbird pretrain`).

@@ -34,6 +34,12 @@ def convert(
     --from BUNDLE --to BUNDLE2 --max-tokens N --positions tile|interpolate.
     No code in the files is run. What is read, written and refused: docs/huggingface.md.
 
+    Examples:
+        dna-bigbird convert --from_huggingface bigbird-roberta-base --to models/bigbird
+        dna-bigbird convert --from results/models/pretrained --to_huggingface pretrained_hf
+        dna-bigbird convert --from results/models/pretrained --to results/models/longer --max_tokens 8192 \\
+            --positions tile
+
     Args:
         from_: Bundle to read.
         to: Bundle to write.

@@ -30,6 +30,10 @@ def deepsea_set(
     Coordinates come from the published BED file; the bases of the rows are compared with the genome,
     which pyfaidx reads for that.
 
+    Examples:
+        dna-bigbird deepsea-set --bundle deepsea_train --genome hg19.fa --assembly hg19 \\
+            --label_names data_specs/deepsea_919_peaks.tsv --output deepsea.h5
+
     Args:
         bundle: Folder with train.mat, valid.mat and test.mat.
         genome: Genome: a plain FASTA file of hg19.

@@ -22,6 +22,10 @@ def demo_data(
     The background is the real sequence hg19 chr22:20,000,001-21,000,000. Promoters and binding
     sites from published JASPAR matrices are planted at known positions, and labels follow from them.
 
+    Examples:
+        dna-bigbird demo-data --output demo
+        dna-bigbird demo-data --output demo_long_range --long_range 300
+
     Args:
         seed: Seed of the random numbers: the same seed gives the same files, byte by byte.
         promoters: Start sites to plant, spread evenly.

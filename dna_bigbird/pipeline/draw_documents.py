@@ -50,6 +50,11 @@ def draw_documents(
     the whole of GRCh37 and the paper's recipe that is about 510,000 (550,455 if gaps were sequence);
     the paper says 450,000.
 
+    Examples:
+        dna-bigbird documents --genome hg19.fa --output train.bed.gz --exclude chr7 chr8 chr9
+        dna-bigbird documents --genome hg19.fa --output validation.bed.gz --regions chr7 --documents.passes 1
+        dna-bigbird documents --genome hg19.fa --output test.bed.gz --regions chr8 chr9 --documents.passes 1
+
     Args:
         genome: Genome: a plain FASTA file.
         output: Result to write: a BED12 file, compressed if its name ends in .gz.

@@ -29,6 +29,9 @@ def ensemble(models: list[InputPath], output: FolderOutput) -> Ensemble:
     The result is a bundle like any other: predict and evaluate take it. The members must have the
     same labels, windows, architecture and tokenizer. Predicting takes the time and memory of all.
 
+    Examples:
+        dna-bigbird ensemble --models results/trained/chromatin results/trained/seed1 --output results/trained/both
+
     Args:
         models: Bundles of `dna-bigbird finetune`, two at least: --models seed0 seed1.
         output: Result to write: a bundle (a folder).

@@ -81,6 +81,10 @@ def evaluate(
     Probabilities are computed in float32. Thresholds are chosen on validation rows (best F1)
     for the model and for each baseline; every score is of test rows.
 
+    Examples:
+        dna-bigbird evaluate --genome hg19.fa --data chromatin.h5 --model results/trained/chromatin \\
+            --output results/models/chromatin --report results/evaluation/chromatin --baselines kmer=kmer.h5 gc=gc.h5
+
     Args:
         model: Model bundle: a folder of `dna-bigbird finetune` or `ensemble`.
         data: Labelled set: an HDF5 file.

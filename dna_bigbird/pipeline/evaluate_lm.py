@@ -69,6 +69,10 @@ def evaluate_lm(
     they cover, in float32: over all, by chromosome and by repeat class. Masked and causal scores
     answer different questions and have different names.
 
+    Examples:
+        dna-bigbird evaluate-lm --model results/trained/pretrained --train train.h5 --test test.h5 --genome hg19.fa \\
+            --output results/models/pretrained --report results/evaluation/pretrained.json
+
     Args:
         model: Model bundle: a folder of `dna-bigbird pretrain`.
         train: Training data: the token store that baselines count; the one the model was trained

@@ -12,6 +12,11 @@ def fetch(spec: InputPath, output: OutputPath, local: InputPath | None = None) -
 
     An interrupted download continues where it stopped.
 
+    Examples:
+        dna-bigbird fetch --spec hg38_to_hg19_chain --output hg38_to_hg19.chain.gz
+        dna-bigbird fetch --spec hg38_to_hg19_chain --local hg38ToHg19.over.chain.gz \\
+            --output hg38_to_hg19.chain.gz
+
     Args:
         spec: Description of the input: a name in data_specs/, such as hg38_to_hg19_chain, or the
             path of a YAML file.

@@ -31,6 +31,12 @@ def finetune(
     states to a subfolder of `checkpoints`. The bundle has the weights of the step with the
     highest macro AUROC on validation.
 
+    Examples:
+        dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
+            --output results/trained/chromatin --checkpoints checkpoints/chromatin
+        dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
+            --output results/trained/seed1 --checkpoints checkpoints/seed1 --seed 1
+
     Args:
         data: Labelled set: made by promoter-set or chromatin-set.
         pretrained: Pretrained bundle: encoder and tokenizer of `dna-bigbird pretrain`, `convert` or

@@ -42,6 +42,10 @@ def genome(
 
     Letters keep their case (soft masking). The `.fai` index is written next to the output.
 
+    Examples:
+        dna-bigbird genome --inputs hg19.fa.gz --output hg19.fa --assembly hg19
+        dna-bigbird genome --inputs hg19.fa tata.fa --output hg19_tata.fa
+
     Args:
         inputs: FASTA files, plain or compressed; records keep their order.
         output: Result to write: the reference, for example results/genome/genome.fa.

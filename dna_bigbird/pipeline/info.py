@@ -66,7 +66,7 @@ def info(
         dna-bigbird info
         dna-bigbird info results/models/chromatin
         dna-bigbird info results/models/chromatin --labels 'GM12878*'
-        dna-bigbird info results/models/promoter --format json
+        dna-bigbird info results/models/chromatin --format json
     """
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.bundled import bundled_model

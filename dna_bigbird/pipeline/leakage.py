@@ -44,6 +44,9 @@ def leakage(
     The sequences are read by pyfaidx; where bedtools is installed, shared bases are compared with
     those that it finds.
 
+    Examples:
+        dna-bigbird leakage --genome hg19.fa --data chromatin.h5 --output leaks.tsv
+
     Args:
         genome: Genome: the plain FASTA file of the set.
         data: Labelled set: an HDF5 file.

@@ -40,6 +40,10 @@ def lift_over(
 
     Each site is lifted on its own; sites without a single target are listed with the reason.
 
+    Examples:
+        dna-bigbird lift-over --input promoters_hg38.bed --chain hg38_to_hg19.chain.gz --output promoters.bed \\
+            --unlifted lost.tsv
+
     Args:
         input: File to read: start sites as BED, GTF, GFF3, FPS or SGA, plain or gzip.
         chain: UCSC chain file from the assembly of the input to that of the output.

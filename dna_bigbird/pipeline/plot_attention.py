@@ -54,6 +54,11 @@ def plot_attention(
     Several plans, layers or heads, given as [0,1,2], are drawn one after the other, in a picture
     side by side.
 
+    Examples:
+        dna-bigbird plot-attention --tokens 1024
+        dna-bigbird plot-attention --num_blocks 64 --random_plan uniform original --output plans.png
+        dna-bigbird plot-attention --model results/models/pretrained --layers 0 1 --heads 0 1 --output model.png
+
     Args:
         output: Result to write: a picture in the format of its suffix: png, svg or pdf; text on
             standard output if not given.

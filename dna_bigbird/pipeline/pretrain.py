@@ -35,6 +35,10 @@ def pretrain(
     states to a subfolder of `checkpoints`. The bundle has the weights of the step with the
     fewest bits per base on validation.
 
+    Examples:
+        dna-bigbird pretrain --train train.h5 --validation validation.h5 --tokenizer dna_bpe.model \\
+            --output results/trained/pretrained --checkpoints checkpoints/pretrained
+
     Args:
         train: Training data: token store of the training documents.
         validation: Validation data: token store of the validation documents.

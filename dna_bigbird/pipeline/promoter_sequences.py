@@ -37,6 +37,10 @@ def promoter_sequences(
 
     Join the FASTA with a genome (dna-bigbird genome) to have genomic negatives for them.
 
+    Examples:
+        dna-bigbird promoter-sequences --input tata_promoters.txt.gz --tss_offset 249 --output tata.fa \\
+            --output_sites tata.bed
+
     Args:
         input: File to read: FASTA, or one sequence per line; plain or gzip.
         tss_offset: Position of the first transcribed base in every sequence, counted from 0.

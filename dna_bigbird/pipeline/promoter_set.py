@@ -34,6 +34,12 @@ def promoter_set(
     Notes how many start sites are a purine after a pyrimidine: few of them mean that sites and genome are
     from different assemblies.
 
+    Examples:
+        dna-bigbird promoter-set --genome hg19.fa --sites promoters.bed --output promoters.h5 --assembly hg19 \\
+            --split.validation chr7 --split.test chr8 chr9
+        dna-bigbird promoter-set --genome hg19.fa --sites promoters.bed --output promoters.h5 --assembly hg19 \\
+            --negatives genomic --avoid genes.gtf --split.folds 5
+
     Args:
         genome: Genome: a plain FASTA file.
         sites: Start sites as BED (1-bp rows, or EPD's 60-bp rows), GTF, GFF3, FPS or SGA.

@@ -56,6 +56,10 @@ def rank_variants(
     ranked.tsv, with these scores of every variant. The same is measured for the change of GC content and,
     with --data, for a k-mer model fitted on the training rows of that set.
 
+    Examples:
+        dna-bigbird rank-variants --scores demo_scored.tsv --truth demo/variants.vcf --genome demo/demo.fa \\
+            --output results/variants --regions demo22:850,001-1,000,000 --split test
+
     Args:
         scores: Scores to read: the table that score-variants wrote.
         truth: VCF with EFFECT and LABEL in its INFO column.

@@ -37,6 +37,9 @@ def report(
 
     It reads result files only. A part that was not run is named in its section.
 
+    Examples:
+        dna-bigbird report --results results --config_file config/config.yaml --output results/report.html
+
     Args:
         results: Results folder: of a workflow run, such as results.
         config_file: The workflow configuration of that run; shown whole in the report.

@@ -69,6 +69,10 @@ def token_statistics(
     It reads documents that do not overlap, so every base counts once. A token in two classes
     counts for each by its bases.
 
+    Examples:
+        dna-bigbird token-statistics --store test.h5 --genome hg19.fa --tokenizer dna_bpe.model \\
+            --output test.tokens.json
+
     Args:
         store: Token store of `dna-bigbird tokenize`.
         genome: Genome: the FASTA file that the store was made from.

@@ -21,6 +21,12 @@ def tokenize(
     Killed and started again with the same inputs, it continues: until the end, finished parts are in
     the hidden folder `.NAME.parts` next to the output.
 
+    Examples:
+        dna-bigbird tokenize --genome hg19.fa --documents train.bed.gz --tokenizer dna_bpe.model --output train.h5
+        dna-bigbird tokenize --genome hg19.fa --documents validation.bed.gz --tokenizer dna_bpe.model \\
+            --output validation.h5
+        dna-bigbird tokenize --genome hg19.fa --documents test.bed.gz --tokenizer dna_bpe.model --output test.h5
+
     Args:
         documents: Documents: the BED12 file of `dna-bigbird documents`.
         tokenizer: Tokenizer: the SentencePiece model of `dna-bigbird train-tokenizer`.

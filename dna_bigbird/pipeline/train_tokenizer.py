@@ -43,6 +43,10 @@ def train_tokenizer(
 ) -> TrainedTokenizer:
     """Learn a DNA BPE vocabulary from documents.
 
+    Examples:
+        dna-bigbird train-tokenizer --genome hg19.fa --documents train.bed.gz --output dna_bpe.model \\
+            --metrics dna_bpe.json
+
     Args:
         documents: Documents: the BED12 file of `dna-bigbird documents` for training.
         output: Result to write: a SentencePiece model.

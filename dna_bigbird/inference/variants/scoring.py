@@ -69,6 +69,7 @@ def score_variants(
     Examples:
         dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\
             --model results/models/chromatin --output scored.vcf.gz --tsv scored.tsv
+        dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_scored.tsv
 
     Returns:
         `VariantScores` if the output is None, else a `VariantSummary`. A model may also be a loaded

@@ -31,6 +31,9 @@ def made_data(output: NewFolder, seed: int = 0, examples: int = 240) -> MadeText
     The folder's README.md describes the rules. A tiny model learns them in minutes; the sentences have
     no meaning.
 
+    Examples:
+        dna-bigbird text made-data --output made
+
     Args:
         seed: Seed of the random numbers: equal seeds give equal files, byte by byte.
         examples: Number of examples: for training, of every set; validation and test have a quarter

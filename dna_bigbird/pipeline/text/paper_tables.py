@@ -37,6 +37,9 @@ def tables(
     with n, split, interval and their best baseline; the page says which were scored on training
     examples.
 
+    Examples:
+        dna-bigbird text tables --results scores --output tables.html --pretrained models/base
+
     Args:
         results: Results folder: evaluations, one folder each, named after its set: imdb, cola, …
         output: Result to write: an HTML page.

@@ -72,9 +72,20 @@ def _help(train: Callable, task: TaskDescription | None) -> str:
     else:
         text = _replaced(text, "train", f"Training data: {task.train_data}.")
         text = re.sub(r" In Python: .*(?:\n +.*)*?(?=\n +\w+:)", "", text)
+        text = re.sub(r"(?<=\nExamples:\n)(?: +.*\n)+", lambda _: _example(task), text)
         more = f"Task: {task.about}. The step is chosen by: {task.monitor}.\n\n"
         more += f"The paper's settings: {task.recipe}"
     return text.replace("\nArgs:\n", f"\n{more}\n\nArgs:\n", 1)
+
+
+def _example(task: TaskDescription) -> str:
+    """Return the command line of a training, as the lines of a docstring."""
+    named = getattr(task.options(), "set", None)
+    chosen = f" --set {named}" if named else ""
+    return (
+        f"    dna-bigbird text train --task {task.name}{chosen} --train DATA --validation DATA \\\n"
+        f"        --pretrained models/base --output models/{task.name} --checkpoints states\n"
+    )
 
 
 def _replaced(docstring: str, argument: str, text: str) -> str:

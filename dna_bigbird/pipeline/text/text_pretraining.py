@@ -30,6 +30,12 @@ def pretrain(
     goes on from the newest checkpoint and ends with the same weights. The bundle has the weights of the
     step with the fewest bits per token on validation.
 
+    Examples:
+        dna-bigbird text pretrain --train corpus.txt --validation held_out.txt --tokenizer spiece.model \\
+            --output models/base --checkpoints checkpoints/base
+        dna-bigbird text pretrain --train corpus.txt --validation held_out.txt --initial models/warm \\
+            --output models/base --checkpoints checkpoints/base
+
     Args:
         validation: Validation data: corpus to choose the step by, and to score.
         checkpoints: Folder for the state of the run; not part of the result. It has the tokens of

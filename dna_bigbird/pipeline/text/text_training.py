@@ -53,6 +53,10 @@ def train(
             first_two.
         training: How it is trained.
 
+    Examples:
+        dna-bigbird text train --task text-classification --set imdb --train aclImdb_v1.tar.gz \\
+            --validation aclImdb_v1.tar.gz --pretrained models/base --output models/imdb --checkpoints checkpoints/imdb
+
     Raises:
         InputError: If there is no such task or option, or inputs are wrong or do not fit the
             pretrained model.

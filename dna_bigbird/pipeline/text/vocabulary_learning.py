@@ -39,6 +39,9 @@ def vocabulary(
     66, [MASK] 67, unknown 100, text from 101. The published file needs no such step: give it to
     `text pretrain --tokenizer`.
 
+    Examples:
+        dna-bigbird text vocabulary --input corpus.txt --output spiece.model --size 32000
+
     Args:
         output: Result to write: a SentencePiece model, spiece.model for example.
         size: Entries, the 101 special and reserved ones included.

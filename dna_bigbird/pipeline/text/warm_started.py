@@ -26,6 +26,9 @@ def warm_start(
     same keep their rows of the word table; other rows are drawn at random and counted. No code in the
     folder is run.
 
+    Examples:
+        dna-bigbird text warm-start --from_huggingface roberta-base --output models/warm
+
     Args:
         from_huggingface: Folder of the Hugging Face library: config.json with model_type bert or
             roberta, model.safetensors or pytorch_model.bin, and tokenizer.json, vocab.txt, or
