@@ -47,7 +47,7 @@ def clear_lock(folder: OutputFolder = Path(".")) -> ClearedLock:
         dna-bigbird clear-lock --folder runs/hg19
 
     Args:
-        folder: Where Snakemake was started.
+        folder: Folder of the workflow: where Snakemake was started.
     """
     return ClearedLock(folder, remove_stale_lock(folder))
 

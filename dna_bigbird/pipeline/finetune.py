@@ -32,10 +32,9 @@ def finetune(
     highest macro AUROC on validation.
 
     Examples:
+        dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/chromatin
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
-            --output results/trained/chromatin --checkpoints checkpoints/chromatin
-        dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
-            --output results/trained/seed1 --checkpoints checkpoints/seed1 --seed 1
+            --output results/trained/seed1 --seed 1
 
     Args:
         data: Labelled set: made by promoter-set or chromatin-set.

@@ -56,7 +56,7 @@ def init(folder: OutputFolder) -> WorkflowFolder:
     be edited. Descriptions of your own inputs go into a folder data_specs/ in it.
 
     Args:
-        folder: New or empty folder.
+        folder: Folder of the workflow: a new or empty one.
 
     Examples:
         dna-bigbird init my-genome
