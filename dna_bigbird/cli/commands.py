@@ -113,7 +113,7 @@ COMMANDS = {
     ),
     "embed": Command(
         "dna_bigbird.inference.embedding:embed",
-        "hidden states of a model for every window of a FASTA file",
+        "vectors (hidden states of a model) for every window of a FASTA file",
         python_only=("sequences", "progress"),
         values={"progress": True},
         defaults={"fasta": REQUIRED, "output": REQUIRED},

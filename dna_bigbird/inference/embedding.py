@@ -39,7 +39,7 @@ def embed(
     progress: Progress = False,
     **compute: ComputeOptions,
 ) -> Embeddings | WrittenVectors:
-    """Compute the hidden states of a model for windows of DNA: one vector per window or per token.
+    """Turn windows of DNA into vectors, the hidden states of a model: one per window or per token.
 
     The file has arrays: sequence, start, end of each window (0-based, half-open on that sequence)
     and vectors, one row per window. With pooling 'tokens' vectors has one row per token, token_start

@@ -42,9 +42,10 @@ def draw_documents(
     seed: int = 0,
     documents: DocumentConfig = DocumentConfig(),  # noqa: B008
 ) -> DrawnDocuments:
-    """Draw documents from a genome as coordinates (BED12: one line per document, blocks = sentences).
+    """Draw documents, the stretches of a genome that pretraining reads, as coordinates.
 
-    Comment lines name the sequences that they were drawn from, so that another genome is refused later.
+    The output is BED12: one line per document, its blocks are sentences. Comment lines name
+    the sequences that they were drawn from, so that another genome is refused later.
 
     The result compares how many were drawn with how many the lengths of the stretches predict. For
     the whole of GRCh37 and the paper's recipe that is about 510,000 (550,455 if gaps were sequence);

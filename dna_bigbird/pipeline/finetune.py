@@ -33,8 +33,9 @@ def finetune(
 
     Examples:
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/chromatin
+        dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/seed1 --seed 1
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
-            --output results/trained/seed1 --seed 1
+            --output results/trained/own
 
     Args:
         data: Labelled set: made by promoter-set or chromatin-set.

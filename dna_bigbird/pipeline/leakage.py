@@ -37,10 +37,10 @@ class LeakageCheck:
 def leakage(
     genome: InputPath, data: InputPath, output: TsvOutput, min_shared: float = 0.5
 ) -> LeakageCheck:
-    """List what the splits of a labelled set share; exit with 2 if it is anything.
+    """Check that the training, validation and test rows of a labelled set share no sequence.
 
-    It looks for windows that share bases, sequences that are nearly the same on either strand,
-    and positives in another split than their negatives. The table is always written.
+    What they share is listed, and the exit status is 2 then. It looks for windows
+    that share bases, sequences that are nearly the same on either strand, and positives in another split than their negatives. The table is always written.
     The sequences are read by pyfaidx; where bedtools is installed, shared bases are compared with
     those that it finds.
 

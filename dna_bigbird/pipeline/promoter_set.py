@@ -29,7 +29,7 @@ def promoter_set(
     near_identical: Literal["drop", "keep"] = "drop",
     pieces: bool = False,
 ) -> LabelledSetFile:
-    """Build promoters and negatives for each, with their splits.
+    """Make a labelled set from start sites: promoters, negatives for each, and their splits.
 
     Notes how many start sites are a purine after a pyrimidine: few of them mean that sites and genome are
     from different assemblies.

@@ -41,7 +41,7 @@ def train_tokenizer(
     seed: int = 0,
     tokenizer: TokenizerConfig = TokenizerConfig(),  # noqa: B008
 ) -> TrainedTokenizer:
-    """Learn a DNA BPE vocabulary from documents.
+    """Learn a vocabulary of DNA words (byte-pair encoding, BPE) from documents.
 
     Examples:
         dna-bigbird train-tokenizer --genome hg19.fa --documents train.bed.gz --output dna_bpe.model \\
