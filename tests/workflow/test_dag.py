@@ -66,6 +66,8 @@ def test_every_command_is_understood(workflow, config, target):
         for name in re.findall(r"(?<=[ \[])\./[^,\s\]]+", text):
             (workflow.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (workflow.folder / name).touch()
+        sheet = "label\tgroup\tcell\tpath\nA\tTF\t\treal.yaml\n"
+        (workflow.folder / "peaks.tsv").write_text(sheet)
         config = "real.yaml"
     output = workflow.snakemake("-n", target, "--configfile", config)
     for command in workflow.commands_of(output.replace(" >> logs", " > logs")):
@@ -147,6 +149,27 @@ def test_peak_files_of_a_local_sheet_are_inputs(workflow):
     config = workflow.config(name="mine", inputs=inputs, promoter=None, predictions=None)
     output = workflow.snakemake("-n", "--configfile", config)
     assert "peaks/sheet.tsv, peaks/a.bed" in output
+
+
+@pytest.mark.parametrize(
+    ("peaks", "words"),
+    [
+        ({"a b": "./a.bed", "CTCF": "b.bed"}, "--peaks 'a b=a.bed' CTCF=b.bed"),
+        (["./a.bed", "b.bed"], "--peaks a.bed b.bed"),
+    ],
+)
+def test_peak_files_are_named_in_the_config(workflow, peaks, words):
+    """Without a sheet; each file is an input of the set."""
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    for name in ("a.bed", "b.bed"):
+        (workflow.folder / name).write_text("chr1\t1\t2\n")
+    changes = {"inputs": {"genome": ["./g.fa"], "peaks": peaks}, "predictions": None}
+    output = workflow.snakemake(
+        "-n", "-p", "--configfile", workflow.config(assembly="toy", promoter=None, **changes)
+    )
+    assert words in output
+    assert "a.bed, b.bed" in output
+    assert "--truth_peaks" not in output
 
 
 def test_a_run_from_a_bundle_has_no_pretraining(workflow):
