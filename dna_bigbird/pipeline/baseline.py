@@ -4,7 +4,7 @@ from typing import Literal
 
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.paths import Hdf5Output, InputPath, OutputFolder
 from dna_bigbird.pipeline.baseline_scores import BaselineScores
 from dna_bigbird.progress import shows_progress
@@ -12,6 +12,7 @@ from dna_bigbird.shared_options import Progress
 from dna_bigbird.tasks.config import TrainConfig
 
 
+@renamed(kind="method")
 @checked()
 @shows_progress
 def baseline(

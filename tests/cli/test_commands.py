@@ -1,5 +1,7 @@
 """The table of commands: every entry is a function, and what differs from it is used."""
 
+import contextlib
+import keyword
 import sys
 import types
 from dataclasses import dataclass
@@ -90,3 +92,17 @@ def test_an_old_name_is_accepted_and_not_shown(run, tmp_path):
     assert run(settings, "--config", str(tmp_path / "copy.yaml")).out == "bbbc\n"
     with pytest.raises(SystemExit, match=r"^0$"):
         main(["copy", "--help"])
+
+
+OLD_NAMES = [
+    (name, old, new) for name in every_command() for old, new in find_command(name).aliases.items()
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), OLD_NAMES)
+def test_an_old_name_of_an_option_is_one_in_python_too(name, old, new, capsys):
+    function = load_function(find_command(name))
+    parameter = f"{old}_" if keyword.iskeyword(old) else old
+    with contextlib.suppress(Exception):  # the other arguments are missing
+        function(**{parameter: None})
+    assert f"the argument {parameter} is now called {new}\n" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import checked, renamed
 from dna_bigbird.paths import HtmlOutput, InputPath, ResultsPath
 from dna_bigbird.shared_options import FigureFolder
 from dna_bigbird.short_repr import short_repr
@@ -23,6 +23,7 @@ class TablesPage:
         return f"{self.output}: {self.characters / 1e6:.1f} MB"
 
 
+@renamed(made="synthetic")
 @checked()
 def tables(
     results: ResultsPath,
