@@ -58,6 +58,17 @@ def build_rows(
     return data, config
 
 
+def held_out_notes(data: LabelledData) -> list[str]:
+    """Return a note if validation or test has no row."""
+    empty = [name for name in ("validation", "test") if not data.counts[f"rows_{name}"]]
+    if not empty:
+        return []
+    return [
+        f"no row for {' and '.join(empty)}, which finetune and evaluate need; hold out regions or "
+        "chromosomes: --split.validation chr10 --split.test chr8 chr9"
+    ]
+
+
 def recorded_settings(
     config: ChromatinConfig, seed: int, near_identical: str, pieces: bool
 ) -> dict[str, object]:

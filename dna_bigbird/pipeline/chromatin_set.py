@@ -69,7 +69,7 @@ def chromatin_set(
     from dna_bigbird.datasets.peak_files import peak_rows
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
-    from dna_bigbird.pipeline.chromatin_rows import build_rows, recorded_settings
+    from dna_bigbird.pipeline.chromatin_rows import build_rows, held_out_notes, recorded_settings
 
     with checked_settings():
         config = ChromatinConfig(
@@ -114,6 +114,6 @@ def chromatin_set(
         inputs=inputs,
     )
     note(result.labels_text())
-    for text in background_notes(data, config.background or 0):
+    for text in (*background_notes(data, config.background or 0), *held_out_notes(data)):
         note(text)
     return result

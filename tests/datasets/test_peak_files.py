@@ -88,12 +88,23 @@ def test_few_labels_get_a_shorter_window(files):
     assert LabelledSet("s.h5").window_bp == 2000
 
 
+def test_a_set_without_held_out_rows_is_noted(files, capsys):
+    common = "chromatin-set --genome g.fa --assembly toy --peaks sheet.tsv --output s.h5"
+    main(f"{common} --window 400".split())
+    assert "note: no row for validation and test, which finetune and" in capsys.readouterr().err
+    main(f"{common} --window 400 --split.test chr1:25,001-30,000".split())
+    assert "note: no row for validation, which finetune and" in capsys.readouterr().err
+    main(f"{common} --window 400 {SPLIT}".split())
+    assert "no row for" not in capsys.readouterr().err
+
+
 def test_a_peak_file_is_not_overwritten(files, capsys):
     before = Path("CTCF.narrowPeak").read_bytes()
+    Path("peaks.h5").hardlink_to("CTCF.narrowPeak")
     with pytest.raises(SystemExit, match="2"):
         main(
             f"chromatin-set --genome g.fa --assembly toy {SPLIT} --peaks A=CTCF.narrowPeak "
-            "--output CTCF.narrowPeak".split()
+            "--output peaks.h5".split()
         )
     assert "would be overwritten" in capsys.readouterr().err
     assert Path("CTCF.narrowPeak").read_bytes() == before
