@@ -1,5 +1,6 @@
 """`dna-bigbird init`."""
 
+import importlib.util
 import re
 import shutil
 from dataclasses import dataclass
@@ -39,13 +40,16 @@ class WorkflowFolder:
 
     def summary(self) -> str:
         """Return the next commands."""
-        start = "" if self.folder == Path(".") else f"  cd {self.folder}\n"
-        return (
-            f"{self.folder}: Snakefile, config/, profiles/. Next:\n{start}"
-            "  snakemake --cores all all                                     # the demo\n"
-            "  snakemake --cores all all --configfile config/grch37.yaml -n  # what the paper's run does\n"
-            "Snakemake is missing? pip install 'dna-bigbird[workflow]'"
-        )
+        lines = [f"{self.folder}: Snakefile, config/, profiles/. Next:"]
+        if importlib.util.find_spec("snakemake") is None:
+            lines.append("  pip install 'dna-bigbird[workflow]'")
+        if self.folder != Path("."):
+            lines.append(f"  cd {self.folder}")
+        lines += [
+            "  snakemake --cores 2 all                                     # the demo",
+            "  snakemake --cores 2 all --configfile config/grch37.yaml -n  # the plan of the paper's run",
+        ]
+        return "\n".join(lines)
 
 
 @checked()
@@ -60,7 +64,7 @@ def init(folder: OutputFolder) -> WorkflowFolder:
 
     Examples:
         dna-bigbird init my-genome
-        cd my-genome && snakemake --cores all all
+        cd my-genome && snakemake --cores 2 all
     """
     check_can_write(folder, folder=True)
     present = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

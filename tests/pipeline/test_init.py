@@ -23,7 +23,8 @@ def test_what_it_writes(tmp_path, capsys):
     assert (folder / "profiles/slurm/config.v8+.yaml").is_file()
     shown = capsys.readouterr().out
     assert f"cd {folder}\n" in shown
-    assert "snakemake --cores all all --configfile config/grch37.yaml -n" in shown
+    assert "snakemake --cores 2 all --configfile config/grch37.yaml -n " in shown
+    assert "pip install" not in shown
 
 
 def test_its_pages_have_no_links_that_lead_nowhere(tmp_path):
