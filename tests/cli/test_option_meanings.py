@@ -35,6 +35,11 @@ class Use:
     description: str
 
 
+def name_of(action: argparse.Action) -> str:
+    """The name of an option; those that are no setting, such as --quiet, have no other one."""
+    return action.option_strings[-1][2:] if action.dest == argparse.SUPPRESS else action.dest
+
+
 def uses_in(parsers) -> dict[str, dict[str, set[Use]]]:
     """Name of each option -> each of its meanings -> where it has that meaning.
 
@@ -45,9 +50,8 @@ def uses_in(parsers) -> dict[str, dict[str, set[Use]]]:
     for command, parser in parsers:
         for action in actions_of(parser):
             if action.dest not in GENERAL and action.help != argparse.SUPPRESS:
-                name = action.dest.rpartition(".")[2]
-                use = Use(f"{command} --{action.dest}", " ".join(action.help.split()))
-                found[name][meaning(action.help)].add(use)
+                use = Use(f"{command} --{name_of(action)}", " ".join(action.help.split()))
+                found[name_of(action).rpartition(".")[2]][meaning(action.help)].add(use)
     return found
 
 
