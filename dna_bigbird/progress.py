@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-NOTEBOOK_COLUMNS = 80
+NOTEBOOK_COLUMNS = 110
 """A notebook does not tell its width."""
 Function = TypeVar("Function", bound=Callable)
 
@@ -41,7 +42,9 @@ def shows_progress(function: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        with progress_shown(bound.arguments["progress"]):
+        with progress_shown(bound.arguments["progress"]), warnings.catch_warnings():
+            # Of a library that looks for widgets, which our bars do not need.
+            warnings.filterwarnings("ignore", message="IProgress not found")
             return function(*args, **kwargs)
 
     return call

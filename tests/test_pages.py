@@ -68,6 +68,18 @@ def test_from_fasta_to_picture(tmp_path, monkeypatch):
     assert left["around"].reference[30] == left["rows"][left["worst"]][3]
 
 
+def test_python(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    left = load_runner().run(DOCS / "python.md")
+    plt.close("all")
+    assert left["frame"].columns.tolist() == ["sequence", "start", "end", "promoter"]
+    assert left["frame"]["sequence"].tolist() == ["sequence_1", "sequence_2"]
+    assert left["promoters"].to_dataframe()["promoter"].isin([0, 1]).all()
+    held_out = left["promoters"].to_dataframe()["split"] != "train"
+    assert left["scores"].to_dataframe()["row"].tolist() == held_out[held_out].index.tolist()
+
+
 def test_a_shell_block_calls_nothing_else(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```sh\nrm -r demo\n```\n")
