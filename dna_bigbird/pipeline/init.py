@@ -11,6 +11,7 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.paths import OutputFolder
 from dna_bigbird.resources import resource_folder
 from dna_bigbird.scratch import scratch_folder
+from dna_bigbird.short_repr import short_repr
 from dna_bigbird.writing import check_can_write, readable_write_error
 
 SNAKEFILE = """\
@@ -37,6 +38,8 @@ class WorkflowFolder:
     """A folder in which the workflow runs."""
 
     folder: Path
+
+    __repr__ = short_repr
 
     def summary(self) -> str:
         """Return the next commands."""
