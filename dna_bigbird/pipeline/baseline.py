@@ -12,7 +12,7 @@ from dna_bigbird.shared_options import Progress
 from dna_bigbird.tasks.config import TrainConfig
 
 
-@renamed(kind="method")
+@renamed(**{"kind": "method"})
 @checked()
 @shows_progress
 def baseline(

@@ -23,7 +23,7 @@ class TablesPage:
         return f"{self.output}: {self.characters / 1e6:.1f} MB"
 
 
-@renamed(made="synthetic")
+@renamed(**{"made": "synthetic"})
 @checked()
 def tables(
     results: ResultsPath,
