@@ -44,7 +44,7 @@ setup: $(STAMP) bedtools native ## the environment, in .venv/
 
 demo: setup ## the whole workflow on the embedded demo: results/report.html
 	@dna-bigbird clear-lock
-	snakemake --cores $(CORES) all $(if $(CONFIG),--configfile $(CONFIG))
+	snakemake --cores $(CORES) all $(if $(CONFIG),--configfile=$(CONFIG))
 
 test: setup $(ENCODER) ## the tests
 	python -m pytest $(PYTEST_ARGS)

@@ -54,6 +54,30 @@ def test_named_files_of_snakemake_commands_exist(page, line):
             assert (ROOT / words[words.index(option) + 1]).exists()
 
 
+def words_after_configfile(line: str) -> list[str]:
+    """Return what Snakemake takes for configs and is none."""
+    after = re.search(r"--configfiles? +(\S[^|;>#`]*)", line)
+    words = re.split(r" -", after[1])[0].split() if after else []
+    return [word for word in words if not word.endswith((".yaml", ".yml", ".json"))]
+
+
+def test_targets_come_before_configfile():
+    """In all pages, configs and rules, prose too; the page on configs shows the mistake itself."""
+    files = [path for path in [*PAGES, *ROOT.glob("*.md"), ROOT / "Makefile"] if path.is_file()]
+    for folder in ("config", "workflow", "tests/real", "data_specs", "containers"):
+        files += [x for x in (ROOT / folder).rglob("*") if x.suffix in (".md", ".yaml", ".smk")]
+    wrong = {
+        f"{path.name}: {line.strip()}"
+        for path in files
+        for line in path.read_text().splitlines()
+        if "snakemake" in line and words_after_configfile(line)
+    }
+    assert {x for x in wrong if "looks for a file `all`" not in x} == set()
+    assert words_after_configfile("snakemake --configfile a.yaml b.yaml -n all") == []
+    assert words_after_configfile("snakemake --configfile a.yaml all") == ["all"]
+    assert words_after_configfile("snakemake all --configfile=a.yaml") == []
+
+
 def test_relative_links_lead_somewhere():
     broken = []
     for page in PAGES:

@@ -148,6 +148,7 @@ COMMANDS = {
         },
     ),
     "convert": _command("convert", "read and write models of the Hugging Face library; lengthen a model's context"),
+    "plan": _command("plan", "print what a run of the workflow would make: rows, expected minutes and memory"),
     "report": _command("report", "write the HTML report of a workflow run"),
     "clear-lock": _command("clear_lock", "remove a stale Snakemake lock after proof that its process is dead"),
     "completion": Command(
@@ -207,7 +208,7 @@ SECTIONS = {
         "plot-attention", "convert",
     ),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
-    "machine: workflow, shell, computer": ("init", "report", "clear-lock", "completion", "doctor"),
+    "machine: workflow, shell, computer": ("init", "plan", "report", "clear-lock", "completion", "doctor"),
 }  # fmt: skip
 """Headings of `dna-bigbird --help` -> commands below them; every command is in one section."""
 

@@ -1,0 +1,102 @@
+"""`dna-bigbird plan`."""
+
+from dataclasses import dataclass
+
+from dna_bigbird.choices import checked
+from dna_bigbird.paths import InputPath
+from dna_bigbird.shared_options import ProcessThreads
+from dna_bigbird.short_repr import short_repr
+
+COLUMNS = ("step", "what", "minutes", "memory", "how")
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """One step of a run; None where the inputs do not tell."""
+
+    name: str
+    what: str
+    """Rows, tokens or training steps."""
+    seconds: float | None
+    memory_mb: float | None
+    how: str
+    """Where the seconds come from: `measured` here, or a `rule of thumb`."""
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the row of the table."""
+        memory = "?" if self.memory_mb is None else f"{self.memory_mb / 1000:,.1f} GB"
+        return self.name, self.what, minutes(self.seconds), memory, self.how
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run would make, and what it would cost on this machine."""
+
+    name: str
+    steps: tuple[PlannedStep, ...]
+    device: str
+
+    __repr__ = short_repr
+
+    @property
+    def seconds(self) -> float:
+        """Sum over the steps that could be estimated."""
+        return sum(step.seconds or 0 for step in self.steps)
+
+    def summary(self) -> str:
+        """Return the table, the total and what the numbers are."""
+        rows = [COLUMNS, *(step.cells() for step in self.steps)]
+        rows.append(("total", "one step after the other", minutes(self.seconds), "", ""))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
+        lines = [
+            f"{a:{widths[0]}}  {b:{widths[1]}}  {c:>{widths[2]}}  {d:>{widths[3]}}  {e}".rstrip()
+            for a, b, c, d, e in rows
+        ]
+        return "\n".join([f"{self.name}, on {self.device}", "", *lines, "", NOTE])
+
+
+NOTE = (
+    "Minutes are estimates for this machine as busy as it is now. measured: seconds of training steps of\n"
+    "this model with random weights, times the steps; predictions as a third of that. rule of thumb: from\n"
+    "the demo. Not in it: downloads, experiments and text. ?: known only when the step runs."
+)
+
+
+def minutes(seconds: float | None) -> str:
+    """Return minutes as the table shows them.
+
+    Example:
+        >>> [minutes(x) for x in (None, 2, 90, 6000, 6e6)]
+        ['?', '< 0.1', '1.5', '100', '100,000 (69 days)']
+    """
+    if seconds is None:
+        return "?"
+    if seconds < 6:
+        return "< 0.1"
+    days = f" ({seconds / 86400:,.0f} days)" if seconds > 2 * 86400 else ""
+    return f"{seconds / 60:,.1f}" if seconds < 600 else f"{seconds / 60:,.0f}{days}"
+
+
+@checked()
+def plan(configfile: list[InputPath] | InputPath, threads: ProcessThreads = 0) -> RunPlan:
+    """Print what a run of the workflow would make: rows, expected minutes and memory of each step.
+
+    Nothing is made and nothing is downloaded. Rows come from the files that are there; speed is measured
+    for a few seconds with random weights. The config is checked as the workflow does it.
+
+    Args:
+        configfile: Config of the workflow; several are merged, later ones over earlier ones.
+
+    Examples:
+        dna-bigbird plan --configfile config/config.yaml
+    """
+    from pathlib import Path
+
+    from dna_bigbird.inputs.configs.run_config import read_config
+    from dna_bigbird.limits import use_threads
+    from dna_bigbird.pipeline.plan_steps import device_name, planned_steps
+
+    paths = [configfile] if isinstance(configfile, Path | str) else list(configfile)
+    run = read_config(paths)
+    use_threads(threads)
+    return RunPlan(run["name"], tuple(planned_steps(run)), device_name())
