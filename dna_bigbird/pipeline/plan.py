@@ -56,7 +56,7 @@ class RunPlan:
 
 
 NOTE = (
-    "Minutes are estimates for this machine as busy as it is now. measured: seconds of training steps of\n"
+    "Minutes are estimates for this machine if nothing else runs on it. measured: a few training steps of\n"
     "this model with random weights, times the steps; predictions as a third of that. rule of thumb: from\n"
     "the demo. Not in it: downloads, experiments and text. ?: known only when the step runs."
 )

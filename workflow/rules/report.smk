@@ -58,3 +58,17 @@ rule report:
     shell:
         "{params.run} report --results {params.results} --config_file {input.config}"
         " --output {output.report} --figure_folder {output.figures} {params.truth} > {log} 2>&1"
+
+
+# What a run would make and cost: printed, and nothing but the config is written. A target of its own.
+rule plan:
+    input:
+        f"{RES}/config.yaml",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    threads: 8
+    params:
+        run=command,
+    shell:
+        "{params.run} plan --configfile {input} --threads {threads}"

@@ -1,0 +1,123 @@
+"""What a run would make: rows from the files, seconds from the measured speed, nothing written."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.pipeline import plan_steps
+from dna_bigbird.pipeline.plan import plan
+from dna_bigbird.pipeline.plan_amounts import count_amounts
+
+ROOT = Path(__file__).parents[2]
+CONFIG = """\
+name: mine
+assembly: toy
+inputs: {genome: [g.fa], peaks: peaks.tsv, promoters: sites.bed}
+splits: {validation: ["chr7:1-1,000"], test: ["chr7:1,001-2,000"]}
+model: {hidden_size: 16, num_layers: 1, num_heads: 2, ffn_size: 16, max_tokens: 64, block_size: 16}
+pretraining: {max_steps: 100, batch_size: 4}
+promoter: {upstream: 50, downstream: 50, negatives: "permuted,genomic", training: {max_steps: 200}}
+chromatin: {window: 200, background: 1}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.fa").write_text(">chr7\n" + "A" * 10_000 + "\n")
+    (tmp_path / "g.fa.fai").write_text("chr7\t10000\t6\t10000\t10001\n")
+    (tmp_path / "sites.bed").write_text(
+        "".join(f"chr7\t{i}\t{i + 1}\ta\t0\t+\n" for i in range(30))
+    )
+    # Bins 0, 1 and 2 in the first file, 2 and 5 in the second: four bins.
+    (tmp_path / "a.bed").write_text("chr7\t10\t20\nchr7\t390\t410\n")
+    (tmp_path / "b.bed").write_text("chr7\t400\t600\nchr7\t1000\t1001\n")
+    rows = "label\tgroup\tcell\tpath\nA\tTF\tK\ta.bed\nB\tTF\tK\tb.bed\n"
+    (tmp_path / "peaks.tsv").write_text(rows)
+    (tmp_path / "c.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+@pytest.fixture
+def one_second(monkeypatch):
+    """Every model trains one sequence per second."""
+    monkeypatch.setattr(plan_steps, "seconds_per_sequence", lambda work: 1.0)
+
+
+def test_rows_and_seconds_follow_from_files_and_settings(folder, one_second):
+    before = sorted(folder.iterdir())
+    steps = {step.name: step for step in plan([Path("c.yaml")]).steps}
+    assert sorted(folder.iterdir()) == before
+    assert steps["genome"].what == "10,000 bp"
+    assert steps["promoter set"].what == "at most 90 rows"
+    assert steps["chromatin set"].what == "at most 8 rows"
+    assert steps["pretrain"].what == "100 steps, 400 sequences of 64 tokens"
+    # 400 sequences, and 256 examples of one validation at a third of the cost.
+    assert steps["pretrain"].seconds == pytest.approx(6 + 400 + 256 / 3)
+    # 200 steps of 32; validation every 100 steps on a tenth of 90 rows.
+    assert steps["finetune promoter"].seconds == pytest.approx(6 + 6400 + 2 * 9 / 3)
+    # Both strands of the held-out rows: 9 and 9.
+    assert steps["evaluate promoter"].seconds == pytest.approx(6 + 2 * 18 / 3)
+    assert steps["pretrain"].how == "measured"
+
+
+def test_the_table_has_a_total_and_says_what_is_measured(folder, one_second):
+    planned = plan([Path("c.yaml")])
+    text = planned.summary()
+    assert re.search(r"^total +one step after the other +[\d,.]+$", text, re.MULTILINE)
+    assert planned.seconds == pytest.approx(sum(step.seconds for step in planned.steps))
+    assert "measured: a few training steps" in text
+
+
+def test_a_large_model_is_for_gpus_and_is_not_measured_whole(monkeypatch):
+    from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.pipeline import plan_speed
+
+    measured = []
+    monkeypatch.setattr(plan_speed, "_measure", lambda work: measured.append(work) or 1.0)
+    work = plan_speed.Work(EncoderConfig(), 4096, 32, 0)
+    # The paper's model: about 6e20 operations for 1,000,000 steps of 256 (config/grch37.yaml).
+    assert plan_speed.total_operations(work, 256e6) == pytest.approx(6.3e20, rel=0.02)
+    seconds = plan_speed.seconds_per_sequence(work)
+    (cut,) = measured
+    assert (cut.batch_size, cut.encoder.num_layers) == (1, 1)
+    whole = dataclasses.replace(work, batch_size=1)
+    ratio = plan_speed.total_operations(whole, 1) / plan_speed.total_operations(cut, 1)
+    assert seconds == pytest.approx(ratio)
+
+
+def test_a_run_from_a_bundle_is_planned_without_pretraining(folder, one_second):
+    text = CONFIG.replace("pretraining: {max_steps: 100, batch_size: 4}\n", "pretrained: bundled\n")
+    text = re.sub(r"^model: .*\n", "", text, flags=re.MULTILINE)
+    (folder / "c.yaml").write_text(text)
+    names = [step.name for step in plan([Path("c.yaml")]).steps]
+    assert "finetune chromatin" in names
+    assert not {"documents", "tokenizer", "tokenize", "pretrain", "evaluate-lm"} & set(names)
+
+
+def test_amounts_that_only_the_run_will_tell_are_none(folder):
+    values = {
+        "assembly": "toy",
+        "inputs": {"genome": ["grch37_genome"], "deepsea": "deepsea_train_bundle"},
+        "splits": {"validation": ["chr7"], "test": ["chr8"]},
+    }
+    amounts = count_amounts(values)
+    assert (amounts.genome_bp, amounts.bins, amounts.sites, amounts.labels) == (
+        None,
+        None,
+        None,
+        919,
+    )
+    assert amounts.share("test") == 0.1
+    assert count_amounts(values | {"assembly": "hg19"}).held_out_bp["validation"] == 159_138_663
+
+
+def test_mistakes_end_with_the_line(folder):
+    (folder / "c.yaml").write_text("name: x\nname: y\n")
+    with pytest.raises(InputError, match=r"^c\.yaml:2: name is also in line 1; keep one of them$"):
+        plan([Path("c.yaml")])
+    with pytest.raises(InputError, match=r"^plan: the config has no genome"):
+        plan([ROOT / "config/text.yaml"])
