@@ -23,7 +23,7 @@ from dna_bigbird.tasks.label_config import LabelTrainConfig
 MEASURED, RULE = "measured", "rule of thumb"
 START_S = 6.0
 """Of a command that loads torch."""
-PROCESS_MB = 550
+PROCESS_MB = 750
 """Memory of such a command before its model."""
 FORWARD = 1 / 3
 """Time of a prediction by that of a training step."""
