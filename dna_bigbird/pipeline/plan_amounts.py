@@ -1,4 +1,4 @@
-"""Steps of `plan`: how many bases, rows and tokens a run has, as far as its inputs tell before it starts."""
+"""Steps of `plan`: the amounts (bases, rows, tokens) of a run, as far as its inputs tell before it starts."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -120,7 +120,7 @@ def _local(sources: Iterable[str]) -> list[Path | None]:
 
 
 def _lines(source: str) -> int | None:
-    """Count the rows of a table that lies here; comment lines are no rows."""
+    """Count the rows of a local table, without its comment lines."""
     from dna_bigbird.files import open_text
 
     (path,) = _local([source])

@@ -166,7 +166,7 @@ class Head:
         return cls(task, section, rows, shares, window, work)
 
     def count(self, split: str) -> int:
-        """Return about how many rows a split has; 1,000 of a set whose size is unknown."""
+        """Return about the number of rows in a split; 1,000 of a set whose size is unknown."""
         return round((self.rows or 1000) * self.shares[split])
 
 
