@@ -8,7 +8,6 @@ from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.datasets.chromatin_config import ChromatinConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.pipeline.plan import PlannedStep
 from dna_bigbird.pipeline.plan_amounts import (
     Amounts,
     bp_per_token,
@@ -17,6 +16,7 @@ from dna_bigbird.pipeline.plan_amounts import (
     region_bp,
 )
 from dna_bigbird.pipeline.plan_speed import Work, seconds_per_sequence, total_operations
+from dna_bigbird.pipeline.planned_step import PlannedStep
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.label_config import LabelTrainConfig
 
