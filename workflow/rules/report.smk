@@ -64,6 +64,8 @@ rule report:
 rule plan:
     input:
         f"{RES}/config.yaml",
+    log:
+        f"{LOGS}/plan.log",
     localrule: True
     conda:
         "../../environment.yml"
@@ -71,4 +73,4 @@ rule plan:
     params:
         run=command,
     shell:
-        "{params.run} plan --configfile {input} --threads {threads}"
+        "{params.run} plan --configfile {input} --threads {threads} | tee {log}"
