@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.inputs.configs.run_config import read_config
 from dna_bigbird.pipeline import plan_steps
 from dna_bigbird.pipeline.plan import plan
 from dna_bigbird.pipeline.plan_amounts import count_amounts
@@ -121,3 +122,10 @@ def test_mistakes_end_with_the_line(folder):
         plan([Path("c.yaml")])
     with pytest.raises(InputError, match=r"^plan: the config has no genome"):
         plan([ROOT / "config/text.yaml"])
+
+
+@pytest.mark.parametrize("peaks", ["[a.bed, b.bed]", "{X: a.bed, Y: b.bed}"])
+def test_peak_files_in_place_of_a_sheet(folder, peaks):
+    (folder / "c.yaml").write_text(CONFIG.replace("peaks: peaks.tsv", f"peaks: {peaks}"))
+    amounts = count_amounts(read_config([Path("c.yaml")]))
+    assert (amounts.labels, amounts.bins) == (2, 4)
