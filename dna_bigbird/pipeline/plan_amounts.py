@@ -130,17 +130,20 @@ def _lines(source: str) -> int | None:
         return sum(1 for line in lines if line.strip() and not line.startswith(("#", "track")))
 
 
-def _peaks(source: str, bin_bp: int) -> tuple[int | None, int | None]:
-    """Count the labels of a sheet, and the bins that some peak touches."""
-    (sheet,) = _local([source])
-    if not source or sheet is None:
+def _peaks(
+    source: str | list[str] | Mapping[str, str], bin_bp: int
+) -> tuple[int | None, int | None]:
+    """Count the labels of a sheet or of peak files, and the bins that some peak touches."""
+    values = source.values() if isinstance(source, Mapping) else source
+    files = _local([values] if isinstance(values, str) else values)
+    if not source or None in files:
         return None, None
     import numpy as np
 
-    from dna_bigbird.datasets.peak_sheet import read_sheet
+    from dna_bigbird.datasets.peak_files import peak_rows
     from dna_bigbird.genome.bed_columns import read_columns
 
-    rows = read_sheet(sheet)
+    rows = peak_rows([path for path in files if path is not None])
     if sum(row.path.stat().st_size for row in rows) > MOST_PEAK_BYTES:
         return len(rows), None
     bins: dict[str, list] = {}
