@@ -45,7 +45,7 @@ rule chromatin_set:
         seed=head_seed,
         genome=assembly_options(),
         split=split_options,
-        peaks=peak_arguments(),
+        peaks=lambda wildcards: peak_arguments(),
         blacklist=option("blacklist", BLACKLIST) if BLACKLIST else "",
         options=set_options,
     shell:
