@@ -2,6 +2,7 @@
 
 EXTRAS = {
     "jinja2": "train",
+    "jsonschema": "workflow",
     "kenlm": "kenlm",
     "lightning_fabric": "train",
     "pandas": "dataframe",

@@ -47,7 +47,7 @@ def imported_modules() -> set[str]:
 def test_the_table_has_every_module_that_the_core_does_not_declare():
     core = names_in(project()["dependencies"])
     not_core = {name for name in imported_modules() if distribution_of(name) not in core}
-    assert set(EXTRAS) == not_core | {"pandas"}
+    assert set(EXTRAS) == not_core
 
 
 @pytest.mark.parametrize("module", EXTRAS)
