@@ -1,6 +1,7 @@
 """ROUGE of summaries, as the paper's Tables 4 and 20 report it."""
 
 import functools
+import importlib.util
 import logging
 from collections.abc import Sequence
 
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeLsum")
 """Shared words, shared pairs of words, and the union of longest common subsequences of sentences."""
+
+if importlib.util.find_spec("rouge_score") is None:  # now, not at the first score of a long training
+    raise ModuleNotFoundError("No module named 'rouge_score'", name="rouge_score")
 
 
 def rouge_scores(references: Sequence[str], predictions: Sequence[str]) -> NDArray[np.float64]:

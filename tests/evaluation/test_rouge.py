@@ -1,5 +1,8 @@
 """ROUGE against values worked by hand and against its package."""
 
+import importlib
+import sys
+
 import numpy as np
 import pytest
 from rouge_score import rouge_scorer, scoring
@@ -77,3 +80,9 @@ def test_no_summaries():
 def test_unequal_counts():
     with pytest.raises(ValueError, match="shorter"):
         rouge_scores(REFERENCES, PREDICTIONS[:2])
+
+
+def test_a_missing_package_ends_the_import_and_not_the_first_score(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rouge_score", None)
+    with pytest.raises(ModuleNotFoundError, match="rouge_score"):
+        importlib.reload(sys.modules["dna_bigbird.evaluation.rouge"])
