@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeLsum")
 """Shared words, shared pairs of words, and the union of longest common subsequences of sentences."""
 
-if importlib.util.find_spec("rouge_score") is None:  # now, not at the first score of a long training
+if (
+    importlib.util.find_spec("rouge_score") is None
+):  # now, not at the first score of a long training
     raise ModuleNotFoundError("No module named 'rouge_score'", name="rouge_score")
 
 
