@@ -77,7 +77,7 @@ def test_coordinates_that_were_looked_up_are_not_overwritten(small, capsys):  # 
     bed = small.folder / BED
     bed.write_bytes(content)
     error = refused(capsys, small, f"--bundle={small.folder}/mat", output=BED)
-    assert f"--output {bed}: this is the input --row_coordinates {bed}" in error
+    assert f"--output {bed}: .bed is the suffix of BED, but this is written as HDF5" in error
     assert bed.read_bytes() == content
 
 
