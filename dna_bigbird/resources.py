@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 
 Resource = Literal["workflow", "config", "data_specs"]
@@ -12,6 +13,7 @@ COPIES = "_files"
 """Folder of the installed package with the copies; setup.py writes it into the wheel."""
 
 
+@checked()
 def resource_folder(name: Resource, package: Path = PACKAGE) -> Path:
     """Return the folder `workflow/`, `config/` or `data_specs/` of the package that runs.
 

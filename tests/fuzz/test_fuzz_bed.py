@@ -19,8 +19,10 @@ WINDOW = 40
 WHOLE_NUMBER = re.compile(r"[0-9]+")
 
 
-def plain_bed(content: bytes, genome: dict[str, str]) -> list[tuple[str, int, int, str]] | None:
-    """Chromosome, start, end and strand of every row; None if it is no BED file on the genome."""
+def plain_bed(
+    content: bytes, genome: dict[str, str]
+) -> list[tuple[str, int, int, str, str]] | None:
+    """Chromosome, start, end, strand and name of every row; None if it is no BED file on the genome."""
     rows = []
     try:
         if content.startswith(b"\x1f\x8b"):
@@ -42,7 +44,7 @@ def plain_bed(content: bytes, genome: dict[str, str]) -> list[tuple[str, int, in
         strand = fields[5] if len(fields) > 5 else "."
         if not 0 <= start < end <= len(genome[names[fields[0]]]) or strand not in list("+-."):
             return None
-        rows.append((names[fields[0]], start, end, strand))
+        rows.append((names[fields[0]], start, end, strand, (fields[3:4] or ["."])[0]))
     return rows or None
 
 
@@ -84,20 +86,21 @@ def check(tiny_model, genome, genome_file, folders):
             return outcome
         rows = plain_bed(content, genome)
         assert rows is not None, "an answer for what is no BED file on this genome"
+        is_named = any(row[4] not in ("", ".") for row in (rows if to_file else rows[:1]))
         expected, bases = [], []
-        for chrom, start, end, strand in rows:
+        for chrom, start, end, strand, name in rows:
             strand = strand if by_strand else "+"
             for left, right in windows_of(start, end, strand):
-                expected.append((chrom, left, right))
+                expected.append((chrom, left, right, *([name] if is_named else [])))
                 forward = genome[chrom][left:right].upper()
                 bases.append(forward.translate(flip)[::-1] if strand == "-" else forward)
         lines = text.split("\n")
-        assert lines[0] == "sequence\tstart\tend\tCTCF\tDNase"
+        assert lines[0] == "sequence\tstart\tend\tCTCF\tDNase" + "\tname" * is_named
         found = [line.split("\t") for line in lines[1:-1]]
-        assert [(x[0], int(x[1]), int(x[2])) for x in found] == expected
+        assert [(x[0], int(x[1]), int(x[2]), *map(str.strip, x[5:])) for x in found] == expected
         wanted = scorers["forward" if by_strand else "both"](bases)
         for row, values in zip(found, wanted, strict=True):
-            for printed, value in zip(map(float, row[3:]), values, strict=True):
+            for printed, value in zip(map(float, row[3:5]), values, strict=True):
                 assert math.isnan(value) == math.isnan(printed)
                 assert math.isnan(value) or abs(printed - value) < 1e-4
         return outcome

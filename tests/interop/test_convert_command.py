@@ -111,11 +111,11 @@ def test_lengthened(project, rule):
         ("--from gena --to x --max-tokens 8 --positions tile", "gena: the model reads 256 tokens"),
         (
             "--from gena --to x --max-tokens 512 --positions x",
-            "--positions x: expected 'tile' or 'interpolate'",
+            "--positions: found 'x', expected one of tile, interpolate",
         ),
         (
             "--from-huggingface hf --to x --plan x",
-            "--plan x: expected 'uniform', 'original' or 'huggingface'",
+            "--plan: found 'x', expected one of uniform, original, huggingface",
         ),
         ("--from-huggingface none --to x", "none: no config.json; expected a folder of"),
         ("--from none --to-huggingface x", "none: no such model bundle"),
