@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.metrics import HIGH, LOW, Metrics
+from dna_bigbird.bundles.metrics import HIGH, LOW, Estimate, Metrics
 
 HEADLINES = {"promoter": ("auroc", "auprc", "f1", "mcc", "precision", "recall")}
+GAINS = ("macro_auroc", "auroc")
+"""Scores whose difference from a baseline has an interval: `auroc_gain_over_<baseline>`."""
 LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
 PRETRAINING_HEADLINES = ("bits_per_base_masked", "mlm_accuracy", "nsp_accuracy")
 LOWER_IS_BETTER = "bits_per_base"
@@ -111,6 +113,22 @@ def _dna_counts(metrics: Metrics) -> str:
     return "; ".join([*parts, f"seed {metrics.seed}"])
 
 
+def _verdict(name: str, baseline: str, gain: float, difference: Estimate | None) -> str:
+    """Return the sentence on one baseline; an interval of the difference with 0 in it decides nothing."""
+    low, high = (difference.low, difference.high) if difference else (None, None)
+    if low is not None and high is not None and low <= 0 <= high:
+        return (
+            f"By {name} there is no clear difference from the baseline {baseline}: model minus "
+            f"{baseline} {gain:+.3f} [{low:+.3f}, {high:+.3f}]."
+        )
+    if gain < 0:
+        return (
+            f"**The baseline {baseline} is better by {name}.** On these data the network is not shown "
+            "to be worth its cost."
+        )
+    return f"By {name} the model is {'level with' if gain == 0 else 'ahead of'} the baseline {baseline}."
+
+
 def _comparisons(names: Sequence[str], metrics: Metrics) -> list[str]:
     """Return for the first score of the table whether each baseline is better."""
     own = metrics.score(names[0]).value if names else None
@@ -122,11 +140,6 @@ def _comparisons(names: Sequence[str], metrics: Metrics) -> list[str]:
         if value is None:
             continue
         gain = own - value if not name.startswith(LOWER_IS_BETTER) else value - own
-        lines.append(
-            f"**The baseline {baseline} is better by {name}.** On these data the network is not shown "
-            "to be worth its cost."
-            if gain < 0
-            else f"By {name} the model is {'level with' if gain == 0 else 'ahead of'} the baseline "
-            f"{baseline}."
-        )
+        difference = metrics.score(f"auroc_gain_over_{baseline}")
+        lines.append(_verdict(name, baseline, gain, difference if name in GAINS else None))
     return ["", *lines] if lines else []

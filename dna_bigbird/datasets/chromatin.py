@@ -56,7 +56,7 @@ def build_chromatin(
         InputError: If there is no label of the required group, a label has no positive in the
             training split (unless allowed), or nothing is left for training.
     """
-    config = config.for_labels(len(labels))
+    config = config.for_labels(len(labels), {label.group for label in labels})
     if config.background and with_peak is None:
         raise ValueError("background needs with_peak, the bins with a peak of any file")
     counts = dict(counts or {}) | {"labels_read": len(labels)} | dict.fromkeys(_COUNTED, 0)
@@ -141,8 +141,8 @@ def _refuse_empty(labels: list[PeakLabel], positives: NDArray, reason: str) -> N
     for label, count in zip(labels, positives.tolist(), strict=True):
         if not count:
             raise InputError(
-                f"{label.path}: label {label.name!r} has no positive: {reason}. Leave it out of "
-                "the sheet, raise --min_positive, or keep it: --allow_empty_labels true"
+                f"{label.path}: label {label.name!r} has no positive: {reason}. Leave it out, "
+                "leave out rare labels: --min_positive 20, or keep it: --allow_empty_labels true"
             )
 
 

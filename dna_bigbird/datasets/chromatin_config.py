@@ -1,5 +1,6 @@
 """Settings of a chromatin set."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 FEW_LABELS = 10
@@ -54,10 +55,10 @@ class ChromatinConfig:
                 f"--window {window} cannot be centred on --bin {self.bin}: their difference is odd"
             )
 
-    def for_labels(self, count: int) -> "ChromatinConfig":
-        """Return the settings with what was not given, for a set of so many labels."""
+    def for_labels(self, count: int, groups: Collection[str] = ("TF",)) -> "ChromatinConfig":
+        """Return the settings with what was not given, for a set of so many labels of these groups."""
         are_few = self.require_group is None and count < FEW_LABELS
-        group = self.require_group or ("none" if are_few else "TF")
+        group = self.require_group or ("none" if are_few or "TF" not in groups else "TF")
         background = self.background
         if background is None:
             background = DEFAULT_BACKGROUND if are_few else 0

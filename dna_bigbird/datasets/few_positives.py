@@ -22,5 +22,5 @@ def few_positives(count: int, name: object) -> str | None:
     return (
         f"{name}: {count} positives for validation, expected at least {ENOUGH}: the choice of the "
         "best step and of the threshold is uncertain. Hold out more for validation: "
-        "--split.validation, or fewer --split.folds"
+        "more regions in --split.validation, or fewer --split.folds"
     )

@@ -8,6 +8,7 @@ from dna_bigbird.datasets.peak_sheet import SheetRow, read_sheet
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
 
+_BED = re.compile(r"\.(bed\d*|(narrow|broad|gapped)peak)(\.b?gz)?$", re.IGNORECASE)
 GROUP = "peaks"
 """Group of the labels."""
 _ENDING = re.compile(
@@ -28,7 +29,7 @@ def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:
     paths = [peaks] if isinstance(peaks, Path) else list(peaks)
     if not paths:
         raise InputError("--peaks: no file; name one peak file per label, or a sheet of them")
-    if len(paths) == 1 and not _is_named(paths[0]) and not _has_peaks(paths[0]):
+    if len(paths) == 1 and not _is_named(paths[0]) and not _is_bed(paths[0]):
         return read_sheet(paths[0])
     rows: list[SheetRow] = []
     labels: dict[str, Path] = {}
@@ -38,8 +39,8 @@ def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:
             raise InputError(f"--peaks {path}: no such peak file")
         if not _has_peaks(path):
             raise InputError(
-                f"--peaks {path}: expected BED (chromosome, start, end), plain or gzip; a sheet of peak "
-                "files is given alone"
+                f"--peaks {path}: expected BED rows (chromosome, start, end), plain or gzip; delete a row "
+                "with column names. A sheet of peak files is given alone"
             )
         if label in labels:
             raise InputError(
@@ -75,6 +76,11 @@ def _label_and_path(text: Path) -> tuple[str, Path]:
     if not label.strip() or not path.strip():
         raise InputError(f"--peaks {text}: expected NAME=FILE")
     return label.strip(), Path(path.strip())
+
+
+def _is_bed(path: Path) -> bool:
+    """Return True if a file has peaks, or a name such as x.bed.gz."""
+    return _has_peaks(path) or bool(_BED.search(path.name))
 
 
 def _has_peaks(path: Path) -> bool:

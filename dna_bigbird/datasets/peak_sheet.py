@@ -174,8 +174,8 @@ def _check_names(peaks: BedColumns, row: SheetRow) -> None:
     if "." in peaks.names or "" in peaks.names:
         line = next(x.line_number for x in iter_bed(row.path) if x.name in (".", ""))
         raise InputError(
-            f"{row.path}:{line}: no name in column 4, from which the sheet's "
-            f"line {row.line_number} (label '*') takes its labels"
+            f"{row.path}:{line}: no name in column 4, from which the label '*' (row {row.line_number} "
+            "of the peak files) takes its labels"
         )
 
 

@@ -74,7 +74,7 @@ class TokenStore:
         with open_hdf5(self.path, _AGAIN) as file:
             self.attributes = read_attributes(file)
             if self.attributes.get("kind") != "dna-bigbird token store":
-                raise InputError(f"{path}: this HDF5 file is not a token store")
+                raise InputError(f"{path}: this HDF5 file is not a token store or a labelled set")
             if (version := self.attributes["format_version"]) != FORMAT_VERSION:
                 raise InputError(
                     f"{path}: format version {version}, this dna-bigbird reads "

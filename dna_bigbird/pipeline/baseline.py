@@ -42,7 +42,7 @@ def baseline(
         dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output deepsea_cnn.h5 --method deepsea
 
     Args:
-        genome: Genome: the plain FASTA file of the set.
+        genome: Genome: the FASTA file of the set, plain or bgzip.
         data: Labelled set: made by promoter-set, chromatin-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
         method: Word counts, GC content, or a published network (docs/baselines.md).

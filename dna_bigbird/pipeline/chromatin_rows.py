@@ -38,7 +38,7 @@ def build_rows(
     # A row of the sheet gives at least one label.
     with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None
     labels, counts = read_peaks(sheet, genome, config.bin, pieces=pieces, with_peak=with_peak)
-    config = config.for_labels(len(labels))
+    config = config.for_labels(len(labels), {label.group for label in labels})
     data = build_chromatin(
         genome,
         labels,
@@ -58,15 +58,18 @@ def build_rows(
     return data, config
 
 
-def held_out_notes(data: LabelledData) -> list[str]:
+def held_out_notes(data: LabelledData, split: SplitConfig) -> list[str]:
     """Return a note if validation or test has no row."""
     empty = [name for name in ("validation", "test") if not data.counts[f"rows_{name}"]]
     if not empty:
         return []
-    return [
-        f"no row for {' and '.join(empty)}, which finetune and evaluate need; hold out regions or "
-        "chromosomes: --split.validation chr10 --split.test chr8 chr9"
-    ]
+    regions = [region for name in empty for region in getattr(split, name)]
+    advice = (
+        f"no bin with a label is in {', '.join(regions)}; hold out regions that have peaks"
+        if regions
+        else "hold out regions or chromosomes: --split.validation chr10 --split.test chr8 chr9"
+    )
+    return [f"no row for {' and '.join(empty)}, which finetune and evaluate need: {advice}"]
 
 
 def recorded_settings(

@@ -114,6 +114,6 @@ def chromatin_set(
         inputs=inputs,
     )
     note(result.labels_text())
-    for text in (*background_notes(data, config.background or 0), *held_out_notes(data)):
+    for text in (*background_notes(data, config.background or 0), *held_out_notes(data, split)):
         note(text)
     return result

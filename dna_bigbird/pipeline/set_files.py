@@ -45,7 +45,8 @@ class LabelledSetFile:
 
     def labels_text(self) -> str:
         """Return the number of labels and the counts, for the note."""
-        return f"{len(self.label_names)} labels: {self.counts_text()}"
+        count = len(self.label_names)
+        return f"{count} label{'s' if count != 1 else ''}: {self.counts_text()}"
 
 
 def write_set(

@@ -126,6 +126,15 @@ def test_a_baseline_that_wins_is_named():
     assert "**The baseline kmer is better by auroc.**" in model_card(CONFIG, metrics(0.7, 0.8))
 
 
+@pytest.mark.parametrize(("high", "is_clear"), [(0.01, False), (-0.01, True)])
+def test_an_interval_with_0_in_it_names_no_winner(high, is_clear):
+    gain = "auroc_gain_over_kmer"
+    difference = {gain: -0.1, f"{gain}_low": -0.2, f"{gain}_high": high}
+    card = model_card(CONFIG, metrics(0.7, 0.8) | difference)
+    assert ("is better by" in card) == is_clear
+    assert ("no clear difference from the baseline kmer" in card) != is_clear
+
+
 def test_fewer_bits_are_better():
     config = CONFIG | {"task": "pretraining", "label_names": []}
     key = "bits_per_base_masked"

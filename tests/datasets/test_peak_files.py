@@ -64,9 +64,12 @@ def test_one_file_of_peaks_is_no_sheet(files):
         ("CTCF.narrowPeak absent.bed", "absent.bed: no such peak file"),
         ("x=absent.bed", "absent.bed: no such peak file"),
         ("=CTCF.narrowPeak", "expected NAME=FILE"),
+        ("header.bed.gz", "header.bed.gz: expected BED rows .*delete a row with column names"),
     ],
 )
 def test_wrong_peaks_are_refused(files, peaks, message):
+    with gzip.open("header.bed.gz", "wt") as text:
+        text.write("chrom\tstart\tend\nchr1\t100\t400\n")
     with pytest.raises(InputError, match=message):
         peak_rows([Path(text) for text in peaks.split()])
 
@@ -86,6 +89,24 @@ def test_few_labels_get_a_shorter_window(files):
         f"chromatin-set --genome g.fa --assembly toy {SPLIT} --peaks sheet.tsv --output s.h5".split()
     )
     assert LabelledSet("s.h5").window_bp == 2000
+
+
+def test_many_labels_of_one_file_need_no_group(files):
+    names = [f"factor{number}" for number in range(11)]
+    starts = [*range(1000, 19_000, 1700), 25_200]
+    Path("clustered.bed").write_text(
+        "".join(f"chr1\t{start}\t{start + 300}\t{name}\n" for start in starts for name in names)
+    )
+    common = f"chromatin-set --genome g.fa --assembly toy {SPLIT} --window 400 --output s.h5"
+    main([*common.split(), "--peaks", "*=clustered.bed"])
+    assert sorted(LabelledSet("s.h5").label_names) == sorted(names)
+
+
+def test_a_region_without_peaks_is_named(files, capsys):
+    common = "chromatin-set --genome g.fa --assembly toy --window 400 --background 0 --output s.h5"
+    held_out = "--peaks CTCF.narrowPeak --split.test chr1:29,501-30,000"
+    main(f"{common} {held_out}".split())
+    assert "no bin with a label is in chr1:29,501-30,000;" in capsys.readouterr().err
 
 
 def test_a_set_without_held_out_rows_is_noted(files, capsys):
