@@ -25,6 +25,11 @@ def fit_word_baseline(
     """Fit on the training rows and write the scores of the held-out rows."""
     labelled = open_labelled_set(data, Genome(genome))
     held_out = np.flatnonzero(labelled.split != 0)
+    if not len(held_out):
+        raise InputError(
+            f"{data}: no row for validation or test, so nothing to score; build the set with "
+            "--split.validation and --split.test"
+        )
     with threadpool_limits(1):  # sums depend on the number of threads in their last digits
         model, shape = fitted_words(labelled, config, only_gc=only_gc, seed=seed)
         parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)

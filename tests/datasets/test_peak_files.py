@@ -129,3 +129,23 @@ def test_a_peak_file_is_not_overwritten(files, capsys):
         )
     assert "would be overwritten" in capsys.readouterr().err
     assert Path("CTCF.narrowPeak").read_bytes() == before
+
+
+def test_a_baseline_needs_held_out_rows(files, capsys):
+    main(
+        [
+            "chromatin-set",
+            "--genome",
+            "g.fa",
+            "--assembly",
+            "toy",
+            "--peaks",
+            "sheet.tsv",
+            "--output",
+            "s.h5",
+        ]
+    )
+    with pytest.raises(SystemExit, match="2"):
+        main(["baseline", "--genome", "g.fa", "--data", "s.h5", "--output", "kmer.h5"])
+    assert "s.h5: no row for validation or test" in capsys.readouterr().err
+    assert not Path("kmer.h5").exists()
