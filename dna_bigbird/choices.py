@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from dna_bigbird.errors import InputError, errors_for_reader, note, shortened
+from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import check_paths
-from dna_bigbird.suffixes import one_of
 
 OTHER_WORDS = {
     "gpu": "cuda", "float32": "32-true", "fp32": "32-true", "bfloat16": "bf16-mixed",
@@ -152,7 +152,7 @@ def listed(choices: tuple) -> str:
         >>> listed(("both", "forward", "interval"))
         "'both', 'forward' or 'interval'"
     """
-    return one_of([repr(each) for each in choices])
+    return listed_words([repr(each) for each in choices])
 
 
 def near(value: object, choices: tuple) -> str:

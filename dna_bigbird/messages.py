@@ -1,7 +1,7 @@
 """Messages: they name options as the running command has them, and contain no control characters."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -114,3 +114,13 @@ def printable(text: str, kept: str = "") -> str:
         letter if letter.isprintable() or letter in LAYOUT + kept else ascii(letter)[1:-1]
         for letter in text
     )
+
+
+def listed_words(words: Sequence[str], last: str = "or") -> str:
+    """Return words as a list in a sentence.
+
+    Example:
+        >>> listed_words([".tsv", ".csv", ".npz"]), listed_words(["--fasta", "--bed"], last="and")
+        ('.tsv, .csv or .npz', '--fasta and --bed')
+    """
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

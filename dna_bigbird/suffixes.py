@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.messages import listed_words
 
 FORMATS = {
     ".tsv": "TSV", ".csv": "CSV", ".xlsx": "Excel", ".xls": "Excel", ".ods": "OpenDocument",
@@ -54,7 +55,7 @@ class Form:
             return
         advice = f"leave out {suffix}"
         if self.suffixes:
-            advice = f"end the name in {one_of(self.suffixes)}"
+            advice = f"end the name in {listed_words(self.suffixes)}"
         raise InputError(
             f"{option} {path}: {suffix} is the suffix of {FORMATS[suffix]}, but this is written as "
             f"{self.what}; {advice}"
@@ -73,15 +74,5 @@ def check_known(option: str, path: Path, known: Sequence[str], format: str | Non
         return
     raise InputError(
         f"{option} {path}: {path.suffix} is not the suffix of a format that is written here; end the "
-        f"name in {one_of(known)}"
+        f"name in {listed_words(known)}"
     )
-
-
-def one_of(words: Sequence[str]) -> str:
-    """Return words as a choice.
-
-    Example:
-        >>> one_of([".tsv", ".csv", ".npz"])
-        '.tsv, .csv or .npz'
-    """
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

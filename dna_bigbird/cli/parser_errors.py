@@ -11,6 +11,7 @@ from dna_bigbird.cli.nearest import like_option
 from dna_bigbird.cli.option_types import choices_in, expected, is_accepted, long_name
 from dna_bigbird.cli.parser_internals import has_type, type_of
 from dna_bigbird.errors import shortened
+from dna_bigbird.messages import listed_words
 
 _VALUE = re.compile(
     r'Parser key "(?P<key>[^"]+)".*(?:Got|Given) value: (?P<value>.*)', flags=re.DOTALL
@@ -38,7 +39,7 @@ def in_words(
         return _wrong_value(by_name[wrong["key"]], wrong["value"].strip(), locations)
     if missing := _REQUIRED.search(message):
         names = [_name(each.strip(), by_name) for each in missing["names"].split(",")]
-        return f"{_listed(names)} {'is' if len(names) == 1 else 'are'} required"
+        return f"{listed_words(names, last='and')} {'is' if len(names) == 1 else 'are'} required"
     if (bare := _NO_VALUE.search(message)) and (action := _of_name(bare["name"], by_name)):
         return f"{long_name(action)}: expected a value: {expected(type_of(action))}"
     if group := _GROUP.search(message):
@@ -91,8 +92,3 @@ def _of_name(names: str, by_name: Mapping[str, argparse.Action]) -> argparse.Act
         if has_type(action) and set(names.split("/")) & set(action.option_strings):
             return action
     return None
-
-
-def _listed(names: list[str]) -> str:
-    """Return names as text: `--a, --b and --c`."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -17,9 +17,9 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import LETTERS, Effect, Mutagenesis
 from dna_bigbird.inference.writers.tables import table_line
+from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, OutputFile, StreamFile
 from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress
-from dna_bigbird.suffixes import one_of
 from dna_bigbird.writing import atomic_path
 
 SUFFIXES = (".tsv", ".csv", ".npz")
@@ -137,7 +137,7 @@ def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
 def check_suffix(path: Path) -> None:
     """Raise InputError if the name of a matrix does not end in one of SUFFIXES."""
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"--output {path}: the name of a matrix ends in {one_of(SUFFIXES)}")
+        raise InputError(f"--output {path}: the name of a matrix ends in {listed_words(SUFFIXES)}")
 
 
 @checked()

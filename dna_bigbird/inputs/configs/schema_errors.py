@@ -13,6 +13,7 @@ import yaml
 from dna_bigbird.choices import near
 from dna_bigbird.errors import shortened
 from dna_bigbird.inputs.configs.yaml_lines import KeyPath
+from dna_bigbird.messages import listed_words
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -81,19 +82,15 @@ def expected(schema: Mapping) -> str:
         'both or forward'
     """
     if "enum" in schema:
-        return _either([str(x) for x in schema["enum"]])
+        return listed_words([str(x) for x in schema["enum"]])
     if schema.get("minItems"):
         return f"a list, at least {schema['minItems']} long"
     types = schema.get("type", "string")
-    text = _either([_NAMES[x] for x in ([types] if isinstance(types, str) else types)])
+    text = listed_words([_NAMES[x] for x in ([types] if isinstance(types, str) else types)])
     limits = [f"{word} {schema[key]}" for key, word in _LIMITS.items() if key in schema]
     if "pattern" in schema and "description" in schema:
         limits.append(schema["description"].rstrip("."))
     return f"{text}, {' and '.join(limits)}" if limits else text
-
-
-def _either(words: list[str]) -> str:
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _unknown_key(error: "ValidationError") -> tuple[KeyPath, str]:
