@@ -10,7 +10,7 @@ from types import MappingProxyType
 import jsonargparse
 
 from dna_bigbird.cli.commands import REQUIRED, Command, find_command
-from dna_bigbird.cli.config_files import ConfigFiles, config_first
+from dna_bigbird.cli.config_files import OptionFiles, config_first
 from dna_bigbird.cli.failures import fail
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
 from dna_bigbird.cli.option_types import item_type, single_types
@@ -137,7 +137,7 @@ def read_arguments(
     Raises:
         InputError: If a file of --config cannot be read, or settings contradict each other.
     """
-    files = ConfigFiles(_list_options(parser), parser.shown_by(), aliases)
+    files = OptionFiles(_list_options(parser), parser.shown_by(), aliases)
     options = parse_words(
         parser, config_first(renamed(argv, aliases), files.prepare), files.locations
     )

@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import yaml
-
 from dna_bigbird.cli.config_files import config_first
 from dna_bigbird.errors import InputError, note
-from dna_bigbird.files import read_text
+from dna_bigbird.yaml_files import read_yaml
 
 TRAIN = "text train"
 END_OF_OLD_NAMES = "0.2"
@@ -74,8 +72,7 @@ def task_of(argv: list[str]) -> str | None:
 def _task_in(path: Path) -> str | None:
     """Return the task of a recipe, if it can be read and names one."""
     try:
-        values = yaml.safe_load(read_text(path))
-    except (InputError, yaml.YAMLError, RecursionError):
+        task = read_yaml(path).values().get("task")
+    except InputError:
         return None
-    task = values.get("task") if isinstance(values, dict) else None
     return None if task is None else str(task)

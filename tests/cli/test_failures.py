@@ -178,8 +178,8 @@ def test_the_command_line_wins_over_a_config_file(tiny_fasta, tmp_path, capsys, 
     ("content", "message"),
     [
         (b"fasta: caf\xe9\n", "not text in UTF-8 (byte 0xe9 at 10)"),
-        (b"a: 1\nfasta: [x\n", r":3: not valid YAML"),
-        (b"- fasta\n", "expected options as `name: value`, found list"),
+        (b"a: 1\nfasta: [x\n", r":3: not YAML"),
+        (b"- fasta\n", "expected settings as `key: value`, found a list"),
         (None, "no such file"),
     ],
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.yaml_lines import KeyPath, YamlFile, read_yaml_lines
+from dna_bigbird.yaml_files import KeyPath, YamlFile, read_yaml
 
 COMMAND_LINE = "--config"
 
@@ -64,9 +64,9 @@ def read_config_files(
     """Read the files of a config.
 
     Raises:
-        InputError: As `read_yaml_lines`.
+        InputError: As `read_yaml`.
     """
-    return ConfigFiles([read_yaml_lines(path, _shown(path)) for path in paths], overrides or {})
+    return ConfigFiles([read_yaml(path, _shown(path)) for path in paths], overrides or {})
 
 
 def _shown(path: Path) -> str:

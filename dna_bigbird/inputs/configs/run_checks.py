@@ -8,7 +8,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.inputs.configs.config_files import ConfigFiles
 from dna_bigbird.inputs.configs.sources import check_source, is_path, plain_path
-from dna_bigbird.inputs.configs.yaml_lines import KeyPath
+from dna_bigbird.yaml_files import KeyPath
 
 TASKS = ("promoter", "chromatin")
 LANGUAGE_TABLES = ("table5", "figure8", "table1")

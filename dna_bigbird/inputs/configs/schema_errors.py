@@ -12,8 +12,8 @@ import yaml
 
 from dna_bigbird.choices import near
 from dna_bigbird.errors import shortened
-from dna_bigbird.inputs.configs.yaml_lines import KeyPath
 from dna_bigbird.messages import listed_words
+from dna_bigbird.yaml_files import KeyPath
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

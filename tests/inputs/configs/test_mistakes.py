@@ -218,7 +218,7 @@ def test_a_file_that_is_not_right_yaml(folder, text, message):
 
 def test_a_file_without_settings_or_that_is_not_there(folder):
     (folder / "c.yaml").write_text("just words\n")
-    refused(["c.yaml"], "c.yaml: expected settings as `key: value`, found none")
+    refused(["c.yaml"], "c.yaml: expected settings as `key: value`, found text")
     refused(["x.yaml"], "x.yaml: no such file")
 
 

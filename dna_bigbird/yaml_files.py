@@ -10,7 +10,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_text
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_MERGE = "tag:yaml.org,2002:merge"
+_MERGE, _MAPPING = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:map"
 KeyPath = Sequence[str | int]
 """Keys and positions in lists that lead to a value of a config."""
 
@@ -63,26 +63,29 @@ def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
             yield from value.value if isinstance(value, yaml.SequenceNode) else [value]
 
 
-def read_yaml_lines(path: Path, name: str = "") -> YamlFile:
-    """Read a file of settings.
+def read_yaml(path: Path, name: str = "") -> YamlFile:
+    """Read a file of settings; an empty one has none.
 
     Args:
         name: The path as messages name it.
 
     Raises:
-        InputError: Naming file and line, if it cannot be read, is not YAML, has no keys at its top,
-            or has one key twice.
+        InputError: Naming file and line, if it cannot be read, is not YAML, has something else than
+            keys at its top, or has one key twice.
     """
     name = name or str(path)
     text = read_text(path)
     try:
-        root = yaml.compose(text, Loader=_LOADER)
+        root = yaml.compose(text, Loader=_LOADER) or yaml.MappingNode(_MAPPING, [])
+        if not isinstance(root, yaml.MappingNode):
+            what = "a list" if isinstance(root, yaml.SequenceNode) else "text"
+            raise InputError(f"{name}: expected settings as `key: value`, found {what}")
+        _check_twice(root, name, set())
+        file = YamlFile(name, root)
+        file.values()
     except (yaml.YAMLError, RecursionError) as error:
         raise InputError(_not_yaml(name, text, error)) from None
-    if not isinstance(root, yaml.MappingNode):
-        raise InputError(f"{name}: expected settings as `key: value`, found none")
-    _check_twice(root, name, set())
-    return YamlFile(name, root)
+    return file
 
 
 def _not_yaml(name: str, text: str, error: Exception) -> str:
