@@ -164,35 +164,26 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
 
 def draw(rows: list[dict], path: Path) -> None:
     """Draw AUROC over context length, one line per label; distant labels solid, controls dashed."""
-    from dna_bigbird.figures.style import (
-        GREEN,
-        GREY,
-        KMER,
-        MODEL,
-        PURPLE,
-        SKY,
-        new_figure,
-        save,
-        style,
-    )
+    from dna_bigbird.figures import style as house
 
     labels = list(dict.fromkeys(row["label"] for row in rows))
-    looks = zip(labels, cycle([MODEL, KMER, GREY, GREEN, PURPLE, SKY]), cycle("osD^vP"))
-    with style():
-        figure = new_figure(
+    colours = [house.MODEL, house.KMER, house.GREY, house.GREEN, house.PURPLE, house.SKY]
+    looks = zip(labels, cycle(colours), cycle("osD^vP"))
+    with house.style():
+        figure = house.new_figure(
             6.4, 3.8, f"semi-synthetic long-range demo, n = {rows[0]['n']} promoters"
         )
         axes = figure.subplots()
         for label, colour, marker in looks:
             _line(axes, [row for row in rows if row["label"] == label], colour, marker)
-        axes.axhline(0.5, color=GREY, lw=0.8, zorder=1)
+        axes.axhline(0.5, color=house.GREY, lw=0.8, zorder=1)
         axes.set_xscale("log", base=2)
         ticks = sorted({int(row["window_bp"]) for row in rows})
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.set(xlabel="window (bp)", ylabel="AUROC, held-out promoters", ylim=(0.4, 1.02))
         axes.legend()
     with atomic_path(path) as out:
-        out.write_bytes(save(figure, "png"))
+        out.write_bytes(house.save(figure, "png"))
 
 
 def _line(axes: "Axes", rows: list[dict], colour: str, marker: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from dna_bigbird.errors import MissingExtraError
 from dna_bigbird.extras import advice
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def dataframe(columns: Mapping[str, object]) -> DataFrame:
     """Return a data frame with these columns.
 
     Raises:
-        ImportError: Without pandas; it names the command that installs it.
+        MissingExtraError: Without pandas; it names the command that installs it.
     """
     return _pandas().DataFrame(dict(columns))
 
@@ -78,5 +79,5 @@ def _pandas():
     try:
         import pandas
     except ImportError as error:
-        raise ImportError(advice("pandas")) from error
+        raise MissingExtraError(advice("pandas")) from error
     return pandas

@@ -126,6 +126,16 @@ def _mark_in(hint: object, mark: type[Mark]) -> Mark | None:
     return next(filter(None, inner), None)
 
 
+def next_to(output: Path, what: str) -> Path:
+    """Return where what belongs to an output goes by default.
+
+    Example:
+        >>> str(next_to(Path("models/promoter"), "checkpoints"))
+        'models/promoter.checkpoints'
+    """
+    return output.with_name(f"{output.name}.{what}")
+
+
 def paths_of(function: Callable, arguments: Mapping[str, object]) -> list[NamedPath]:
     """Return the paths among the arguments of a call, '-' and empty ones left out."""
     return [

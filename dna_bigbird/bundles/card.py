@@ -118,11 +118,7 @@ def _regions_read(config: BundleConfig) -> str:
     """Return what the model has read of a genome, training by training."""
     if config.regions_read is None:
         return "unknown"
-    return "; ".join(
-        f"in {record.described}: {record.summary()} of {record.assembly}"
-        + (f", and {record.elsewhere}" if record.elsewhere else "")
-        for record in config.regions_read
-    )
+    return "; ".join(record.sentence() for record in config.regions_read)
 
 
 def _dna_facts(config: BundleConfig) -> dict[str, object]:

@@ -115,11 +115,10 @@ def _dna_counts(metrics: Metrics) -> str:
 
 def _verdict(name: str, baseline: str, gain: float, difference: Estimate | None) -> str:
     """Return the sentence on one baseline; an interval of the difference with 0 in it decides nothing."""
-    low, high = (difference.low, difference.high) if difference else (None, None)
-    if low is not None and high is not None and low <= 0 <= high:
+    if difference and difference.sign == 0:
         return (
             f"By {name} there is no clear difference from the baseline {baseline}: model minus "
-            f"{baseline} {gain:+.3f} [{low:+.3f}, {high:+.3f}]."
+            f"{baseline} {gain:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]."
         )
     if gain < 0:
         return (

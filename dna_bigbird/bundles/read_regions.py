@@ -44,6 +44,11 @@ class ReadRegions:
             for part in text.split(",")
         ]
 
+    def sentence(self) -> str:
+        """Return training, regions and assembly: "in pretraining: chr22:1-100 of GRCh37"."""
+        elsewhere = f", and {self.elsewhere}" if self.elsewhere else ""
+        return f"in {self.described}: {self.summary()} of {self.assembly}{elsewhere}"
+
     def summary(self, most: int = 8) -> str:
         """Return the regions as a user writes them; of many, their number and extent."""
         if self.regions is None:

@@ -16,7 +16,7 @@ from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows.tiling import WindowSource
 from dna_bigbird.inference.writers.tables import (
     header_of,
-    rows_of,
+    lines_of,
     table_line,
     write_csv,
     write_tsv,
@@ -128,7 +128,7 @@ class PredictionRun:
             for frame in self.frames(source, shown=not stream.isatty()):
                 if not count:
                     stream.write(table_line(header_of(self.label_names, frame), "tsv"))
-                stream.writelines(table_line(row, "tsv") for row in rows_of(frame))
+                stream.writelines(lines_of(frame, "tsv"))
                 stream.flush()
                 count += len(frame["start"])
         except KeyboardInterrupt:

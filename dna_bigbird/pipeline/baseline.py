@@ -5,7 +5,7 @@ from typing import Literal
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.paths import Hdf5Output, InputPath, OutputFolder
+from dna_bigbird.paths import Hdf5Output, InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.baseline_scores import BaselineScores
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress
@@ -78,7 +78,7 @@ def baseline(
         output,
         {"cnnprom": cnnprom, "deepromoter": deepromoter, "deepsea": deepsea}[method],
         training,
-        checkpoints=checkpoints or output.with_name(f"{output.name}.checkpoints"),
+        checkpoints=checkpoints or next_to(output, "checkpoints"),
         seed=seed,
         strand=strand,
     )

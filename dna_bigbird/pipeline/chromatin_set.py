@@ -50,7 +50,7 @@ def chromatin_set(
         bin: Bases of a bin; bins start at multiples of this, counted from 0.
         require_group: Keep bins with at least one label of this group; `none` - with any label;
             `all` - every bin, also without a label. If not given it is TF, or none if there are
-            fewer than ten labels.
+            fewer than ten labels or none of them is in that group.
         background: Also take so many bins without a peak of any file for each of those bins, from
             the same chromosomes and splits. If not given it is 0, or 3 if there are fewer than ten
             labels and no --require_group.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import InputPath, OutputFolder
+from dna_bigbird.paths import InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.evaluation_summary import evaluation_summary
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import BootstrapSeed, Progress, ScoredBundle, SetGenome, Threads
@@ -123,7 +123,7 @@ def evaluate(
     checksum = sha256_of(data)
     held_out = steps.HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
     steps.check_baselines(baselines, held_out, data, checksum, strand)
-    report = report or output.with_name(f"{output.name}.report")
+    report = report or next_to(output, "report")
     scores = steps.model_scores(
         bundle, labelled, held_out.rows, batch_size=batch_size, checksum=checksum, strand=strand
     )

@@ -56,11 +56,9 @@ def _shown(score: Estimate, sign: str = "") -> str:
 
 
 def _verdict(gain: Estimate, baseline: str) -> str:
-    if gain.low is not None and gain.low > 0:
-        return "the model is better"
-    if gain.high is not None and gain.high < 0:
-        return f"{baseline} is better"
-    return "no clear difference"
+    if not gain.sign:
+        return "no clear difference"
+    return "the model is better" if gain.sign > 0 else f"{baseline} is better"
 
 
 def _read_before(metrics: Metrics) -> list[str]:

@@ -1,7 +1,7 @@
 """`dna-bigbird finetune`."""
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputFolder
+from dna_bigbird.paths import InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import ProcessThreads, Progress, SetGenome, TrainedBundle
@@ -87,7 +87,7 @@ def finetune(
         source.tokenizer,
         training,
         max_tokens=model.encoder.config.max_tokens,
-        checkpoints=checkpoints or output.with_name(f"{output.name}.checkpoints"),
+        checkpoints=checkpoints or next_to(output, "checkpoints"),
         seed=seed,
         settings=setup.run_settings(model),
     )

@@ -48,11 +48,7 @@ def note_encoder(source: Bundle, *, is_bundled: bool, from_scratch: bool) -> Non
             f"no --pretrained given: fine-tuning the encoder of the bundled model ({source.folder.name})"
         )
     for record in source.config.regions_read or ():
-        elsewhere = f", and {record.elsewhere}" if record.elsewhere else ""
-        note(
-            f"the encoder has read in {record.described}: {record.summary()} of {record.assembly}"
-            f"{elsewhere}"
-        )
+        note(f"the encoder has read {record.sentence()}")
 
 
 def choose_settings(

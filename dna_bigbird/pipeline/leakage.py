@@ -39,10 +39,10 @@ def leakage(
 ) -> LeakageCheck:
     """Check that the training, validation and test rows of a labelled set share no sequence.
 
-    What they share is listed, and the exit status is 2 then. It looks for windows
-    that share bases, sequences that are nearly the same on either strand, and positives in another split than their negatives. The table is always written.
-    The sequences are read by pyfaidx; where bedtools is installed, shared bases are compared with
-    those that it finds.
+    What they share is listed, and the exit status is 2 then. It looks for windows that share bases,
+    sequences that are nearly the same on either strand, and positives in another split than their
+    negatives. The table is always written. The sequences are read by pyfaidx; where bedtools is
+    installed, shared bases are compared with those that it finds.
 
     Examples:
         dna-bigbird leakage --genome hg19.fa --data chromatin.h5 --output leaks.tsv

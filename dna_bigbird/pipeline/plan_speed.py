@@ -58,7 +58,7 @@ def _operations(work: Work) -> float:
 
     with torch.device("meta"):
         model = _model(work)
-    return training_flops(model, [work.tokens], _predicted(work, 1))
+    return training_flops(model, [work.tokens], predicted_tokens(work, 1))
 
 
 def total_operations(work: Work, sequences: float) -> float:
@@ -66,7 +66,8 @@ def total_operations(work: Work, sequences: float) -> float:
     return _operations(work) * sequences
 
 
-def _predicted(work: Work, sequences: int) -> int:
+def predicted_tokens(work: Work, sequences: int) -> int:
+    """Return how many masked tokens are predicted in so many sequences."""
     return 0 if work.labels else max(1, int(MASKED_SHARE * work.tokens)) * sequences
 
 
@@ -111,7 +112,7 @@ def _step(work: Work) -> Callable[[], None]:
     shape = (work.batch_size, work.tokens)
     ids_BT = torch.randint(6, work.encoder.vocab_size, shape, device=device)
     is_padding_BT = torch.zeros(shape, dtype=torch.bool, device=device)
-    positions_P = torch.arange(_predicted(work, work.batch_size), device=device)
+    positions_P = torch.arange(predicted_tokens(work, work.batch_size), device=device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.0)
     is_bf16 = resolve_precision(work.precision, device) == BFLOAT16
 

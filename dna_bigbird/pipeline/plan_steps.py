@@ -15,7 +15,12 @@ from dna_bigbird.pipeline.plan_amounts import (
     document_count,
     region_bp,
 )
-from dna_bigbird.pipeline.plan_speed import Work, seconds_per_sequence, total_operations
+from dna_bigbird.pipeline.plan_speed import (
+    Work,
+    predicted_tokens,
+    seconds_per_sequence,
+    total_operations,
+)
 from dna_bigbird.pipeline.planned_step import PlannedStep
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.label_config import LabelTrainConfig
@@ -122,7 +127,7 @@ def _memory(work: Work) -> float:
     step = pretraining_memory(
         work.encoder,
         batch_size=work.batch_size,
-        predicted=0 if work.labels else int(0.15 * work.tokens) * work.batch_size,
+        predicted=predicted_tokens(work, work.batch_size),
         num_tokens=work.tokens,
         precision=resolve_precision(work.precision, "cpu"),
         device="cpu",

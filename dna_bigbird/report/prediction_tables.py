@@ -57,7 +57,7 @@ def predicted_labels(path: Path) -> list[str]:
     """Return the label columns of a prediction table; its last column may be the names of BED rows."""
     with open_text(path) as stream:
         columns = stream.readline().rstrip("\n").split("\t")[3:]
-    return [column for column in columns if column != "name"]
+    return columns[:-1] if columns[-1:] == ["name"] else columns
 
 
 def covered(path: Path) -> list[Interval]:

@@ -83,7 +83,7 @@ def test_any_error_is_one_line(failing_info, capsys, monkeypatch, error, status,
         main(["info", "x"])
     assert text in line_of(capsys)
     monkeypatch.setenv("DNA_BIGBIRD_TRACEBACK", "1")
-    with pytest.raises(type(error), match=re.escape(str(error))):
+    with pytest.raises(type(error), match=re.escape(str(error)) or "^$"):
         main(["info", "x"])
 
 

@@ -39,16 +39,16 @@ def header_of(label_names: Sequence[str], frame: Mapping[str, NDArray]) -> list[
     return [*COORDINATES, *label_names, *([ROW_NAME] if ROW_NAME in frame else [])]
 
 
-def rows_of(frame: Mapping[str, NDArray]) -> Iterator[list[str]]:
-    """Yield the rows of a frame; probabilities have five significant digits."""
+def lines_of(frame: Mapping[str, NDArray], format: str) -> Iterator[str]:
+    """Yield the rows of a frame as lines; probabilities have five significant digits."""
     values = frame["probabilities"]
-    form = "%s\t%d\t%d" + "\t%.5g" * values.shape[1]
-    names = frame[ROW_NAME].tolist() if ROW_NAME in frame else None
+    form = "%s\t%d\t%d" + "\t%.5g" * values.shape[1] + ("\t%s" if ROW_NAME in frame else "")
+    names = [(name.decode(),) for name in frame[ROW_NAME].tolist()] if ROW_NAME in frame else None
     columns = (frame["sequence"], frame["start"], frame["end"], values)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for number, (sequence, start, end, row) in enumerate(rows):
-        fields = (form % (sequence.decode(), start, end, *row)).split("\t")
-        yield fields if names is None else [*fields, names[number].decode()]
+        line = form % (sequence.decode(), start, end, *row, *(names[number] if names else ()))
+        yield f"{line}\n" if format == "tsv" else table_line(line.split("\t"), format)
 
 
 def _write(format: str, path: Path, spool: Spool, context: WriteContext) -> None:
@@ -56,7 +56,7 @@ def _write(format: str, path: Path, spool: Spool, context: WriteContext) -> None
         header = header_of(context.label_names, next(spool.frames(), {}))
         stream.write(table_line(header, format))
         for frame in spool.frames():
-            stream.writelines(table_line(row, format) for row in rows_of(frame))
+            stream.writelines(lines_of(frame, format))
 
 
 write_tsv = functools.partial(_write, "tsv")
