@@ -29,6 +29,7 @@ CHOICES = {
     "random_plan": ("uniform", "original", "huggingface"),
     "global_blocks": ("first_last", "first_two", "none"),
     "activation": ("gelu_tanh", "gelu", "relu"),
+    "positions": ("learned", "rotary"),
 }
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
 POOLINGS = ("cls", "mean", "centre")
@@ -80,6 +81,19 @@ class EncoderConfig:
     norm_first: bool = False
     """LayerNorm before attention and feed-forward layer, and once after the last layer (Pegasus),
     instead of after each sum and after the embeddings (BERT)."""
+    positions: Literal["learned", "rotary"] = "learned"
+    """Where positions come from: a learned table that is added to the embeddings (the paper), or
+    rotary ones, which turn queries and keys in every layer and have no longest sequence."""
+    rotary_base: float = 10000.0
+    """Base of the frequencies of rotary positions."""
+    qk_norm: bool = False
+    """Scale each query and key to root mean square 1, times a learned gain, in every head."""
+    stem_width: int = 0
+    """Tokens that a convolution over the embeddings reads, added to them before the first layer: odd, or
+    0 for none."""
+    scale_residual: bool = False
+    """Draw the last matrices of attention and feed-forward layer with `init_std` / sqrt(2 *
+    `num_layers`): the sum of all layers' outputs begins as small as that of one."""
     train_positions: bool = True
     """Train the position table; Pegasus keeps its sines."""
     scale_embeddings: bool = False
@@ -108,11 +122,14 @@ class EncoderConfig:
             )
         if not self.init_std > 0:
             raise ValueError(f"--model.init_std {self.init_std} must be positive")
-        for name in ("num_random", "pattern_seed", "num_segments"):
+        for name in ("num_random", "pattern_seed", "num_segments", "stem_width"):
             if getattr(self, name) < 0:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must not be negative")
-        if not self.norm_eps > 0:
-            raise ValueError(f"--model.norm_eps {self.norm_eps} must be positive")
+        for name in ("norm_eps", "rotary_base"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"--model.{name} {getattr(self, name)} must be positive")
+        if self.stem_width and self.stem_width % 2 == 0:
+            raise ValueError(f"--model.stem_width {self.stem_width} must be 0 or odd")
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(
@@ -120,6 +137,11 @@ class EncoderConfig:
                 )
         check_share("--model.dropout", self.dropout)
         check_share("--model.attention_dropout", self.attention_dropout)
+        if self.positions == "rotary" and (self.hidden_size // self.num_heads) % 2:
+            raise ValueError(
+                f"--model.positions rotary needs heads of an even size; --model.hidden_size "
+                f"{self.hidden_size} / --model.num_heads {self.num_heads} is odd"
+            )
         self._check_pattern()
 
     def _check_pattern(self) -> None:

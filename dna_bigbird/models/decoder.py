@@ -126,6 +126,9 @@ class Decoder(nn.Module):
                 f"--head.decoder_layers {own.num_layers} with --head.coupled true; the encoder has "
                 f"{config.num_layers}"
             )
+        for name, only in (("positions", "learned"), ("qk_norm", False), ("stem_width", 0)):
+            if getattr(config, name) != only:
+                raise ValueError(f"--model.{name} must be {only} in a model with a decoder")
         self.config = own
         self.cross = nn.ModuleList(CrossAttention(own) for _ in range(own.num_layers))
         self.layers = self.norm = self.position = None

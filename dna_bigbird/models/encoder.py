@@ -16,6 +16,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.packed_rows import Packing
+from dna_bigbird.models.stem import Stem
 
 
 def initialise(module: nn.Module, std: float, generator: torch.Generator) -> None:
@@ -34,6 +35,8 @@ def attention_core(config: EncoderConfig, layer: int) -> BlockAttention:
         "qkv_bias": config.qkv_bias,
         "output_bias": config.output_bias,
         "dropout_p": config.attention_dropout,
+        "rotary_base": config.rotary_base if config.positions == "rotary" else None,
+        "qk_norm": config.qk_norm,
     }
     if config.attention == "full":
         return Full(config.hidden_size, config.num_heads, **shared)
@@ -100,16 +103,28 @@ class Encoder(nn.Module):
         super().__init__()
         self.config = config
         self.word = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.position = nn.Embedding(config.max_tokens, config.hidden_size)
+        self.position = None
+        if config.positions == "learned":
+            self.position = nn.Embedding(config.max_tokens, config.hidden_size)
         has_segments = config.num_segments > 0
         self.segment = (
             nn.Embedding(config.num_segments, config.hidden_size) if has_segments else None
         )
+        self.stem = Stem(config.hidden_size, config.stem_width) if config.stem_width else None
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config, i) for i in range(config.num_layers))
         initialise(self, config.init_std, generator or torch.Generator().manual_seed(0))
-        self.position.weight.requires_grad_(config.train_positions)
+        if config.scale_residual:
+            self._scale_residual()
+        if self.position is not None:
+            self.position.weight.requires_grad_(config.train_positions)
+
+    @torch.no_grad()
+    def _scale_residual(self) -> None:
+        for layer in self.layers:
+            for last in (layer.attention.output, layer.ffn_out):
+                last.weight /= math.sqrt(2 * len(self.layers))
 
     def set_backend(self, name: str) -> None:
         """Let every layer compute its attention with this backend, 'auto' or a name of `attend`.
@@ -173,7 +188,7 @@ class Encoder(nn.Module):
         packing = Packing.of(
             is_padding_BT,
             self.config.block_size,
-            self.config.max_tokens,
+            None if self.position is None else self.config.max_tokens,
             whole_batch=self.config.keeps_published_padding,
         )
         x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
@@ -194,18 +209,22 @@ class Encoder(nn.Module):
     def _embed(
         self, packing: Packing, token_ids_BT: Tensor, segment_ids_BT: Tensor | None
     ) -> Tensor:
-        """Return LN(drop(word + position + segment)), without LN with `norm_first`.
+        """Return LN(drop(stem(word + position + segment))), without LN with `norm_first`.
 
         The shape is (packed tokens, hidden).
         """
-        # Padding in the last block may be after the last position.
-        positions_P = packing.positions().clamp(max=self.config.max_tokens - 1)
-        x_PE = self.embed_words(packing.pack(token_ids_BT)) + self.position(positions_P)
+        x_PE = self.embed_words(packing.pack(token_ids_BT))
+        if self.position is not None:
+            # Padding in the last block may be after the last position.
+            positions_P = packing.positions().clamp(max=self.config.max_tokens - 1)
+            x_PE = x_PE + self.position(positions_P)
         if self.segment is None:
             pass  # sentences are not distinguished
         elif segment_ids_BT is None:
             x_PE = x_PE + self.segment.weight[0]
         else:
             x_PE = x_PE + self.segment(packing.pack(segment_ids_BT))
+        if self.stem is not None:
+            x_PE = self.stem(x_PE, packing.groups)
         x_PE = self.dropout(x_PE)
         return x_PE if self.config.norm_first else self.norm(x_PE)

@@ -35,7 +35,7 @@ def block_pairs(pattern: BlockPattern) -> int:
 
 def encoder_flops(encoder: Encoder, num_tokens: int) -> int:
     """Return the operations of a forward pass of one sequence through the encoder."""
-    dense = sum(m.weight.numel() for m in encoder.layers.modules() if isinstance(m, nn.Linear))
+    dense = sum(m.weight.numel() for m in encoder.modules() if isinstance(m, nn.Linear))
     pairs = sum(block_pairs(layer.attention.pattern(num_tokens)) for layer in encoder.layers)
     pairs *= encoder.config.block_size**2
     head_dim = encoder.config.hidden_size // encoder.config.num_heads

@@ -47,8 +47,12 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     """Return the parameters of a `PretrainingModel` with all its heads."""
     h, f = config.hidden_size, config.ffn_size
     attention = 4 * h * h + 3 * h * config.qkv_bias + h * config.output_bias
+    attention += 2 * (h // config.num_heads) * config.qk_norm
     layer = attention + 2 * h * f + f + h + 4 * h
-    embeddings = (config.vocab_size + config.max_tokens + config.num_segments) * h + 2 * h
+    positions = config.max_tokens if config.positions == "learned" else 0
+    embeddings = (config.vocab_size + positions + config.num_segments) * h + 2 * h
+    if config.stem_width:
+        embeddings += config.stem_width * h * h + h
     mlm, pooler, nsp = h * h + 3 * h + config.vocab_size, h * h + h, 2 * h + 2
     return config.num_layers * layer + embeddings + mlm + pooler + nsp
 

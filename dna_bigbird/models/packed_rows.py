@@ -31,11 +31,16 @@ class Packing:
     @classmethod
     @torch.compiler.disable
     def of(
-        cls, is_padding_BT: Tensor, block_size: int, max_tokens: int, whole_batch: bool = False
+        cls,
+        is_padding_BT: Tensor,
+        block_size: int,
+        max_tokens: int | None,
+        whole_batch: bool = False,
     ) -> "Packing":
         """Plan the packing of a batch.
 
         Args:
+            max_tokens: Longest sequence; None: any.
             whole_batch: All sequences in one group, as wide as the batch.
 
         Raises:
@@ -46,7 +51,7 @@ class Packing:
         ends = (real_BT * torch.arange(1, T + 1, device=real_BT.device)).amax(dim=1)
         # One transfer from the device for everything that Python must know.
         lengths, counts = torch.stack([ends, real_BT.sum(dim=1)]).tolist()
-        if max(lengths) > max_tokens:
+        if max_tokens is not None and max(lengths) > max_tokens:
             raise ValueError(
                 f"a sequence has {max(lengths)} tokens, the model reads at most {max_tokens}"
             )

@@ -20,12 +20,18 @@ class TrainConfig:
     """Largest learning rate, reached at the end of the warm-up."""
     warmup_steps: int = 0
     """Steps over which the learning rate rises from 0; afterwards it follows `schedule`."""
-    schedule: Literal["linear", "inverse_sqrt", "constant"] = "linear"
-    """After the warm-up: 'linear' falls to 0 at `max_steps`, 'inverse_sqrt' with the root of the step,
-    'constant' stays."""
-    optimizer: Literal["adamw", "adafactor"] = "adamw"
-    """Adam with decoupled weight decay, or Adafactor: little memory of its own, and steps in
-    proportion to the size of each matrix, so its `learning_rate` is relative."""
+    schedule: Literal["linear", "stable_decay", "inverse_sqrt", "constant"] = "linear"
+    """After the warm-up: 'linear' falls to 0 at `max_steps`, 'stable_decay' stays and falls to 0 in the
+    last steps (`decay_share`), 'inverse_sqrt' falls with the root of the step, 'constant' stays."""
+    decay_share: float = 0.2
+    """Share of the steps, the last ones, over which 'stable_decay' falls."""
+    optimizer: Literal["adamw", "muon", "adafactor"] = "adamw"
+    """Adam with decoupled weight decay; Muon for the matrices of the layers and Adam for everything
+    else; or Adafactor: little memory of its own, and steps in proportion to the size of each matrix,
+    so its `learning_rate` is relative."""
+    muon_learning_rate: float = 0.01
+    """Largest learning rate of Muon: an update of a matrix has about the root mean square of Adam's at
+    this rate."""
     beta2: float = 0.999
     """Decay of Adam's second moments; Adafactor has a rule of its own."""
     weight_decay: float = 0.01
@@ -95,11 +101,15 @@ class TrainConfig:
             _at_least(0, name, getattr(self, name))
         for name in ("weight_decay", "gradient_clip"):
             _at_least(0, name, getattr(self, name))
-        for name in ("learning_rate", "positive_weight"):
+        for name in ("learning_rate", "muon_learning_rate", "positive_weight"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"--{name} is {getattr(self, name)}; expected more than 0")
         if not 0 <= self.beta2 < 1:
             raise ValueError(f"--beta2 is {self.beta2}; expected at least 0 and below 1")
+        if not 0 < self.decay_share <= 1:
+            raise ValueError(
+                f"--decay_share is {self.decay_share}; expected more than 0 and at most 1"
+            )
         if self.schedule == "inverse_sqrt" and not self.warmup_steps:
             raise ValueError(
                 "--schedule inverse_sqrt falls from where the warm-up ends: --warmup_steps must be at "
@@ -117,9 +127,10 @@ class TrainConfig:
             )
         if self.compile and self.strategy == "fsdp":
             raise ValueError("--compile true with --strategy fsdp is not supported; choose one")
-        if self.optimizer == "adafactor" and self.strategy == "fsdp":
+        if self.optimizer in ("adafactor", "muon") and self.strategy == "fsdp":
             raise ValueError(
-                "--optimizer adafactor with --strategy fsdp is not supported: it needs whole matrices"
+                f"--optimizer {self.optimizer} with --strategy fsdp is not supported: it needs whole "
+                "matrices"
             )
 
     @property

@@ -5,7 +5,9 @@ import math
 import torch
 from torch import nn
 
+from dna_bigbird.models.precision import FLOAT32, has_bf16_products
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.muon import MuonWithAdamW
 
 BETA1 = 0.9
 EPSILON = 1e-6
@@ -15,16 +17,23 @@ matrix. Torch's own first one would swallow gradients of an ordinary size."""
 
 
 def learning_rate_factor(
-    step: int, *, warmup_steps: int, max_steps: int, schedule: str = "linear"
+    step: int,
+    *,
+    warmup_steps: int,
+    max_steps: int,
+    schedule: str = "linear",
+    decay_share: float = 0.2,
 ) -> float:
     """Return the share of the largest learning rate that optimizer step `step` uses.
 
     Args:
         step: Optimizer steps already done: 0 for the first update.
-        schedule: 'linear', 'inverse_sqrt' or 'constant'.
+        schedule: 'linear', 'stable_decay', 'inverse_sqrt' or 'constant'.
+        decay_share: Share of the steps, the last ones, over which 'stable_decay' falls.
 
     With W warm-up steps of N: `step / W` before W, then `(N - step) / (N - W)`, so 1 at W and
-    0 at N and after; with 'inverse_sqrt' `sqrt(W / step)`, with 'constant' 1.
+    0 at N and after; with 'stable_decay' 1 until D = `decay_share` * N steps are left (but W at
+    least), then linearly to 0 at N; with 'inverse_sqrt' `sqrt(W / step)`, with 'constant' 1.
 
     The paper's code writes lr0 / sqrt(hidden size) · min(1, step / W) / sqrt(max(step, W)) for
     'inverse_sqrt'; its largest rate is lr0 / sqrt(hidden size · W).
@@ -41,7 +50,10 @@ def learning_rate_factor(
         return 1.0
     if schedule == "inverse_sqrt":
         return math.sqrt(warmup_steps / step)
-    return max(0.0, (max_steps - step) / (max_steps - warmup_steps))
+    falls_from = warmup_steps
+    if schedule == "stable_decay":
+        falls_from = max(warmup_steps, max_steps - round(decay_share * max_steps))
+    return min(1.0, max(0.0, (max_steps - step) / max(max_steps - falls_from, 1)))
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
@@ -72,6 +84,28 @@ def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
     ]
 
 
+def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[dict]:
+    """Move the matrices of the layers (of encoder and decoder) to groups of their own for Muon."""
+    layers = [
+        stack
+        for part in ("encoder", "decoder")
+        if (stack := getattr(getattr(model, part, None), "layers", None)) is not None
+    ]
+    chosen = {id(p) for stack in layers for p in stack.parameters() if p.ndim == 2}
+    split = []
+    for group in groups:
+        for is_muon in (True, False):
+            of_group = [p for p in group["params"] if (id(p) in chosen) == is_muon]
+            own = {"params": of_group, "is_muon": is_muon} | ({"lr": rate} if is_muon else {})
+            split.append(group | own)
+    return [group for group in split if group["params"] or not group["is_muon"]]
+
+
+def device_of(model: nn.Module) -> str:
+    """Return the type of device that holds the weights."""
+    return next(model.parameters()).device.type
+
+
 def build_optimizer(
     model: nn.Module, config: TrainConfig
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
@@ -83,7 +117,15 @@ def build_optimizer(
     square, 1e-3 at least.
     """
     groups = groups_with_rates(model, config)
-    if config.optimizer == "adafactor":
+    if config.optimizer == "muon":
+        optimizer = MuonWithAdamW(
+            groups_with_muon(model, groups, config.muon_learning_rate),
+            lr=config.learning_rate,
+            betas=(BETA1, config.beta2),
+            eps=EPSILON,
+            in_float32=config.precision == FLOAT32 or not has_bf16_products(device_of(model)),
+        )
+    elif config.optimizer == "adafactor":
         optimizer = torch.optim.Adafactor(groups, lr=config.learning_rate, eps=ADAFACTOR_EPSILONS)
     else:
         optimizer = torch.optim.AdamW(
@@ -96,6 +138,7 @@ def build_optimizer(
             warmup_steps=config.warmup_steps,
             max_steps=config.max_steps,
             schedule=config.schedule,
+            decay_share=config.decay_share,
         )
 
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, factor)

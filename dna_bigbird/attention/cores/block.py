@@ -9,7 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.attention.attend import attend
+from dna_bigbird.attention.cores.rotary import rotate
 from dna_bigbird.attention.patterns import BlockPattern, full
+
+QK_NORM_EPS = 1e-6
 
 
 class Group(NamedTuple):
@@ -52,6 +55,13 @@ class BlockAttention(nn.Module):
         output_bias: Whether the output projection has one.
         dropout_p: Dropout of the attention weights in training.
         backend: See `attend`. It may be changed at any time and has no meaning of its own.
+        rotary_base: Base of the frequencies of rotary positions; None: queries and keys carry no
+            position of their own.
+        qk_norm: Scale each query and key to root mean square 1 per head, times a learned gain,
+            before positions are applied.
+
+    Raises:
+        ValueError: If positions are rotary and the size of a head is odd.
     """
 
     def __init__(
@@ -64,12 +74,19 @@ class BlockAttention(nn.Module):
         output_bias: bool = True,
         dropout_p: float = 0.0,
         backend: str = "auto",
+        rotary_base: float | None = None,
+        qk_norm: bool = False,
     ) -> None:
         super().__init__()
+        head_dim = hidden_size // num_heads
+        if rotary_base is not None and head_dim % 2:
+            raise ValueError(f"rotary positions need heads of an even size, got {head_dim}")
         self.num_heads, self.block_size, self.backend = num_heads, block_size, backend
-        self.dropout_p = dropout_p
+        self.dropout_p, self.rotary_base = dropout_p, rotary_base
         self.qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
         self.output = nn.Linear(hidden_size, hidden_size, bias=output_bias)
+        self.query_norm = nn.RMSNorm(head_dim, eps=QK_NORM_EPS) if qk_norm else None
+        self.key_norm = nn.RMSNorm(head_dim, eps=QK_NORM_EPS) if qk_norm else None
 
     def pattern(self, num_tokens: int) -> BlockPattern:
         """Return the pattern of a sequence of `num_tokens` tokens."""
@@ -100,10 +117,23 @@ class BlockAttention(nn.Module):
 
     def _mix(self, qkv: Tensor, group: Group) -> Tensor:
         B, T, hidden_BT = group
-        q, k, v = qkv.view(B, T, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            heads.transpose(1, 2) for heads in self._heads(qkv.view(B, T, 3, self.num_heads, -1))
+        )
         dropout_p = self.dropout_p if self.training else 0.0
         out_BHTD = attend(q, k, v, self.pattern(T), hidden_BT, dropout_p, self.backend)
         return out_BHTD.transpose(1, 2).reshape(B * T, -1)
+
+    def _heads(self, qkv_BT3HD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries and keys with norm and position, and values: (B, T, H, D) each."""
+        qk, v = qkv_BT3HD[:, :, :2], qkv_BT3HD[:, :, 2]
+        if self.query_norm is not None:
+            # In float32: autocast has no rule for this norm.
+            normed = (self.query_norm(qk[:, :, 0].float()), self.key_norm(qk[:, :, 1].float()))
+            qk = torch.stack(normed, dim=2).to(v.dtype)
+        if self.rotary_base is not None:
+            qk = rotate(qk, self.rotary_base)
+        return qk[:, :, 0], qk[:, :, 1], v
 
 
 class Full(BlockAttention):

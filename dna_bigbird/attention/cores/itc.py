@@ -15,7 +15,7 @@ class BigBirdItc(BlockAttention):
             With plan 'huggingface', and with that one only, the pattern is another one in training
             than in evaluation.
         seed: Seed of this layer's pattern ('uniform'), else the layer index.
-        qkv_bias, output_bias, dropout_p, backend: See `BlockAttention`.
+        shared: Further settings of `BlockAttention`.
     """
 
     def __init__(
@@ -30,20 +30,9 @@ class BigBirdItc(BlockAttention):
         window_blocks: int = 3,
         global_blocks: str = "first_last",
         table_tokens: int = 4096,
-        qkv_bias: bool = True,
-        output_bias: bool = True,
-        dropout_p: float = 0.0,
-        backend: str = "auto",
+        **shared: object,
     ) -> None:
-        super().__init__(
-            hidden_size,
-            num_heads,
-            block_size=block_size,
-            qkv_bias=qkv_bias,
-            output_bias=output_bias,
-            dropout_p=dropout_p,
-            backend=backend,
-        )
+        super().__init__(hidden_size, num_heads, block_size=block_size, **shared)
         self.num_random, self.plan, self.seed = num_random, plan, seed
         self.window_blocks, self.global_blocks = window_blocks, global_blocks
         self.table_tokens = table_tokens

@@ -1,0 +1,119 @@
+"""Muon for matrices and AdamW for all other weights, as one optimizer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MOMENTUM = 0.95
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+ITERATIONS = 5
+SMALLEST_NORM = 1e-7
+
+
+def orthogonalised(matrix: Tensor) -> Tensor:
+    """Return a matrix of about the same singular vectors, all singular values between 0.7 and 1.2.
+
+    Five Newton-Schulz steps of the quintic X -> a X + b X X'X + c X X'X X'X with the coefficients
+    of torch.optim.Muon (Jordan et al. 2024), in the type of the matrix.
+    """
+    a, b, c = COEFFICIENTS
+    is_tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.T if is_tall else matrix
+    x = x / x.norm().clamp(min=SMALLEST_NORM)
+    for _ in range(ITERATIONS):
+        gram = x @ x.T
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if is_tall else x
+
+
+class Float32Muon(torch.optim.Muon):
+    """torch.optim.Muon with its Newton-Schulz steps in float32 instead of bfloat16.
+
+    Without bfloat16 products in hardware the steps in bfloat16 take many times as long; and a run
+    in float32 should round nothing to bfloat16.
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Callable | None = None) -> None:
+        """Update the matrices once."""
+        for group in self.param_groups:
+            for matrix in group["params"]:
+                if matrix.grad is not None:
+                    self._update(matrix, group)
+
+    def _update(self, matrix: Tensor, group: dict[str, Any]) -> None:
+        state = self.state[matrix]
+        if "momentum_buffer" not in state:
+            state["momentum_buffer"] = torch.zeros_like(matrix)
+        mean = state["momentum_buffer"].lerp_(matrix.grad, 1 - group["momentum"])
+        update = orthogonalised(matrix.grad.lerp(mean, group["momentum"]))
+        rate = group["lr"] * 0.2 * max(matrix.shape) ** 0.5
+        matrix.mul_(1 - group["lr"] * group["weight_decay"]).sub_(update, alpha=rate)
+
+
+class MuonWithAdamW(torch.optim.Optimizer):
+    """One optimizer that updates the groups with `is_muon` by Muon and the others by AdamW.
+
+    An update of an m x n matrix by Muon is scaled by 0.2 sqrt(max(m, n)), which gives it the root
+    mean square of a usual update by AdamW (Liu et al. 2025, Muon is Scalable for LLM Training), so
+    both rates are of one size.
+
+    Args:
+        groups: Parameter groups, each with `is_muon` and `weight_decay`, and `lr` if it is not `lr`.
+        lr: Learning rate of groups without their own.
+        betas, eps: Of AdamW.
+        in_float32: Whether Muon computes in float32 instead of bfloat16.
+
+    Raises:
+        ValueError: If a group for Muon has a parameter that is not a matrix.
+    """
+
+    def __init__(
+        self,
+        groups: list[dict],
+        *,
+        lr: float,
+        betas: tuple[float, float],
+        eps: float,
+        in_float32: bool,
+    ) -> None:
+        muon_type = Float32Muon if in_float32 else torch.optim.Muon
+        muon = muon_type(
+            [group for group in groups if group["is_muon"]],
+            lr=lr,
+            momentum=MOMENTUM,
+            adjust_lr_fn="match_rms_adamw",
+        )
+        adamw = torch.optim.AdamW(
+            [group for group in groups if not group["is_muon"]],
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            fused=True,
+        )
+        self.parts = (muon, adamw)
+        super().__init__([*muon.param_groups, *adamw.param_groups], {})
+        self._share()
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        self._share()
+
+    def _share(self) -> None:
+        """Let both optimizers work on the groups and the state of this one."""
+        for is_muon, part in zip((True, False), self.parts, strict=True):
+            part.param_groups = [g for g in self.param_groups if g["is_muon"] == is_muon]
+            part.state = self.state
+
+    @torch.no_grad()
+    def step(self, closure: Callable | None = None) -> float | None:
+        """Update all weights once; returns what `closure` returns."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for part in self.parts:
+            part.step()
+        return loss
