@@ -82,7 +82,7 @@ class EncoderConfig:
     """LayerNorm before attention and feed-forward layer, and once after the last layer (Pegasus),
     instead of after each sum and after the embeddings (BERT)."""
     positions: Literal["learned", "rotary"] = "learned"
-    """Where positions come from: a learned table that is added to the embeddings (the paper), or
+    """Positions of tokens: a learned table that is added to the embeddings (the paper), or
     rotary ones, which turn queries and keys in every layer and have no longest sequence."""
     rotary_base: float = 10000.0
     """Base of the frequencies of rotary positions."""

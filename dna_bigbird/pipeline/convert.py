@@ -52,7 +52,7 @@ def convert(
         allow_different_attention: Write a folder even if the library computes something else with
             these weights; its README.md says what.
         max_tokens: Longest sequence in tokens: of the new model.
-        positions: How new positions get their embeddings: 'tile' repeats the old ones one after the
+        positions: Positions of tokens: beyond the old table 'tile' repeats the old ones one after the
             other, 'interpolate' stretches them.
     """
     from dna_bigbird.pipeline import conversions
