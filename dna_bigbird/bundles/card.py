@@ -68,9 +68,10 @@ def _limits(config: BundleConfig) -> tuple[str, ...]:
 def _dna_model(config: BundleConfig) -> str:
     encoder = describe_encoder(config.encoder)
     if config.is_pretrained_only:
+        more = " and to predict whether one stretch of sequence follows another"
+        has_nsp = "nsp" in config.heads
         return (
-            "A BigBird encoder for DNA, trained to fill masked tokens and to predict whether one "
-            f"stretch of sequence follows another: {encoder}."
+            f"A BigBird encoder for DNA, trained to fill masked tokens{more * has_nsp}: {encoder}."
         )
     labels = config.label_names
     more = len(labels) - NAMED_LABELS
@@ -134,6 +135,7 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "members": "; ".join(members),
         **_training_facts(config),
         "weight of positives": weight,
+        "weight of next-sentence prediction": config.objective.get("nsp_weight"),
         "dropout": config.encoder.dropout,
         "vocabulary": config.encoder.vocab_size,
         "base pairs per token of the training text": config.bp_per_token,

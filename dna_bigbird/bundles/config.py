@@ -78,6 +78,8 @@ class BundleConfig(Mapping[str, Any]):
     training: StoredTraining = field(default_factory=StoredTraining)
     masking: dict[str, Any] = field(default_factory=dict)
     """Settings of `corpus.masking.MaskingConfig`."""
+    objective: dict[str, Any] = field(default_factory=dict)
+    """Settings of `tasks.objective_config.ObjectiveConfig`; empty in bundles of older versions."""
     members: int | None = None
     """Number of models in an ensemble; None of a single model."""
     member_models: list[MemberModel] = field(default_factory=list)

@@ -69,6 +69,7 @@ KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
     "semi_synthetic": (lambda value: isinstance(value, bool), "true or false"),
     "training": (lambda value: isinstance(value, dict), "an object"),
     "masking": (lambda value: isinstance(value, dict), "an object"),
+    "objective": (lambda value: isinstance(value, dict), "an object"),
     "huggingface": (lambda value: isinstance(value, dict), "an object"),
     "sha256": (lambda value: isinstance(value, dict), "an object"),
     "member_models": (_is_objects, "a list of objects"),

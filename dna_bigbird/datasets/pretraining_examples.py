@@ -57,7 +57,8 @@ class PretrainExamples:
     sentences of another document of the whole store, up to the same length. A sentence longer than
     its room is cut at the end that is far from the seam between A and B. A random B that overlaps A
     or its true continuation on the genome (documents of different passes do) is drawn again, at
-    most 8 times. In a store of a single document every B is the true one.
+    most 8 times. In a store of a single document every B is the true one; so it is without
+    `random_second`: an example then is one contiguous stretch of DNA, and its A is the same.
 
     Attributes:
         examples_per_epoch: Tokens of the store over `max_tokens`, rounded up; example `index` is
@@ -66,6 +67,7 @@ class PretrainExamples:
     Args:
         vocabulary: A `DnaTokenizer`, or anything with its special ids and `vocab_size`.
         max_tokens: Longest example, special tokens included.
+        random_second: Draw a random B for half of the examples.
 
     Raises:
         InputError: If no document of the store has two sentences, or the store was made with
@@ -79,6 +81,8 @@ class PretrainExamples:
         max_tokens: int,
         masking: MaskingConfig,
         seed: int,
+        *,
+        random_second: bool = True,
     ) -> None:
         if max_tokens < 8:
             raise ValueError(
@@ -94,6 +98,7 @@ class PretrainExamples:
         self.max_tokens = max_tokens
         self.masking = masking
         self.seed = seed
+        self.random_second = random_second and store.num_documents > 1
         sentences = np.diff(store.document_sentence_offsets)
         self._pairs = np.maximum(sentences - 1, 0)
         self._pair_ends = np.cumsum(self._pairs)
@@ -166,7 +171,7 @@ class PretrainExamples:
     def _draw(self, index: int) -> tuple[Pair, np.random.Generator]:
         epoch, number = divmod(index, self.examples_per_epoch)
         rng = np.random.default_rng([self.seed, epoch, number])
-        is_random = bool(rng.random() < 0.5) and self.store.num_documents > 1
+        is_random = bool(rng.random() < 0.5) and self.random_second
         document, share = self._place(self._stratum(epoch, number) + rng.random())
         offsets = self.store.token_offsets(document)
         budget = self.max_tokens - 3

@@ -12,6 +12,7 @@ from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
+from dna_bigbird.tasks.objective_config import ObjectiveConfig
 from dna_bigbird.tasks.processes import is_first_on_node
 
 
@@ -46,31 +47,53 @@ def open_corpus(train: Path, validation: Path, tokenizer: Path) -> TokenizedCorp
 
 
 def pretraining_examples(
-    corpus: TokenizedCorpus, max_tokens: int, masking: MaskingConfig, seed: int
+    corpus: TokenizedCorpus,
+    max_tokens: int,
+    masking: MaskingConfig,
+    seed: int,
+    objective: ObjectiveConfig,
 ) -> dict[str, PretrainExamples]:
     """Return the examples of both splits: sentence pairs with masked tokens.
 
-    Validation draws from another random stream than training, even from the same store.
+    Validation draws from another random stream than training, even from the same store. Its
+    examples are the same for every objective, so that models can be compared.
     """
+
+    def examples(store: TokenStore, number: int, **options: bool) -> PretrainExamples:
+        seed_of_split = 2 * seed + number
+        return PretrainExamples(
+            store, corpus.tokenizer, max_tokens, masking, seed_of_split, **options
+        )
+
     return {
-        name: PretrainExamples(store, corpus.tokenizer, max_tokens, masking, seed=2 * seed + number)
-        for number, (name, store) in enumerate(corpus.stores.items())
+        "train": examples(corpus.train, 0, random_second=objective.nsp_weight > 0),
+        "validation": examples(corpus.validation, 1),
     }
 
 
-def run_settings(corpus: TokenizedCorpus, encoder: EncoderConfig, masking: MaskingConfig) -> dict:
+def run_settings(
+    corpus: TokenizedCorpus,
+    encoder: EncoderConfig,
+    masking: MaskingConfig,
+    objective: ObjectiveConfig,
+) -> dict:
     """Return what decides the result, without the training settings and the seed."""
     checksums = {name: str(store.attributes["checksum"]) for name, store in corpus.stores.items()}
     return {
         "command": "pretrain",
         "model": asdict(encoder),
         "masking": asdict(masking),
+        "objective": asdict(objective),
         "inputs": {**checksums, "tokenizer": corpus.train.tokenizer_sha256},
     }
 
 
 def pretrained_config(
-    corpus: TokenizedCorpus, encoder: EncoderConfig, masking: MaskingConfig, seed: int
+    corpus: TokenizedCorpus,
+    encoder: EncoderConfig,
+    masking: MaskingConfig,
+    seed: int,
+    objective: ObjectiveConfig,
 ) -> dict:
     """Return what the bundle's config says of model and data."""
     store = corpus.train
@@ -83,6 +106,8 @@ def pretrained_config(
         "assembly": store.assembly,
         "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
         "masking": asdict(masking),
+        "objective": asdict(objective),
+        "heads": list(objective.heads),
         "seed": seed,
         "regions_read": [asdict(read_in_pretraining(store))],
     }

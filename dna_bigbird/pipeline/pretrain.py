@@ -2,13 +2,14 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.objective_config import ObjectiveConfig
 
 DEFAULT_VALIDATION_EXAMPLES = 256
 
@@ -25,10 +26,11 @@ def pretrain(
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
+    nsp_weight: float = 1.0,
     threads: ProcessThreads = 0,
     progress: Progress = True,
 ) -> TrainedModel:
-    """Pretrain BigBird with masked tokens and next-sentence prediction.
+    """Pretrain BigBird with masked tokens and next-sentence prediction (NSP).
 
     Killed and started again with the same command, it continues from the newest checkpoint and ends
     with the same weights. With other settings or inputs it starts over with a note and moves the earlier
@@ -47,6 +49,8 @@ def pretrain(
         model: The encoder; its vocabulary size is taken from the tokenizer.
         masking: Which tokens are predicted.
         training: How it is trained.
+        nsp_weight: Weight of NSP in the loss; 1 in the paper. 0: the model has no NSP head, and training
+            examples are contiguous.
     """
     from dna_bigbird.tasks import signals
 
@@ -62,16 +66,18 @@ def pretrain(
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
+    with checked_settings():
+        objective = ObjectiveConfig(nsp_weight)
     check_output(output)
     use_threads(threads)
     corpus = steps.open_corpus(train, validation, tokenizer)
     if model.num_segments < 2:
         raise InputError(f"--model.num_segments {model.num_segments}: pairs of segments need 2")
     encoder = replace(model, vocab_size=corpus.tokenizer.vocab_size)
-    examples = steps.pretraining_examples(corpus, encoder.max_tokens, masking, seed)
+    examples = steps.pretraining_examples(corpus, encoder.max_tokens, masking, seed, objective)
     validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
-    network = PretrainingModel(encoder, seed=seed)
-    task = PretrainingTask(network, training, corpus.tokenizer.piece_bp)
+    network = PretrainingModel(encoder, seed=seed, heads=objective.heads)
+    task = PretrainingTask(network, training, corpus.tokenizer.piece_bp, nsp_weight)
     result = run_pretraining(
         task,
         examples,
@@ -79,7 +85,7 @@ def pretrain(
         validation_examples=validation_examples,
         checkpoints=checkpoints,
         seed=seed,
-        settings=steps.run_settings(corpus, encoder, masking),
+        settings=steps.run_settings(corpus, encoder, masking, objective),
     )
     return save_trained(
         output,
@@ -87,7 +93,7 @@ def pretrain(
         corpus.tokenizer,
         training,
         result,
-        config=steps.pretrained_config(corpus, encoder, masking, seed),
+        config=steps.pretrained_config(corpus, encoder, masking, seed, objective),
         metrics=validation_metrics(
             result.best_metrics, result.best_step, seed, n_examples=validation_examples
         ),

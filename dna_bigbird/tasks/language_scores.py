@@ -24,17 +24,21 @@ class ExampleScores:
     """(n,) number of predicted tokens."""
     right: np.ndarray
     """(n,) of them predicted exactly."""
-    right_next: np.ndarray
-    """(n,) 1 where next-sentence prediction was right."""
+    right_next: np.ndarray | None
+    """(n,) 1 where next-sentence prediction was right; None of a model that does not predict it."""
     token_nats: list[np.ndarray]
     """n times the nats of every predicted token, in the order of the example's labels; float32."""
 
     def metrics(self, seed: int) -> dict[str, float | int | None]:
         """Return all figures with 95 % intervals over examples."""
+        next_sentence = {}
+        if self.right_next is not None:
+            pairs = np.pairs(len(self.right_next))
+            next_sentence = interval("nsp_accuracy", self.right_next, pairs, seed)
         return {
             **interval("bits_per_base_masked", self.nll_nats / np.log(2), self.base_pairs, seed),
             **interval("mlm_accuracy", self.right, self.predicted, seed),
-            **interval("nsp_accuracy", self.right_next, np.ones(len(self.right_next)), seed),
+            **next_sentence,
             "n_examples": len(self.nll_nats),
             "n_masked_tokens": int(self.predicted.sum()),
             "n_masked_bp": int(self.base_pairs.sum()),
@@ -58,6 +62,7 @@ def score_examples(
     task.eval()
     piece_bp = task.piece_bp.cpu().numpy()
     sums: list[np.ndarray] = []
+    right_next: list[np.ndarray] = []
     token_nats: list[np.ndarray] = []
     for numbers in progress(chunks(list(range(count)), batch_size)):
         batch = collate_pretraining([(i, examples[i]) for i in numbers])
@@ -69,12 +74,15 @@ def score_examples(
         per_token = (
             nll_P.double().cpu().numpy(),
             piece_bp[labels],
-            np.ones(len(labels)),
+            np.pairs(len(labels)),
             (mlm_logits_PV.argmax(-1).cpu().numpy() == labels).astype(float),
         )
         rows = [np.bincount(owner, values, minlength=len(numbers)) for values in per_token]
-        right_next = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
-        sums.append(np.stack([*rows, right_next.cpu().numpy().astype(float)]))
+        sums.append(np.stack(rows))
+        if nsp_logits_B2 is not None:
+            right_B = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
+            right_next.append(right_B.cpu().numpy().astype(float))
         nats = per_token[0].astype(np.float32)
         token_nats += np.split(nats, np.cumsum(predicted)[:-1])
-    return ExampleScores(*np.concatenate(sums, axis=1), token_nats)
+    whole = np.concatenate(right_next) if right_next else None
+    return ExampleScores(*np.concatenate(sums, axis=1), whole, token_nats)

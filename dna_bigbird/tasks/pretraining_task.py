@@ -1,4 +1,4 @@
-"""Masked tokens and next-sentence prediction (specification §1.6, §7)."""
+"""Masked tokens and, with a weight, next-sentence prediction (specification §1.6, §7)."""
 
 import math
 
@@ -16,22 +16,27 @@ from dna_bigbird.tasks.objective import Objective, Sums, pair
 class PretrainingTask(Objective):
     """Predict masked tokens and whether the second part follows the first.
 
-    The loss is the mean over predicted tokens plus the mean over examples, unweighted. Figures:
+    The loss is the mean over predicted tokens plus `nsp_weight` times the mean over examples; a model
+    without NSP head has the first part only. Figures:
 
     * `bits_per_base_masked`: sum of the predicted tokens' negative log-likelihood over (ln 2 times
       the base pairs those tokens cover);
-    * `mlm_accuracy`, `nsp_accuracy`: shares of exact predictions.
+    * `mlm_accuracy`, and with an NSP head `nsp_accuracy`: shares of exact predictions.
 
     Args:
         model: Called as models.pretraining_model.PretrainingModel.
         piece_bp: Base pairs of every token id, shape (V,).
+        nsp_weight: Weight of next-sentence prediction in the loss; 1 in the paper.
     """
 
     monitor = "bits_per_base_masked"
     mode = "min"
 
-    def __init__(self, model: nn.Module, config: TrainConfig, piece_bp: np.ndarray) -> None:
+    def __init__(
+        self, model: nn.Module, config: TrainConfig, piece_bp: np.ndarray, nsp_weight: float = 1.0
+    ) -> None:
         super().__init__(model, config)
+        self.nsp_weight = nsp_weight
         bp = torch.as_tensor(np.asarray(piece_bp), dtype=torch.float64)
         self.register_buffer("piece_bp", bp, persistent=False)
 
@@ -41,8 +46,11 @@ class PretrainingTask(Objective):
         masked_P = batch.token_ids_BT.flatten()[batch.positions_P]
         return bp_BT.sum() - self.piece_bp[masked_P].sum() + self.piece_bp[batch.labels_P].sum()
 
-    def predict_batch(self, batch: PretrainingBatch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return negative log-likelihoods (P,) in nats, MLM logits (P, V) and NSP logits (B, 2)."""
+    def predict_batch(self, batch: PretrainingBatch) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return negative log-likelihoods (P,) in nats, MLM logits (P, V) and NSP logits (B, 2).
+
+        There are no NSP logits without an NSP head.
+        """
         mlm_logits_PV, nsp_logits_B2 = self.model(
             batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.positions_P
         )
@@ -50,19 +58,20 @@ class PretrainingTask(Objective):
         return nll_P, mlm_logits_PV, nsp_logits_B2
 
     def loss_and_sums(self, batch: PretrainingBatch) -> tuple[Tensor, Sums]:
-        """Return MLM + NSP loss and the figures above."""
+        """Return the weighted sum of MLM and NSP loss, and the figures above."""
         nll_P, mlm_logits_PV, nsp_logits_B2 = self.predict_batch(batch)
         predicted, examples = len(nll_P), len(batch.is_random_next_B)
-        mlm_loss = nll_P.sum() / max(predicted, 1)
-        nsp_loss = nn.functional.cross_entropy(nsp_logits_B2.float(), batch.is_random_next_B)
+        loss = nll_P.sum() / max(predicted, 1)
         right_P = mlm_logits_PV.argmax(-1) == batch.labels_P
-        right_B = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
-        loss = mlm_loss + nsp_loss
-        return loss, {
-            "loss": pair(loss * examples, examples),
+        sums = {
             "bits_per_base_masked": pair(
                 nll_P.double().sum() / math.log(2), self.piece_bp[batch.labels_P].sum()
             ),
             "mlm_accuracy": pair(right_P.sum(), predicted),
-            "nsp_accuracy": pair(right_B.sum(), examples),
         }
+        if nsp_logits_B2 is not None:
+            nsp_loss = nn.functional.cross_entropy(nsp_logits_B2.float(), batch.is_random_next_B)
+            loss = loss + self.nsp_weight * nsp_loss
+            right_B = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
+            sums["nsp_accuracy"] = pair(right_B.sum(), examples)
+        return loss, {"loss": pair(loss * examples, examples), **sums}

@@ -18,7 +18,8 @@ class Fixed(nn.Module):
 
     def __init__(self, mlm, nsp):
         super().__init__()
-        self.mlm, self.nsp = torch.tensor(mlm).log(), torch.tensor(nsp).log()
+        self.mlm = torch.tensor(mlm).log()
+        self.nsp = None if nsp is None else torch.tensor(nsp).log()
 
     def forward(self, token_ids, is_padding, segment_ids, positions):
         return self.mlm, self.nsp
@@ -49,8 +50,8 @@ SECOND = (
 )
 
 
-def figures(model, examples):
-    task = PretrainingTask(model, TrainConfig(), PIECE_BP)
+def figures(model, examples, **options):
+    task = PretrainingTask(model, TrainConfig(), PIECE_BP, **options)
     return task.loss_and_sums(examples)
 
 
@@ -58,6 +59,23 @@ def test_loss_is_mean_over_tokens_plus_mean_over_examples():
     loss, _ = figures(*FIRST)
     expected = -(math.log(0.25) + math.log(0.8)) / 2 - math.log(0.9)
     assert loss.item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_weight_of_nsp_weighs_the_loss_and_no_figure():
+    loss, sums = figures(*FIRST, nsp_weight=0.25)
+    expected = -(math.log(0.25) + math.log(0.8)) / 2 - 0.25 * math.log(0.9)
+    assert loss.item() == pytest.approx(expected, rel=1e-6)
+    plain = ratios(figures(*FIRST)[1])
+    assert {k: v for k, v in ratios(sums).items() if k != "loss"} == {
+        k: v for k, v in plain.items() if k != "loss"
+    }
+
+
+def test_a_model_without_nsp_head():
+    _, examples = FIRST
+    loss, sums = figures(Fixed([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]], None), examples)
+    assert loss.item() == pytest.approx(-(math.log(0.25) + math.log(0.8)) / 2, rel=1e-6)
+    assert set(sums) == {"loss", "bits_per_base_masked", "mlm_accuracy"}
 
 
 def test_bits_per_base_over_two_batches():

@@ -31,12 +31,13 @@ rule pretrain_variant:
         checkpoints=f"{RES}/checkpoints/experiments/{{variant}}",
         model=variant_options("model", "model"),
         masking=options(section("masking"), "masking"),
+        objective=variant_options("objective"),
         training=variant_options("pretraining", "training"),
     shell:
         "keep_log {log}; {params.run} pretrain --train {input.train}"
         " --validation {input.validation} --tokenizer {input.tokenizer} --output {output}"
         " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
-        " {params.model} {params.masking} {params.training} >> {log} 2>&1"
+        " {params.model} {params.masking} {params.objective} {params.training} >> {log} 2>&1"
 
 
 rule evaluate_lm_variant:

@@ -25,12 +25,13 @@ rule pretrain:
         checkpoints=f"{RES}/checkpoints/pretrained",
         model=options(section("model"), "model"),
         masking=options(section("masking"), "masking"),
+        objective=options(section("objective")),
         training=options(section("pretraining"), "training"),
     shell:
         "keep_log {log}; {params.run} pretrain --train {input.train}"
         " --validation {input.validation} --tokenizer {input.tokenizer} --output {output}"
         " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
-        " {params.model} {params.masking} {params.training} >> {log} 2>&1"
+        " {params.model} {params.masking} {params.objective} {params.training} >> {log} 2>&1"
 
 
 rule evaluate_lm:

@@ -14,9 +14,9 @@ from dna_bigbird.genome import Interval
 CLS, SEP, MASK = 2, 3, 4
 
 
-def examples_of(corpus, store=None, max_tokens=128, seed=0) -> PretrainExamples:
+def examples_of(corpus, store=None, max_tokens=128, seed=0, **options) -> PretrainExamples:
     store = store or corpus.store
-    return PretrainExamples(store, corpus.tokenizer, max_tokens, MaskingConfig(), seed)
+    return PretrainExamples(store, corpus.tokenizer, max_tokens, MaskingConfig(), seed, **options)
 
 
 def store_of(corpus, tmp_path, documents) -> TokenStore:
@@ -94,6 +94,24 @@ def test_true_continuations_are_adjacent_and_others_are_elsewhere(toy_corpus):
             assert pair.a.document != pair.b.document
             assert place_a.overlap(place_b) == 0
     assert abs(sum(kinds) - 150) < 4.5 * np.sqrt(75)
+
+
+def test_without_random_parts_every_example_is_one_stretch(toy_corpus):
+    """The same A as with pairs; where the pair was a true one, the same example."""
+    store, pairs = toy_corpus.store, examples_of(toy_corpus)
+    stretches = examples_of(toy_corpus, random_second=False)
+    was_random = 0
+    for index in range(200):
+        example, pair = stretches[index], stretches.pair(index)
+        assert example["is_next"] == pair.is_next == 0
+        assert pair.a == pairs.pair(index).a
+        place = store.sentence_interval(pair.a.document, pair.a.first, pair.b.last)
+        text = toy_corpus.tokenizer.decode(np.concatenate(parts(example)))
+        assert text == toy_corpus.genome.fetch(place)
+        was_random += pairs[index]["is_next"]
+        if not pairs[index]["is_next"]:
+            assert same(example, pairs[index])
+    assert was_random > 50
 
 
 @pytest.mark.parametrize("max_tokens", [128, 15])

@@ -1,0 +1,68 @@
+"""`pretrain --nsp_weight 0`, and what its bundle is then used for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.inference import load_bundle
+from tests.toy_project import FINETUNE, PRETRAIN, refused, run
+
+EVALUATE = "evaluate-lm --train train.h5 --test test.h5 --seed 1 --examples 20 --genome toy.fa"
+
+
+@pytest.fixture(scope="module")
+def without_nsp(toy_project) -> Path:
+    """A bundle without next-sentence prediction, with test scores."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(toy_project)
+        run(f"{PRETRAIN} --nsp_weight 0 --output nsp0/trained --checkpoints nsp0/states")
+        run(f"{EVALUATE} --model nsp0/trained --output nsp0/model --report nsp0/lm.json")
+    return toy_project / "nsp0"
+
+
+def test_the_bundle_has_no_next_sentence(without_nsp):
+    bundle = load_bundle(without_nsp / "trained")
+    assert bundle.model.heads == ("mlm",)
+    assert bundle.config.objective == {"nsp_weight": 0.0}
+    assert "nsp_accuracy" not in (without_nsp / "trained" / "history.tsv").read_text()
+    card = (without_nsp / "model" / "README.md").read_text()
+    assert "trained to fill masked tokens:" in card
+    assert "- weight of next-sentence prediction: 0.0" in card
+    assert "nsp_accuracy" not in card
+
+
+def test_the_same_tokens_are_scored_with_and_without(without_nsp, project):
+    """The model without NSP reads the very examples of the other one, validation and test."""
+    found, usual = (
+        json.loads((folder / "metrics.json").read_text())
+        for folder in (without_nsp / "model", project / "final/pretrained")
+    )
+    assert set(usual) - set(found) == {"nsp_accuracy", "nsp_accuracy_low", "nsp_accuracy_high"}
+    counts = [name for name in usual if name.startswith("n_")]
+    assert {n: found[n] for n in counts} == {n: usual[n] for n in counts}
+    baseline = "token_bigram_informed_masked"
+    assert found["baselines"][baseline] == usual["baselines"][baseline]
+    assert found["bits_per_base_masked"] != usual["bits_per_base_masked"]
+
+
+def test_it_is_fine_tuned_and_converted(without_nsp):
+    line = FINETUNE.replace("--pretrained pretrained", "--pretrained nsp0/model")
+    line = line.replace("--head.pooling mean", "--head.pooling cls")
+    run(f"{line} --output nsp0/promoter --checkpoints nsp0/tuning")
+    assert load_bundle(without_nsp / "promoter").config.head.pooling == "cls"
+    run("convert --from nsp0/model --to-huggingface nsp0/hf --allow_different_attention true")
+    run("convert --from-huggingface nsp0/hf --to nsp0/again")
+    assert load_bundle(without_nsp / "again").model.heads == ("mlm",)
+
+
+def test_bundles_of_older_versions_have_both_heads():
+    config = BundleConfig.from_json({"task": "pretraining", "encoder": {}})
+    assert config.heads == ["mlm", "pooler", "nsp"]
+    assert config.objective == {}
+
+
+def test_a_weight_is_not_negative(project, capsys):
+    message = refused(f"{PRETRAIN} --nsp_weight -1 --output x --checkpoints y", capsys)
+    assert "--nsp_weight -1.0: expected at least 0" in message
