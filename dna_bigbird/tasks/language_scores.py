@@ -33,7 +33,7 @@ class ExampleScores:
         """Return all figures with 95 % intervals over examples."""
         next_sentence = {}
         if self.right_next is not None:
-            pairs = np.pairs(len(self.right_next))
+            pairs = np.ones(len(self.right_next))
             next_sentence = interval("nsp_accuracy", self.right_next, pairs, seed)
         return {
             **interval("bits_per_base_masked", self.nll_nats / np.log(2), self.base_pairs, seed),
@@ -74,7 +74,7 @@ def score_examples(
         per_token = (
             nll_P.double().cpu().numpy(),
             piece_bp[labels],
-            np.pairs(len(labels)),
+            np.ones(len(labels)),
             (mlm_logits_PV.argmax(-1).cpu().numpy() == labels).astype(float),
         )
         rows = [np.bincount(owner, values, minlength=len(numbers)) for values in per_token]
