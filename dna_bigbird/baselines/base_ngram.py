@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dna_bigbird.baselines.base_words import base_codes
 from dna_bigbird.baselines.counted_documents import Store, covering_documents
 from dna_bigbird.baselines.ngram import (
     HOLD_OUT_EVERY,
@@ -13,9 +14,6 @@ from dna_bigbird.baselines.ngram import (
     hold_out_every,
     smooth,
 )
-
-_CODES = np.full(256, 4, dtype=np.int8)
-_CODES[np.frombuffer(b"ACGT", dtype=np.uint8)] = range(4)
 
 
 class Decoder(Protocol):
@@ -120,7 +118,7 @@ class BaseNgramCausal:
         p = np.full(len(sequence), 0.25)
         for i, (ends, grams) in enumerate(_grams(sequence, self.order)):
             p[ends] = smooth(*self._look_up(i, grams), p[ends], self.factors[i])
-        p[_codes(sequence) == 4] = np.nan
+        p[base_codes(sequence) == 4] = np.nan
         return -np.log(p)
 
     def score(self, store: Store, decoder: Decoder, max_documents: int | None = None) -> Score:
@@ -147,7 +145,7 @@ def _batches(sequences: Iterable[str]) -> Iterator[str]:
 
 def _grams(sequence: str, order: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield for each order the index of the last base of every n-gram and its number."""
-    codes = _codes(sequence).astype(np.int64)
+    codes = base_codes(sequence).astype(np.int64)
     ends = np.flatnonzero(codes < 4)
     grams = codes[ends]
     yield ends, grams
@@ -158,7 +156,3 @@ def _grams(sequence: str, order: int) -> Iterator[tuple[np.ndarray, np.ndarray]]
         ends = ends[(ends > 0) & (previous[ends - 1] >= 0)]
         grams = previous[ends - 1] * 4 + codes[ends]
         yield ends, grams
-
-
-def _codes(sequence: str) -> np.ndarray:
-    return _CODES[np.frombuffer(sequence.encode("ascii"), dtype=np.uint8)]

@@ -41,6 +41,15 @@ def covering_documents(store: Store, max_documents: int | None = None) -> list[i
     return chosen
 
 
+def documents_within(store: Store, max_documents: int | None, most_bases: int) -> list[int]:
+    """Choose `covering_documents` of about `most_bases` together at most, evenly spaced."""
+    chosen = covering_documents(store, max_documents)
+    bases = sum(store.document_interval(d).length for d in chosen)
+    if bases <= most_bases:
+        return chosen
+    return covering_documents(store, max(1, len(chosen) * most_bases // bases))
+
+
 def covering_tokens(store: Store, max_documents: int | None = None) -> list[np.ndarray]:
     """Return the token ids of `covering_documents`, one array per document, two bytes per token."""
     chosen = covering_documents(store, max_documents)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.baselines.counted_documents import Store, covering_documents
+from dna_bigbird.baselines.counted_documents import Store, covering_documents, documents_within
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.errors import InputError
 
@@ -123,7 +123,7 @@ def kneser_ney_scores(
     Returns:
         By "token" and "base" the score, and how many bases and documents were counted.
     """
-    chosen = {unit: _within(train, counted, most) for unit, most in MOST_BASES.items()}
+    chosen = {unit: documents_within(train, counted, most) for unit, most in MOST_BASES.items()}
     facts = {
         unit: {
             "n_counted_bp": sum(
@@ -154,10 +154,3 @@ def _read(store: Store, documents: list[int]) -> Iterator[np.ndarray]:
 
 def _letters(sequence: str) -> Iterator[list[str]]:
     return (list(part) for part in sequence.split("N") if part)
-
-
-def _within(store: Store, max_documents: int | None, most_bases: int) -> list[int]:
-    """Return documents to count that are about `most_bases` at most, evenly spaced."""
-    chosen = covering_documents(store, max_documents)
-    bases = sum(store.document_interval(d).length for d in chosen)
-    return covering_documents(store, max(1, min(len(chosen), len(chosen) * most_bases // bases)))

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dna_bigbird.baselines import kneser_ney
+from dna_bigbird.baselines.counted_documents import documents_within
 from dna_bigbird.baselines.kneser_ney import KneserNey, kneser_ney_scores, missing
 from dna_bigbird.baselines.ngram import TokenNgramCausal
 from dna_bigbird.errors import InputError
@@ -100,6 +100,6 @@ def test_what_is_missing_is_named(monkeypatch):
 
 def test_only_so_many_bases_are_counted():
     store = FakeStore(*[[5] * 40] * 10)
-    assert len(kneser_ney._within(store, None, 10**6)) == 10
-    assert kneser_ney._within(store, None, 130) == [0, 4, 9]
-    assert kneser_ney._within(store, 2, 130) == [0, 9]
+    assert len(documents_within(store, None, 10**6)) == 10
+    assert documents_within(store, None, 130) == [0, 4, 9]
+    assert documents_within(store, 2, 130) == [0, 9]

@@ -1,0 +1,212 @@
+"""Adaptive causal mixture of counts over single bases, as compressors of DNA use it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from dna_bigbird.baselines.base_copies import Copies, copies
+from dna_bigbird.baselines.base_counts import SoFar, count_so_far
+from dna_bigbird.baselines.base_ngram import Decoder
+from dna_bigbird.baselines.base_words import UNKNOWN, Words, base_codes
+from dna_bigbird.baselines.counted_documents import Store, documents_within
+from dna_bigbird.baselines.ngram import Score
+from dna_bigbird.baselines.online_mixture import BUCKETS, OnlineMixture
+
+# T bases that are read, K experts
+
+ORDERS = (1, 2, 3, 4, 6, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20)
+"""Bases of the contexts whose counts are mixed."""
+COPY_ORDERS = (12, 16, 20, 24)
+"""Bases of the contexts whose latest occurrence is copied on, on either strand."""
+PRIMER_BP = 300_000
+"""Training bases that are read before the scored ones, to learn the weights of the mixture."""
+MOST_COUNTED_BP, MOST_SCORED_BP = 50_000_000, 1_000_000
+"""Bases of a store that are counted and scored at most: about 2 and 1 GB."""
+BLOCK_BP = 16
+"""The weights of the mixture change after so many bases."""
+_CHUNK_BP = 32_768
+_PSEUDO = ((8, 1.0), (10, 0.5), (11, 0.3), (12, 0.2), (13, 0.15), (14, 0.1), (99, 0.06))
+"""Pseudo-count of every base, by the longest order that it is for."""
+
+
+class BaseMixtureCausal:
+    """Each base from those before it: counts of many orders, copies, mixed by online learning.
+
+    Counts are of training sequence and of the read sequence so far, on both strands ("inverted
+    repeats"). Copies follow the latest occurrence of a long context and tolerate substitutions. The
+    weight of each expert depends on how much it has seen and how sure it is; weights start from a
+    primer, a part of the training sequence that is read first, and go on learning on what is scored.
+    N is unknown sequence: it is neither predicted nor counted, and context starts again after it.
+
+    Args:
+        orders: Bases of the counted contexts, each 1 to 30.
+        copy_orders: Bases of the copied contexts, each 1 to 30.
+    """
+
+    def __init__(
+        self, orders: Sequence[int] = ORDERS, copy_orders: Sequence[int] = COPY_ORDERS
+    ) -> None:
+        self.orders, self.copy_orders = tuple(orders), tuple(copy_orders)
+        self._training = np.empty(0, np.int8)
+        self._primer = np.empty(0, np.int8)
+
+    def fit(
+        self, store: Store, decoder: Decoder, max_documents: int | None = None
+    ) -> "BaseMixtureCausal":
+        """Take the bases of a store's `covering_documents`, at most `MOST_COUNTED_BP`."""
+        chosen = documents_within(store, max_documents, MOST_COUNTED_BP)
+        self.counted_documents = len(chosen)
+        return self.fit_sequences(decoder.decode(store.document(d)) for d in chosen)
+
+    def score(self, store: Store, decoder: Decoder, max_documents: int | None = None) -> Score:
+        """Score every base but N of a held-out store's documents, read one after another.
+
+        At most `MOST_SCORED_BP`, in evenly spaced documents.
+        """
+        chosen = documents_within(store, max_documents, MOST_SCORED_BP)
+        nlls = self.nll([decoder.decode(store.document(d)) for d in chosen])
+        counts = ((np.nansum(nll), int(np.isfinite(nll).sum())) for nll in nlls)
+        return Score.of((nats, count, count) for nats, count in counts)
+
+    def fit_sequences(
+        self, sequences: Iterable[str], primer_bp: int = PRIMER_BP
+    ) -> "BaseMixtureCausal":
+        """Take training sequences; those in the middle of equal parts become the primer.
+
+        Memory is 1 byte per base; counting is done when a sequence is scored.
+        """
+        codes = [base_codes(sequence) for sequence in sequences]
+        primer = set(_spread([len(c) for c in codes], primer_bp))
+        self._training = _joined(c for i, c in enumerate(codes) if i not in primer)
+        self._primer = _joined(c for i, c in enumerate(codes) if i in primer)
+        return self
+
+    @property
+    def counted_bp(self) -> int:
+        """Training bases, N left out."""
+        return int((self._training < UNKNOWN).sum() + (self._primer < UNKNOWN).sum())
+
+    def probabilities(self, sequences: Sequence[str]) -> list[np.ndarray]:
+        """Return the probabilities of A C G T at each base of sequences read one after another.
+
+        Shape (bases, 4) each. Context does not cross sequences, counts do. Undefined at N.
+        """
+        codes = [base_codes(sequence) for sequence in sequences]
+        read = _joined([self._primer, *codes])
+        p = _mixed(_Experts(self, read), read)
+        ends = np.cumsum([len(self._primer) + 1] + [len(c) + 1 for c in codes])
+        return [p[end : end + len(c)] for end, c in zip(ends[:-1], codes, strict=True)]
+
+    def nll(self, sequences: Sequence[str]) -> list[np.ndarray]:
+        """Return the nats of each base of sequences read one after another; NaN at N."""
+        costs = []
+        for sequence, p in zip(sequences, self.probabilities(sequences), strict=True):
+            codes = base_codes(sequence)
+            of_base = p[np.arange(len(codes)), np.minimum(codes, 3)]
+            costs.append(np.where(codes < UNKNOWN, -np.log(of_base), np.nan))
+        return costs
+
+
+class _Experts:
+    """What the experts know about each base of the read sequence before it is read."""
+
+    def __init__(self, model: BaseMixtureCausal, read: np.ndarray) -> None:
+        words, training = Words(read), model._training
+        self.counts: list[tuple[int, SoFar]] = []
+        self.copies: list[Copies] = []
+        for order in sorted({*model.orders, *model.copy_orders}):
+            so_far = count_so_far(words, order, training)
+            if order in model.orders:
+                self.counts.append((order, so_far._replace(latest=so_far.latest[:, :0])))
+            if order in model.copy_orders:
+                self.copies += [copies(so_far, order, strand, training, read) for strand in (0, 1)]
+
+    @property
+    def number(self) -> int:
+        return len(self.counts) + len(self.copies)
+
+    @property
+    def sets(self) -> int:
+        return len(self.copies) + 1
+
+    def inputs(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return centred log-probabilities (C, K, 4), buckets (C, K), and how many copies there are."""
+        parts = [_of_counts(order, so_far, positions) for order, so_far in self.counts]
+        parts += [_of_copies(copied, positions) for copied in self.copies]
+        if not parts:
+            raise ValueError("a mixture needs at least one order")
+        inputs = np.stack([part[0] for part in parts], axis=1)
+        buckets = np.stack([part[1] for part in parts], axis=1)
+        copied = sum((c.base[positions] < UNKNOWN).astype(np.int64) for c in self.copies)
+        return inputs, buckets, np.zeros(len(positions), np.int64) + copied
+
+
+def count_inputs(counts: np.ndarray, pseudo: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return centred log-probabilities of bases counted in a context, and the level of confidence.
+
+    The level tells how often the context occurred and which share its most frequent base has.
+
+    Args:
+        counts: (C, 4).
+
+    Returns:
+        (C, 4) float32, and (C,) below `BUCKETS`.
+    """
+    total = counts.sum(axis=1)
+    log_p = np.log((counts + pseudo).astype(np.float32))
+    log_p -= log_p.mean(axis=1, keepdims=True)
+    share = counts.max(axis=1) / np.maximum(total, 1)
+    certainty = np.clip((share - 0.25) / 0.75 * 4, 0, 3).astype(np.int64)
+    seen = np.ceil(2 * np.log2(total + 1.0)).astype(np.int64)
+    return log_p, np.minimum(seen, BUCKETS // 4 - 1) * 4 + certainty
+
+
+def _of_counts(order: int, so_far: SoFar, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    pseudo = next(value for longest, value in _PSEUDO if order <= longest)
+    inputs, buckets = np.zeros((len(positions), 4), np.float32), np.zeros(len(positions), np.int64)
+    has = np.isin(positions, so_far.known, assume_unique=True)
+    at = np.searchsorted(so_far.known, positions[has])
+    inputs[has], buckets[has] = count_inputs(so_far.counts[at], pseudo)
+    return inputs, buckets
+
+
+def _of_copies(copied: Copies, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    base = copied.base[positions]
+    chosen = np.flatnonzero(base < UNKNOWN)
+    inputs = np.zeros((len(positions), 4), np.float32)
+    inputs[chosen] = -0.25
+    inputs[chosen, base[chosen]] = 0.75
+    return inputs, copied.bucket[positions].astype(np.int64)
+
+
+def _mixed(experts: _Experts, read: np.ndarray) -> np.ndarray:
+    """Return the probabilities of all known bases, shape (T, 4); NaN at others."""
+    mixture = OnlineMixture(experts.number, experts.sets)
+    p = np.full((len(read), 4), np.nan)
+    known = np.flatnonzero(read < UNKNOWN)
+    for chunk in _slices(len(known), _CHUNK_BP):
+        positions = known[chunk]
+        inputs = experts.inputs(positions)
+        for block in _slices(len(positions), BLOCK_BP):
+            here = positions[block]
+            p[here] = mixture.predict_and_learn(*(part[block] for part in inputs), read[here])
+    return p
+
+
+def _slices(length: int, step: int) -> Iterator[slice]:
+    return (slice(start, start + step) for start in range(0, length, step))
+
+
+def _joined(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Join sequences, with an unknown base after each."""
+    gap = np.full(1, UNKNOWN, np.int8)
+    return np.concatenate([np.empty(0, np.int8), *(p for part in parts for p in (part, gap))])
+
+
+def _spread(lengths: list[int], most: int) -> list[int]:
+    """Return which of some sequences hold about `most` bases, evenly spaced; at most a tenth."""
+    total = sum(lengths)
+    if not total:
+        return []
+    number = min(len(lengths) // 10, round(len(lengths) * most / total))
+    return [round((i + 0.5) * len(lengths) / number) - 1 for i in range(number)]
