@@ -39,38 +39,38 @@ def copies(
     """
     codes = np.concatenate([training, read])
     position = np.arange(len(read)) + len(training)
-    place = _followed(so_far, order, strand, position)
-    inside = (place >= 0) & (place < position)
-    base = np.where(inside, codes[np.where(inside, place, 0)], UNKNOWN)
+    source = _followed(so_far, order, strand, position)
+    inside = (source >= 0) & (source < position)
+    base = np.where(inside, codes[np.where(inside, source, 0)], UNKNOWN)
     if strand:
         base = np.where(base < UNKNOWN, 3 - base, UNKNOWN)
-    right, run = _agreement(codes, position, np.where(base < UNKNOWN, place, -1), strand)
+    right, run = _agreement(codes, position, np.where(base < UNKNOWN, source, -1), strand)
     wrong = np.minimum(HISTORY_BP - right, _WRONG - 1)
     bucket = wrong * (len(_RUNS) + 1) + np.digitize(run, _RUNS)
     return Copies(base.astype(np.int8), np.where(base < UNKNOWN, bucket, 0).astype(np.uint8))
 
 
 def _followed(so_far: SoFar, order: int, strand: int, position: np.ndarray) -> np.ndarray:
-    """Return the place that is copied at each position, -1 where the last context is out of reach."""
+    """Return the source that is copied at each position, -1 where the last context is out of reach."""
     latest = np.full(len(position), -1, np.int64)
     latest[so_far.known] = so_far.latest[strand]
     number = np.arange(len(position))
     anchor = np.maximum.accumulate(np.where(latest >= 0, number, -1))
     age = number - anchor
     started = latest[np.maximum(anchor, 0)]
-    place = started - order - age if strand else started + age
-    return np.where((anchor >= 0) & (age <= REACH_BP), place, -1)
+    source = started - order - age if strand else started + age
+    return np.where((anchor >= 0) & (age <= REACH_BP), source, -1)
 
 
 def _agreement(
-    codes: np.ndarray, position: np.ndarray, place: np.ndarray, strand: int
+    codes: np.ndarray, position: np.ndarray, source: np.ndarray, strand: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how many of the last `HISTORY_BP` bases agree, and how many without interruption."""
-    right, run = np.zeros(len(place), np.int64), np.zeros(len(place), np.int64)
-    unbroken = np.ones(len(place), bool)
+    right, run = np.zeros(len(source), np.int64), np.zeros(len(source), np.int64)
+    unbroken = np.ones(len(source), bool)
     for back in range(1, HISTORY_BP + 1):
-        other = place + back if strand else place - back
-        valid = (place >= 0) & (position >= back) & (other >= 0) & (other < position)
+        other = source + back if strand else source - back
+        valid = (source >= 0) & (position >= back) & (other >= 0) & (other < position)
         mine = codes[np.where(valid, position - back, 0)]
         theirs = codes[np.where(valid, other, 0)]
         agrees = valid & (mine < UNKNOWN) & (mine == (3 - theirs if strand else theirs))

@@ -40,24 +40,26 @@ class ContextCounts:
             self._filter = np.zeros(1 << _FILTER_BITS, bool)
             self._filter[_hashed(self.contexts)] = True
 
-    def add(self, contexts: np.ndarray, bases: np.ndarray, places: np.ndarray, strand: int) -> None:
+    def add(
+        self, contexts: np.ndarray, bases: np.ndarray, positions: np.ndarray, strand: int
+    ) -> None:
         """Count events of one strand, all of shape (E,).
 
         Args:
-            places: The last one of each context is remembered, for each strand.
+            positions: The last one of each context is remembered, for each strand.
             strand: 0 or 1.
         """
         kept, index = self._find(contexts)
         pairs = np.bincount(index * 4 + bases[kept], minlength=self.counts.size)
         self.counts += pairs.astype(np.uint32).reshape(-1, 4)
-        self.latest[strand, index] = places[kept]
+        self.latest[strand, index] = positions[kept]
 
     def at(self, contexts: np.ndarray) -> np.ndarray:
         """Return the counts of contexts that are kept, (T,) to (T, 4)."""
         return self.counts[np.searchsorted(self.contexts, contexts)]
 
     def latest_at(self, contexts: np.ndarray) -> np.ndarray:
-        """Return the place added last for contexts that are kept, by strand, (2, T); -1: none."""
+        """Return the position added last for contexts that are kept, by strand, (2, T); -1: none."""
         return self.latest[:, np.searchsorted(self.contexts, contexts)]
 
     def _find(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,21 +84,21 @@ class Events(NamedTuple):
 
     contexts: np.ndarray
     bases: np.ndarray
-    places: np.ndarray
+    positions: np.ndarray
     """Index of the base that was read when the event happened."""
 
 
 def forward_events(words: Words, order: int) -> Events:
     """Return each known base after `order` known ones."""
-    places = np.flatnonzero(words.run > order)
-    return Events(shifted(words.forward(order), 1)[places], words.codes[places], places)
+    positions = np.flatnonzero(words.run > order)
+    return Events(shifted(words.forward(order), 1)[positions], words.codes[positions], positions)
 
 
 def reverse_events(words: Words, order: int) -> Events:
     """Return the same of the other strand; an event happens when the last of its bases is read."""
-    places = np.flatnonzero(words.run > order)
-    bases = 3 - words.codes[places - order]
-    return Events(words.reverse(order)[places], bases, places)
+    positions = np.flatnonzero(words.run > order)
+    bases = 3 - words.codes[positions - order]
+    return Events(words.reverse(order)[positions], bases, positions)
 
 
 def count_training(counts: ContextCounts, order: int, training: np.ndarray) -> ContextCounts:
@@ -111,7 +113,7 @@ def count_training(counts: ContextCounts, order: int, training: np.ndarray) -> C
         for strand, events in enumerate(
             (forward_events(words, order), reverse_events(words, order))
         ):
-            counts.add(events.contexts, events.bases, events.places + first, strand)
+            counts.add(events.contexts, events.bases, events.positions + first, strand)
     return counts
 
 
@@ -123,7 +125,7 @@ class SoFar(NamedTuple):
     counts: np.ndarray
     """(Q, 4)"""
     latest: np.ndarray
-    """(2, Q) place of the latest event with this context on either strand; -1: none."""
+    """(2, Q) position of the latest event with this context on either strand; -1: none."""
 
 
 def count_so_far(words: Words, order: int, training: np.ndarray | None = None) -> SoFar:
@@ -132,18 +134,20 @@ def count_so_far(words: Words, order: int, training: np.ndarray | None = None) -
     Sorted by context, with time kept within one, a running sum gives the counts exactly.
 
     Args:
-        training: Codes of sequence that is read before; its places come first, and those of the
+        training: Codes of sequence that is read before; its positions come first, and those of the
             sequence start at its length.
     """
     ahead, back = forward_events(words, order), reverse_events(words, order)
-    contexts, bases, places = (np.concatenate(pair) for pair in zip(ahead, back, strict=True))
-    is_query = np.arange(len(places)) < len(ahead.places)
+    contexts, bases, positions = (np.concatenate(pair) for pair in zip(ahead, back, strict=True))
+    is_query = np.arange(len(positions)) < len(ahead.positions)
     # A base is asked for before its own event and that of the other strand.
-    by_time = np.argsort(2 * places + ~is_query, kind="stable")
+    by_time = np.argsort(2 * positions + ~is_query, kind="stable")
     by_context = by_time[np.argsort(contexts[by_time], kind="stable")]
-    contexts, bases, places, is_query = (a[by_context] for a in (contexts, bases, places, is_query))
-    number = np.arange(len(places))
-    is_first = np.concatenate(([True], contexts[1:] != contexts[:-1]))[: len(places)]
+    contexts, bases, positions, is_query = (
+        a[by_context] for a in (contexts, bases, positions, is_query)
+    )
+    number = np.arange(len(positions))
+    is_first = np.concatenate(([True], contexts[1:] != contexts[:-1]))[: len(positions)]
     first = np.maximum.accumulate(np.where(is_first, number, 0))
     offset = 0 if training is None else len(training)
     asked = np.flatnonzero(is_query)
@@ -152,19 +156,19 @@ def count_so_far(words: Words, order: int, training: np.ndarray | None = None) -
         before = np.cumsum(bases == base) - (bases == base)
         counts[:, base] = (before - before[first])[asked]
     latest = np.stack(
-        [_latest(is_query == (strand == 0), first, places)[asked] for strand in range(2)]
+        [_latest(is_query == (strand == 0), first, positions)[asked] for strand in range(2)]
     )
     latest[latest >= 0] += offset
     if training is not None and len(training):
         trained = count_training(ContextCounts(ahead.contexts, order), order, training)
         counts += trained.at(contexts[asked])
         latest = np.where(latest >= 0, latest, trained.latest_at(contexts[asked]))
-    back_in_order = np.argsort(places[asked])
-    return SoFar(ahead.places, counts[back_in_order], latest[:, back_in_order])
+    back_in_order = np.argsort(positions[asked])
+    return SoFar(ahead.positions, counts[back_in_order], latest[:, back_in_order])
 
 
-def _latest(chosen: np.ndarray, first: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the place of the last chosen event before each one of the same context, else -1."""
+def _latest(chosen: np.ndarray, first: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return the position of the last chosen event before each one of the same context, else -1."""
     upto = np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), -1))
     before = np.concatenate(([-1], upto[:-1]))[: len(chosen)]
-    return np.where(before >= first, places[before], -1)
+    return np.where(before >= first, positions[before], -1)

@@ -30,7 +30,7 @@ def events(text: str, order: int, end: int):
 
 
 def counted_by_hand(training: str, text: str, order: int) -> dict:
-    """Return for each base with a context the counts and the latest places, before it is read."""
+    """Return for each base with a context the counts and the latest positions, before it is read."""
     counts: dict = defaultdict(lambda: [0, 0, 0, 0])
     latest: dict = {}
     found = {}
@@ -45,8 +45,8 @@ def counted_by_hand(training: str, text: str, order: int) -> dict:
     for end in range(len(text)):
         context = next(events(text, order, end), (None,))[0]
         if context is not None:
-            places = [latest.get((context, strand), -1) for strand in (0, 1)]
-            found[end] = list(counts[context]), places
+            positions = [latest.get((context, strand), -1) for strand in (0, 1)]
+            found[end] = list(counts[context]), positions
         read(text, end, len(training))
     return found
 

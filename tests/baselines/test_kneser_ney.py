@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from dna_bigbird.baselines import kneser_ney
 from dna_bigbird.baselines.counted_documents import documents_within
 from dna_bigbird.baselines.kneser_ney import KneserNey, kneser_ney_scores, missing
 from dna_bigbird.baselines.ngram import TokenNgramCausal
