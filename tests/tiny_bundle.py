@@ -16,7 +16,8 @@ def draw_dna(length: int, seed: int) -> str:
 def write_tiny_bundle(
     folder: Path,
     *,
-    vocab_size: int,
+    vocab_size: int | None = None,
+    algorithm: str = "bpe",
     encoder: dict,
     window_bp: int,
     pooling: str = "mean",
@@ -30,9 +31,8 @@ def write_tiny_bundle(
         scale: Spreads the scores, or every probability of an untrained model is about one half.
     """
     words = [draw_dna(500, seed) for seed in range(20)]
-    tokenizer = DnaTokenizer.from_bytes(
-        train_tokenizer(words, TokenizerConfig(vocab_size=vocab_size))
-    )
+    settings = TokenizerConfig(algorithm=algorithm, vocab_size=vocab_size)
+    tokenizer = DnaTokenizer.from_bytes(train_tokenizer(words, settings))
     config = {
         "task": "chromatin",
         "encoder": {"vocab_size": tokenizer.vocab_size, **encoder},

@@ -10,43 +10,77 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import sentencepiece
 
+from dna_bigbird.corpus.vocabulary_file import (
+    CLS_ID,
+    FIRST_PIECE_ID,
+    MASK_ID,
+    PAD_ID,
+    SEP_ID,
+    SPECIAL_PIECES,
+    UNK_ID,
+    vocabulary_file,
+)
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import BASES
 from dna_bigbird.short_repr import representation
 
-PAD_ID, UNK_ID, CLS_ID, SEP_ID, MASK_ID = range(5)
-SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-FIRST_PIECE_ID = len(SPECIAL_PIECES)
 _MAX_LINE_BP = 4096
 """SentencePiece counts positions in 16 bits; longer training sequences are cut."""
 
 
+SMALLEST = FIRST_PIECE_ID + len(BASES)
+"""Entries of a vocabulary of single bases, and the fewest of any other."""
+DEFAULT_SIZE = 32000
+
+
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """Size of the vocabulary and of the sample it is learnt from."""
+    """The algorithm, the size of the vocabulary and of the sample it is learnt from."""
 
-    vocab_size: int = 32000
-    """Entries of the vocabulary: the five special ones included (paper: 32K)."""
+    algorithm: Literal["bpe", "bases"] = "bpe"
+    """`bpe`: byte-pair encoding (paper). `bases`: one token per base, nothing is learned."""
+    vocab_size: int | None = None
+    """Entries of the vocabulary: the five special ones included. If not given: 32000 (paper: 32K), or 10 with
+    `--tokenizer.algorithm bases`, which allows no other."""
     max_piece_bp: int = 16
     """Longest piece in base pairs; keeps satellites and poly-A from filling the vocabulary."""
     sample_bp: int = 20_000_000
     """Learn from at most this many base pairs of documents, drawn at random; bounds the memory."""
 
     def __post_init__(self) -> None:
-        smallest = FIRST_PIECE_ID + len(BASES)
-        if not smallest <= self.vocab_size <= 65536:
+        if self.algorithm not in ("bpe", "bases"):
+            raise ValueError(f"--tokenizer.algorithm {self.algorithm} must be bpe or bases")
+        if self.algorithm == "bases" and self.num_entries != SMALLEST:
             raise ValueError(
-                f"--tokenizer.vocab_size {self.vocab_size} must be {smallest} (five special "
+                f"--tokenizer.vocab_size {self.vocab_size} does not fit --tokenizer.algorithm bases, "
+                f"which has {SMALLEST} entries (five special ones and A C G T N); leave it out"
+            )
+        if not SMALLEST <= self.num_entries <= 65536:
+            raise ValueError(
+                f"--tokenizer.vocab_size {self.vocab_size} must be {SMALLEST} (five special "
                 "entries and A C G T N) to 65536 (token stores hold 16 bits)"
             )
         if self.max_piece_bp < 1:
             raise ValueError(f"--tokenizer.max_piece_bp {self.max_piece_bp} must be at least 1")
         if self.sample_bp < 1:
             raise ValueError(f"--tokenizer.sample_bp {self.sample_bp} must be at least 1")
+
+    @property
+    def num_entries(self) -> int:
+        """Entries of the vocabulary, also where `vocab_size` is not given."""
+        if self.vocab_size is not None:
+            return self.vocab_size
+        return SMALLEST if self.algorithm == "bases" else DEFAULT_SIZE
+
+    @property
+    def longest_piece_bp(self) -> int:
+        """Most base pairs of a token."""
+        return 1 if self.algorithm == "bases" else self.max_piece_bp
 
 
 def train_tokenizer(
@@ -55,20 +89,27 @@ def train_tokenizer(
     """Learn a vocabulary and return the SentencePiece model.
 
     Args:
-        sequences: Normalised DNA. No piece crosses from one to the next.
+        sequences: Normalised DNA. No piece crosses from one to the next. With the algorithm `bases`
+            none is read.
         num_threads: Changes no piece, but SentencePiece notes it in the model's bytes.
 
     Raises:
         InputError: If the sequences are too few for the vocabulary; the message has the largest
             size they allow.
     """
+    if config.algorithm == "bases":
+        return vocabulary_file({base: -float(i) for i, base in enumerate(BASES)})
+    return _learn_pairs(sequences, config, num_threads)
+
+
+def _learn_pairs(sequences: Iterable[str], config: TokenizerConfig, num_threads: int) -> bytes:
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=_lines(sequences),
             model_writer=model,
             model_type="bpe",
-            vocab_size=config.vocab_size,
+            vocab_size=config.num_entries,
             max_sentencepiece_length=config.max_piece_bp,
             normalization_rule_name="identity",
             add_dummy_prefix=False,
@@ -95,7 +136,7 @@ def train_tokenizer(
         if largest is None:
             raise
         raise InputError(
-            f"--tokenizer.vocab_size {config.vocab_size} is too large for the training sequences; "
+            f"--tokenizer.vocab_size {config.num_entries} is too large for the training sequences; "
             f"they allow at most {largest[1]}. Give more sequence or a smaller vocabulary"
         ) from error
     return model.getvalue()

@@ -76,12 +76,13 @@ def _encoder(run: Mapping) -> tuple[EncoderConfig, float]:
         from dna_bigbird.bundles.bundled import bundled_model
 
         name = run["pretrained"]
-        encoder = load_bundle(bundled_model() if name == "bundled" else name).config.encoder
-        return encoder, bp_per_token(encoder.vocab_size, TokenizerConfig().max_piece_bp)
+        bundle = load_bundle(bundled_model() if name == "bundled" else name)
+        encoder, longest = bundle.config.encoder, int(bundle.tokenizer.piece_bp.max())
+        return encoder, bp_per_token(encoder.vocab_size, longest)
     tokenizer = TokenizerConfig(**run.get("tokenizer", {}))
     encoder = EncoderConfig(**run.get("model", {}))
-    pieces = bp_per_token(tokenizer.vocab_size, tokenizer.max_piece_bp)
-    return replace(encoder, vocab_size=tokenizer.vocab_size), pieces
+    pieces = bp_per_token(tokenizer.num_entries, tokenizer.longest_piece_bp)
+    return replace(encoder, vocab_size=tokenizer.num_entries), pieces
 
 
 def _pretraining(

@@ -41,11 +41,13 @@ def train_tokenizer(
     seed: int = 0,
     tokenizer: TokenizerConfig = TokenizerConfig(),  # noqa: B008
 ) -> TrainedTokenizer:
-    """Learn a vocabulary of DNA words (byte-pair encoding, BPE) from documents.
+    """Learn a vocabulary of DNA words (byte-pair encoding, BPE) from documents, or write one of bases.
 
     Examples:
         dna-bigbird train-tokenizer --genome hg19.fa --documents train.bed.gz --output dna_bpe.model \\
             --metrics dna_bpe.json
+        dna-bigbird train-tokenizer --genome hg19.fa --documents train.bed.gz --output bases.model \\
+            --metrics bases.json --tokenizer.algorithm bases
 
     Args:
         documents: Documents: the BED12 file of `dna-bigbird documents` for training.
@@ -53,7 +55,7 @@ def train_tokenizer(
         metrics: JSON file to write: base pairs per token and other figures of the vocabulary,
             measured on the sample that it was learned from.
         seed: Seed of the random numbers: of the sample.
-        tokenizer: Size of the vocabulary and of the sample.
+        tokenizer: Algorithm, size of the vocabulary and of the sample.
     """
     import json
 

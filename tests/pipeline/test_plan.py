@@ -65,6 +65,15 @@ def test_rows_and_seconds_follow_from_files_and_settings(folder, one_second):
     assert steps["pretrain"].how == "measured"
 
 
+@pytest.mark.parametrize("setting", ["bases", "{algorithm: bases}"])
+def test_single_bases_have_one_token_per_base(folder, one_second, setting):
+    with (folder / "c.yaml").open("a") as file:
+        file.write(f"tokenizer: {setting}\ndocuments: {{passes: 1}}\nregions: []\n")
+    steps = {step.name: step for step in plan([Path("c.yaml")]).steps}
+    assert steps["tokenizer"].what == "10 pieces"
+    assert steps["tokenize"].what == "about 8,000 tokens", "10,000 bases less 2,000 held out"
+
+
 def test_the_table_has_a_total_and_says_what_is_measured(folder, one_second):
     planned = plan([Path("c.yaml")])
     text = planned.summary()

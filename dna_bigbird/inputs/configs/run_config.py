@@ -16,6 +16,8 @@ def check_config(
 ) -> ConfigFiles:
     """Check a merged config, write its numbers as numbers, and add the defaults of the schema.
 
+    `tokenizer: bases` becomes `tokenizer: {algorithm: bases}`, and so on.
+
     Args:
         config: The merged settings; they are changed.
         paths: The files that it was merged from, in that order.
@@ -25,6 +27,8 @@ def check_config(
         InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`.
     """
     files = read_config_files(paths, overrides)
+    if isinstance(config.get("tokenizer"), str):
+        config["tokenizer"] = {"algorithm": config["tokenizer"]}
     check_schema(config, files)
     check_run(config, files)
     return files

@@ -127,6 +127,17 @@ def test_a_correct_config_is_read(folder):
             "3: inputs: peaks and deepsea are both given; keep one of them",
         ),
         ("  peaks", "  chain: c\n  peaks", "5: inputs.chain: needs promoters next to it"),
+        (
+            "splits:",
+            "tokenizer: {algorithm: bases, vocab_size: 512}\nsplits:",
+            "6: tokenizer.vocab_size: single bases have 10 entries (five special ones and A C G T N); "
+            "leave it out",
+        ),
+        (
+            "splits:",
+            "tokenizer: base\nsplits:",
+            "6: tokenizer.algorithm: found 'base'; expected bpe or bases; did you mean 'bases'?",
+        ),
     ],
 )
 def test_a_wrong_value_is_named(folder, old, new, message):
