@@ -144,7 +144,7 @@ class _Experts:
 def count_inputs(counts: np.ndarray, pseudo: float) -> tuple[np.ndarray, np.ndarray]:
     """Return centred log-probabilities of bases counted in a context, and the level of confidence.
 
-    The level tells how often the context occurred and which share its most frequent base has.
+    The level combines how often the context occurred with the share of its most frequent base.
 
     Args:
         counts: (C, 4).
