@@ -9,7 +9,12 @@ HEADLINES = {"promoter": ("auroc", "auprc", "f1", "mcc", "precision", "recall")}
 GAINS = ("macro_auroc", "auroc")
 """Scores whose difference from a baseline has an interval: `auroc_gain_over_<baseline>`."""
 LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
-PRETRAINING_HEADLINES = ("bits_per_base_masked", "mlm_accuracy", "nsp_accuracy")
+PRETRAINING_HEADLINES = (
+    "bits_per_base_masked",
+    "mlm_accuracy",
+    "nsp_accuracy",
+    "bits_per_base_all_masked",
+)
 LOWER_IS_BETTER = "bits_per_base"
 COUNTS = ("n_positive", "n_labels", "n_masked_tokens", "n_masked_bp", "threshold")
 READ_COUNTS = ("n_test_windows_read_in_pretraining", "n_test_windows_read_in_fine_tuning")

@@ -1,4 +1,4 @@
-"""Dynamic masking for masked language modelling (specification §7: 15 %, 80/10/10)."""
+"""Dynamic masking for masked language modelling (specification §7: 15 %, 80/10/10), also of spans."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,13 +7,13 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class MaskingConfig:
+class HidingConfig:
     """Which share of the tokens is predicted, and what the model sees in their place."""
 
     fraction: float = 0.15
     """Share of tokens to predict (paper's text; the caption of its Figure 7 says 0.10)."""
     mask_share: float = 0.8
-    """Of those, the share replaced by [MASK]."""
+    """Of those, the share replaced by [MASK]; 1.0, with a `random_share` of 0.0, hides all of them."""
     random_share: float = 0.1
     """Of those, the share replaced by a random ordinary token; the rest stays as it is."""
 
@@ -23,8 +23,43 @@ class MaskingConfig:
         if min(self.mask_share, self.random_share) < 0 or self.mask_share + self.random_share > 1:
             raise ValueError(
                 f"--masking.mask_share {self.mask_share} and --masking.random_share "
-                f"{self.random_share} must not be negative and add up to at most 1"
+                f"{self.random_share} must not be negative and add up to at most 1 (1.0 and 0.0 show "
+                "[MASK] everywhere)"
             )
+
+
+@dataclass(frozen=True)
+class MaskingConfig(HidingConfig):
+    """Which tokens of DNA are predicted, and what the model sees in their place."""
+
+    span_bp: int = 0
+    """Hide spans of neighbouring tokens, each of a random length of 1 to this many bases; 0: single
+    tokens."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.span_bp < 0:
+            raise ValueError(f"--masking.span_bp {self.span_bp}: expected at least 0")
+
+    @property
+    def in_words(self) -> str:
+        """What is hidden, and how.
+
+        Example:
+            >>> MaskingConfig().in_words
+            '15 % (80 % [MASK], 10 % random)'
+            >>> MaskingConfig(0.3, 1.0, 0.0, span_bp=30).in_words
+            '30 % (100 % [MASK], 0 % random, spans of up to 30 bp)'
+        """
+        spans = f", spans of up to {self.span_bp} bp" if self.span_bp else ""
+        return (
+            f"{100 * self.fraction:g} % ({100 * self.mask_share:g} % [MASK], "
+            f"{100 * self.random_share:g} % random{spans})"
+        )
+
+
+PAPER = MaskingConfig()
+"""The masking of validation and test, whatever training uses: figures of models can be compared."""
 
 
 class TokenIds(Protocol):
@@ -39,22 +74,30 @@ class TokenIds(Protocol):
     def vocab_size(self) -> int: ...
 
 
+class PieceLengths(TokenIds, Protocol):
+    """What masking of spans needs to know of a vocabulary; a `DnaTokenizer` has it."""
+
+    piece_bp: np.ndarray
+    """(V,) base pairs of every token id."""
+
+
 def mask_tokens(
     ids: np.ndarray,
     maskable: np.ndarray,
     rng: np.random.Generator,
     config: MaskingConfig,
-    vocabulary: TokenIds,
+    vocabulary: PieceLengths,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Choose tokens to predict and hide them.
 
-    Exactly round(fraction × maskable tokens), but at least one, are chosen without replacement;
-    each of them is replaced, or not, by one independent draw. A random replacement comes from all
+    Exactly round(fraction × maskable tokens), but at least one, are chosen without replacement, one
+    by one or, with `config.span_bp`, in spans (see `span_positions`); each of them is replaced, or not, by one independent draw. A random replacement comes from all
     ordinary tokens, so it may by chance be the true one.
 
     Args:
         ids: Token ids, shape (T,).
         maskable: Which positions may be chosen, shape (T,), bool; False at special tokens.
+        vocabulary: With `config.span_bp` it has `piece_bp` too.
 
     Returns:
         What the model sees, shape (T,), int64; the chosen positions in ascending order, shape
@@ -67,15 +110,66 @@ def mask_tokens(
     if not len(candidates):
         raise ValueError("there is no token that could be masked")
     count = max(1, round(config.fraction * len(candidates)))
-    positions = np.sort(rng.choice(candidates, size=count, replace=False, shuffle=False))
+    if config.span_bp:
+        lengths = vocabulary.piece_bp[ids[candidates]]
+        positions = span_positions(candidates, lengths, count, rng, config.span_bp)
+    else:
+        positions = np.sort(rng.choice(candidates, size=count, replace=False, shuffle=False))
     return hide(ids, positions, rng, config, vocabulary)
+
+
+def span_positions(
+    candidates: np.ndarray, lengths: np.ndarray, count: int, rng: np.random.Generator, span_bp: int
+) -> np.ndarray:
+    """Choose exactly `count` positions in spans of neighbours.
+
+    The sequence is divided from its first to its last candidate: each span draws a length of 1 to
+    `span_bp` bases and takes the tokens that fit into it, but at least one, and ends before a position
+    that is not a candidate. Then spans are drawn without replacement; of the last one, only as many tokens
+    are taken as are missing, its first ones. So every token is chosen with nearly the same probability.
+
+    Args:
+        candidates: Positions that may be chosen, ascending, shape (C,).
+        lengths: Base pairs of the tokens there, shape (C,).
+
+    Returns:
+        Ascending, shape (count,), int64.
+    """
+    starts = span_starts(candidates, lengths, rng, span_bp)
+    order = rng.permutation(len(starts) - 1)
+    sizes = np.diff(starts)[order]
+    missing = count - (np.cumsum(sizes) - sizes)
+    used = np.clip(missing, 0, sizes)
+    within = np.arange(count) - np.repeat(np.cumsum(used) - used, used)
+    return np.sort(candidates[np.repeat(starts[order], used) + within])
+
+
+def span_starts(
+    candidates: np.ndarray, lengths: np.ndarray, rng: np.random.Generator, span_bp: int
+) -> np.ndarray:
+    """Return where spans begin among the candidates, and last the number of candidates."""
+    count = len(candidates)
+    ends = np.cumsum(lengths)
+    # Where a span that begins at each candidate would end: every candidate draws a length, and those
+    # at which a span begins use it.
+    fitting = np.searchsorted(
+        ends, ends - lengths + rng.integers(1, span_bp + 1, size=count), side="right"
+    )
+    breaks = np.append(np.flatnonzero(np.diff(candidates) != 1) + 1, count)
+    numbers = np.arange(count)
+    next_break = breaks[np.searchsorted(breaks, numbers, side="right")]
+    following = np.maximum(numbers + 1, np.minimum(fitting, next_break)).tolist()
+    starts = [0]
+    while starts[-1] < count:
+        starts.append(following[starts[-1]])
+    return np.array(starts)
 
 
 def hide(
     ids: np.ndarray,
     positions: np.ndarray,
     rng: np.random.Generator,
-    config: MaskingConfig,
+    config: HidingConfig,
     vocabulary: TokenIds,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Replace chosen tokens, or not, by one independent draw each.

@@ -5,14 +5,14 @@ from typing import Protocol
 
 import numpy as np
 
-from dna_bigbird.corpus.masking import MaskingConfig, TokenIds, hide
+from dna_bigbird.corpus.masking import HidingConfig, TokenIds, hide
 
 SHARE_OF_BUDGET = 75 / 512
 """Most predictions of an example over its length, as the published settings for 512 have it."""
 
 
 @dataclass(frozen=True)
-class TextMaskingConfig(MaskingConfig):
+class TextMaskingConfig(HidingConfig):
     """Which share of the words is predicted, and what the model sees in their place."""
 
     whole_words: bool = True

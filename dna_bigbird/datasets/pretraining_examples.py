@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dna_bigbird.corpus.masking import MaskingConfig, TokenIds, mask_tokens
+from dna_bigbird.corpus.masking import MaskingConfig, PieceLengths, mask_tokens
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
@@ -65,7 +65,7 @@ class PretrainExamples:
             number `index % examples_per_epoch` of epoch `index // examples_per_epoch`.
 
     Args:
-        vocabulary: A `DnaTokenizer`, or anything with its special ids and `vocab_size`.
+        vocabulary: A `DnaTokenizer`, or anything with its special ids, `vocab_size` and `piece_bp`.
         max_tokens: Longest example, special tokens included.
         random_second: Draw a random B for half of the examples.
 
@@ -77,7 +77,7 @@ class PretrainExamples:
     def __init__(
         self,
         store: TokenStore,
-        vocabulary: TokenIds,
+        vocabulary: PieceLengths,
         max_tokens: int,
         masking: MaskingConfig,
         seed: int,

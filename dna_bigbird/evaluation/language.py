@@ -67,19 +67,24 @@ def interval(
 
 
 def by_stratum(
-    names: list[str], nats_NS: np.ndarray, base_pairs_NS: np.ndarray, seed: int
+    names: list[str],
+    nats_NS: np.ndarray,
+    base_pairs_NS: np.ndarray,
+    seed: int,
+    score: str = "bits_per_base_masked",
 ) -> dict[str, dict[str, float | int | None]]:
     """Return bits per base, its interval and the bases for each part of the genome.
 
     Args:
         nats_NS, base_pairs_NS: Sums of each example that fall on each part; a token that lies in
             two is shared between them by its bases.
+        score: What the bits per base are called.
 
     Returns:
-        For each name `bits_per_base_masked` with `_low` and `_high`, and `n_bp`, rounded.
+        For each name `score` with `_low` and `_high`, and `n_bp`, rounded.
     """
     return {
-        name: interval("bits_per_base_masked", nats_NS[:, s] / np.log(2), bp, seed)
+        name: interval(score, nats_NS[:, s] / np.log(2), bp, seed)
         | {"n_bp": round(float(bp.sum()))}
         for s, (name, bp) in enumerate(zip(names, base_pairs_NS.T, strict=True))
     }

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.config import PRETRAINING
-from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.errors import note
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
@@ -56,19 +57,31 @@ def pretraining_examples(
     """Return the examples of both splits: sentence pairs with masked tokens.
 
     Validation draws from another random stream than training, even from the same store. Its
-    examples are the same for every objective, so that models can be compared.
+    examples are those of the paper for every objective and masking, so that models can be compared.
     """
-
-    def examples(store: TokenStore, number: int, **options: bool) -> PretrainExamples:
-        seed_of_split = 2 * seed + number
-        return PretrainExamples(
-            store, corpus.tokenizer, max_tokens, masking, seed_of_split, **options
-        )
-
+    tokenizer = corpus.tokenizer
     return {
-        "train": examples(corpus.train, 0, random_second=objective.nsp_weight > 0),
-        "validation": examples(corpus.validation, 1),
+        "train": PretrainExamples(
+            corpus.train,
+            tokenizer,
+            max_tokens,
+            masking,
+            2 * seed,
+            random_second=objective.nsp_weight > 0,
+        ),
+        "validation": PretrainExamples(
+            corpus.validation, tokenizer, max_tokens, PAPER, 2 * seed + 1
+        ),
     }
+
+
+def note_masking(masking: MaskingConfig) -> None:
+    """Say that training and validation hide different tokens, if they do."""
+    if masking != PAPER and is_first_on_node():
+        note(
+            f"training hides {masking.in_words}, validation and evaluate-lm {PAPER.in_words} as in the "
+            "paper: figures of training are not comparable with those of validation"
+        )
 
 
 def run_settings(

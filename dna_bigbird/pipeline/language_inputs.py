@@ -4,7 +4,6 @@ from pathlib import Path
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.config import PRETRAINING
-from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.same_genome import check_store_genome
 from dna_bigbird.datasets.token_store import TokenStore
@@ -15,8 +14,8 @@ from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass, Strata
 
 
-def load_masked_model(model: Path) -> tuple[Bundle, MaskingConfig]:
-    """Return a pretrained bundle that can be scored, and how its tokens are masked.
+def load_masked_model(model: Path) -> Bundle:
+    """Return a pretrained bundle that can be scored.
 
     Raises:
         InputError: If it is another type of model, or lacks the head that is scored.
@@ -28,8 +27,7 @@ def load_masked_model(model: Path) -> tuple[Bundle, MaskingConfig]:
         heads = ", ".join(bundle.model.heads) or "none"
         raise InputError(f"{model}: scoring needs the head mlm; it has {heads}")
     bundle.check_reads_dna()
-    # The settings of a converted model lack the masking.
-    return bundle, MaskingConfig(**bundle.config.masking)
+    return bundle
 
 
 def load_stores(

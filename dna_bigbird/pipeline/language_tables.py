@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.datasets.all_masked import AllMasked
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.evaluation.language import interval
@@ -27,9 +28,11 @@ from dna_bigbird.tasks.pretraining_task import PretrainingTask
 if TYPE_CHECKING:
     from dna_bigbird.tasks.language_scores import ExampleScores
 
+    MaskedExamples = PretrainExamples | AllMasked
+
 
 def model_scores(
-    bundle: Bundle, examples: PretrainExamples, count: int, batch_size: int
+    bundle: Bundle, examples: MaskedExamples, count: int, batch_size: int
 ) -> ExampleScores:
     """Score the first `count` examples, on the GPU if there is one."""
     task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)
@@ -39,8 +42,8 @@ def model_scores(
 
 
 def masked_tables(
-    scores: ExampleScores,
-    examples: PretrainExamples,
+    scores: Mapping[str, ExampleScores],
+    examples: Mapping[str, MaskedExamples],
     train: TokenStore,
     strata: Mapping[str, object],
     documents: BaselineDocuments,
@@ -48,13 +51,32 @@ def masked_tables(
     """Return the model's tables by chromosome and class, and its masked baselines with theirs.
 
     Args:
-        scores: Of the model.
+        scores: Of the model, by what its hidden tokens show: "masked" (as in the paper) or "all_masked".
+        examples: What it was scored on, by the same names.
         train: Store that the baselines count.
         strata: Ways to divide the positions, by the name of the table.
         documents: How many documents are counted.
     """
-    seed = examples.seed
-    masked = MaskedBaselines(train, examples.vocabulary, examples.masking, documents.most_counted)
+    usual = examples["masked"]
+    masked = MaskedBaselines(train, usual.vocabulary, usual.masking, documents.most_counted)
+    tables: dict = {}
+    for shown, their_examples in examples.items():
+        baselines = masked.for_masking(their_examples.masking)
+        tables = _joined(
+            tables, _tables_of(shown, scores[shown], their_examples, baselines, strata)
+        )
+    return tables
+
+
+def _tables_of(
+    shown: str,
+    scores: ExampleScores,
+    examples: MaskedExamples,
+    masked: MaskedBaselines,
+    strata: Mapping[str, object],
+) -> dict:
+    """Return the tables of one way to hide tokens; its name is in those of the scores."""
+    seed, name = examples.seed, f"bits_per_base_{shown}"
     whole, parts = spread_costs(
         examples,
         scores.token_nats,
@@ -64,12 +86,27 @@ def masked_tables(
         progress=partial(progress_bar, desc="baselines"),
     )
     baselines = {
-        name: interval("bits_per_base_masked", whole[:, k] / np.log(2), whole[:, -1], seed)
+        baseline: interval(name, whole[:, k] / np.log(2), whole[:, -1], seed)
         | masked.counted
-        | strata_tables(strata, parts, k, seed)
-        for k, name in enumerate(masked.names, start=1)
+        | strata_tables(strata, parts, k, seed, name)
+        for k, baseline in enumerate(masked.names, start=1)
     }
-    return {**strata_tables(strata, parts, 0, seed), "baselines": baselines}
+    return {**strata_tables(strata, parts, 0, seed, name), "baselines": baselines}
+
+
+def _joined(tables: dict, more: dict) -> dict:
+    """Return nested tables with the entries of both.
+
+    Example:
+        >>> _joined({"a": {"x": 1}, "n": 3}, {"a": {"y": 2}, "n": 3})
+        {'a': {'x': 1, 'y': 2}, 'n': 3}
+    """
+    nested = {
+        name: _joined(tables[name], table)
+        for name, table in more.items()
+        if isinstance(table, dict) and name in tables
+    }
+    return tables | more | nested
 
 
 def with_descriptions(metrics: dict) -> dict:

@@ -47,7 +47,7 @@ def pretrain(
         tokenizer: Tokenizer: the SentencePiece model that made both stores.
         seed: Seed of the random numbers: of initial weights, examples, masks and dropout.
         model: The encoder; its vocabulary size is taken from the tokenizer.
-        masking: Which tokens are predicted.
+        masking: Which tokens are predicted in training; validation hides 15 % as in the paper.
         training: How it is trained.
         nsp_weight: Weight of NSP in the loss; 1 in the paper. 0: the model has no NSP head, and training
             examples are contiguous.
@@ -70,6 +70,7 @@ def pretrain(
         objective = ObjectiveConfig(nsp_weight)
     check_output(output)
     use_threads(threads)
+    steps.note_masking(masking)
     corpus = steps.open_corpus(train, validation, tokenizer)
     if model.num_segments < 2:
         raise InputError(f"--model.num_segments {model.num_segments}: pairs of segments need 2")

@@ -1,5 +1,6 @@
 """Count-based baselines of a masked model: on the same positions, and separately causal ones."""
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,9 +82,14 @@ class MaskedBaselines:
         self.known = {
             "mask_id": tokenizer.mask_id,
             "num_pieces": tokenizer.vocab_size - tokenizer.first_piece_id,
-            "mask_share": masking.mask_share,
-            "random_share": masking.random_share,
+            **_shares(masking),
         }
+
+    def for_masking(self, masking) -> "MaskedBaselines":
+        """Return the same counts for examples that are masked in another way."""
+        other = copy.copy(self)
+        other.known = self.known | _shares(masking)
+        return other
 
     def nats(self, example: dict) -> np.ndarray:
         """Return the cost of each predicted token of an example, shape (M, names)."""
@@ -101,6 +107,10 @@ class MaskedBaselines:
                 posterior_nll(labels, seen, *between, **self.known),
             ]
         )
+
+
+def _shares(masking) -> dict[str, float]:
+    return {"mask_share": masking.mask_share, "random_share": masking.random_share}
 
 
 def counted(tokens: list[np.ndarray], piece_bp: np.ndarray) -> dict[str, int]:

@@ -44,6 +44,14 @@ class ExampleScores:
             "n_masked_bp": int(self.base_pairs.sum()),
         }
 
+    def all_masked_metrics(self, seed: int) -> dict[str, float | None]:
+        """Return the figures of examples whose predicted tokens all show [MASK], under own names."""
+        bits = self.nll_nats / np.log(2)
+        return {
+            **interval("bits_per_base_all_masked", bits, self.base_pairs, seed),
+            **interval("mlm_accuracy_all_masked", self.right, self.predicted, seed),
+        }
+
 
 @torch.inference_mode()
 def score_examples(

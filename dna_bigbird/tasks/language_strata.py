@@ -91,7 +91,11 @@ def spread_costs(
 
 
 def strata_tables(
-    strata: dict[str, Strata], parts: dict[str, np.ndarray], predictor: int, seed: int
+    strata: dict[str, Strata],
+    parts: dict[str, np.ndarray],
+    predictor: int,
+    seed: int,
+    score: str = "bits_per_base_masked",
 ) -> dict[str, dict]:
     """Return the tables of one predictor for each division, as `evaluation.language.by_stratum`.
 
@@ -100,8 +104,11 @@ def strata_tables(
     Args:
         parts: As `spread_costs` returns.
         predictor: Number of the predictor, 0 for the model.
+        score: What the bits per base are called.
     """
     return {
-        name: by_stratum(way.names, parts[name][:, :, predictor], parts[name][:, :, -1], seed)
+        name: by_stratum(
+            way.names, parts[name][:, :, predictor], parts[name][:, :, -1], seed, score
+        )
         for name, way in strata.items()
     }

@@ -106,6 +106,7 @@ def write_pretrained(results: Path, semi_synthetic: bool, rng: np.random.Generat
             "bits_per_base_masked": bits,
             "bits_per_base_masked_low": bits - 0.006,
             "bits_per_base_masked_high": bits + 0.006,
+            "bits_per_base_all_masked": bits + 0.1,
         }
         for name, bits in (
             ("token_unigram_masked", 1.951207),
@@ -122,6 +123,9 @@ def write_pretrained(results: Path, semi_synthetic: bool, rng: np.random.Generat
         "bits_per_base_masked_high": 1.929999,
         "mlm_accuracy": 0.034567,
         "nsp_accuracy": 0.541,
+        "nsp_accuracy_low": 0.481,
+        "nsp_accuracy_high": 0.602,
+        "bits_per_base_all_masked": 2.021345,
         "n_examples": 256,
         "n_masked_tokens": 15_360,
         "n_masked_bp": 74_112,

@@ -158,6 +158,20 @@ def test_undefined_headline_scores(tmp_path, write_example, read_page):
     assert "The model's macro AUROC is not defined on this test set" in words
 
 
+def test_a_model_without_next_sentence_prediction(tmp_path, write_example, read_page):
+    results = write_example(tmp_path)
+    path = results / "models" / "pretrained" / "metrics.json"
+    words = read_page(report_of(tmp_path)[0]).words
+    assert "next sentence ( NSP ) right in 54.1% [ 48.1% , 60.2% ] of 256 pairs" in words
+    assert "whether one stretch of DNA follows another" in words
+    metrics = json.loads(path.read_text())
+    rest = {name: value for name, value in metrics.items() if not name.startswith("nsp_")}
+    path.write_text(json.dumps(rest))
+    words = read_page(report_of(tmp_path)[0]).words
+    assert "next sentence ( NSP ) not trained" in words
+    assert "whether one stretch of DNA follows another" not in words
+
+
 def test_the_strip_shows_a_rich_region_and_names_its_split(run, read_page):
     words = read_page(run.page).words
     assert "The region is in the test split: no model is trained on it." in words

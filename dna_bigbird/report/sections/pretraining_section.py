@@ -11,6 +11,8 @@ from dna_bigbird.report.run_results import Results
 from dna_bigbird.report.scores import ModelMetrics, PredictorScores, Score, is_number
 from dna_bigbird.report.verdicts import MASKED_BITS, best_masked
 
+ALL_MASKED_BITS = "bits_per_base_all_masked"
+
 
 @dataclass(frozen=True)
 class TrainingPictures:
@@ -29,6 +31,7 @@ class NgramRow:
     name: str
     direction: str
     bits: Score
+    all_masked: Score
     description: str
     counted_bp: float | int | None
 
@@ -57,6 +60,8 @@ class Pretraining:
 
     metrics: ModelMetrics
     bits: Score
+    all_masked: Score
+    """Of the same tokens where all of them show [MASK]."""
     chosen_step: int | None
     pictures: TrainingPictures | None
     ngrams: Sequence[NgramRow]
@@ -69,6 +74,7 @@ def pretraining(results: Results, gallery: Gallery) -> Pretraining:
     return Pretraining(
         result.metrics,
         result.metrics.score(MASKED_BITS),
+        result.metrics.score(ALL_MASKED_BITS),
         result.chosen_step,
         _pictures(result, gallery) if result.history else None,
         [
@@ -115,6 +121,7 @@ def _ngram(key: str, scores: PredictorScores, described: PredictorScores) -> Ngr
         ngram_name(key),
         direction(key) or "–",
         scores.bits_per_base,
+        scores.score(ALL_MASKED_BITS),
         described.description,
         scores.number("n_counted_bp"),
     )

@@ -1,13 +1,17 @@
 """`dna-bigbird evaluate` and `evaluate-lm`, as the workflow calls them, on a toy genome."""
 
 import json
+import math
 import os
 
 import pytest
+import torch
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from dna_bigbird.baselines.counted_documents import covering_documents
+from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.inference import load_bundle
@@ -50,7 +54,8 @@ def test_language_scores_and_their_baselines(project):
 def test_language_scores_by_chromosome_and_class_add_up(project):
     """One chromosome in one case: a single part each time, with the figures of the whole."""
     metrics = metrics_of(project / "final/pretrained")
-    keys = [f"bits_per_base_masked{end}" for end in ("", "_low", "_high")]
+    names = ("bits_per_base_masked", "bits_per_base_all_masked")
+    keys = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     for table in (metrics, metrics["baselines"]["token_unigram_masked"]):
         whole = [table[key] for key in keys] + [metrics["n_masked_bp"]]
         assert list(table["by_chromosome"]) == ["chr1"]
@@ -58,6 +63,41 @@ def test_language_scores_by_chromosome_and_class_add_up(project):
             assert [part[key] for key in keys] + [part["n_bp"]] == pytest.approx(whole, abs=2e-6)
         nothing = dict.fromkeys(keys) | {"n_bp": 0}
         assert table["by_repeat_class"]["soft_masked"] == nothing
+
+
+def test_all_masked_positions_against_a_loop(project):
+    """The same hidden tokens, one example at a time, each of them showing [MASK]."""
+    bundle, metrics = load_bundle(project / "pretrained"), metrics_of(project / "final/pretrained")
+    max_tokens = bundle.config.encoder.max_tokens
+    examples = PretrainExamples(
+        TokenStore(project / "test.h5"), bundle.tokenizer, max_tokens, MaskingConfig(), seed=1
+    )
+    nats, right, bases = 0.0, 0, 0
+    for index in range(20):
+        example = examples[index]
+        ids = example["token_ids"].copy()
+        ids[example["positions"]] = bundle.tokenizer.mask_id
+        arrays = (ids[None], example["segment_ids"][None], example["positions"], example["labels"])
+        ids_1T, segments_1T, positions, labels = map(torch.as_tensor, arrays)
+        with torch.inference_mode():
+            logits, _ = bundle.model(
+                ids_1T, torch.zeros_like(ids_1T, dtype=bool), segments_1T, positions
+            )
+        nats -= float(logits.double().log_softmax(-1)[range(len(labels)), labels].sum())
+        right += int((logits.argmax(-1) == labels).sum())
+        bases += int(bundle.tokenizer.piece_bp[example["labels"]].sum())
+    expected = nats / math.log(2) / bases
+    assert metrics["bits_per_base_all_masked"] == pytest.approx(expected, rel=1e-5)
+    assert metrics["mlm_accuracy_all_masked"] == pytest.approx(
+        right / metrics["n_masked_tokens"], abs=1e-6
+    )
+    # Where nothing is shown, knowing what is shown is worth nothing.
+    plain, informed = (
+        metrics["baselines"][f"token_unigram{name}_masked"] for name in ("", "_informed")
+    )
+    for table in (plain, informed):
+        assert table["bits_per_base_all_masked"] == plain["bits_per_base_masked"]
+    assert informed["bits_per_base_masked"] < plain["bits_per_base_masked"]
 
 
 def test_another_genome_is_refused(project, capsys):

@@ -47,6 +47,25 @@ def test_the_same_tokens_are_scored_with_and_without(without_nsp, project):
     assert found["bits_per_base_masked"] != usual["bits_per_base_masked"]
 
 
+def test_training_may_hide_other_tokens_than_the_paper(project, capsys):
+    """Validation stays as it is, and the difference is said."""
+    masking = "--masking.fraction 0.4 --masking.mask_share 1 --masking.random_share 0"
+    steps = "--training.max_steps 1 --training.validate_every 1 --training.warmup_steps 0"
+    figures = {}
+    for name, options in (("paper", ""), ("spans", f"{masking} --masking.span_bp 30")):
+        run(f"{PRETRAIN} {steps} --training.learning_rate 1e-30 --training.log_every 1 {options} "
+            f"--output masks/{name} --checkpoints masks/{name}-states")  # fmt: skip
+        lines = (Path("masks") / name / "history.tsv").read_text().splitlines()
+        figures[name] = {tuple(line.split("\t")[1:3]): line.split("\t")[3] for line in lines}
+        said = capsys.readouterr().err
+        words = "training hides 40 % (100 % [MASK], 0 % random, spans of up to 30 bp), validation"
+        assert (words in said) == (name == "spans")
+    split, name = "validation", "bits_per_base_masked"
+    assert figures["spans"][split, name] == figures["paper"][split, name]
+    assert figures["spans"]["train", name] != figures["paper"]["train", name]
+    assert load_bundle("masks/spans").config.masking["span_bp"] == 30
+
+
 def test_it_is_fine_tuned_and_converted(without_nsp):
     line = FINETUNE.replace("--pretrained pretrained", "--pretrained nsp0/model")
     line = line.replace("--head.pooling mean", "--head.pooling cls")
