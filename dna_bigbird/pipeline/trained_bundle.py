@@ -68,8 +68,9 @@ def validation_metrics(scores: dict, step: int, seed: int, **counts: int) -> dic
 
 def described_training(training: TrainConfig, result: FitResult) -> dict:
     """Return what a bundle's config says of its training."""
+    computed = replace(training, precision=result.precision, muon_precision=result.muon_precision)
     return {
-        "training": training_settings(replace(training, precision=result.precision)),
+        "training": training_settings(computed),
         "examples_per_step": training.batch_size * training.accumulate * training.processes,
         "chosen_step": result.best_step,
     }

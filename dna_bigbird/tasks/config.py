@@ -32,6 +32,9 @@ class TrainConfig:
     muon_learning_rate: float = 0.01
     """Largest learning rate of Muon: an update of a matrix has about the root mean square of Adam's at
     this rate."""
+    muon_precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Arithmetic of the matrix products of Muon; 'auto' is float32 with precision 32-true or where
+    the processor or GPU lacks bfloat16 products, else bfloat16, and continues a run as it began."""
     beta2: float = 0.999
     """Decay of Adam's second moments; Adafactor has a rule of its own."""
     weight_decay: float = 0.01

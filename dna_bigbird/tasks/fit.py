@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,13 @@ from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEnvironment
 from pytorch_lightning.profilers import Profiler
 
-from dna_bigbird.models.precision import BFLOAT16, FLOAT32, float32_matmul, resolve_precision
+from dna_bigbird.models.precision import (
+    BFLOAT16,
+    FLOAT32,
+    float32_matmul,
+    resolve_muon_precision,
+    resolve_precision,
+)
 from dna_bigbird.tasks.checkpoints import AtomicCheckpointIO, Checkpoints
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.divergence import StopAtNan
@@ -82,6 +89,8 @@ class FitResult:
     """True on the one process that writes files."""
     precision: str
     """The arithmetic of the run: '32-true' or 'bf16-mixed'."""
+    muon_precision: str
+    """That of Muon's products: 'float32' or 'bfloat16'; with other optimizers the setting."""
 
 
 def training_settings(config: TrainConfig) -> dict:
@@ -120,6 +129,7 @@ def fit(
     is_writer = rank_zero_only.rank in (None, 0)
     end_with_the_first(is_writer)
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
+    task.config = config  # of the optimizer
     history = History(checkpoints / "history.tsv", config.log_every)
     keeper = _keeper(config, checkpoints)
     whole_model = task.model
@@ -151,6 +161,7 @@ def fit(
         history=history.table(),
         is_writer=trainer.is_global_zero,
         precision=config.precision,
+        muon_precision=config.muon_precision,
     )
 
 
@@ -181,23 +192,39 @@ def _callbacks(
 def with_precision(
     config: TrainConfig, checkpoints: Path, settings: dict, is_writer: bool
 ) -> tuple[TrainConfig, dict]:
-    """Return the config with its precision decided, and all settings of the run with it.
+    """Return the config with its precisions decided, and all settings of the run with them.
 
     With 'auto' a run that these very settings began goes on in the arithmetic it began with, also
     on a machine that would choose another one.
     """
 
-    def whole(precision: str) -> dict:
-        training = training_settings(replace(config, precision=precision))
-        return json.loads(json.dumps({"training": training, **settings}))
+    def whole(config: TrainConfig) -> dict:
+        return json.loads(json.dumps({"training": training_settings(config), **settings}))
 
-    chosen = resolve_precision(config.precision, training_device())
-    if config.precision == "auto":
+    device = training_device()
+    chosen = decided(config, resolve_precision(config.precision, device), device)
+    if chosen != config:
         begun = read_settings(checkpoints)
-        chosen = next((p for p in (FLOAT32, BFLOAT16) if begun == whole(p)), chosen)
-        if is_writer:
-            note(f"training in {chosen}; --training.precision chooses")
-    return replace(config, precision=chosen), whole(chosen)
+        chosen = next((c for c in _decisions(config) if begun == whole(c)), chosen)
+    if config.precision == "auto" and is_writer:
+        note(f"training in {chosen.precision}; --training.precision chooses")
+    return chosen, whole(chosen)
+
+
+def decided(config: TrainConfig, precision: str, device: str) -> TrainConfig:
+    """Return the config in this precision, with Muon's decided too if it is the optimizer."""
+    if config.optimizer != "muon":
+        return replace(config, precision=precision)
+    products = resolve_muon_precision(config.muon_precision, precision, device)
+    return replace(config, precision=precision, muon_precision=products)
+
+
+def _decisions(config: TrainConfig) -> Iterator[TrainConfig]:
+    """Yield the configs that 'auto' may become, on any machine."""
+    has_auto = config.optimizer == "muon" and config.muon_precision == "auto"
+    for precision in (FLOAT32, BFLOAT16) if config.precision == "auto" else (config.precision,):
+        for products in ("float32", "bfloat16") if has_auto else (config.muon_precision,):
+            yield replace(config, precision=precision, muon_precision=products)
 
 
 def training_device() -> str:

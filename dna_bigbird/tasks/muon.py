@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dna_bigbird.models.precision import float32_products_are_rounded
+
 MOMENTUM = 0.95
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 ITERATIONS = 5
@@ -17,15 +19,47 @@ def orthogonalised(matrix: Tensor) -> Tensor:
 
     Five Newton-Schulz steps of the quintic X -> a X + b X X'X + c X X'X X'X with the coefficients
     of torch.optim.Muon (Jordan et al. 2024), in the type of the matrix.
+
+    Singular values below a thousandth of the norm of the matrix stay smaller.
     """
-    a, b, c = COEFFICIENTS
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if is_tall else matrix
     x = x / x.norm().clamp(min=SMALLEST_NORM)
-    for _ in range(ITERATIONS):
-        gram = x @ x.T
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    is_long = x.shape[1] >= 2 * x.shape[0]
+    x = _by_square(x) if is_long and not _rounds_factors(x) else _by_steps(x)
     return x.T if is_tall else x
+
+
+def _by_steps(x: Tensor) -> Tensor:
+    a, b, c = COEFFICIENTS
+    for _ in range(ITERATIONS):
+        square = x @ x.T
+        x = torch.addmm(x, torch.addmm(square, square, square, beta=b, alpha=c), x, beta=a)
+    return x
+
+
+def _by_square(x: Tensor) -> Tensor:
+    """Do the same on S = X X', which is small: X_k = Q_k ... Q_1 X with Q = a I + b S + c S S.
+
+    Takes 0.56 of the operations where X is four times as long as wide. Not with rounded factors:
+    singular values that are lost in S would grow.
+    """
+    a, b, c = COEFFICIENTS
+    square, product = x @ x.T, None
+    for iteration in range(ITERATIONS):
+        step = torch.addmm(square, square, square, beta=b, alpha=c)
+        step.diagonal().add_(a)
+        product = step if product is None else step @ product
+        if iteration + 1 < ITERATIONS:
+            square = step @ (step @ square)
+    return product @ x
+
+
+def _rounds_factors(x: Tensor) -> bool:
+    """Return True if products may round their factors to fewer bits than float32 has."""
+    if x.dtype == torch.float64:
+        return False
+    return x.dtype != torch.float32 or x.device.type != "cpu" or float32_products_are_rounded()
 
 
 class Float32Muon(torch.optim.Muon):
@@ -96,6 +130,9 @@ class MuonWithAdamW(torch.optim.Optimizer):
         self.parts = (muon, adamw)
         super().__init__([*muon.param_groups, *adamw.param_groups], {})
         self._share()
+
+    def __getstate__(self) -> dict:
+        return super().__getstate__() | {"parts": self.parts}
 
     def __setstate__(self, state: dict) -> None:
         super().__setstate__(state)

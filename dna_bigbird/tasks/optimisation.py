@@ -5,7 +5,8 @@ import math
 import torch
 from torch import nn
 
-from dna_bigbird.models.precision import FLOAT32, has_bf16_products
+from dna_bigbird.errors import InputError
+from dna_bigbird.models.precision import resolve_muon_precision
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.muon import MuonWithAdamW
 
@@ -85,7 +86,11 @@ def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
 
 
 def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[dict]:
-    """Move the matrices of the layers (of encoder and decoder) to groups of their own for Muon."""
+    """Move the matrices of the layers (of encoder and decoder) to groups of their own for Muon.
+
+    Raises:
+        InputError: If the model has none that is trained.
+    """
     layers = [
         stack
         for part in ("encoder", "decoder")
@@ -98,7 +103,13 @@ def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[
             of_group = [p for p in group["params"] if (id(p) in chosen) == is_muon]
             own = {"params": of_group, "is_muon": is_muon} | ({"lr": rate} if is_muon else {})
             split.append(group | own)
-    return [group for group in split if group["params"] or not group["is_muon"]]
+    chosen_groups = [group for group in split if group["params"] or not group["is_muon"]]
+    if not any(group["is_muon"] for group in chosen_groups):
+        raise InputError(
+            "--training.optimizer muon updates the matrices of an encoder's layers, and this model "
+            "trains none; take --training.optimizer adamw"
+        )
+    return chosen_groups
 
 
 def device_of(model: nn.Module) -> str:
@@ -118,12 +129,13 @@ def build_optimizer(
     """
     groups = groups_with_rates(model, config)
     if config.optimizer == "muon":
+        products = resolve_muon_precision(config.muon_precision, config.precision, device_of(model))
         optimizer = MuonWithAdamW(
             groups_with_muon(model, groups, config.muon_learning_rate),
             lr=config.learning_rate,
             betas=(BETA1, config.beta2),
             eps=EPSILON,
-            in_float32=config.precision == FLOAT32 or not has_bf16_products(device_of(model)),
+            in_float32=products == "float32",
         )
     elif config.optimizer == "adafactor":
         optimizer = torch.optim.Adafactor(groups, lr=config.learning_rate, eps=ADAFACTOR_EPSILONS)

@@ -51,7 +51,7 @@ def wait_for_settings(folder: Path, settings: dict) -> None:
             raise InputError(
                 f"{folder}: the first process did not open this folder with the same settings "
                 f"within {WAIT_S} s; is it on a disk that all nodes share? Where nodes differ in "
-                "processors, name the --training.precision"
+                "processors, name the --training.precision (and --training.muon_precision)"
             )
         time.sleep(0.5)
 

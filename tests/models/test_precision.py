@@ -5,7 +5,7 @@ import torch
 
 from dna_bigbird.attention.native.isa import processor_flags
 from dna_bigbird.models import precision
-from dna_bigbird.models.precision import float32_matmul, resolve_precision
+from dna_bigbird.models.precision import float32_matmul, resolve_muon_precision, resolve_precision
 
 ROUNDING = torch.finfo(torch.float32).eps
 
@@ -38,6 +38,33 @@ def test_without_onednn_bfloat16_would_be_slow(monkeypatch):
     monkeypatch.setattr(precision, "processor_flags", lambda: {"avx512_bf16"})
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     assert resolve_precision("auto", "cpu") == "32-true"
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, "bf16-mixed"),
+        ({"ONEDNN_MAX_CPU_ISA": "AVX2"}, "32-true"),
+        ({"ONEDNN_MAX_CPU_ISA": "avx512_core_vnni"}, "32-true"),
+        ({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}, "bf16-mixed"),
+        ({"ONEDNN_MAX_CPU_ISA": "DEFAULT"}, "bf16-mixed"),
+        ({"DNNL_MAX_CPU_ISA": "SSE41"}, "32-true"),
+        ({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_AMX", "DNNL_MAX_CPU_ISA": "AVX2"}, "bf16-mixed"),
+    ],
+)
+def test_a_limit_on_onednn_counts(monkeypatch, limits, expected):
+    """/proc/cpuinfo lists what oneDNN may not use."""
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    monkeypatch.setattr(precision, "processor_flags", lambda: {"avx512_bf16"})
+    for name in precision.ISA_LIMITS:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in limits.items():
+        monkeypatch.setenv(name, value)
+    assert resolve_precision("auto", "cpu") == expected
+    products = "float32" if expected == "32-true" else "bfloat16"
+    assert resolve_muon_precision("auto", "bf16-mixed", "cpu") == products
+    assert resolve_muon_precision("auto", "32-true", "cpu") == "float32"
+    assert resolve_muon_precision("bfloat16", "32-true", "cpu") == "bfloat16"
 
 
 @pytest.mark.parametrize("supported", [True, False])

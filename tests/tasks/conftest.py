@@ -8,6 +8,8 @@ import torch
 from torch import nn
 
 from dna_bigbird.datasets.streams import pretraining_data
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
@@ -66,9 +68,9 @@ def tiny():
 
 @pytest.fixture
 def tiny_run():
-    """Function (**TrainConfig settings) -> (task, data, config), all fresh."""
+    """Function (model, **TrainConfig settings) -> (task, data, config), all fresh."""
 
-    def make(**settings):
+    def make(model=TinyModel, **settings):
         values = {"max_steps": 12, "batch_size": 4, "learning_rate": 1e-2, "validate_every": 4}
         values |= {"log_every": 3, "warmup_steps": 2, "precision": "32-true"}
         values |= {"measure_speed": False}
@@ -81,7 +83,30 @@ def tiny_run():
             accumulate=config.accumulate,
             workers=config.workers,
         )
-        return PretrainingTask(TinyModel(), config, PIECE_BP), data, config
+        return PretrainingTask(model(), config, PIECE_BP), data, config
+
+    return make
+
+
+@pytest.fixture
+def muon_run(tiny_run):
+    """As tiny_run, with what the paper has not: rotary positions, a stem, Muon, a late decay."""
+    sizes = {"hidden_size": 8, "num_layers": 2, "num_heads": 2, "ffn_size": 16, "block_size": 4}
+    encoder = EncoderConfig(
+        vocab_size=VOCAB,
+        max_tokens=16,
+        num_random=1,
+        norm_first=True,
+        dropout=0.0,
+        positions="rotary",
+        qk_norm=True,
+        stem_width=3,
+        **sizes,
+    )
+    recipe = {"optimizer": "muon", "schedule": "stable_decay", "decay_share": 0.5}
+
+    def make(**settings):
+        return tiny_run(lambda: PretrainingModel(encoder), **(recipe | settings))
 
     return make
 

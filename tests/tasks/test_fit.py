@@ -93,6 +93,20 @@ def test_a_killed_run_ends_like_an_undisturbed_one(tiny_run, tmp_path, settings,
     assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
 
 
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_a_killed_run_with_muon_ends_like_an_undisturbed_one(
+    muon_run, tmp_path, settings, precision
+):
+    """Killed in the warm-up and in the decay."""
+    settings = settings | {"precision": precision, "max_steps": 8}
+    undisturbed = run(muon_run, tmp_path / "a", **settings)
+    for step in (1, 7):
+        with pytest.raises(KilledError, match="on purpose"):
+            run(muon_run, tmp_path / "b", callbacks=(KillAt(step, "start"),), **settings)
+    continued = run(muon_run, tmp_path / "b", **settings)
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
 def test_killed_again_and_again(tiny_run, tmp_path, settings):
     undisturbed = run(tiny_run, tmp_path / "a", **settings)
     for step in (1, 4, 7, 10, 11):
@@ -106,6 +120,19 @@ def test_data_workers_change_nothing(tiny_run, tmp_path, settings):
     alone = run(tiny_run, tmp_path / "a", **settings)
     helped = run(tiny_run, tmp_path / "b", workers=2, **settings)
     assert_same_run(tmp_path / "a", tmp_path / "b", alone, helped)
+
+
+def test_muon_adds_up_what_is_split(muon_run, tmp_path):
+    """Two micro-batches of 4 are one of 8: the same gradient, so the same step but for rounding."""
+    one = {"max_steps": 1, "validate_every": 1, "gradient_clip": 1.0, "warmup_steps": 0}
+    split = run(muon_run, tmp_path / "a", accumulate=2, **one)[0]
+    whole = run(muon_run, tmp_path / "b", batch_size=8, **one)[0]
+    half = run(muon_run, tmp_path / "c", **one)[0]
+    names = [name for name in whole if ".layers." in name and whole[name].ndim == 2]
+    assert len(names) == 8
+    for name in names:
+        torch.testing.assert_close(split[name], whole[name], rtol=0, atol=1e-5, msg=name)
+        assert (half[name] - whole[name]).abs().max() > 1e-3, name
 
 
 def test_a_finished_run_has_nothing_left_to_do(tiny_run, tmp_path):
@@ -226,6 +253,30 @@ def test_auto_goes_on_in_the_arithmetic_it_began_with(tiny_run, tmp_path, bf16_h
     continued = run(tiny_run, tmp_path / "b", callbacks=(kill,), precision="auto")
     assert "starts over" not in capsys.readouterr().err
     assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_muon_goes_on_in_the_arithmetic_it_began_with(muon_run, tmp_path, bf16_here, capsys, begun):
+    """Also if the precision of the training is given by name."""
+    bf16_here(begun)
+    mixed = {"precision": "bf16-mixed", "max_steps": 8}
+    undisturbed = run(muon_run, tmp_path / "a", **mixed)
+    with pytest.raises(KilledError, match="on purpose"):
+        run(muon_run, tmp_path / "b", callbacks=(KillAt(5, "start"),), **mixed)
+    bf16_here(not begun)
+    kill = KillAt(3, "end")  # a run that started over would come to this step again
+    continued = run(muon_run, tmp_path / "b", callbacks=(kill,), **mixed)
+    assert "starts over" not in capsys.readouterr().err
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+    products = "bfloat16" if begun else "float32"
+    assert continued[1].muon_precision == products
+    assert read_settings(tmp_path / "b")["training"]["muon_precision"] == products
+
+
+def test_other_products_by_name_start_over(muon_run, tmp_path, capsys):
+    run(muon_run, tmp_path, muon_precision="bfloat16", max_steps=4)
+    run(muon_run, tmp_path, muon_precision="float32", max_steps=4)
+    assert "training.muon_precision: bfloat16 -> float32" in capsys.readouterr().err
 
 
 def test_another_precision_by_name_starts_over(tiny_run, tmp_path, capsys):

@@ -18,6 +18,39 @@ def test_schedule_without_warm_up_starts_at_its_height():
     assert learning_rate_factor(0, warmup_steps=0, max_steps=10) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("step", "factor"),
+    [
+        (0, 0.0),
+        (50, 0.5),
+        (100, 1.0),
+        (500, 1.0),
+        (800, 1.0),
+        (900, 0.5),
+        (999, 1 / 200),
+        (1000, 0),
+    ],
+)
+def test_warm_up_stable_decay_at_its_corners(step, factor):
+    """W = 100 of 1000, the last fifth of them, 200, falls."""
+    found = learning_rate_factor(step, warmup_steps=100, max_steps=1000, schedule="stable_decay")
+    assert found == pytest.approx(factor)
+
+
+@pytest.mark.parametrize("step", [0, 99, 100, 500, 999, 1000])
+def test_a_decay_over_everything_is_linear(step):
+    """It cannot begin before the warm-up ends."""
+    sizes = {"warmup_steps": 100, "max_steps": 1000}
+    whole = learning_rate_factor(step, **sizes, schedule="stable_decay", decay_share=1.0)
+    assert whole == learning_rate_factor(step, **sizes)
+
+
+def test_a_decay_shorter_than_a_step_never_begins():
+    share = {"schedule": "stable_decay", "decay_share": 0.01}
+    factors = [learning_rate_factor(s, warmup_steps=0, max_steps=10, **share) for s in (0, 9, 10)]
+    assert factors == [1.0, 1.0, 0.0]
+
+
 def test_optimizer_follows_the_schedule():
     model = nn.Linear(2, 2)
     config = TrainConfig(max_steps=4, warmup_steps=2, learning_rate=0.1, validate_every=1)
@@ -88,6 +121,11 @@ def test_published_constants():
         ({"checkpoint_every_minutes": float("nan")}, "--checkpoint_every_minutes is nan"),
         ({"compile": True, "strategy": "fsdp"}, "--compile true with --strategy fsdp"),
         ({"optimizer": "adafactor", "strategy": "fsdp"}, "--optimizer adafactor with --strategy"),
+        ({"optimizer": "muon", "strategy": "fsdp"}, "--optimizer muon with --strategy fsdp"),
+        ({"muon_learning_rate": 0.0}, "--muon_learning_rate is 0.0; expected more than 0"),
+        ({"muon_precision": "float16"}, "muon_precision='float16': expected 'auto', 'float32' or"),
+        ({"decay_share": 0.0}, "--decay_share is 0.0; expected more than 0 and at most 1"),
+        ({"decay_share": 1.5}, "--decay_share is 1.5; expected more than 0 and at most 1"),
         ({"schedule": "inverse_sqrt"}, "--warmup_steps must be at least 1"),
         ({"beta2": 1.0}, "--beta2 is 1.0; expected at least 0 and below 1"),
     ],
