@@ -1,16 +1,17 @@
 """Adaptive causal mixture of counts over single bases, as compressors of DNA use it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from dna_bigbird.baselines.base_copies import Copies, copies
 from dna_bigbird.baselines.base_counts import SoFar, count_so_far
+from dna_bigbird.baselines.base_inputs import count_inputs, join, pseudo_count, slices, spread
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.base_words import UNKNOWN, Words, base_codes
 from dna_bigbird.baselines.counted_documents import Store, documents_within
 from dna_bigbird.baselines.ngram import Score
-from dna_bigbird.baselines.online_mixture import BUCKETS, OnlineMixture
+from dna_bigbird.baselines.online_mixture import OnlineMixture
 
 # T bases that are read, K experts
 
@@ -25,8 +26,6 @@ MOST_COUNTED_BP, MOST_SCORED_BP = 50_000_000, 1_000_000
 BLOCK_BP = 16
 """The weights of the mixture change after so many bases."""
 _CHUNK_BP = 32_768
-_PSEUDO = ((8, 1.0), (10, 0.5), (11, 0.3), (12, 0.2), (13, 0.15), (14, 0.1), (99, 0.06))
-"""Pseudo-count of every base, by the longest order that it is for."""
 
 
 class BaseMixtureCausal:
@@ -76,9 +75,9 @@ class BaseMixtureCausal:
         Memory is 1 byte per base; counting is done when a sequence is scored.
         """
         codes = [base_codes(sequence) for sequence in sequences]
-        primer = set(_spread([len(c) for c in codes], primer_bp))
-        self._training = _joined(c for i, c in enumerate(codes) if i not in primer)
-        self._primer = _joined(c for i, c in enumerate(codes) if i in primer)
+        primer = set(spread([len(c) for c in codes], primer_bp))
+        self._training = join(c for i, c in enumerate(codes) if i not in primer)
+        self._primer = join(c for i, c in enumerate(codes) if i in primer)
         return self
 
     @property
@@ -92,7 +91,7 @@ class BaseMixtureCausal:
         Shape (bases, 4) each. Context does not cross sequences, counts do. Undefined at N.
         """
         codes = [base_codes(sequence) for sequence in sequences]
-        read = _joined([self._primer, *codes])
+        read = join([self._primer, *codes])
         p = _mixed(_Experts(self, read), read)
         ends = np.cumsum([len(self._primer) + 1] + [len(c) + 1 for c in codes])
         return [p[end : end + len(c)] for end, c in zip(ends[:-1], codes, strict=True)]
@@ -141,32 +140,11 @@ class _Experts:
         return inputs, buckets, np.zeros(len(positions), np.int64) + copied
 
 
-def count_inputs(counts: np.ndarray, pseudo: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return centred log-probabilities of bases counted in a context, and the level of confidence.
-
-    The level combines how often the context occurred with the share of its most frequent base.
-
-    Args:
-        counts: (C, 4).
-
-    Returns:
-        (C, 4) float32, and (C,) below `BUCKETS`.
-    """
-    total = counts.sum(axis=1)
-    log_p = np.log((counts + pseudo).astype(np.float32))
-    log_p -= log_p.mean(axis=1, keepdims=True)
-    share = counts.max(axis=1) / np.maximum(total, 1)
-    certainty = np.clip((share - 0.25) / 0.75 * 4, 0, 3).astype(np.int64)
-    seen = np.ceil(2 * np.log2(total + 1.0)).astype(np.int64)
-    return log_p, np.minimum(seen, BUCKETS // 4 - 1) * 4 + certainty
-
-
 def _of_counts(order: int, so_far: SoFar, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    pseudo = next(value for longest, value in _PSEUDO if order <= longest)
     inputs, buckets = np.zeros((len(positions), 4), np.float32), np.zeros(len(positions), np.int64)
     has = np.isin(positions, so_far.known, assume_unique=True)
     at = np.searchsorted(so_far.known, positions[has])
-    inputs[has], buckets[has] = count_inputs(so_far.counts[at], pseudo)
+    inputs[has], buckets[has] = count_inputs(so_far.counts[at], pseudo_count(order))
     return inputs, buckets
 
 
@@ -184,29 +162,10 @@ def _mixed(experts: _Experts, read: np.ndarray) -> np.ndarray:
     mixture = OnlineMixture(experts.number, experts.sets)
     p = np.full((len(read), 4), np.nan)
     known = np.flatnonzero(read < UNKNOWN)
-    for chunk in _slices(len(known), _CHUNK_BP):
+    for chunk in slices(len(known), _CHUNK_BP):
         positions = known[chunk]
         inputs = experts.inputs(positions)
-        for block in _slices(len(positions), BLOCK_BP):
+        for block in slices(len(positions), BLOCK_BP):
             here = positions[block]
             p[here] = mixture.predict_and_learn(*(part[block] for part in inputs), read[here])
     return p
-
-
-def _slices(length: int, step: int) -> Iterator[slice]:
-    return (slice(start, start + step) for start in range(0, length, step))
-
-
-def _joined(parts: Iterable[np.ndarray]) -> np.ndarray:
-    """Join sequences, with an unknown base after each."""
-    gap = np.full(1, UNKNOWN, np.int8)
-    return np.concatenate([np.empty(0, np.int8), *(p for part in parts for p in (part, gap))])
-
-
-def _spread(lengths: list[int], most: int) -> list[int]:
-    """Return which of some sequences hold about `most` bases, evenly spaced; at most a tenth."""
-    total = sum(lengths)
-    if not total:
-        return []
-    number = min(len(lengths) // 10, round(len(lengths) * most / total))
-    return [round((i + 0.5) * len(lengths) / number) - 1 for i in range(number)]

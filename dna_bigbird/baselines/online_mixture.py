@@ -28,6 +28,13 @@ class OnlineMixture:
         self.set_weights = np.ones((sets, experts), np.float32)
         self._set_squares = np.full((sets, experts), _SET_WARMTH, np.float32)
 
+    def predict(self, inputs: np.ndarray, buckets: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return the probabilities of some bases, shape (B, 4); see `predict_and_learn`."""
+        weight = self.weights[buckets + self._first] * self.set_weights[chosen]
+        score = np.einsum("bk,bkc->bc", weight, inputs)
+        p = np.exp(score - score.max(axis=1, keepdims=True))
+        return p / p.sum(axis=1, keepdims=True)
+
     def predict_and_learn(
         self, inputs: np.ndarray, buckets: np.ndarray, chosen: np.ndarray, bases: np.ndarray
     ) -> np.ndarray:
@@ -41,9 +48,7 @@ class OnlineMixture:
         """
         cells = buckets + self._first
         weight, factor = self.weights[cells], self.set_weights[chosen]
-        score = np.einsum("bk,bkc->bc", weight * factor, inputs)
-        p = np.exp(score - score.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
+        p = self.predict(inputs, buckets, chosen)
         error = -p
         error[np.arange(len(bases)), bases] += 1
         slope = np.einsum("bkc,bc->bk", inputs, error)

@@ -1,0 +1,58 @@
+"""What the mixtures over single bases read: counts as inputs, and sequences joined to one."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from dna_bigbird.baselines.base_words import UNKNOWN
+from dna_bigbird.baselines.online_mixture import BUCKETS
+
+# C bases that are predicted
+
+_PSEUDO = ((8, 1.0), (10, 0.5), (11, 0.3), (12, 0.2), (13, 0.15), (14, 0.1), (99, 0.06))
+"""Pseudo-count of every base, by the longest order that it is for."""
+
+
+def pseudo_count(order: int) -> float:
+    """Return what is added to the count of every base in contexts of `order` bases."""
+    return next(value for longest, value in _PSEUDO if order <= longest)
+
+
+def count_inputs(counts: np.ndarray, pseudo: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return centred log-probabilities of bases counted in a context, and the level of confidence.
+
+    The level combines how often the context occurred with the share of its most frequent base.
+
+    Args:
+        counts: (C, 4).
+
+    Returns:
+        (C, 4) float32, and (C,) below `BUCKETS`.
+    """
+    total = counts.sum(axis=1)
+    log_p = np.log((counts + pseudo).astype(np.float32))
+    log_p -= log_p.mean(axis=1, keepdims=True)
+    share = counts.max(axis=1) / np.maximum(total, 1)
+    certainty = np.clip((share - 0.25) / 0.75 * 4, 0, 3).astype(np.int64)
+    seen = np.ceil(2 * np.log2(total + 1.0)).astype(np.int64)
+    return log_p, np.minimum(seen, BUCKETS // 4 - 1) * 4 + certainty
+
+
+def slices(length: int, step: int) -> Iterator[slice]:
+    """Cut a length into slices of `step`; the last may be shorter."""
+    return (slice(start, start + step) for start in range(0, length, step))
+
+
+def join(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Join sequences, with an unknown base after each."""
+    gap = np.full(1, UNKNOWN, np.int8)
+    return np.concatenate([np.empty(0, np.int8), *(p for part in parts for p in (part, gap))])
+
+
+def spread(lengths: list[int], most: int) -> list[int]:
+    """Return which of some sequences hold about `most` bases, evenly spaced; at most a tenth."""
+    total = sum(lengths)
+    if not total:
+        return []
+    number = min(len(lengths) // 10, round(len(lengths) * most / total))
+    return [round((i + 0.5) * len(lengths) / number) - 1 for i in range(number)]

@@ -1,0 +1,167 @@
+"""Two-sided mixture of counts over single bases: one base hidden, everything around it shown."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dna_bigbird.baselines.base_counts import BATCH_BP, ContextCounts
+from dna_bigbird.baselines.base_inputs import count_inputs, join, pseudo_count, slices, spread
+from dna_bigbird.baselines.base_words import LONGEST, UNKNOWN, Words, base_codes, shifted
+from dna_bigbird.baselines.online_mixture import OnlineMixture
+
+# Q hidden bases, K contexts
+
+ONE_SIDED = (8, 10, 11, 12, 16, 20)
+CENTRED = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
+SKEWED = (
+    *((3, 1), (6, 2), (6, 4), (7, 3), (8, 4), (9, 2), (9, 3), (10, 1), (11, 2)),
+    *((12, 4), (12, 8), (16, 4)),
+)
+CONTEXTS = (
+    *((n, 0) for n in ONE_SIDED),
+    *((0, n) for n in ONE_SIDED),
+    *((n, n) for n in CENTRED),
+    *SKEWED,
+    *((right, left) for left, right in SKEWED),
+)
+"""Bases left and right of the hidden one in each context that is counted."""
+DEEP_BASES = 16
+"""Contexts of so many bases that have occurred are counted to choose the set of weights."""
+HELD_BACK_BP, FITTED_BP = 400_000, 200_000
+"""Training bases set aside at most to fit the weights, and how many of them are predicted."""
+PASSES, FIT_BLOCK_BP = 3, 64
+"""How often the fit reads them, and after how many bases the weights change."""
+
+
+class BaseMixtureTwoSided:
+    """A hidden base from the bases on both sides: counts of contexts of many shapes, mixed.
+
+    Counts are of training sequence, on both strands. The weight of each context depends on how
+    often it occurred and how sure it is; weights are fitted on training sequence that is set aside
+    and counted afterwards. Context never reaches past an unknown base (N, an end, another hidden
+    base): contexts that would are left out.
+
+    Args:
+        contexts: Bases left and right of the hidden one, together 1 to 31.
+        seed: Of the bases that the weights are fitted on, and their order.
+    """
+
+    def __init__(self, contexts: Sequence[tuple[int, int]] = CONTEXTS, seed: int = 0) -> None:
+        for left, right in contexts:
+            if min(left, right) < 0 or not 1 <= left + right <= LONGEST:
+                raise ValueError(f"a context of {left} and {right} bases: expected 1 to {LONGEST}")
+        self.contexts = tuple(contexts)
+        self.seed = seed
+        self._deep = [k for k, sides in enumerate(self.contexts) if sum(sides) >= DEEP_BASES]
+
+    def fit_sequences(self, sequences: Iterable[str]) -> "BaseMixtureTwoSided":
+        """Take training sequences, fit the weights on some of them; 1 byte per base is kept."""
+        codes = [base_codes(sequence) for sequence in sequences]
+        aside = set(spread([len(c) for c in codes], HELD_BACK_BP))
+        counted = join(c for i, c in enumerate(codes) if i not in aside)
+        held_back = join(c for i, c in enumerate(codes) if i in aside)
+        self._training = join(codes)
+        self._mixture = OnlineMixture(len(self.contexts), len(self._deep) + 1)
+        known = np.flatnonzero(held_back < UNKNOWN)
+        rng = np.random.default_rng(self.seed)
+        chosen = rng.choice(known, min(len(known), FITTED_BP), replace=False)
+        inputs = self._inputs(held_back, np.sort(chosen), counted)
+        bases = held_back[np.sort(chosen)]
+        for _ in range(PASSES):
+            order = rng.permutation(len(bases))
+            for block in slices(len(bases), FIT_BLOCK_BP):
+                here = order[block]
+                self._mixture.predict_and_learn(*(part[here] for part in inputs), bases[here])
+        return self
+
+    @property
+    def counted_bp(self) -> int:
+        """Training bases, N left out."""
+        return int((self._training < UNKNOWN).sum())
+
+    def probabilities(
+        self, sequences: Sequence[str], positions: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        """Return the probabilities of A C G T at chosen positions of some sequences.
+
+        Each position is hidden alone: all other bases are seen. What is there has no influence.
+
+        Args:
+            positions: For each sequence those of hidden bases, ascending.
+
+        Returns:
+            An array (positions, 4) for each sequence.
+        """
+        codes = [base_codes(sequence) for sequence in sequences]
+        starts = np.cumsum([0, *(len(c) + 1 for c in codes)])[:-1]
+        hidden = [
+            np.asarray(p, np.int64) + start for p, start in zip(positions, starts, strict=True)
+        ]
+        everything = np.concatenate([np.empty(0, np.int64), *hidden])
+        inputs = self._inputs(join(codes), everything, self._training)
+        p = [np.empty((0, 4))]
+        for block in slices(len(everything), BATCH_BP // 64):
+            p.append(self._mixture.predict(*(part[block] for part in inputs)))
+        return np.split(np.concatenate(p), np.cumsum([len(h) for h in hidden])[:-1])
+
+    def nll(self, sequences: Sequence[str], positions: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the nats of the true bases at chosen positions; NaN at N. See `probabilities`."""
+        costs = []
+        for sequence, here, p in zip(
+            sequences, positions, self.probabilities(sequences, positions), strict=True
+        ):
+            bases = base_codes(sequence)[here]
+            nats = -np.log(p[np.arange(len(bases)), np.minimum(bases, 3)])
+            costs.append(np.where(bases < UNKNOWN, nats, np.nan))
+        return costs
+
+    def _inputs(
+        self, shown: np.ndarray, hidden: np.ndarray, counted: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what the mixture reads: (Q, K, 4), (Q, K), and the set of weights (Q,)."""
+        words = Words(shown)
+        shape = (len(hidden), len(self.contexts))
+        inputs, buckets = np.zeros((*shape, 4), np.float32), np.zeros(shape, np.int64)
+        deep = np.zeros(len(hidden), np.int64)
+        for k, (left, right) in enumerate(self.contexts):
+            keys, known = _around(words, left, right)
+            has = np.flatnonzero(known[hidden])
+            asked = keys[hidden[has]]
+            counts = _counted(ContextCounts(asked, left + right), left, right, counted).at(asked)
+            inputs[has, k], buckets[has, k] = count_inputs(counts, pseudo_count(left + right))
+            if k in self._deep:
+                deep[has] += counts.any(axis=1)
+        return inputs, buckets, deep
+
+
+def _around(words: Words, left: int, right: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the context of each base, and whether all of its bases are known; (T,)."""
+    keys = shifted(words.forward(left), 1) << (2 * right) | shifted(words.forward(right), -right)
+    return keys, _shown(words, left, right)
+
+
+def _around_reverse(words: Words, left: int, right: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of the other strand: what is left there is right of the base here."""
+    keys = shifted(words.reverse(left), -left) << (2 * right) | shifted(words.reverse(right), 1)
+    return keys, _shown(words, right, left)
+
+
+def _shown(words: Words, left: int, right: int) -> np.ndarray:
+    shown = shifted(words.run, 1) >= left
+    return shown & (shifted(words.run, -right) >= right) if right else shown
+
+
+def _counted(counts: ContextCounts, left: int, right: int, training: np.ndarray) -> ContextCounts:
+    """Add the bases inside the contexts of training sequence, on both strands."""
+    reach = max(left, right)
+    for start in range(0, len(training), BATCH_BP):
+        first = max(0, start - reach)
+        words = Words(training[first : start + BATCH_BP + reach])
+        number = np.arange(len(words.codes)) + first
+        inside = (number >= start) & (number < start + BATCH_BP) & (words.codes < UNKNOWN)
+        for strand, around in enumerate((_around, _around_reverse)):
+            keys, known = around(words, left, right)
+            at = np.flatnonzero(known & inside)
+            bases = 3 - words.codes[at] if strand else words.codes[at]
+            counts.add(keys[at], bases, at + first, strand)
+    return counts
