@@ -17,7 +17,7 @@ from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop.converted_card import library_card
 from dna_bigbird.interop.pegasus import pegasus_folder
-from dna_bigbird.interop.settings import TOKEN_IDS, differences, library_config
+from dna_bigbird.interop.settings import TOKEN_IDS, check_held, differences, library_config
 from dna_bigbird.interop.tensor_names import (
     CLASSIFIER,
     FINE_TUNED,
@@ -61,6 +61,7 @@ def write_huggingface(
     if isinstance(model, Summarizer):
         written, tensors, different = pegasus_folder(model, kept, source)
     else:
+        check_held(encoder, source)
         name = _class_of(config, model, encoder, source)
         written = library_config(encoder, name, _token_ids(tokenizer), kept)
         if name == CLASSIFIER:

@@ -38,6 +38,14 @@ ACTIVATIONS = {
 TOKEN_IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "sep_token_id")
 KEPT = ("hidden_act", "attention_probs_dropout_prob", *TOKEN_IDS)
 """Without a place in EncoderConfig; a converted bundle keeps them for the way back."""
+ONLY = {
+    "norm_first": (False, "its norms come after each sum"),
+    "positions": ("learned", "it adds a table of positions to the embeddings"),
+    "qk_norm": (False, "it has no norm of queries and keys"),
+    "stem_width": (0, "it has no convolution"),
+    "output_bias": (True, "its output projection has a bias"),
+}
+"""The only value of our fields that the library's BigBird has, and why."""
 
 
 def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
@@ -173,6 +181,26 @@ def library_config(
     if encoder.attention == "bigbird":
         written["attention_probs_dropout_prob"] = kept.get("attention_probs_dropout_prob", 0.0)
     return written | {name: kept[name] for name in TOKEN_IDS if name in kept}
+
+
+def check_held(encoder: EncoderConfig, source: str) -> None:
+    """Raise InputError, naming the setting, if the library's BigBird has no such layers or weights.
+
+    Args:
+        source: What to call the model in the message.
+    """
+    other = [
+        f"{name} is {getattr(encoder, name)} ({why})"
+        for name, (only, why) in ONLY.items()
+        if getattr(encoder, name) != only
+    ]
+    if encoder.num_segments == 0:
+        other.append("num_segments is 0 (it adds a row of the segment table to each token)")
+    if other:
+        raise InputError(
+            f"{source}: the library's BigBird cannot hold this model: {'; '.join(other)}. It stays a "
+            "bundle: dna-bigbird embed, predict and the Python functions read it"
+        )
 
 
 def differences(encoder: EncoderConfig) -> list[str]:

@@ -1,6 +1,7 @@
 """What we write, the library loads, and computes the same with."""
 
 import json
+import re
 
 import pytest
 import torch
@@ -168,6 +169,55 @@ def test_what_the_library_cannot_compute(write, tmp_path, settings, message):
     assert "**The library computes something else than the bundle did:**" in card
     assert f"- {next(reversed(settings))} " in card
     load(folder)
+
+
+OTHER = {
+    "vocab_size": 70, "hidden_size": 64, "num_layers": 1, "num_heads": 4, "ffn_size": 40,
+    "max_tokens": 512, "block_size": 32, "num_segments": 3, "attention": "full",
+    "window_blocks": 5, "global_blocks": "first_two", "num_random": 1, "random_plan": "uniform",
+    "pattern_seed": 7, "activation": "relu", "norm_eps": 0.01, "qkv_bias": False,
+    "output_bias": False, "norm_first": True, "positions": "rotary", "rotary_base": 500.0,
+    "qk_norm": True, "stem_width": 3, "scale_residual": True, "train_positions": False,
+    "scale_embeddings": True, "dropout": 0.3, "attention_dropout": 0.2, "init_std": 0.1,
+    "gradient_checkpointing": True,
+}  # fmt: skip
+"""Another value of every setting of the encoder."""
+NEVER_HELD = {"norm_first", "positions", "qk_norm", "stem_width", "output_bias"}
+
+
+def test_no_setting_is_forgotten():
+    assert OTHER.keys() == vars(ENCODER).keys()
+    assert all(OTHER[name] != value for name, value in vars(ENCODER).items())
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_each_setting_is_refused_by_name_or_computes_the_same(write, tmp_path, name):
+    needed = {"random_plan": "uniform"} if name == "window_blocks" else {}
+    encoder = EncoderConfig(**(vars(ENCODER) | needed | {name: OTHER[name]}))
+    try:
+        model, folder = write(encoder)
+    except InputError as error:
+        assert re.search(rf"^bundle: the library.*cannot.*\b{name} ", str(error))
+        assert not (tmp_path / "hf").exists()
+        return
+    ids_BT = torch.randint(5, 64, (1, 480), generator=torch.Generator().manual_seed(0))
+    expected = hidden_states(model, ids_BT, ids_BT * 0)
+    found = hidden_states(load(folder), ids_BT, ids_BT * 0)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", sorted(NEVER_HELD))
+def test_weights_without_a_place_are_never_written(write, tmp_path, name):
+    encoder = EncoderConfig(**(vars(ENCODER) | {name: OTHER[name]}))
+    value = re.escape(str(OTHER[name]))
+    with pytest.raises(InputError, match=rf"cannot hold this model: {name} is {value} \(it"):
+        write(encoder, allow_different_attention=True)
+    assert not (tmp_path / "hf").exists()
+
+
+def test_a_model_without_segments_is_not_written(write):
+    with pytest.raises(InputError, match="cannot hold this model: num_segments is 0"):
+        write(EncoderConfig(**(vars(ENCODER) | {"num_segments": 0})))
 
 
 def test_only_pretrained_models(write):
