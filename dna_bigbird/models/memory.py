@@ -82,8 +82,12 @@ def layer_bytes(
     attention = 4 * h  # q, k, v and the output, which is the input of the last projection
     if backend == "gather" and (copies := gathered(config, num_tokens)):
         attention += 2 * h + 2 * h * copies  # queries and output again; keys and values
+    if config.positions == "rotary" or config.qk_norm:
+        attention += 2 * h  # the values keep the whole product, queries and keys are new ones
     norms = 2 * (FLOAT32 * h + 2 * FLOAT32)  # the sum, its mean and its deviation
     sums = FLOAT32 * config.num_heads  # logarithm of each row's denominator
+    if config.qk_norm:  # queries and keys in float32, and divided by their root mean square
+        norms += 2 * FLOAT32 * h * (1 + (value == BFLOAT16))
     return value * (inputs + attention + f) + 2 * mask * h + norms + sums
 
 
@@ -125,9 +129,9 @@ def pretraining_memory(
     layer = layer_bytes(config, num_tokens, precision=precision, device=device, backend=backend)
     is_recomputed = config.gradient_checkpointing
     kept = config.num_layers * (FLOAT32 * config.hidden_size if is_recomputed else layer)
-    # The sum of the embeddings and its dropout.
+    # The sum of the embeddings and its dropout, and the neighbours that the stem reads.
     mask = (1 if device == "cuda" else FLOAT32) if config.dropout else 0
-    embedded = (FLOAT32 + mask) * config.hidden_size
+    embedded = (FLOAT32 + mask + value * config.stem_width) * config.hidden_size
     return StepMemory(
         states=each * pretraining_parameters(config),
         activations=int(tokens * (kept + embedded)),

@@ -27,6 +27,9 @@ TRAINABLE = [
 LENGTHS = ([160, 160], [170, 100], [192, 192], [90, 195], [64, 64])
 
 
+OWN = {"positions": "rotary", "qk_norm": True, "stem_width": 5, "norm_first": True}
+
+
 class Counting:
     """A compiler that runs the graphs as they are and counts them."""
 
@@ -78,9 +81,11 @@ def build(backend="auto", **changes):
     return model
 
 
-@pytest.mark.parametrize("backend", ["auto", "gather"])
-def test_compiled_training_equals_eager(backend):
-    model = build(backend)
+@pytest.mark.parametrize(
+    ("backend", "changes"), [("auto", {}), ("gather", {}), ("auto", OWN)], ids=str
+)
+def test_compiled_training_equals_eager(backend, changes):
+    model = build(backend, **changes)
     compiled = torch.compile(model, backend="aot_eager")
     for lengths in LENGTHS[:2]:
         expected = gradients(model, model, batch(lengths))
@@ -217,10 +222,11 @@ def test_bfloat16_autocast_with_flex():
 
 @needs_compiler
 @pytest.mark.slow
+@pytest.mark.parametrize("changes", [{}, OWN], ids=["default", "own"])
 @pytest.mark.parametrize("autocast", [False, True])
-def test_inductor_training_equals_eager(autocast):
+def test_inductor_training_equals_eager(autocast, changes):
     """The real compiler instead of the graphs as they are."""
-    model = build()
+    model = build(**changes)
     compiled = torch.compile(model)
     for lengths in LENGTHS[:4]:
         exact = gradients(model, model, batch(lengths))

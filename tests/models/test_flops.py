@@ -41,6 +41,15 @@ def test_pretraining(batch, tokens, predicted, backward):
     assert formula(model, [tokens] * batch, predicted) == found
 
 
+def test_a_stem_counts_and_rotary_positions_and_norms_do_not():
+    plain, stem = PretrainingModel(DENSE), PretrainingModel(replace(DENSE, stem_width=5))
+    inputs = pretraining_inputs(2, 64, 3)
+    assert forward_flops(stem, [64, 64], 3) == counted(stem, inputs)
+    assert forward_flops(stem, [64, 64], 3) - counted(plain, inputs) == 2 * 128 * 5 * 32 * 32
+    other = PretrainingModel(replace(DENSE, positions="rotary", qk_norm=True))
+    assert forward_flops(other, [64, 64], 3) == counted(other, inputs) == counted(plain, inputs)
+
+
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_labels(pooling):
     model = SequenceClassifier(DENSE, 7, HeadConfig(pooling=pooling))

@@ -63,6 +63,8 @@ def kept_bytes(
         {"num_layers": 6, "ffn_size": 500},
         {"hidden_size": 256, "num_heads": 8, "block_size": 32, "num_random": 3},
         {"gradient_checkpointing": True},
+        {"positions": "rotary"},
+        {"positions": "rotary", "qk_norm": True, "stem_width": 5},
     ],
     ids=str,
 )
@@ -83,7 +85,15 @@ def test_activations_are_what_autograd_keeps(changes, backend, precision):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"qkv_bias": False}, {"output_bias": False}, {"num_segments": 0}, {"max_tokens": 128}],
+    [
+        {},
+        {"qkv_bias": False},
+        {"output_bias": False},
+        {"num_segments": 0},
+        {"max_tokens": 128},
+        {"positions": "rotary", "max_tokens": 128},
+        {"qk_norm": True, "stem_width": 5},
+    ],
     ids=str,
 )
 def test_parameters(changes):

@@ -117,23 +117,22 @@ class BlockAttention(nn.Module):
 
     def _mix(self, qkv: Tensor, group: Group) -> Tensor:
         B, T, hidden_BT = group
-        q, k, v = (
-            heads.transpose(1, 2) for heads in self._heads(qkv.view(B, T, 3, self.num_heads, -1))
-        )
+        q, k, v = qkv.view(B, T, 3, self.num_heads, -1).unbind(2)
+        q, k = self._placed(q, self.query_norm), self._placed(k, self.key_norm)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         dropout_p = self.dropout_p if self.training else 0.0
         out_BHTD = attend(q, k, v, self.pattern(T), hidden_BT, dropout_p, self.backend)
         return out_BHTD.transpose(1, 2).reshape(B * T, -1)
 
-    def _heads(self, qkv_BT3HD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries and keys with norm and position, and values: (B, T, H, D) each."""
-        qk, v = qkv_BT3HD[:, :, :2], qkv_BT3HD[:, :, 2]
-        if self.query_norm is not None:
-            # In float32: autocast has no rule for this norm.
-            normed = (self.query_norm(qk[:, :, 0].float()), self.key_norm(qk[:, :, 1].float()))
-            qk = torch.stack(normed, dim=2).to(v.dtype)
+    def _placed(self, heads_BTHD: Tensor, norm: nn.RMSNorm | None) -> Tensor:
+        """Return queries or keys after their norm and with their positions, of the same type."""
+        dtype = heads_BTHD.dtype
+        if norm is not None:
+            # As wide as the gain: autocast has no rule for this norm.
+            heads_BTHD = norm(heads_BTHD.to(norm.weight.dtype))
         if self.rotary_base is not None:
-            qk = rotate(qk, self.rotary_base)
-        return qk[:, :, 0], qk[:, :, 1], v
+            heads_BTHD = rotate(heads_BTHD, self.rotary_base)
+        return heads_BTHD.to(dtype)
 
 
 class Full(BlockAttention):
