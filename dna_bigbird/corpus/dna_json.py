@@ -2,7 +2,8 @@
 
 SentencePiece joins the two neighbours that make the earliest piece of the vocabulary, leftmost
 first. `tokenizers` joins the pair that is first in a list, leftmost first. So the list has every
-pair that makes a piece, in the order of the pieces.
+pair that makes a piece, in the order of the pieces. A strand-symmetric vocabulary has scores instead,
+and both libraries take the segmentation with the highest sum.
 """
 
 import tokenizers
@@ -17,15 +18,8 @@ def tokenizer_json(tokenizer: DnaTokenizer) -> bytes:
 
     It takes DNA in either case; IUPAC codes become N and U becomes T, as `genome.normalise` does.
     """
-    pieces = tokenizer.pieces
     cls, sep = (SPECIAL_PIECES[i] for i in (tokenizer.cls_id, tokenizer.sep_id))
-    written = tokenizers.Tokenizer(
-        models.BPE(
-            {piece: i for i, piece in enumerate(pieces)},
-            _joins(pieces[FIRST_PIECE_ID:]),
-            unk_token=SPECIAL_PIECES[tokenizer.unk_id],
-        )
-    )
+    written = tokenizers.Tokenizer(_model(tokenizer))
     to_n = IUPAC_AMBIGUOUS + IUPAC_AMBIGUOUS.lower()
     rules = [(base.lower(), base) for base in BASES]
     rules += [(tokenizers.Regex(f"[{to_n}]"), "N"), (tokenizers.Regex("[Uu]"), "T")]
@@ -40,6 +34,16 @@ def tokenizer_json(tokenizer: DnaTokenizer) -> bytes:
         [tokenizers.AddedToken(piece, normalized=False) for piece in SPECIAL_PIECES]
     )
     return written.to_str(pretty=True).encode()
+
+
+def _model(tokenizer: DnaTokenizer) -> models.Model:
+    pieces = tokenizer.pieces
+    if tokenizer.joins_pairs:
+        numbers = {piece: i for i, piece in enumerate(pieces)}
+        unknown = SPECIAL_PIECES[tokenizer.unk_id]
+        return models.BPE(numbers, _joins(pieces[FIRST_PIECE_ID:]), unk_token=unknown)
+    scores = [0.0] * FIRST_PIECE_ID + tokenizer.scores.tolist()
+    return models.Unigram(list(zip(pieces, scores, strict=True)), unk_id=tokenizer.unk_id)
 
 
 def _joins(pieces: list[str]) -> list[tuple[str, str]]:

@@ -15,6 +15,12 @@ from typing import Literal
 import numpy as np
 import sentencepiece
 
+from dna_bigbird.choices import check_fields
+from dna_bigbird.corpus.symmetric_vocabulary import (
+    alternate_strands,
+    closed_pieces,
+    symmetric_vocabulary,
+)
 from dna_bigbird.corpus.vocabulary_file import (
     CLS_ID,
     FIRST_PIECE_ID,
@@ -42,8 +48,9 @@ DEFAULT_SIZE = 32000
 class TokenizerConfig:
     """The algorithm, the size of the vocabulary and of the sample it is learnt from."""
 
-    algorithm: Literal["bpe", "bases"] = "bpe"
-    """`bpe`: byte-pair encoding (paper). `bases`: one token per base, nothing is learned."""
+    algorithm: Literal["bpe", "symmetric_bpe", "bases"] = "bpe"
+    """`bpe`: byte-pair encoding (paper). `symmetric_bpe`: closed under reverse complement, and both strands
+    are cut at the same places. `bases`: one token per base, nothing is learned."""
     vocab_size: int | None = None
     """Entries of the vocabulary: the five special ones included. If not given: 32000 (paper: 32K), or 10 with
     `--tokenizer.algorithm bases`, which allows no other."""
@@ -53,8 +60,7 @@ class TokenizerConfig:
     """Learn from at most this many base pairs of documents, drawn at random; bounds the memory."""
 
     def __post_init__(self) -> None:
-        if self.algorithm not in ("bpe", "bases"):
-            raise ValueError(f"--tokenizer.algorithm {self.algorithm} must be bpe or bases")
+        check_fields(self)
         if self.algorithm == "bases" and self.num_entries != SMALLEST:
             raise ValueError(
                 f"--tokenizer.vocab_size {self.vocab_size} does not fit --tokenizer.algorithm bases, "
@@ -94,12 +100,24 @@ def train_tokenizer(
         num_threads: Changes no piece, but SentencePiece notes it in the model's bytes.
 
     Raises:
-        InputError: If the sequences are too few for the vocabulary; the message has the largest
-            size they allow.
+        InputError: If the sequences are too few for the vocabulary, or its size cannot be closed
+            under reverse complement; the message has a size that can be had.
     """
     if config.algorithm == "bases":
         return vocabulary_file({base: -float(i) for i, base in enumerate(BASES)})
-    return _learn_pairs(sequences, config, num_threads)
+    if config.algorithm == "bpe":
+        return _learn_pairs(sequences, config, num_threads)
+    texts = list(sequences)
+    proposed = _learn_pairs(alternate_strands(texts), config, num_threads)
+    pieces = load_sentencepiece(proposed, "proposed pieces")[1][FIRST_PIECE_ID:]
+    size = config.num_entries
+    closed = closed_pieces(pieces, size - SMALLEST, config.max_piece_bp)
+    if len(closed) < size - SMALLEST:
+        raise InputError(
+            f"--tokenizer.vocab_size {size} cannot be closed under reverse complement with pieces of at "
+            f"most {config.max_piece_bp} bases; take {size - 1} or {size + 1}"
+        )
+    return symmetric_vocabulary(texts, closed)
 
 
 def _learn_pairs(sequences: Iterable[str], config: TokenizerConfig, num_threads: int) -> bytes:
@@ -175,6 +193,7 @@ class DnaTokenizer:
     Attributes:
         piece_bp: Base pairs of every id, shape (vocab_size,), int64; 0 for special ids.
         pieces: Text of every id; the special ones have their names in brackets.
+        scores: SentencePiece's score of every ordinary entry, shape (vocab_size - 5,).
 
     Raises:
         InputError: If the bytes are not a SentencePiece model, or not one of this package.
@@ -201,6 +220,8 @@ class DnaTokenizer:
             )
         self.piece_bp = np.array([len(piece) for piece in self.pieces], dtype=np.int64)
         self.piece_bp[:FIRST_PIECE_ID] = 0
+        ids = range(FIRST_PIECE_ID, len(self.pieces))
+        self.scores = np.array([self._processor.get_score(i) for i in ids], dtype=np.float64)
 
     @classmethod
     def from_bytes(cls, model_bytes: bytes) -> "DnaTokenizer":
@@ -231,6 +252,15 @@ class DnaTokenizer:
     def vocab_size(self) -> int:
         """Entries of the vocabulary, special ones included."""
         return len(self.pieces)
+
+    @property
+    def joins_pairs(self) -> bool:
+        """True if the neighbours that make the earliest piece are joined first, as in byte-pair encoding.
+
+        Otherwise the segmentation with the highest sum of scores is taken, which are logarithms;
+        SentencePiece numbers the pieces of byte-pair encoding 0, -1, -2, ….
+        """
+        return bool((self.scores == -np.arange(len(self.scores))).all())
 
     @property
     def names(self) -> dict[str, str]:

@@ -15,10 +15,12 @@ from dna_bigbird.genome.alphabet import normalise
 from dna_bigbird.interop import read_huggingface, write_huggingface
 
 
-@pytest.fixture(scope="module")
-def random_tokenizer(dna):
+@pytest.fixture(scope="module", params=["bpe", "symmetric_bpe", "bases"])
+def random_tokenizer(dna, request):
     texts = [dna(300, seed) + "TATA" * 20 + "A" * 30 for seed in range(20)]
-    return DnaTokenizer.from_bytes(train_tokenizer(texts, TokenizerConfig(vocab_size=300)))
+    size = None if request.param == "bases" else 300
+    config = TokenizerConfig(algorithm=request.param, vocab_size=size)
+    return DnaTokenizer.from_bytes(train_tokenizer(texts, config))
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +39,16 @@ def test_repeats_are_cut_alike(random_tokenizer, as_json, unit, times, end):
     assert as_json.encode(sequence, add_special_tokens=False).ids == expected
 
 
-@pytest.mark.parametrize("vocab_size", [500, 4000])
-def test_real_dna_is_cut_alike(real_data, vocab_size):
+@pytest.mark.parametrize(
+    ("algorithm", "vocab_size"), [("bpe", 500), ("bpe", 4000), ("symmetric_bpe", 1000)]
+)
+def test_real_dna_is_cut_alike(real_data, algorithm, vocab_size):
     with gzip.open(real_data / "genome/hg19_chr17_1-1000000.fa.gz", "rt") as lines:
         raw = "".join(line.strip() for line in lines if not line.startswith(">"))
     windows = [raw[i : i + 8000] for i in range(0, 800_000, 8000)]
     training = [normalise(window) for window in windows[:60]]
-    ours = DnaTokenizer.from_bytes(
-        train_tokenizer(training, TokenizerConfig(vocab_size=vocab_size))
-    )
+    config = TokenizerConfig(algorithm=algorithm, vocab_size=vocab_size)
+    ours = DnaTokenizer.from_bytes(train_tokenizer(training, config))
     theirs = parse(tokenizer_json(ours), "tokenizer.json")
     for window in windows:  # raw: in either case
         expected = ours.encode(normalise(window)).tolist()

@@ -136,7 +136,7 @@ def test_a_correct_config_is_read(folder):
         (
             "splits:",
             "tokenizer: base\nsplits:",
-            "6: tokenizer.algorithm: found 'base'; expected bpe or bases; did you mean 'bases'?",
+            "6: tokenizer.algorithm: found 'base'; expected bpe, symmetric_bpe or bases; did you mean 'bases'?",
         ),
     ],
 )

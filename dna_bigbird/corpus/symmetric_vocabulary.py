@@ -1,0 +1,87 @@
+"""A vocabulary that cuts both strands of DNA at the same places.
+
+Byte-pair encoding proposes the pieces. Every piece comes with its reverse complement, and both have
+the same score: the logarithm of how often they are used, together. SentencePiece's unigram model
+takes the segmentation with the highest sum of scores, so that of the other strand is its mirror
+image, but for two segmentations with exactly equal sums (the same pieces in another order, in
+tandem repeats).
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import sentencepiece
+
+from dna_bigbird.corpus.vocabulary_file import FIRST_PIECE_ID, vocabulary_file
+from dna_bigbird.genome.alphabet import BASES, reverse_complement
+
+ROUNDS = 4
+"""How often the scores are counted again with the segmentations they give."""
+SCORE_STEPS = 1024
+"""Scores are multiples of 1 / this: SentencePiece adds them in float32, without rounding up to about 12 kb."""
+_SMOOTHING = 0.5
+_AT_ONCE = 1000
+
+
+def alternate_strands(sequences: Iterable[str]) -> Iterator[str]:
+    """Yield every second sequence as its reverse complement: both strands in the same memory."""
+    for number, sequence in enumerate(sequences):
+        yield reverse_complement(sequence) if number % 2 else sequence
+
+
+def closed_pieces(proposed: Sequence[str], count: int, max_piece_bp: int) -> list[str]:
+    """Return at most `count` pieces of two bases or more that are closed under reverse complement.
+
+    They are taken in the order proposed, each with its reverse complement. If one place is left, a
+    piece that is its own reverse complement fills it; if none is proposed, one made of a piece.
+
+    Example:
+        >>> closed_pieces(["AA", "TG", "CA", "TA"], 5, 2)
+        ['AA', 'TT', 'TG', 'CA', 'TA']
+        >>> closed_pieces(["AA", "TG"], 3, 4)
+        ['AA', 'TT', 'AT']
+    """
+    chosen: dict[str, None] = {}
+    palindromes = (
+        piece + reverse_complement(piece)
+        for piece in itertools.chain(BASES.replace("N", ""), proposed)
+        if 2 * len(piece) <= max_piece_bp
+    )
+    for piece in itertools.chain(proposed, palindromes):
+        pair = dict.fromkeys((piece, reverse_complement(piece)))
+        if len(piece) > 1 and piece not in chosen and len(chosen) + len(pair) <= count:
+            chosen.update(pair)
+    return list(chosen)
+
+
+def symmetric_vocabulary(sequences: Sequence[str], pieces: Sequence[str]) -> bytes:
+    """Return the SentencePiece model of the bases and these pieces, with scores from the sequences.
+
+    The first segmentation has the fewest tokens; then each round counts how often a piece or its
+    reverse complement is used, and takes the logarithm of their share as the score of both.
+    """
+    every = [*pieces, *BASES]
+    numbers = {piece: number for number, piece in enumerate(every)}
+    partner = np.array([numbers[reverse_complement(piece)] for piece in every])
+    model = vocabulary_file(dict.fromkeys(every, -1.0), "unigram")
+    for _ in range(ROUNDS):
+        counts = _count(model, sequences, len(every))
+        both = counts + counts[partner] + _SMOOTHING
+        shares = (both / both.sum()).tolist()
+        scores = [round(math.log(share) * SCORE_STEPS) / SCORE_STEPS for share in shares]
+        model = vocabulary_file(dict(zip(every, scores, strict=True)), "unigram")
+    return model
+
+
+def _count(model: bytes, sequences: Sequence[str], size: int) -> np.ndarray:
+    """Count how often each ordinary piece is used, shape (size,)."""
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.load_from_serialized_proto(model)
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(sequences), _AT_ONCE):
+        encoded = processor.encode(list(sequences[start : start + _AT_ONCE]), num_threads=1)
+        ids = np.fromiter(itertools.chain.from_iterable(encoded), dtype=np.int64)
+        counts += np.bincount(ids - FIRST_PIECE_ID, minlength=size)
+    return counts
