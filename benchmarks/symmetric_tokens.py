@@ -61,11 +61,11 @@ def shared(tokenizer: DnaTokenizer, texts: Sequence[str]) -> tuple[float, float]
     for text in texts:
         spans = tokenizer.spans(tokenizer.encode(text))
         other = len(text) - tokenizer.spans(tokenizer.encode(reverse_complement(text)))[::-1, ::-1]
-        for counts, one, two in (
+        for counts, here, there in (
             (boundaries, spans[1:, :1], other[1:, :1]),
             (tokens, spans, other),
         ):
-            a, b = set(map(tuple, one.tolist())), set(map(tuple, two.tolist()))
+            a, b = set(map(tuple, here.tolist())), set(map(tuple, there.tolist()))
             counts += 2 * len(a & b), len(a) + len(b)
     return boundaries[0] / boundaries[1], tokens[0] / tokens[1]
 
@@ -150,20 +150,20 @@ def main() -> None:
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="entries")
     parser.add_argument("--picture", type=Path, help="PNG to write")
-    given = parser.parse_args()
-    genome = Genome(given.fasta)
-    training = sequences(genome, given.train, TRAINING_BP)
-    texts = sequences(genome, given.held_out, MEASURED_BP)
+    options = parser.parse_args()
+    genome = Genome(options.fasta)
+    training = sequences(genome, options.train, TRAINING_BP)
+    texts = sequences(genome, options.held_out, MEASURED_BP)
     print(f"learned from {sum(map(len, training)):,} bp, measured on {sum(map(len, texts)):,} bp\n")
     print(COLUMNS)
     curves: dict[str, list[tuple[float, float]]] = {}
     for algorithm in (PLAIN, MERGES, SYMMETRIC):
-        for size in given.sizes:
+        for size in options.sizes:
             *point, row = measure(algorithm, size, training, texts)
             curves.setdefault(algorithm, []).append(tuple(point))
             print(row, flush=True)
-    if given.picture:
-        given.picture.write_bytes(picture(curves))
+    if options.picture:
+        options.picture.write_bytes(picture(curves))
 
 
 if __name__ == "__main__":
