@@ -20,7 +20,7 @@ import pytorch_lightning as pl
 import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
@@ -36,8 +36,6 @@ from dna_bigbird.writing import atomic_path, json_text
 
 MEASURED, SKIPPED = 30, 10
 """Steps whose processor time is measured, after some that are not."""
-PAPER = MaskingConfig()
-"""How validation examples are masked, whatever an arm trains with: 15 %, 80/10/10."""
 
 Score = Callable[[PretrainingTask], dict[str, float]]
 
@@ -163,7 +161,7 @@ def steps_within(seconds: float, per_step: float, validations: int) -> tuple[int
 
 
 def validation_examples(run: dict) -> PretrainExamples:
-    """Return the examples that every arm is scored on."""
+    """Return the examples that every arm is scored on, masked as in the paper."""
     corpus = run["corpus"]
     tokenizer = DnaTokenizer.from_file(corpus["tokenizer"])
     store = TokenStore(Path(corpus["validation"]))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from learning_arms import OURS, Arm, Training
-from learning_run import PAPER, validation_examples
+from learning_run import validation_examples
 
 from dna_bigbird.bundles.card import is_semi_synthetic
+from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.evaluation.language import interval
 from dna_bigbird.evaluation.tables import to_tsv

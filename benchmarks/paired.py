@@ -1,0 +1,76 @@
+"""Predictors on the same hidden tokens: bits per base, and paired differences to the first of them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dna_bigbird.evaluation.language import interval
+from dna_bigbird.evaluation.tables import to_tsv
+from dna_bigbird.report.compare.markdown import markdown_table
+from dna_bigbird.writing import atomic_path, json_text
+
+# N blocks that are drawn together, K predictors, S strata
+
+BITS, DIFFERENCE = "bits_per_base", "difference"
+
+
+def paired_rows(
+    names: Sequence[str], sums: np.ndarray, seed: int, reference: int = 0, **first: object
+) -> list[dict]:
+    """Return one row per predictor: bits per base, and its difference to the reference.
+
+    Both have a 95 % bootstrap interval over blocks, and the difference is taken block by block:
+    above 0 the reference is better.
+
+    Args:
+        names: K names.
+        sums: Nats of the predictors and, last, the hidden bases, by block, (N, K + 1).
+        reference: Number of the predictor that the others are compared with.
+        first: Columns before the others.
+    """
+    nats, bases = sums[:, :-1] / np.log(2), sums[:, -1]
+    rows = []
+    for k, name in enumerate(names):
+        row = {**first, "predictor": name, **interval(BITS, nats[:, k], bases, seed)}
+        difference = dict.fromkeys((DIFFERENCE, f"{DIFFERENCE}_low", f"{DIFFERENCE}_high"))
+        if k != reference:
+            difference = interval(DIFFERENCE, nats[:, k] - nats[:, reference], bases, seed)
+        rows.append(row | difference | {"hidden_bp": round(float(bases.sum()))})
+    return rows
+
+
+def stratified_rows(
+    names: Sequence[str],
+    sums: np.ndarray,
+    parts: Mapping[str, tuple[Sequence[str], np.ndarray]],
+    seed: int,
+    **first: object,
+) -> list[dict]:
+    """Return `paired_rows` of all hidden tokens, then of each part that has any.
+
+    Args:
+        parts: By way to divide, such as `by_repeat_class`: names of its parts (S), and sums
+            (N, S, K + 1).
+    """
+    rows = paired_rows(names, sums, seed, **first, part="all")
+    for strata, values in parts.values():
+        for s, stratum in enumerate(strata):
+            if values[:, s, -1].sum() > 0:
+                rows += paired_rows(names, values[:, s], seed, **first, part=stratum)
+    return rows
+
+
+def write_rows(folder: Path, rows: Sequence[dict], note: str) -> str:
+    """Write table.tsv, table.md and results.json; return the text of table.md."""
+    folder.mkdir(parents=True, exist_ok=True)
+    markdown = "\n".join(markdown_table(rows)) + f"\n\n{note}\n"
+    texts = {
+        "table.tsv": to_tsv(rows),
+        "table.md": markdown,
+        "results.json": json_text({"note": note, "rows": list(rows)}),
+    }
+    for name, text in texts.items():
+        with atomic_path(folder / name) as path:
+            path.write_text(text)
+    return markdown
