@@ -140,8 +140,8 @@ class Model:
         """Return the costs under the mean of the probabilities of both strands."""
         reverse = self.hidden_alone([window.reversed() for window in windows])
         return [
-            -np.logaddexp(-one, -other[::-1]) + np.log(2)
-            for one, other in zip(forward, reverse, strict=True)
+            -np.logaddexp(-nats, -mirrored[::-1]) + np.log(2)
+            for nats, mirrored in zip(forward, reverse, strict=True)
         ]
 
     def as_in_the_paper(self, windows: Sequence[Window], seed: int) -> list[dict]:
