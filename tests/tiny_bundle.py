@@ -55,3 +55,16 @@ def write_tiny_bundle(
         card="# tiny\n",
     )
     return folder
+
+
+OWN_ENCODER = {
+    "hidden_size": 32, "num_layers": 2, "num_heads": 2, "ffn_size": 64, "max_tokens": 128,
+    "block_size": 16, "num_random": 1, "norm_first": True, "positions": "rotary",
+    "rotary_base": 500.0, "qk_norm": True, "stem_width": 3, "scale_residual": True,
+}  # fmt: skip
+"""Every setting of the encoder that the paper's lacks."""
+
+
+def write_rotary_bundle(folder: Path) -> Path:
+    """Write an untrained bundle with `OWN_ENCODER` and return its folder."""
+    return write_tiny_bundle(folder, vocab_size=64, encoder=OWN_ENCODER, window_bp=200)

@@ -23,10 +23,29 @@ MOVED_PLANS = {
 
 def describe_encoder(encoder: EncoderConfig) -> str:
     """Return layers, width, attention and context in words."""
+    where = "trained on" if encoder.reads_any_length else "over"
     return (
         f"{encoder.num_layers} layers of {encoder.num_heads} heads, hidden size "
-        f"{encoder.hidden_size}, {_attention(encoder)} over at most {encoder.max_tokens} tokens"
+        f"{encoder.hidden_size}, {_attention(encoder)} {where} at most {encoder.max_tokens} tokens"
+        + "".join(f", {setting}" for setting in own_settings(encoder))
     )
+
+
+def own_settings(encoder: EncoderConfig) -> list[str]:
+    """Return the settings that the paper's encoder does not have, in words.
+
+    Example:
+        >>> own_settings(EncoderConfig(positions="rotary", stem_width=5))
+        ['rotary positions', 'a convolution of 5 tokens on the embeddings']
+    """
+    width = encoder.stem_width
+    settings = {
+        "layer norms before the layers": encoder.norm_first,
+        "rotary positions": encoder.positions == "rotary",
+        "a norm of queries and keys": encoder.qk_norm,
+        f"a convolution of {width} tokens on the embeddings": width > 0,
+    }
+    return [text for text, is_set in settings.items() if is_set]
 
 
 def _attention(encoder: EncoderConfig) -> str:

@@ -11,7 +11,9 @@ from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
 
 LOW, HIGH = "_low", "_high"
-FACTS = ("n", "n_examples", "seed", "split", "step", "strand", "description", "baselines")
+FACTS = (
+    "n", "n_examples", "seed", "split", "step", "max_tokens", "strand", "description", "baselines"
+)  # fmt: skip
 """Keys that are not scores or counts."""
 SHOWN = 3
 """Scores in the representation of metrics."""

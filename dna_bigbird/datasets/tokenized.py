@@ -153,5 +153,6 @@ def _too_long(data, row: int, tokens: int, max_tokens: int, name: str) -> InputE
         f"{name}: row {row} ({interval.chrom}:{interval.start}-{interval.end}, "
         f"{data.window_bp} bp) has {tokens} tokens with [CLS] and [SEP], the model reads at "
         f"most {max_tokens}, and windows are never cut. Build the set with a smaller window, "
-        f"or start from a model of {tokens} or more: dna-bigbird pretrain --model.max_tokens {tokens}"
+        f"or start from a model of {tokens} or more: dna-bigbird pretrain --model.max_tokens {tokens} "
+        f"trains one, dna-bigbird convert --max_tokens {tokens} lengthens one"
     )

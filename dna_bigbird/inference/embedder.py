@@ -15,6 +15,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import set_up
+from dna_bigbird.inference.lengths import beyond_training
 from dna_bigbird.inference.results import Pooling
 from dna_bigbird.inference.runner import BundleRunner, Groups
 
@@ -22,8 +23,9 @@ from dna_bigbird.inference.runner import BundleRunner, Groups
 class Embedder:
     """Computes the hidden states of the encoder of a bundle; its head, if any, is unused.
 
-    Mean and maximum are over the tokens of the sequence; [CLS] and [SEP] do not count. A sequence of more tokens than the context is cut into the fewest equal parts
-    that fit: mean and [CLS] are then means over the parts, weighted by their tokens.
+    Mean and maximum are over the tokens of the sequence; [CLS] and [SEP] do not count. A sequence of
+    more tokens than the context is cut into the fewest equal parts that fit: mean and [CLS] are then
+    means over the parts, weighted by their tokens. A model with rotary positions reads it whole.
 
     Args:
         pooling: How the states of a sequence become one vector; 'tokens' keeps all of them.
@@ -57,7 +59,8 @@ class Embedder:
         self.width: int = bundle.config.encoder.hidden_size
         self.pooling, self.both_strands = pooling, both_strands
         self._runner = BundleRunner(bundle, setup.compute, setup.device)
-        self._num_split = 0
+        self._encoder_config = bundle.config.encoder
+        self._num_split = self._longest = 0
 
     def notes(self) -> list[str]:
         """Return what a user should know about the computation, one line each."""
@@ -67,7 +70,7 @@ class Embedder:
                 f"{self._num_split} windows had more tokens than the model's context of "
                 f"{self._runner.max_pieces} and were read in equal parts"
             )
-        return lines
+        return [*lines, *beyond_training(self._encoder_config, self._longest)]
 
     def pooled(self, sequences: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector per sequence (S, E); NaN for one without any A, C, G or T."""
@@ -107,9 +110,10 @@ class Embedder:
         return [self._joined(texts, states) for texts in parts]
 
     def _plan(self, groups: Groups) -> tuple[list[list[str]], dict[str, NDArray[np.int64]]]:
-        parts, tokens, num_split = self._runner.plan(groups)
-        self._num_split += num_split
-        return parts, tokens
+        plan = self._runner.plan(groups)
+        self._num_split += plan.num_split
+        self._longest = max(self._longest, plan.longest)
+        return plan.parts, plan.tokens
 
     def _joined(
         self, texts: list[str], states: dict[str, NDArray[np.float32]]

@@ -18,6 +18,7 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
+from dna_bigbird.inference.lengths import beyond_training
 from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.inference.sigmoid import sigmoid
 from dna_bigbird.inference.windows.tiling import Window
@@ -42,7 +43,8 @@ class Predictor:
     padding is masked.
 
     A window without any A, C, G or T has no score: NaN. A window of more tokens than a model's
-    context is scored as the mean over the fewest equal parts that fit, never cut.
+    context is scored as the mean over the fewest equal parts that fit, never cut. A model with rotary
+    positions reads it whole, with a note if training had no window of so many tokens.
 
     Args:
         bundles: Several give the mean of their probabilities, label by label of the same name.
@@ -81,6 +83,7 @@ class Predictor:
         self._bundles = bundles
         self._notes = setup.notes
         self._num_split = np.zeros(len(bundles), dtype=int)
+        self._longest = np.zeros(len(bundles), dtype=int)
         budgets = [token_budget(b.config.encoder, device) for b in bundles]
         self._chunk_bp = min(budgets) * CHUNK_BATCHES * BP_PER_TOKEN
         self._workers: Workers | None = None
@@ -100,13 +103,16 @@ class Predictor:
     def notes(self) -> list[str]:
         """Return what a user should know about the computation, one line each."""
         lines = [*self._notes]
-        for bundle, number in zip(self._bundles, self._num_split, strict=True):
+        for bundle, number, longest in zip(
+            self._bundles, self._num_split, self._longest, strict=True
+        ):
+            encoder = bundle.config.encoder
             if number:
-                fits = bundle.config.encoder.max_tokens - 2
                 lines.append(
-                    f"{number} windows had more tokens than the model's context of {fits} and were "
-                    "scored in equal parts, then averaged"
+                    f"{number} windows had more tokens than the model's context of "
+                    f"{encoder.max_tokens - 2} and were scored in equal parts, then averaged"
                 )
+            lines += beyond_training(encoder, longest)
         return lines
 
     def score_windows(
@@ -156,6 +162,7 @@ class Predictor:
 
         for scores in self._map(tasks()):
             self._num_split += scores.num_split
+            self._longest = np.maximum(self._longest, scores.longest)
             yield waiting.popleft(), scores.logits
 
     def _map(self, tasks: Iterable[Groups]) -> Iterator[GroupLogits]:

@@ -8,6 +8,7 @@ Each distinct sequence is computed once, in parts where it exceeds the context.
 
 import itertools
 import logging
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -37,6 +38,8 @@ class Plan(NamedTuple):
     """Token ids of every part, each text once; none of a part without any A, C, G or T."""
     num_split: int
     """Groups that were cut into parts."""
+    longest: int
+    """Most tokens of a sequence that is read whole, without [CLS] and [SEP]."""
 
 
 class GroupLogits(NamedTuple):
@@ -46,6 +49,8 @@ class GroupLogits(NamedTuple):
     """(S, L), float64, of all sequences of all groups in order; NaN for one without A, C, G and T."""
     num_split: list[int]
     """Number of groups that were cut into parts, per bundle."""
+    longest: list[int]
+    """Most tokens of a sequence that was read whole, per bundle."""
 
 
 class PaddedTokens(NamedTuple):
@@ -64,30 +69,34 @@ class BundleRunner:
         compute: With a `precision` that is not 'auto'.
 
     Attributes:
-        max_pieces: Most tokens of a sequence, without [CLS] and [SEP].
+        max_pieces: Most tokens of a sequence, without [CLS] and [SEP]; no limit with rotary positions.
     """
 
     def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:
         self._engine = Engine(bundle, compute, device)
         self.model = self._engine.model
         self.tokenizer = bundle.tokenizer
-        self.max_pieces = bundle.config.encoder.max_tokens - 2
+        encoder = bundle.config.encoder
+        self.max_pieces = sys.maxsize if encoder.reads_any_length else encoder.max_tokens - 2
 
     def plan(self, groups: Groups) -> Plan:
         """Return the parts of all sequences; what fits the context is one part."""
         texts = list(dict.fromkeys(text for group in groups for text in group if text.strip("N")))
         tokens = dict(zip(texts, self._encode(texts), strict=True))
         parts: list[list[str]] = []
-        num_split = 0
+        num_split = most = 0
         for group in groups:
             longest = max((len(tokens[text]) for text in group if text in tokens), default=0)
             if longest <= self.max_pieces:
                 parts += [[text] for text in group]
+                most = max(most, longest)
             else:
                 parts += self._cut(group, tokens, longest)
                 num_split += 1
         distinct = dict.fromkeys(itertools.chain.from_iterable(parts))
-        return Plan(parts, {text: tokens[text] for text in distinct if text in tokens}, num_split)
+        return Plan(
+            parts, {text: tokens[text] for text in distinct if text in tokens}, num_split, most
+        )
 
     def _encode(self, texts: list[str]) -> list[np.ndarray]:
         # With one thread, many processors would wait for the tokens of a small model.
@@ -179,10 +188,11 @@ class MeanScorer:
         logits_MSL = np.stack(
             [
                 logits_SL[:, columns]
-                for (logits_SL, _), columns in zip(results, self._labels, strict=True)
+                for (logits_SL, *_), columns in zip(results, self._labels, strict=True)
             ]
         )
-        return GroupLogits(mean_logit(logits_MSL), [num_split for _, num_split in results])
+        _, num_split, longest = zip(*results, strict=True)
+        return GroupLogits(mean_logit(logits_MSL), list(num_split), list(longest))
 
 
 class BundleScorer:
@@ -192,9 +202,12 @@ class BundleScorer:
         self._runner = BundleRunner(bundle, compute, device)
         self._num_labels = len(bundle.config.label_names)
 
-    def score(self, groups: Groups) -> tuple[np.ndarray, int]:
-        """Return the logits (S, L) and the number of groups that were cut; equal texts are computed once."""
-        parts, tokens, num_split = self._runner.plan(groups)
+    def score(self, groups: Groups) -> tuple[np.ndarray, int, int]:
+        """Return the logits (S, L), the number of groups that were cut and the longest sequence read whole.
+
+        Equal texts are computed once.
+        """
+        parts, tokens, num_split, longest = self._runner.plan(groups)
         logits_RL = np.empty((len(tokens), self._num_labels))
         for batch, rows in self._runner.run([*tokens.values()], self._forward):
             logits_RL[batch] = rows
@@ -204,7 +217,7 @@ class BundleScorer:
             of_parts = [row_of[text] for text in texts if text in row_of]
             if of_parts:
                 row[:] = mean_logit(logits_RL[of_parts][:, None])
-        return result_SL, num_split
+        return result_SL, num_split, longest
 
     def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         return self._runner.model(token_ids_BT, is_padding_BT).double()

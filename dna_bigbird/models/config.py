@@ -51,7 +51,7 @@ class EncoderConfig:
     ffn_size: int = 3072
     """Width of the feed-forward layer."""
     max_tokens: int = 4096
-    """Longest sequence in tokens: special ones included."""
+    """Longest sequence in tokens: special ones included; with rotary positions the longest in training."""
     block_size: int = 64
     """Tokens in one attention block; the last one of a sequence may be ragged. At most `max_tokens`, or
     1024 if that is more."""
@@ -158,6 +158,11 @@ class EncoderConfig:
                 "--model.window_blocks 0, --model.global_blocks none and --model.num_random 0: "
                 "no block would read anything"
             )
+
+    @property
+    def reads_any_length(self) -> bool:
+        """True if a sequence may have more than `max_tokens` tokens; there is no table of positions."""
+        return self.positions == "rotary"
 
     @property
     def keeps_published_padding(self) -> bool:

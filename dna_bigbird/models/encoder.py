@@ -178,7 +178,8 @@ class Encoder(nn.Module):
                 `norm_first` only those after the last layer are normalised.
 
         Raises:
-            ValueError: If a sequence is longer than `max_tokens` or the shapes differ.
+            ValueError: If positions are learned and a sequence is longer than `max_tokens`, or the
+                shapes differ.
         """
         for name, tensor in (("is_padding", is_padding_BT), ("segment_ids", segment_ids_BT)):
             if tensor is not None and tensor.shape != token_ids_BT.shape:
@@ -188,7 +189,7 @@ class Encoder(nn.Module):
         packing = Packing.of(
             is_padding_BT,
             self.config.block_size,
-            None if self.position is None else self.config.max_tokens,
+            None if self.config.reads_any_length else self.config.max_tokens,
             whole_batch=self.config.keeps_published_padding,
         )
         x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)

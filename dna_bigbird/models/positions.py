@@ -13,15 +13,19 @@ from dna_bigbird.attention.cores import BigBirdItc
 from dna_bigbird.models.encoder import Encoder
 
 RULES = ("tile", "interpolate")
+ROTARY = "rotary"
+"""What a bundle says instead of a rule: there was no table to extend."""
 
 Model = TypeVar("Model", bound=nn.Module)
 
 
-def extend_positions(model: Model, max_tokens: int, rule: str) -> Model:
+def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> Model:
     """Return a copy of the model that reads up to `max_tokens` tokens; the model stays as it is.
 
-    Everything but the position table (and that of a decoder with its own) is copied. Without this a longer sequence is refused: no rule
-    is right for every model, and after either the model should be trained further.
+    Everything but the position table (and that of a decoder with its own) is copied. Without this a
+    longer sequence is refused: no rule is right for every model, and after either the model should be
+    trained further. A model with rotary positions has no table and needs no rule: its setting
+    `max_tokens` alone changes, which is what training and windows follow.
 
     With random plan 'uniform' the attention of a sequence depends on its own length alone, so old
     lengths keep theirs, and with 'tile' their states, too. Plan 'huggingface' makes its table for
@@ -31,22 +35,28 @@ def extend_positions(model: Model, max_tokens: int, rule: str) -> Model:
     Args:
         model: An `Encoder`, or a model that has one as `.encoder`.
         rule: 'tile' repeats the table as often as needed, as Longformer did; the first positions
-            keep their rows. 'interpolate' stretches it linearly; both ends keep theirs.
+            keep their rows. 'interpolate' stretches it linearly; both ends keep theirs. None with
+            rotary positions.
 
     Raises:
-        ValueError: If the rule is unknown or the model is as long already.
+        ValueError: If the rule is unknown, missing or has no meaning, or the model is as long already.
     """
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     extended = copy.deepcopy(model)
     encoder: Encoder = extended if isinstance(extended, Encoder) else extended.encoder
+    if encoder.position is None and rule is not None:
+        raise ValueError(
+            f"rule {rule!r} is for a table of positions; the model's positions are rotary: leave it out"
+        )
+    if encoder.position is not None and rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     if max_tokens <= encoder.config.max_tokens:
         raise ValueError(
             f"the model reads {encoder.config.max_tokens} tokens already, got max_tokens {max_tokens}"
         )
     decoder = getattr(extended, "decoder", None)
-    owners = [encoder] if decoder is None or decoder.position is None else [encoder, decoder]
-    for part in owners:
+    for part in (encoder, decoder):
+        if part is None or part.position is None:
+            continue
         old = part.position.weight
         table_LE = (_tile if rule == "tile" else _interpolate)(old.detach(), max_tokens)
         part.position = nn.Embedding.from_pretrained(table_LE, freeze=not old.requires_grad)

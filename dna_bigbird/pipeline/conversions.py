@@ -12,7 +12,7 @@ from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.interop.converted_card import converted_card
-from dna_bigbird.models.positions import extend_positions
+from dna_bigbird.models.positions import ROTARY, extend_positions
 from dna_bigbird.pipeline.results import ConvertedModel
 
 LENGTHS = ("max_tokens", "max_source_tokens", "max_target_tokens")
@@ -69,11 +69,11 @@ def to_huggingface(source: Path, output: Path, allow_different_attention: bool) 
     return ConvertedModel(output, f"written; the library computes {result}", tuple(differences))
 
 
-def lengthen(source: Path, output: Path, max_tokens: int, rule: str) -> ConvertedModel:
+def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> ConvertedModel:
     """Write a bundle again with more positions.
 
     Args:
-        rule: 'tile' or 'interpolate', see models.positions.
+        rule: 'tile' or 'interpolate', see models.positions; None for rotary positions.
 
     Raises:
         InputError: If the new length does not fit the model.
@@ -81,10 +81,22 @@ def lengthen(source: Path, output: Path, max_tokens: int, rule: str) -> Converte
     bundle = load_bundle(source)
     bundle.check_single("convert")
     before = bundle.config.encoder.max_tokens
+    is_rotary = bundle.config.encoder.reads_any_length
+    if is_rotary and rule is not None:
+        raise InputError(
+            f"{source}: --positions {rule} is for a table of positions; the model's are rotary: leave "
+            "the option out"
+        )
+    if not is_rotary and rule is None:
+        raise InputError(
+            f"{source}: its positions are a learned table; say how it grows: --positions tile or "
+            "interpolate"
+        )
     try:
         model = extend_positions(bundle.model, max_tokens, rule)
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
+    rule = rule or ROTARY
     step = {"from_max_tokens": before, "positions": rule}
     config = bundle.config.with_values(
         encoder=model.encoder.config, lengthened=[*bundle.config.lengthened, step]

@@ -11,7 +11,7 @@ from dna_bigbird.pipeline.results import ConvertedModel
 WAYS = (
     "--from-huggingface DIR --to BUNDLE [--plan …]",
     "--from BUNDLE --to-huggingface DIR [--allow-different-attention true]",
-    "--from BUNDLE --to BUNDLE2 --max-tokens N --positions tile|interpolate",
+    "--from BUNDLE --to BUNDLE2 --max-tokens N [--positions tile|interpolate]",
 )
 
 
@@ -31,7 +31,7 @@ def convert(
     Three ways, each with its own options:
     --from-huggingface DIR --to BUNDLE,
     --from BUNDLE --to-huggingface DIR,
-    --from BUNDLE --to BUNDLE2 --max-tokens N --positions tile|interpolate.
+    --from BUNDLE --to BUNDLE2 --max-tokens N [--positions tile|interpolate].
     No code in the files is run. What is read, written and refused: docs/huggingface.md.
 
     Examples:
@@ -53,7 +53,7 @@ def convert(
             these weights; its README.md says what.
         max_tokens: Longest sequence in tokens: of the new model.
         positions: Positions of tokens: beyond the old table 'tile' repeats the old ones one after the
-            other, 'interpolate' stretches them.
+            other, 'interpolate' stretches them. Rotary ones need none.
     """
     from dna_bigbird.pipeline import conversions
 
@@ -76,7 +76,7 @@ def convert(
     if way - {"allow-different-attention"} == {"from", "to-huggingface"}:
         check_target(source, output)
         return conversions.to_huggingface(source, output, allow_different_attention)
-    if way == {"from", "to", "max-tokens", "positions"}:
+    if way - {"positions"} == {"from", "to", "max-tokens"}:
         check_target(source, output)
         return conversions.lengthen(source, output, max_tokens, positions)
     options = " ".join(f"--{name}" for name in chosen if name in way) or "no option"

@@ -4,10 +4,12 @@ from collections import Counter
 from pathlib import Path
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.card_encoder import own_settings
 from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.plain_text import as_columns, in_words, without_markdown
 
 MOST_LABELS = 10
@@ -31,7 +33,7 @@ def bundle_text(bundle: Bundle) -> str:
     if config.window_bp:
         facts["window"] = f"{config.window_bp:,} bp"
     facts |= {
-        "context": f"{config.encoder.max_tokens:,} tokens",
+        "context": _context(config.encoder),
         "size": f"{_parameters(bundle):,} parameters, {weights.stat().st_size / 1e6:.1f} MB",
         "tokenizer": f"{next(iter(bundle.tokenizer.files))}, {bundle.tokenizer.vocab_size:,} pieces",
     }
@@ -52,6 +54,13 @@ def describe_bundle(bundle: Bundle) -> dict:
             for record in bundle.config.regions_read
         }
     return {"parameters": _parameters(bundle), "config": settings, "metrics": bundle.metrics.stored}
+
+
+def _context(encoder: EncoderConfig) -> str:
+    tokens = f"{encoder.max_tokens:,} tokens"
+    longer = " in training; it reads longer sequences" if encoder.reads_any_length else ""
+    settings = "".join(f"; {setting}" for setting in own_settings(encoder))
+    return tokens + longer + settings
 
 
 def _parameters(bundle: Bundle) -> int:

@@ -53,6 +53,7 @@ def evaluate_lm(
     report: JsonOutput,
     seed: int = 0,
     examples: int = 1000,
+    max_tokens: int | None = None,
     batch_size: int = 32,
     baseline_counted_documents: int = 0,
     baseline_scored_documents: int = 2000,
@@ -84,6 +85,8 @@ def evaluate_lm(
             baseline.
         seed: Seed of the random numbers: of the test examples, their masks and the bootstrap.
         examples: Number of examples: of the test.
+        max_tokens: Longest sequence in tokens: of a test example; by default the model's. More than in
+            training needs a model with rotary positions.
         batch_size: Examples computed at once.
         baseline_counted_documents: Most training documents that a baseline counts, evenly spaced if
             there are more; 0: all that cover the training regions once (memory: docs/metrics.md).
@@ -117,8 +120,8 @@ def evaluate_lm(
     bundle = language_inputs.load_masked_model(model)
     stores = language_inputs.load_stores(train, test, bundle.tokenizer, model)
     strata = language_inputs.ways_to_divide(stores["test"], genome, repeats, pieces)
-    max_tokens = bundle.config.encoder.max_tokens
-    held_out = PretrainExamples(stores["test"], bundle.tokenizer, max_tokens, PAPER, seed)
+    length = language_inputs.example_length(bundle, max_tokens)
+    held_out = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
     ways = {"masked": held_out, "all_masked": AllMasked(held_out)}
     scores = {
         name: language_tables.model_scores(bundle, way, examples, batch_size)
@@ -126,6 +129,8 @@ def evaluate_lm(
     }
     metrics = scores["masked"].metrics(seed) | scores["all_masked"].all_masked_metrics(seed)
     metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
+    if max_tokens is not None:
+        metrics["max_tokens"] = max_tokens
     metrics |= language_tables.masked_tables(scores, ways, stores["train"], strata, documents)
     causal = causal_baselines(
         stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed, kenlm=kenlm

@@ -7,11 +7,15 @@ from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.same_genome import check_store_genome
 from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.repeats import repeat_classes
+from dna_bigbird.inference.lengths import beyond_training
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass, Strata
+
+LEAST_TOKENS = 8
+"""Of an example: two sentences and the special tokens."""
 
 
 def load_masked_model(model: Path) -> Bundle:
@@ -28,6 +32,30 @@ def load_masked_model(model: Path) -> Bundle:
         raise InputError(f"{model}: scoring needs the head mlm; it has {heads}")
     bundle.check_reads_dna()
     return bundle
+
+
+def example_length(bundle: Bundle, max_tokens: int | None) -> int:
+    """Return the tokens of an example, and note it if training had none of that length.
+
+    Args:
+        max_tokens: What was asked for; None: the model's own.
+
+    Raises:
+        InputError: If the model cannot read so many, or an example could not have two sentences.
+    """
+    encoder = bundle.config.encoder
+    if max_tokens is None:
+        return encoder.max_tokens
+    if max_tokens < LEAST_TOKENS:
+        raise InputError(f"--max_tokens {max_tokens}: expected at least {LEAST_TOKENS}")
+    if max_tokens > encoder.max_tokens and not encoder.reads_any_length:
+        raise InputError(
+            f"--max_tokens {max_tokens}: {bundle.folder} reads at most {encoder.max_tokens} tokens; its "
+            "positions are a learned table. Lengthen it first: dna-bigbird convert --help"
+        )
+    for line in beyond_training(encoder, max_tokens - 2, f"--max_tokens {max_tokens}"):
+        note(line)
+    return max_tokens
 
 
 def load_stores(

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.inference import load_bundle
+from tests.tiny_bundle import write_rotary_bundle
 
 SMALL = {
     "hidden_size": 16,
@@ -31,6 +33,12 @@ def project(library_model, save_library_model, tmp_path_factory):
         patch.chdir(folder)
         run("convert --from-huggingface hf --to gena")
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rotary(project):
+    """A pretrained bundle with rotary positions and all other settings of our own."""
+    write_rotary_bundle(project / "rotary")
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +106,17 @@ def test_lengthened(project, rule):
     assert new.model.encoder(ids_BT, ids_BT < 0).isfinite().all()
 
 
+def test_rotary_positions_are_lengthened_without_a_rule(project, capsys):
+    run("convert --from rotary --to longer --max-tokens 512")
+    assert "longer: 128 -> 512 tokens, positions: rotary" in capsys.readouterr().out
+    old, new = load_bundle("rotary"), load_bundle("longer")
+    assert new.config.encoder == replace(old.config.encoder, max_tokens=512)
+    assert new.config["lengthened"] == [{"from_max_tokens": 128, "positions": "rotary"}]
+    ids_BT = torch.randint(5, 60, (1, 400), generator=torch.Generator().manual_seed(0))
+    states = [bundle.model.encoder(ids_BT, ids_BT < 0) for bundle in (old, new)]
+    assert torch.equal(*states)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -108,7 +127,19 @@ def test_lengthened(project, rule):
         ("--from gena --from-huggingface hf --to x", "--from --from-huggingface --to given"),
         ("--from-huggingface hf --to x --max-tokens 512 --positions tile", "--positions given"),
         ("--from gena --to-huggingface x --plan uniform", "--to-huggingface --plan given"),
-        ("--from gena --to x --max-tokens 512", "--from --to --max-tokens given"),
+        (
+            "--from gena --to x --max-tokens 512",
+            "gena: its positions are a learned table; say how it grows: --positions tile or",
+        ),
+        (
+            "--from rotary --to x --max-tokens 512 --positions tile",
+            "rotary: --positions tile is for a table of positions; the model's are rotary: leave",
+        ),
+        (
+            "--from rotary --to-huggingface x --allow-different-attention true",
+            "rotary: the library's BigBird cannot hold this model: norm_first is True (its norms",
+        ),
+        ("--from rotary --to x --max-tokens 128", "rotary: the model reads 128 tokens already"),
         ("--from gena --to x --max-tokens 8 --positions tile", "gena: the model reads 256 tokens"),
         (
             "--from gena --to x --max-tokens 512 --positions x",

@@ -125,3 +125,18 @@ def test_frozen_positions_stay_frozen():
 def test_what_cannot_be_extended(max_tokens, rule, message):
     with pytest.raises(ValueError, match=message):
         extend_positions(PretrainingModel(CONFIG), max_tokens, rule)
+
+
+def test_rotary_positions_need_no_rule():
+    config = EncoderConfig(**{**vars(CONFIG), "positions": "rotary", "init_std": 0.3})
+    model = PretrainingModel(config).eval()
+    extended = extend_positions(model, 2000)
+    assert extended.encoder.config == EncoderConfig(**{**vars(config), "max_tokens": 2000})
+    for length in (300, 512, 1999):
+        assert torch.equal(model.encoder(*tokens(length)), extended.encoder(*tokens(length)))
+    with pytest.raises(ValueError, match=r"rule 'tile' is for a table of positions; .* are rotary"):
+        extend_positions(model, 2000, "tile")
+    with pytest.raises(ValueError, match="the model reads 512 tokens already"):
+        extend_positions(model, 512)
+    with pytest.raises(ValueError, match="rule must be one of tile, interpolate, got None"):
+        extend_positions(PretrainingModel(CONFIG), 2000)
