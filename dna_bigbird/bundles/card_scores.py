@@ -113,8 +113,8 @@ def _dna_counts(metrics: Metrics) -> str:
         for name in (*COUNTS, *READ_COUNTS)
         if name in metrics.scores
     ]
-    if "max_tokens" in metrics:
-        parts.append(f"examples of at most {metrics['max_tokens']} tokens")
+    if metrics.max_tokens is not None:
+        parts.append(f"examples of at most {metrics.max_tokens} tokens")
     if metrics.strand == "forward":
         parts.append("forward strand only")
     return "; ".join([*parts, f"seed {metrics.seed}"])

@@ -59,6 +59,8 @@ class Metrics(Mapping[str, Any]):
     split: str | None = None
     step: int | None = None
     """Optimizer step of the weights."""
+    max_tokens: int | None = None
+    """Most tokens of an example, where it was chosen for the scores."""
     strand: str | None = None
     description: str | None = None
     """What a baseline is."""
@@ -76,7 +78,8 @@ class Metrics(Mapping[str, Any]):
             return values
         stored = dict(values)
         counted = (stored[key] for key in ("n", "n_examples") if is_number(stored.get(key)))
-        numbers = {key: stored[key] for key in ("seed", "step") if is_number(stored.get(key))}
+        whole = ("seed", "step", "max_tokens")
+        numbers = {key: stored[key] for key in whole if is_number(stored.get(key))}
         texts = {
             key: stored[key]
             for key in ("split", "strand", "description")

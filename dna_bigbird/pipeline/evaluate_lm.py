@@ -129,8 +129,7 @@ def evaluate_lm(
     }
     metrics = scores["masked"].metrics(seed) | scores["all_masked"].all_masked_metrics(seed)
     metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
-    if max_tokens is not None:
-        metrics["max_tokens"] = max_tokens
+    metrics |= {} if max_tokens is None else {"max_tokens": max_tokens}
     metrics |= language_tables.masked_tables(scores, ways, stores["train"], strata, documents)
     causal = causal_baselines(
         stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed, kenlm=kenlm
