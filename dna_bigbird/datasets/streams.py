@@ -70,6 +70,20 @@ class _Rows(Dataset):
         return int(self.rows.rows[index]), ids, self.rows.labels[index]
 
 
+class _DrawnRows(Dataset):
+    """Rows by the number of their example in the stream, for tokens that are drawn for each example."""
+
+    def __init__(self, rows: RowsOnTheFly, order: "LabelledOrder") -> None:
+        self.rows = rows
+        self.order = order
+
+    def __getitem__(self, example: int) -> tuple[int, np.ndarray, np.ndarray]:
+        number = self.order.example(example)
+        index = number if number >= 0 else ~number
+        ids = self.rows.drawn_ids(index, "+" if number >= 0 else "-", example)
+        return int(self.rows.rows[index]), ids, self.rows.labels[index]
+
+
 class StreamData(pl.LightningDataModule):
     """A training stream that starts at the trainer's step, and a fixed validation set.
 
@@ -170,12 +184,16 @@ def labelled_data(
     accumulate: int = 1,
     workers: int = 0,
 ) -> StreamData:
-    """Micro-batches of a labelled set, in the order of `LabelledOrder`."""
+    """Micro-batches of a labelled set, in the order of `LabelledOrder`.
+
+    Rows whose tokens are drawn (`RowsOnTheFly.dropout`) are drawn for every example of the stream.
+    """
     order = LabelledOrder(len(train), seed=seed, batch_size=batch_size, both_strands=both_strands)
     by_length = sorted(range(len(validation)), key=lambda index: len(validation.ids(index)))
+    is_drawn = isinstance(train, RowsOnTheFly) and train.dropout is not None
     return StreamData(
-        train=_Rows(train),
-        train_numbers=order.micro_batch,
+        train=_DrawnRows(train, order) if is_drawn else _Rows(train),
+        train_numbers=order.examples if is_drawn else order.micro_batch,
         validation=_Rows(validation),
         validation_batches=chunks(by_length, batch_size),
         collate=collate_labelled,
@@ -205,10 +223,14 @@ class LabelledOrder:
 
     def micro_batch(self, number: int) -> list[int]:
         """Return row places; a reverse complement is the bitwise complement (~) of its place."""
-        first = number * self.batch_size
-        return [self._example(example) for example in range(first, first + self.batch_size)]
+        return [self.example(example) for example in self.examples(number)]
 
-    def _example(self, example: int) -> int:
+    def examples(self, number: int) -> list[int]:
+        """Return the numbers of the examples of a micro-batch."""
+        return list(range(number * self.batch_size, (number + 1) * self.batch_size))
+
+    def example(self, example: int) -> int:
+        """Return the place of an example's row, or its bitwise complement."""
         epoch, position = divmod(example, self.count)
         if self._epoch is None or self._epoch[0] != epoch:
             rng = np.random.default_rng([self.seed, epoch])

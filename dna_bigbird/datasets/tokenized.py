@@ -9,6 +9,9 @@ from dna_bigbird.datasets.packed_labels import PackedLabels
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 
+_DRAW = 3
+"""Part of the seed of drawn tokens, so that they do not depend on the order of rows."""
+
 
 class Tokenizer(Protocol):
     """What is needed of corpus.tokenizer.DnaTokenizer."""
@@ -19,6 +22,14 @@ class Tokenizer(Protocol):
     """None: no [SEP] after it."""
 
     def encode(self, sequence: str) -> np.ndarray: ...
+
+
+class Draw(Protocol):
+    """What is needed of corpus.piece_dropout.PieceDropout."""
+
+    share: float
+
+    def encode(self, sequence: str, rng: np.random.Generator) -> np.ndarray: ...
 
 
 class TokenizedRows:
@@ -62,6 +73,8 @@ class RowsOnTheFly:
     Args:
         data: A datasets.labelled.LabelledSet with its genome.
         name: What to call the set in messages.
+        dropout: Draws the tokens of an example.
+        seed: Of these draws.
     """
 
     def __init__(
@@ -72,6 +85,8 @@ class RowsOnTheFly:
         *,
         max_tokens: int,
         name: str = "labelled set",
+        dropout: Draw | None = None,
+        seed: int = 0,
     ) -> None:
         self.data = data
         self.rows = np.asarray(rows)
@@ -79,6 +94,8 @@ class RowsOnTheFly:
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
         self.name = name
+        self.dropout = dropout
+        self.seed = seed
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -90,18 +107,39 @@ class RowsOnTheFly:
             InputError: If the window has more tokens than the model reads.
         """
         row = int(self.rows[index])
-        bases = self.data.sequence(row)
-        ids = encode_window(
-            reverse_complement(bases) if strand == "-" else bases, tokenizer=self.tokenizer
-        )
+        ids = encode_window(self._bases(row, strand), tokenizer=self.tokenizer)
         if len(ids) > self.max_tokens:
             raise _too_long(self.data, row, len(ids), self.max_tokens, self.name)
         return ids
 
+    def drawn_ids(self, index: int, strand: str, example: int) -> np.ndarray:
+        """Return ids drawn for an example of the stream: a function of its number and the seed.
+
+        If what is drawn has more tokens than the model reads, these are the usual tokens.
+
+        Raises:
+            InputError: As `ids`.
+        """
+        if self.dropout is not None:
+            rng = np.random.default_rng([self.seed, example, _DRAW])
+            drawn = self.dropout.encode(self._bases(int(self.rows[index]), strand), rng)
+            ids = with_ends(drawn, self.tokenizer)
+            if len(ids) <= self.max_tokens:
+                return ids
+        return self.ids(index, strand)
+
+    def _bases(self, row: int, strand: str) -> str:
+        bases = self.data.sequence(row)
+        return reverse_complement(bases) if strand == "-" else bases
+
 
 def encode_window(bases: str, tokenizer: Tokenizer) -> np.ndarray:
     """Return [CLS] window [SEP] (without them if the tokenizer has none), (T,), uint16 or int32."""
-    ids = np.asarray(tokenizer.encode(bases))
+    return with_ends(tokenizer.encode(bases), tokenizer)
+
+
+def with_ends(ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
+    """Return ids with [CLS] and [SEP] (if the tokenizer has them), (T,), uint16 or int32."""
     before, after = ([] if x is None else [x] for x in (tokenizer.cls_id, tokenizer.sep_id))
     ids = np.concatenate([before, ids, after])
     return ids.astype(np.uint16 if ids.max(initial=0) < 2**16 else np.int32)

@@ -6,11 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.streams import labelled_data
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows, tokenize_rows
 from dna_bigbird.files import sha256_of
-from dna_bigbird.pipeline.training_checks import check_compiles, check_trainable, validation_rows
+from dna_bigbird.pipeline.training_checks import (
+    check_compiles,
+    check_drawn_windows,
+    check_trainable,
+    validation_rows,
+)
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult, fit
@@ -82,7 +88,11 @@ def tokenized_splits(
 ) -> tuple[TokenizedRows | RowsOnTheFly, TokenizedRows]:
     """Return the training rows and the validation rows as token ids.
 
-    Validation is read many times and is small: it is always tokenized once.
+    Validation is read many times and is small: it is always tokenized once, without dropout.
+
+    Raises:
+        InputError: If a window has more tokens than the model reads, or `bpe_dropout` does not fit
+            the vocabulary.
     """
     limits = {"max_tokens": max_tokens, "name": str(labelled.path)}
 
@@ -98,7 +108,11 @@ def tokenized_splits(
 
     train = labelled.rows("train")
     validation = validation_rows(labelled, training.validation_examples, seed)
-    if training.tokenize == "on_the_fly":
+    if training.bpe_dropout:
+        dropout = PieceDropout(tokenizer, training.bpe_dropout)
+        train_rows = RowsOnTheFly(labelled, train, tokenizer, dropout=dropout, seed=seed, **limits)
+        check_drawn_windows(train_rows)
+    elif training.tokenize == "on_the_fly":
         train_rows = RowsOnTheFly(labelled, train, tokenizer, **limits)
     else:
         train_rows = tokenize_once("train", train, training.both_strands)

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from dna_bigbird.datasets.batches import collate_pretraining
 from dna_bigbird.datasets.streams import pretraining_data
-from dna_bigbird.pipeline.training_checks import check_compiles, set_training_backend
+from dna_bigbird.pipeline.training_checks import (
+    check_compiles,
+    check_no_dropout,
+    set_training_backend,
+)
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult, fit
 
@@ -48,4 +52,5 @@ def run_pretraining(
     )
     set_training_backend(task.model.encoder, training.attention_backend)
     check_compiles(training)
+    check_no_dropout(training)
     return fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)

@@ -7,10 +7,14 @@ import torch
 from torch import nn
 
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.tokenized import RowsOnTheFly
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.pipeline import machine
 from dna_bigbird.tasks.config import TrainConfig
+
+DRAWN_WINDOWS = 16
+"""Windows whose tokens are drawn before a training, to see whether they fit."""
 
 
 def check_trainable(labelled: LabelledSet) -> None:
@@ -51,6 +55,28 @@ def check_compiles(training: TrainConfig) -> None:
     """Raise InputError with what is missing if --training.compile cannot compile here."""
     if training.compile and (missing := machine.flex_obstacle(machine.this_machine())):
         raise InputError(f"--training.compile true cannot compile here: {missing}; leave it out")
+
+
+def check_no_dropout(training: TrainConfig) -> None:
+    """Raise InputError if tokens are to be drawn where they come from a file."""
+    if training.bpe_dropout:
+        raise InputError(
+            f"--training.bpe_dropout {training.bpe_dropout:g} is for finetune; these tokens are read "
+            "from a store: leave it out"
+        )
+
+
+def check_drawn_windows(rows: RowsOnTheFly) -> None:
+    """Raise InputError if drawn tokens of some windows are more than the model reads."""
+    for index in range(min(DRAWN_WINDOWS, len(rows))):
+        rng = np.random.default_rng([rows.seed, index])
+        count = len(rows.dropout.encode(rows.data.sequence(int(rows.rows[index])), rng)) + 2
+        if count > rows.max_tokens:
+            raise InputError(
+                f"{rows.name}: with --training.bpe_dropout {rows.dropout.share:g} a window of "
+                f"{rows.data.window_bp} bp has {count} tokens, the model reads at most "
+                f"{rows.max_tokens}. Build the set with a smaller window, or give a smaller share"
+            )
 
 
 def validation_rows(labelled: LabelledSet, limit: int, seed: int) -> np.ndarray:

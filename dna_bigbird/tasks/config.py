@@ -86,6 +86,10 @@ class TrainConfig:
     """When the training windows of a labelled set become tokens: 'once' keeps all of them in memory
     (2.5 KB each for 8000 bp and strand), 'on_the_fly' makes them in the data workers; same
     examples."""
+    bpe_dropout: float = 0.0
+    """Chance that an occurrence of a piece of the vocabulary is left out when a training window of a
+    labelled set is cut into tokens (BPE-dropout): other tokens for every example, made in the data
+    workers. Validation and scores have the usual tokens. 0: the usual tokens; 0.1 is common."""
     tensorboard: bool = False
     """Write TensorBoard files to the folder of the checkpoints."""
     measure_speed: bool = True
@@ -107,6 +111,10 @@ class TrainConfig:
         for name in ("learning_rate", "muon_learning_rate", "positive_weight"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"--{name} is {getattr(self, name)}; expected more than 0")
+        if not 0 <= self.bpe_dropout < 1:
+            raise ValueError(
+                f"--bpe_dropout is {self.bpe_dropout}; expected at least 0 and below 1"
+            )
         if not 0 <= self.beta2 < 1:
             raise ValueError(f"--beta2 is {self.beta2}; expected at least 0 and below 1")
         if not 0 < self.decay_share <= 1:

@@ -83,3 +83,54 @@ def test_a_window_that_does_not_fit_is_one_line_from_a_worker_too(made, workers)
 def test_a_tokenizer_without_special_tokens_adds_none():
     assert encode_window("AAC", RunTokenizer()).tolist() == [2, 65, 67, 3]
     assert encode_window("AAC", RunTokenizer(special=False)).tolist() == [65, 67]
+
+
+class DrawnBases:
+    """The codes of the bases, and the number that was drawn."""
+
+    share = 0.5
+
+    def encode(self, sequence, rng):
+        return np.append(RunTokenizer().encode(sequence), rng.integers(100, 60_000))
+
+
+def drawn_rows(made, rows, max_tokens=200):
+    return RowsOnTheFly(
+        made, rows, RunTokenizer(), max_tokens=max_tokens, dropout=DrawnBases(), seed=1
+    )
+
+
+ROWS = np.array([0, 2, 3, 5, 8, 9, 12])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_drawn_tokens_are_a_function_of_the_seed_and_the_example(made, workers):
+    """20 batches of 3 take the 7 rows eight times: never the same draw, and the same after a restart."""
+    once = tokenize_rows(made, ROWS, RunTokenizer(), max_tokens=200, both_strands=True)
+    usual, found = batches(once, once, 0), batches(drawn_rows(made, ROWS), once, workers)
+    draws = []
+    for expected, batch in zip(usual, found, strict=True):
+        assert torch.equal(expected.examples_B, batch.examples_B), "the same rows in the same order"
+        for ids, plain in zip(batch.token_ids_BT, expected.token_ids_BT, strict=True):
+            ids, plain = ids[ids > 0].tolist(), plain[plain > 0].tolist()
+            assert [*ids[:-2], 3] == plain, "on the same strand"
+            draws.append(ids[-2])
+    assert len(set(draws)) == len(draws)
+    expected = [int(np.random.default_rng([1, e, 3]).integers(100, 60_000)) for e in range(60)]
+    assert draws == expected
+    stream = labelled_data(
+        drawn_rows(made, ROWS), once, seed=1, batch_size=3, both_strands=True, workers=workers
+    )
+    stream.trainer = SimpleNamespace(global_step=11, world_size=1, global_rank=0)
+    again = iter(stream.train_dataloader())
+    for batch in found[11:]:
+        assert torch.equal(next(again).token_ids_BT, batch.token_ids_BT)
+
+
+def test_a_draw_that_does_not_fit_has_the_usual_tokens(made):
+    lengths = [len(encode_window(made.sequence(row), RunTokenizer())) for row in ROWS.tolist()]
+    rows = drawn_rows(made, ROWS, max_tokens=max(lengths))
+    for index, length in enumerate(lengths):
+        found = rows.drawn_ids(index, "+", example=5)
+        assert len(found) == (length if length == max(lengths) else length + 1)
+    assert max(map(len, (rows.ids(i) for i in range(len(ROWS))))) == max(lengths)

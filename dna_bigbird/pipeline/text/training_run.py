@@ -26,6 +26,7 @@ from dna_bigbird.pipeline.text.set_rows import (
 from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
 from dna_bigbird.pipeline.training_checks import (
     check_compiles,
+    check_no_dropout,
     module_sha256,
     set_training_backend,
 )
@@ -44,6 +45,7 @@ def check_run(output: Path, training: TrainConfig, threads: int) -> None:
     check_output(output)
     use_threads(threads)
     check_compiles(training)
+    check_no_dropout(training)
     if training.strategy == "fsdp":  # processes with unequal numbers of validation batches hang
         raise InputError("--training.strategy fsdp does not train text tasks; use ddp")
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.inference import load_bundle
-from tests.toy_project import FINETUNE, refused, run
+from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
 
 def test_finetuning_with_dropout_of_its_own(project, capsys):
@@ -19,6 +19,25 @@ def test_finetuning_with_dropout_of_its_own(project, capsys):
     assert all(same[name].equal(value) for name, value in kept.model.state_dict().items())
     message = refused(f"{FINETUNE} --dropout 1 --output x --checkpoints y", capsys)
     assert "--dropout 1.0: expected at least 0 and below 1" in message
+
+
+def test_bpe_dropout_changes_the_training_and_nothing_else(project, capsys):
+    """Equal runs give equal weights, with data workers, too; the bundle keeps the share."""
+    line = f"{FINETUNE} --training.bpe_dropout 0.05"
+    run(f"{line} --output drawn0 --checkpoints checkpoints/drawn0")
+    run(f"{line} --training.workers 1 --output drawn1 --checkpoints checkpoints/drawn1")
+    weights = [load_bundle(name).model.state_dict() for name in ("promoter", "drawn0", "drawn1")]
+    assert load_bundle("drawn0").config["training"]["bpe_dropout"] == 0.05
+    assert all(weights[1][name].equal(value) for name, value in weights[2].items())
+    assert not weights[0]["head.dense.weight"].equal(weights[1]["head.dense.weight"])
+    message = refused(f"{FINETUNE} --training.bpe_dropout 0.95 --output x --checkpoints y", capsys)
+    assert "set.h5: with --training.bpe_dropout 0.95 a window of 200 bp has" in message
+    assert "the model reads at most 96" in message
+    message = refused(f"{PRETRAIN} --training.bpe_dropout 0.1 --output x --checkpoints y", capsys)
+    assert "--training.bpe_dropout 0.1 is for finetune" in message
+    message = refused(f"{FINETUNE} --training.bpe_dropout 1 --output x --checkpoints y", capsys)
+    assert "bpe_dropout is 1.0; expected at least 0 and below 1" in message
+    assert not (project / "x").exists()
 
 
 def test_few_validation_positives_are_noted(project, capsys, monkeypatch):
