@@ -1,4 +1,4 @@
-"""BPE-dropout: tokens drawn anew each time, so that a model sees many spellings of the same DNA.
+"""BPE-dropout: other tokens each time, so that a model sees many spellings of the same DNA.
 
 Every occurrence of a piece of two bases or more in the text is left out with some chance. The
 tokens are then made as always, from the occurrences that remain. SentencePiece samples, too, but
