@@ -136,6 +136,8 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         **_training_facts(config),
         "weight of positives": weight,
         "weight of next-sentence prediction": config.objective.get("nsp_weight"),
+        "weight of soft-masked bases in training": config.objective.get("repeat_weight"),
+        "share of training examples around sites": config.objective.get("sites_share"),
         "dropout": config.encoder.dropout,
         "vocabulary": config.encoder.vocab_size,
         "base pairs per token of the training text": config.bp_per_token,

@@ -30,6 +30,8 @@ class PretrainingBatch(NamedTuple):
     """How many of the P belong to each example."""
     examples_B: Tensor
     """Numbers of the examples."""
+    weights_P: Tensor = torch.ones(0)
+    """Weight of each of the P in the loss of training; empty: all weigh the same."""
 
 
 class LabelledBatch(NamedTuple):
@@ -75,8 +77,11 @@ def masked_fields(examples: Sequence[tuple[int, dict]]) -> dict[str, Tensor]:
 
 
 def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatch:
-    """Join numbered examples of datasets.pretraining_examples.PretrainExamples."""
+    """Join numbered examples of datasets.pretraining_examples.PretrainExamples, or weighted ones."""
+    weights = [e["weights"] for _, e in examples if "weights" in e]
+    more = {"weights_P": torch.from_numpy(np.concatenate(weights))} if weights else {}
     return PretrainingBatch(
+        **more,
         **masked_fields(examples),
         segment_ids_BT=pad_right([e["segment_ids"] for _, e in examples], 0),
         is_random_next_B=torch.tensor([int(e["is_next"]) for _, e in examples]),

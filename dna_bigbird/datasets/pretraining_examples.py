@@ -5,41 +5,18 @@ stands for; so any process may make any of them, in any order.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from dna_bigbird.corpus.masking import MaskingConfig, PieceLengths, mask_tokens
+from dna_bigbird.datasets.pretraining_parts import Pair, Part, count_starts, fill, two_parts
+from dna_bigbird.datasets.site_windows import SiteWindows
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
 
 _TRIES = 8
 """How often a random second part is drawn again because it overlaps the first on the genome."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """Whole sentences `first` up to but not including `last` of a document, read one after another.
-
-    `start` and `end` are token offsets into the store; they cover fewer tokens than the sentences
-    have only where a sentence alone is too long.
-    """
-
-    document: int
-    first: int
-    last: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two parts; `is_next` is 0 if the second truly follows the first, 1 if it is random."""
-
-    a: Part
-    b: Part
-    is_next: int
 
 
 class PretrainExamples:
@@ -68,6 +45,8 @@ class PretrainExamples:
         vocabulary: A `DnaTokenizer`, or anything with its special ids, `vocab_size` and `piece_bp`.
         max_tokens: Longest example, special tokens included.
         random_second: Draw a random B for half of the examples.
+        sites: Sites that a share of the examples is drawn around, in place of those that their numbers
+            would give.
 
     Raises:
         InputError: If no document of the store has two sentences, or the store was made with
@@ -83,6 +62,7 @@ class PretrainExamples:
         seed: int,
         *,
         random_second: bool = True,
+        sites: SiteWindows | None = None,
     ) -> None:
         if max_tokens < 8:
             raise ValueError(
@@ -100,6 +80,7 @@ class PretrainExamples:
         self.seed = seed
         self.random_second = random_second and store.num_documents > 1
         sentences = np.diff(store.document_sentence_offsets)
+        self.sites = sites
         self._pairs = np.maximum(sentences - 1, 0)
         self._pair_ends = np.cumsum(self._pairs)
         self.examples_per_epoch = math.ceil(store.num_tokens / max_tokens)
@@ -134,11 +115,14 @@ class PretrainExamples:
             "is_next": pair.is_next,
         }
 
-    def predicted_spans(self, index: int, piece_bp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def predicted_spans(
+        self, index: int, piece_bp: np.ndarray, positions: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return where the predicted tokens of an example lie on the genome.
 
         Args:
             piece_bp: Base pairs of every token id, as the tokenizer's.
+            positions: Those of the example, if they are known: it is not made again then.
 
         Returns:
             In the order of the example's `labels`: numbers into `store.chromosomes`, shape (M,),
@@ -146,7 +130,8 @@ class PretrainExamples:
             on whichever strand the token was read.
         """
         pair = self.pair(index)
-        positions = self[index]["positions"]
+        if positions is None:
+            positions = self[index]["positions"]
         bounds_a, bounds_b = (self._bounds(part, piece_bp) for part in (pair.a, pair.b))
         is_b = positions > len(bounds_a)
         # [CLS] is before A, [SEP] between A and B.
@@ -175,12 +160,17 @@ class PretrainExamples:
         document, share = self._place(self._stratum(epoch, number) + rng.random())
         offsets = self.store.token_offsets(document)
         budget = self.max_tokens - 3
-        first = int(share * _count_starts(offsets[:-1], int(offsets[-1]), budget))
-        room = min(budget, int(offsets[-1] - offsets[first]))
-        a = _fill(document, offsets[:-1], first, room // 2, cut_start=True)
-        room -= a.end - a.start
-        b = _fill(document, offsets, a.last, room)
+        first = int(share * count_starts(offsets[:-1], int(offsets[-1]), budget))
+        if self.sites is not None:
+            # From numbers of its own: the other examples are those without sites.
+            own_rng = np.random.default_rng([self.seed, epoch, number, 1])
+            drawn = self.sites.draw(own_rng, budget, in_first=is_random)
+            if drawn is not None:
+                document, first = drawn
+                offsets = self.store.token_offsets(document)
+        a, b = two_parts(document, offsets, first, budget)
         if is_random:
+            room = min(budget, int(offsets[-1] - offsets[first])) - a.length
             b = self._random_part(a, b, room, rng)
         return Pair(a, b, int(is_random)), rng
 
@@ -208,8 +198,8 @@ class PretrainExamples:
             number += (own_last - own_first) if number >= own_first else 0
             document = int(np.searchsorted(ends, number, side="right")) - 1
             offsets = self.store.token_offsets(document)
-            first = int(rng.integers(_count_starts(offsets, int(offsets[-1]), room)))
-            part = _fill(document, offsets, first, room)
+            first = int(rng.integers(count_starts(offsets, int(offsets[-1]), room)))
+            part = fill(document, offsets, first, room)
             if not _overlap(
                 true_interval, self.store.sentence_interval(document, part.first, part.last)
             ):
@@ -219,23 +209,3 @@ class PretrainExamples:
 
 def _overlap(a: Interval, b: Interval) -> bool:
     return a.overlap(b) > 0
-
-
-def _count_starts(offsets: np.ndarray, end: int, room: int) -> int:
-    """Count the first sentences with at least `room` tokens up to `end`; the first always counts.
-
-    The last entry of `offsets` is not a start.
-    """
-    return max(1, int(np.searchsorted(offsets[:-1], end - room, side="right")))
-
-
-def _fill(
-    document: int, offsets: np.ndarray, first: int, room: int, *, cut_start: bool = False
-) -> Part:
-    """Take whole sentences from `first` on while they fit into `room` tokens; at least one, cut."""
-    begin = int(offsets[first])
-    last = max(first + 1, int(np.searchsorted(offsets, begin + room, side="right")) - 1)
-    end = int(offsets[last])
-    if end - begin > room:
-        begin, end = (end - room, end) if cut_start else (begin, begin + room)
-    return Part(document, first, last, begin, end)

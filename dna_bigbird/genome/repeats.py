@@ -89,15 +89,36 @@ class RepeatClasses:
         Returns:
             Shape (len(names),), or (len(names), K), float64.
         """
-        bounds, values = np.asarray(bounds), np.asarray(values, dtype=np.float64)
+        values = np.asarray(values, dtype=np.float64)
         total = np.zeros((len(self.names), *values.shape[1:]))
-        for rows in _neighbours(bounds):
-            first, last = int(bounds[rows, 0].min()), int(bounds[rows, 1].max())
-            base_classes = self.classes(Interval(chrom, first, last))
+        for rows, offsets, base_classes in self._near(chrom, np.asarray(bounds)):
             total += share_by_class(
-                values[rows], bounds[rows] - first, base_classes, num_classes=len(self.names)
+                values[rows], offsets, base_classes, num_classes=len(self.names)
             )
         return total
+
+    def shares(self, chrom: str, bounds: np.ndarray) -> np.ndarray:
+        """Return which share of the bases of each token on one chromosome lies in each class.
+
+        Args:
+            bounds: As for `sums`.
+
+        Returns:
+            Shape (M, len(names)), float64; rows add up to 1.
+        """
+        bounds = np.asarray(bounds)
+        shares = np.zeros((len(bounds), len(self.names)))
+        for rows, offsets, base_classes in self._near(chrom, bounds):
+            shares[rows] = class_shares(offsets, base_classes, num_classes=len(self.names))
+        return shares
+
+    def _near(
+        self, chrom: str, bounds: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield tokens that lie close together: row numbers, offsets into the classes of the bases there."""
+        for rows in _neighbours(bounds):
+            first, last = int(bounds[rows, 0].min()), int(bounds[rows, 1].max())
+            yield rows, bounds[rows] - first, self.classes(Interval(chrom, first, last))
 
 
 def share_by_class(
@@ -124,7 +145,20 @@ def share_by_class(
         >>> share_by_class(np.array([1.0, 5.0]), bounds, classes, num_classes=2)
         array([3.5, 2.5])
     """
-    values, bounds = np.asarray(values, dtype=np.float64), np.asarray(bounds)
+    values = np.asarray(values, dtype=np.float64)
+    return class_shares(bounds, classes, num_classes=num_classes).T @ values
+
+
+def class_shares(bounds: np.ndarray, classes: np.ndarray, *, num_classes: int) -> np.ndarray:
+    """Return which share of the bases of each token lies in each class, (M, num_classes), float64.
+
+    Args:
+        bounds, classes: As for `share_by_class`.
+
+    Raises:
+        ValueError: If a token has no base or lies outside.
+    """
+    bounds = np.asarray(bounds)
     lengths = bounds[:, 1] - bounds[:, 0]
     if len(bounds) and (lengths.min() < 1 or bounds.min() < 0 or bounds.max() > len(classes)):
         raise ValueError(f"every token must have a base within 0-{len(classes)}")
@@ -132,7 +166,7 @@ def share_by_class(
     within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     pairs = owner * num_classes + classes[bounds[owner, 0] + within]
     counts = np.bincount(pairs, minlength=len(bounds) * num_classes).reshape(-1, num_classes)
-    return (counts / lengths[:, None]).T @ values
+    return counts / lengths[:, None]
 
 
 def _neighbours(bounds: np.ndarray) -> Iterator[np.ndarray]:

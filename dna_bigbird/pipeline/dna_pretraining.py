@@ -8,9 +8,11 @@ from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
+from dna_bigbird.datasets.repeat_weights import RepeatWeighted
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import note
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
 from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.objective_config import ObjectiveConfig
@@ -53,22 +55,28 @@ def pretraining_examples(
     masking: MaskingConfig,
     seed: int,
     objective: ObjectiveConfig,
-) -> dict[str, PretrainExamples]:
+    reading: PretrainingReading,
+) -> dict[str, PretrainExamples | RepeatWeighted]:
     """Return the examples of both splits: sentence pairs with masked tokens.
 
     Validation draws from another random stream than training, even from the same store. Its
     examples are those of the paper for every objective and masking, so that models can be compared.
     """
     tokenizer = corpus.tokenizer
+    train: PretrainExamples | RepeatWeighted = PretrainExamples(
+        corpus.train,
+        tokenizer,
+        max_tokens,
+        masking,
+        2 * seed,
+        random_second=objective.nsp_weight > 0,
+        sites=reading.sites,
+    )
+    if reading.soft_mask is not None:
+        weight = objective.repeat_weight
+        train = RepeatWeighted(train, reading.soft_mask, weight, tokenizer.piece_bp)
     return {
-        "train": PretrainExamples(
-            corpus.train,
-            tokenizer,
-            max_tokens,
-            masking,
-            2 * seed,
-            random_second=objective.nsp_weight > 0,
-        ),
+        "train": train,
         "validation": PretrainExamples(
             corpus.validation, tokenizer, max_tokens, PAPER, 2 * seed + 1
         ),
@@ -89,6 +97,7 @@ def run_settings(
     encoder: EncoderConfig,
     masking: MaskingConfig,
     objective: ObjectiveConfig,
+    reading: PretrainingReading,
 ) -> dict:
     """Return what decides the result, without the training settings and the seed."""
     checksums = {name: str(store.attributes["checksum"]) for name, store in corpus.stores.items()}
@@ -97,7 +106,11 @@ def run_settings(
         "model": asdict(encoder),
         "masking": asdict(masking),
         "objective": asdict(objective),
-        "inputs": {**checksums, "tokenizer": corpus.train.tokenizer_sha256},
+        "inputs": {
+            **checksums,
+            "tokenizer": corpus.train.tokenizer_sha256,
+            **reading.checksums,
+        },
     }
 
 

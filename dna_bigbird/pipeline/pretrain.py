@@ -27,6 +27,10 @@ def pretrain(
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
     nsp_weight: float = 1.0,
+    repeat_weight: float = 1.0,
+    genome: InputPath | None = None,
+    sites: InputPath | None = None,
+    sites_share: float = 0.3,
     threads: ProcessThreads = 0,
     progress: Progress = True,
 ) -> TrainedModel:
@@ -51,6 +55,13 @@ def pretrain(
         training: How it is trained.
         nsp_weight: Weight of NSP in the loss; 1 in the paper. 0: the model has no NSP head, and training
             examples are contiguous.
+        repeat_weight: Weight of a soft-masked base in the loss of masked tokens; needs --genome. 0.1 is
+            usual; figures are never weighted.
+        genome: Genome: the FASTA file that the documents come from; its lower case is read for
+            --repeat_weight only.
+        sites: Sites: BED rows to read more often; a share of the training examples is drawn around
+            their middles. Those outside the training documents are not used.
+        sites_share: Share of the training examples that are drawn around --sites.
     """
     from dna_bigbird.tasks import signals
 
@@ -62,20 +73,24 @@ def pretrain(
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.pretraining_model import PretrainingModel
     from dna_bigbird.pipeline import dna_pretraining as steps
+    from dna_bigbird.pipeline.pretraining_reading import open_reading
     from dna_bigbird.pipeline.pretraining_run import run_pretraining
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
     with checked_settings():
-        objective = ObjectiveConfig(nsp_weight)
+        objective = ObjectiveConfig(nsp_weight, repeat_weight, sites_share if sites else 0.0)
     check_output(output)
     use_threads(threads)
     steps.note_masking(masking)
     corpus = steps.open_corpus(train, validation, tokenizer)
     if model.num_segments < 2:
         raise InputError(f"--model.num_segments {model.num_segments}: pairs of segments need 2")
+    reading = open_reading(corpus.train, corpus.tokenizer.piece_bp, objective, genome, sites)
     encoder = replace(model, vocab_size=corpus.tokenizer.vocab_size)
-    examples = steps.pretraining_examples(corpus, encoder.max_tokens, masking, seed, objective)
+    examples = steps.pretraining_examples(
+        corpus, encoder.max_tokens, masking, seed, objective, reading
+    )
     validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
     network = PretrainingModel(encoder, seed=seed, heads=objective.heads)
     task = PretrainingTask(network, training, corpus.tokenizer.piece_bp, nsp_weight)
@@ -86,7 +101,7 @@ def pretrain(
         validation_examples=validation_examples,
         checkpoints=checkpoints,
         seed=seed,
-        settings=steps.run_settings(corpus, encoder, masking, objective),
+        settings=steps.run_settings(corpus, encoder, masking, objective, reading),
     )
     return save_trained(
         output,

@@ -42,7 +42,7 @@ def promoter_set(
 
     Args:
         genome: Genome: a plain FASTA file.
-        sites: Start sites as BED (1-bp rows, or EPD's 60-bp rows), GTF, GFF3, FPS or SGA.
+        sites: Sites: starts of transcription as BED (1-bp rows, or EPD's 60-bp rows), GTF, GFF3, FPS or SGA.
         split: What is held out for validation and test.
         seed: Seed of the random numbers: of the negatives.
         upstream: Bases before the start site, in the direction of transcription.

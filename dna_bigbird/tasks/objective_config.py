@@ -1,4 +1,4 @@
-"""What the loss of pretraining is made of."""
+"""What the loss of pretraining is made of, and what is read more often."""
 
 from dataclasses import dataclass
 
@@ -7,18 +7,26 @@ from dna_bigbird.models.config import PRETRAINING_HEADS
 
 @dataclass(frozen=True)
 class ObjectiveConfig:
-    """Weights in the loss of pretraining; the paper's are the defaults.
+    """Weights in the loss of pretraining and share of examples at sites; the paper's are the defaults.
 
     Raises:
-        ValueError: If a weight is negative or not a number.
+        ValueError: If a weight or share is out of range.
     """
 
     nsp_weight: float = 1.0
     """Weight of next-sentence prediction; 0: none, and every example is one contiguous stretch."""
+    repeat_weight: float = 1.0
+    """Weight of a soft-masked base in the loss of masked tokens; 1: as any other."""
+    sites_share: float = 0.0
+    """Share of the training examples that are drawn around sites."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.nsp_weight < float("inf"):
             raise ValueError(f"--nsp_weight {self.nsp_weight}: expected at least 0")
+        if not 0 <= self.repeat_weight < float("inf"):
+            raise ValueError(f"--repeat_weight {self.repeat_weight}: expected at least 0")
+        if not 0 <= self.sites_share <= 1:
+            raise ValueError(f"--sites_share {self.sites_share}: expected 0 to 1")
 
     @property
     def heads(self) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from dna_bigbird.tasks.objective import Objective, Sums, pair
 class PretrainingTask(Objective):
     """Predict masked tokens and whether the second part follows the first.
 
-    The loss is the mean over predicted tokens plus `nsp_weight` times the mean over examples; a model
-    without NSP head has the first part only. Figures:
+    The loss is the mean over predicted tokens, weighted if the examples have weights, plus `nsp_weight` times the mean over examples; a model
+    without NSP head has the first part only. Figures, never weighted:
 
     * `bits_per_base_masked`: sum of the predicted tokens' negative log-likelihood over (ln 2 times
       the base pairs those tokens cover);
@@ -60,14 +60,14 @@ class PretrainingTask(Objective):
     def loss_and_sums(self, batch: PretrainingBatch) -> tuple[Tensor, Sums]:
         """Return the weighted sum of MLM and NSP loss, and the figures above."""
         nll_P, mlm_logits_PV, nsp_logits_B2 = self.predict_batch(batch)
-        predicted, examples = len(nll_P), len(batch.is_random_next_B)
-        loss = nll_P.sum() / max(predicted, 1)
+        examples = len(batch.is_random_next_B)
+        loss = weighted_mean(nll_P, batch.weights_P)
         right_P = mlm_logits_PV.argmax(-1) == batch.labels_P
         sums = {
             "bits_per_base_masked": pair(
                 nll_P.double().sum() / math.log(2), self.piece_bp[batch.labels_P].sum()
             ),
-            "mlm_accuracy": pair(right_P.sum(), predicted),
+            "mlm_accuracy": pair(right_P.sum(), len(nll_P)),
         }
         if nsp_logits_B2 is not None:
             nsp_loss = nn.functional.cross_entropy(nsp_logits_B2.float(), batch.is_random_next_B)
@@ -75,3 +75,11 @@ class PretrainingTask(Objective):
             right_B = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
             sums["nsp_accuracy"] = pair(right_B.sum(), examples)
         return loss, {"loss": pair(loss * examples, examples), **sums}
+
+
+def weighted_mean(nll_P: Tensor, weights_P: Tensor) -> Tensor:
+    """Return the mean cost of the predicted tokens; without weights all count the same."""
+    if not len(weights_P):
+        return nll_P.sum() / max(len(nll_P), 1)
+    total = weights_P.sum()
+    return (weights_P * nll_P).sum() / torch.where(total > 0, total, 1.0)

@@ -78,6 +78,30 @@ def test_a_model_without_nsp_head():
     assert set(sums) == {"loss", "bits_per_base_masked", "mlm_accuracy"}
 
 
+def test_weights_of_tokens_weigh_the_loss_and_no_figure():
+    model, examples = FIRST
+    weighted = examples._replace(weights_P=torch.tensor([0.1, 0.7]))
+    loss, sums = figures(model, weighted)
+    expected = -(0.1 * math.log(0.25) + 0.7 * math.log(0.8)) / 0.8 - math.log(0.9)
+    assert loss.item() == pytest.approx(expected, rel=1e-6)
+    plain = figures(model, examples)[1]
+    for name in ("bits_per_base_masked", "mlm_accuracy", "nsp_accuracy"):
+        assert torch.equal(sums[name], plain[name])
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0])
+def test_equal_weights_change_nothing(weight):
+    model, examples = FIRST
+    found, _ = figures(model, examples._replace(weights_P=torch.full((2,), weight)))
+    assert found.item() == pytest.approx(figures(*FIRST)[0].item(), rel=1e-6)
+
+
+def test_tokens_without_any_weight_give_no_loss():
+    model, examples = FIRST
+    found, _ = figures(model, examples._replace(weights_P=torch.zeros(2)), nsp_weight=0.0)
+    assert found.item() == 0
+
+
 def test_bits_per_base_over_two_batches():
     """Sum of the nats over ln 2 times the 3 + 5 + 5 base pairs predicted; not a mean of means."""
     total = {}

@@ -112,6 +112,12 @@ REFUSED = {"baseline_documents"}
             {"model", "train", "test", "output", "report", "seed", "threads"}
             | {"genome", "repeats", "pieces"},
         ),
+        (
+            ("objective",),
+            ["pretrain"],
+            {"train", "validation", "tokenizer", "output", "checkpoints", "seed", "threads"}
+            | {"model", "masking", "training", "genome"},
+        ),
     ],
 )
 def test_the_schema_has_the_options_of_the_command(path, commands, elsewhere):

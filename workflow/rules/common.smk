@@ -101,6 +101,24 @@ def section(name):
     return config.get(name, {})
 
 
+def objective_genome(objective):
+    """The genome and its index, if pretraining reads the lower case."""
+    return [GENOME, f"{GENOME}.fai"] if objective.get("repeat_weight", 1) != 1 else []
+
+
+def objective_sites(objective):
+    """The sites that pretraining reads more often, if there are any."""
+    return source(objective["sites"]) if "sites" in objective else []
+
+
+def objective_options(objective):
+    """Options of the loss of pretraining and of what it reads in addition to the token stores."""
+    files = {"sites": objective_sites(objective)} if "sites" in objective else {}
+    if objective_genome(objective):
+        files["genome"] = GENOME
+    return options(objective | files)
+
+
 def variant_section(variant, name):
     """A section of the config with the changes of one variant of `experiments`."""
     return section(name) | config["experiments"]["variants"][variant].get(name, {})

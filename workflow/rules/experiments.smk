@@ -7,11 +7,21 @@ wildcard_constraints:
     variant="[A-Za-z0-9_]+",
 
 
+OBJECTIVES = {
+    variant: variant_section(variant, "objective")
+    for variant in EXPERIMENTS.get("variants", {})
+}
+for variant_objective in OBJECTIVES.values():
+    objective_sites(variant_objective)  # notes what must be fetched
+
+
 rule pretrain_variant:
     input:
         train=f"{RES}/corpus/train.h5",
         validation=f"{RES}/corpus/validation.h5",
         tokenizer=TOKENIZER,
+        genome=lambda wildcards: objective_genome(OBJECTIVES[wildcards.variant]),
+        sites=lambda wildcards: objective_sites(OBJECTIVES[wildcards.variant]),
     output:
         directory(f"{RES}/experiments/runs/{{variant}}/trained"),
     log:
@@ -31,7 +41,7 @@ rule pretrain_variant:
         checkpoints=f"{RES}/checkpoints/experiments/{{variant}}",
         model=variant_options("model", "model"),
         masking=options(section("masking"), "masking"),
-        objective=variant_options("objective"),
+        objective=lambda wildcards: objective_options(OBJECTIVES[wildcards.variant]),
         training=variant_options("pretraining", "training"),
     shell:
         "keep_log {log}; {params.run} pretrain --train {input.train}"

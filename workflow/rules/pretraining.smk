@@ -6,6 +6,8 @@ rule pretrain:
         train=f"{RES}/corpus/train.h5",
         validation=f"{RES}/corpus/validation.h5",
         tokenizer=TOKENIZER,
+        genome=objective_genome(section("objective")),
+        sites=objective_sites(section("objective")),
     output:
         directory(f"{RES}/trained/pretrained"),
     log:
@@ -25,7 +27,7 @@ rule pretrain:
         checkpoints=f"{RES}/checkpoints/pretrained",
         model=options(section("model"), "model"),
         masking=options(section("masking"), "masking"),
-        objective=options(section("objective")),
+        objective=objective_options(section("objective")),
         training=options(section("pretraining"), "training"),
     shell:
         "keep_log {log}; {params.run} pretrain --train {input.train}"

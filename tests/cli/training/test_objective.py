@@ -1,4 +1,4 @@
-"""`pretrain --nsp_weight 0`, and what its bundle is then used for."""
+"""What `pretrain` learns from: weights of NSP and repeats, masking, sites; what such bundles are used for."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.files import sha256_of
 from dna_bigbird.inference import load_bundle
-from tests.toy_project import FINETUNE, PRETRAIN, refused, run
+from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
 
 EVALUATE = "evaluate-lm --train train.h5 --test test.h5 --seed 1 --examples 20 --genome toy.fa"
 
@@ -25,7 +26,8 @@ def without_nsp(toy_project) -> Path:
 def test_the_bundle_has_no_next_sentence(without_nsp):
     bundle = load_bundle(without_nsp / "trained")
     assert bundle.model.heads == ("mlm",)
-    assert bundle.config.objective == {"nsp_weight": 0.0}
+    expected = {"nsp_weight": 0.0, "repeat_weight": 1.0, "sites_share": 0.0}
+    assert bundle.config.objective == expected
     assert "nsp_accuracy" not in (without_nsp / "trained" / "history.tsv").read_text()
     card = (without_nsp / "model" / "README.md").read_text()
     assert "trained to fill masked tokens:" in card
@@ -74,6 +76,65 @@ def test_it_is_fine_tuned_and_converted(without_nsp):
     run("convert --from nsp0/model --to-huggingface nsp0/hf --allow_different_attention true")
     run("convert --from-huggingface nsp0/hf --to nsp0/again")
     assert load_bundle(without_nsp / "again").model.heads == ("mlm",)
+
+
+SHORT = (
+    "--training.max_steps 4 --training.validate_every 2 --training.warmup_steps 1 "
+    "--repeat_weight 0.1 --genome soft.fa --sites some.bed --sites_share 0.5"
+)
+
+
+@pytest.fixture(scope="module")
+def soft_masked(toy_project) -> None:
+    """soft.fa: the same bases, half of them in lower case; some.bed: three sites, one held out."""
+    name, letters = (toy_project / "toy.fa").read_text().split()
+    half = "".join(x if i // 50 % 2 else x.lower() for i, x in enumerate(letters))
+    (toy_project / "soft.fa").write_text(f"{name}\n{half}\n")
+    sites = "1\t900\t905\nchr1\t20000\t20001\nchr1\t55000\t55100\n"
+    (toy_project / "some.bed").write_text(sites)
+
+
+def test_weights_of_repeats_and_sites(project, soft_masked, capsys):
+    """Validation stays as it is; the same bytes with a data worker, another run with other sites."""
+    for name, options in (("one", SHORT), ("workers", f"{SHORT} --training.workers 1")):
+        run(f"{PRETRAIN} {options} --output read/{name} --checkpoints read/{name}-states")
+        said = capsys.readouterr().err
+        assert "some.bed: 2 of 3 sites are in the training documents; 50 % of the examples" in said
+        assert "1 are outside and not used" in said
+    one, workers = (bytes_of(project / "read" / name) for name in ("one", "workers"))
+    assert one["model.safetensors"] == workers["model.safetensors"]
+    assert one["history.tsv"] == workers["history.tsv"]
+    settings = json.loads((project / "read/one-states/settings.json").read_text())
+    assert settings["objective"]["repeat_weight"] == 0.1
+    assert settings["inputs"]["sites"] == sha256_of(project / "some.bed")
+    assert settings["inputs"]["genome"] == sha256_of(project / "soft.fa")
+    (project / "some.bed").write_text("chr1\t20000\t20001\n")
+    run(f"{PRETRAIN} {SHORT} --output read/other --checkpoints read/one-states")
+    assert "settings changed (inputs.sites: " in capsys.readouterr().err
+    assert bytes_of(project / "read/other")["model.safetensors"] != one["model.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            "--repeat_weight 0.1",
+            "--repeat_weight 0.1 reads lower case from the genome: give --genome",
+        ),
+        (
+            "--repeat_weight 0.1 --genome toy.fa",
+            "toy.fa: no chromosome of train.h5 has lower and upper case: repeats are not known",
+        ),
+        ("--sites far.bed", "far.bed: none of its 1 sites is in the documents of train.h5"),
+        ("--sites sites.bed --sites_share 1.5", "--sites_share 1.5: expected 0 to 1"),
+        ("--repeat_weight -1", "--repeat_weight -1.0: expected at least 0"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(project, options, message, capsys):
+    Path("far.bed").write_text("chr1\t59000\t59001\n")
+    error = refused(f"{PRETRAIN} {options} --output never --checkpoints ck/never", capsys)
+    assert message in error
+    assert not Path("never").exists()
 
 
 def test_bundles_of_older_versions_have_both_heads():
