@@ -7,6 +7,7 @@ scores.npz (train).
 
 import functools
 import json
+import os
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
+from dna_bigbird import child_start
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -197,7 +199,8 @@ def train(folder: Path) -> None:
         }
 
     clock = ProcessorClock(score)
-    train_by(run, clock, run["steps"], run["validate_every"], folder)
+    sizes = {"validation_examples": run["curve_examples"]}  # of the choice of the best step
+    train_by(run, clock, run["steps"], run["validate_every"], folder, **sizes)
     bundle = load_bundle(folder / "bundle")
     task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)
     scores = scored(run, task, run["examples"])
@@ -211,7 +214,8 @@ def train(folder: Path) -> None:
 
 
 def main(argv: list[str]) -> None:
-    """Measure or train."""
+    """Measure or train; end with the process that started this one."""
+    child_start.end_with_parent(os.getppid(), by_signal=False)
     use_threads(1)
     torch.set_num_interop_threads(1)
     {"measure": measure, "train": train}[argv[0]](Path(argv[1]))
