@@ -31,6 +31,11 @@ PRETRAIN = (
 )
 SAVING = "--training.checkpoint_every_steps 4 --training.checkpoint_every_minutes 0.004 "
 AGAIN = f"{PRETRAIN} --training.max_steps {STEPS} {SAVING} "
+RECIPE = (
+    "--model.norm_first true --model.positions rotary --model.stem_width 5 --model.qk_norm true "
+    "--training.optimizer muon --training.schedule stable_decay "
+)
+"""What the paper does not have."""
 HANG_S = 120
 """A guard against waiting for ever; nothing is measured by it."""
 
@@ -154,10 +159,10 @@ def assert_same_run(name: str, undisturbed: str) -> None:
     assert sums[0][-1:] == sums[1] != []
 
 
-def kill_points(seed: int, count: int) -> list[tuple[int, float]]:
+def kill_points(seed: int, count: int, steps: int = STEPS) -> list[tuple[int, float]]:
     """Draw (step to wait for, seconds more); with 0 for the step, seconds after the start."""
     rng = np.random.default_rng(seed)
-    points = [(int(s), float(rng.uniform(0, 0.05))) for s in rng.integers(1, STEPS - 8, count - 4)]
+    points = [(int(s), float(rng.uniform(0, 0.05))) for s in rng.integers(1, steps - 8, count - 4)]
     points.sort()
     for _ in range(4):  # between the others, while the run begins or continues
         points.insert(int(rng.integers(len(points))), (0, float(rng.uniform(0, 6))))
@@ -186,6 +191,22 @@ def test_one_process_killed_at_any_moment(corpus):
     assert killed >= 20
     finish(AGAIN, "killed")
     assert_same_run("killed", "whole")
+
+
+def test_the_fast_recipe_killed_at_any_moment(corpus):
+    """Muon, rotary positions, a stem and a late decay: 10 times SIGKILL."""
+    line = f"{AGAIN} {RECIPE}".replace(f"max_steps {STEPS}", f"max_steps {STEPS // 2}")
+    finish(line, "whole_recipe")
+    killed = 0
+    for step, delay_s in kill_points(4, 10, STEPS // 2):
+        process = start(line, "killed_recipe")
+        wait_for_point(process, "killed_recipe", step, delay_s)
+        killed += process.poll() is None
+        process.kill()
+        process.wait()
+    assert killed >= 7
+    finish(line, "killed_recipe")
+    assert_same_run("killed_recipe", "whole_recipe")
 
 
 def test_two_processes_killed_at_any_moment(corpus):
@@ -270,6 +291,18 @@ def _shapes(value):
 def test_two_processes_compute_what_one_does(one):
     finish(f"{FEW} --training.devices 2", "two")
     assert_close_run("two", one)
+
+
+def test_two_processes_with_muon_compute_what_one_does(corpus):
+    """And kill of both. Muon and Adam scale gradients up that are next to 0: few steps."""
+    few = f"{PRETRAIN} {RECIPE} --training.max_steps 40 --training.checkpoint_every_steps 4"
+    finish(f"{few} --training.accumulate 2", "one_muon")
+    finish(f"{few} --training.devices 2", "two_muon")
+    assert "weights are the same on all 2 processes" in Path("two_muon.log").read_text()
+    assert_close_run("two_muon", "one_muon")
+    kill_after(f"{few} --training.devices 2", "killed_two_muon", 8)
+    finish(f"{few} --training.devices 2", "killed_two_muon")
+    assert_same_run("killed_two_muon", "two_muon")
 
 
 def kill_after(line: str, name: str, step: int) -> None:
