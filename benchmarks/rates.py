@@ -102,12 +102,12 @@ def all_best(
     widths: Sequence[int], rates: dict[str, float], bits: Bits, factor: float
 ) -> list[Best]:
     """Return the best of both rates by width, narrow ones first; each begins where the last ended."""
-    found = []
+    bests = []
     for width in sorted(widths):
         for sweep in (MUON, REST):
-            found.append(best_rate(sweep, width, rates, bits, factor))
-            rates = rates | {sweep: found[-1].on_grid}
-    return found
+            bests.append(best_rate(sweep, width, rates, bits, factor))
+            rates = rates | {sweep: bests[-1].on_grid}
+    return bests
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
@@ -124,15 +124,15 @@ def interval(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def rule(found: Sequence[Best], to_width: int) -> dict[str, float]:
+def rule(bests: Sequence[Best], to_width: int) -> dict[str, float]:
     """Return power and rate of `rate = rate_128 * (width / 128) ** power` with intervals over seeds.
 
     Args:
-        found: Of one sweep, two widths or more.
+        bests: Of one sweep, two widths or more.
         to_width: For which the rule is computed, as an extrapolation.
     """
-    x = np.log2([best.width / WIDTH for best in found])
-    fits = [np.polyfit(x, y, 1) for y in np.array([best.log2_rates for best in found]).T]
+    x = np.log2([best.width / WIDTH for best in bests])
+    fits = [np.polyfit(x, y, 1) for y in np.array([best.log2_rates for best in bests]).T]
     at = math.log2(to_width / WIDTH)
     figures = {
         "power": interval([slope for slope, _ in fits]),
@@ -182,9 +182,9 @@ class Trainer:
         settings = arms_of.merged(self.settings, {"model": sizes(width), "training": rates})
         name = f"width{width}_muon{rates[MUON]:g}_rest{rates[REST]:g}"
         trainings = [Training(name, seed, settings) for seed in range(self.seeds)]
-        found = self.cores.map(self._bits, trainings)
-        print(f"{name}: {' '.join(f'{x:.4f}' for x in found)}", flush=True)
-        return found
+        bits = self.cores.map(self._bits, trainings)
+        print(f"{name}: {' '.join(f'{x:.4f}' for x in bits)}", flush=True)
+        return bits
 
     def _bits(self, training: Training, core: int | None) -> float:
         folder = self.plan.at(training)
@@ -196,10 +196,10 @@ class Trainer:
         return result["metrics"]["bits_per_base_masked"]
 
 
-def rows_of(found: Sequence[Best]) -> list[dict]:
+def rows_of(bests: Sequence[Best]) -> list[dict]:
     """Return one line per width and sweep."""
     rows = []
-    for best in found:
+    for best in bests:
         rate, low, high = _powers(interval(best.log2_rates))
         row = {"rate": best.sweep, "width": best.width, "best": rate}
         row |= {"best_low": low, "best_high": high, "on_grid": best.on_grid}
@@ -212,15 +212,15 @@ def _text(rate: float) -> str:
     return f"{rate:g}"
 
 
-def write_results(folder: Path, found: Sequence[Best], to_width: int, note: str) -> list[str]:
+def write_results(folder: Path, bests: Sequence[Best], to_width: int, note: str) -> list[str]:
     """Write rates.tsv and rates.json; return the lines to print."""
     rules = []
     for sweep in (MUON, REST):
-        of_sweep = [best for best in found if best.sweep == sweep]
+        of_sweep = [best for best in bests if best.sweep == sweep]
         if len(of_sweep) > 1:
             rules.append({"rate": sweep, **rule(of_sweep, to_width)})
-    rows = rows_of(found)
-    tried = [{"rate": b.sweep, "width": b.width, "tried": list(b.tried.items())} for b in found]
+    rows = rows_of(bests)
+    tried = [{"rate": b.sweep, "width": b.width, "tried": list(b.tried.items())} for b in bests]
     texts = {
         "rates.tsv": to_tsv(rows),
         "rates.json": json_text({"note": note, "rows": rows, "rules": rules, "tried": tried}),
@@ -280,14 +280,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     cores = learning.Cores(options.jobs, options.cores)
     trainer = Trainer(plan, ours.settings, options.steps, options.seeds, cores)
     rates = {name: ours.settings["training"][name] for name in (MUON, REST)}
-    found = all_best(options.widths, rates, trainer.bits, options.factor)
+    bests = all_best(options.widths, rates, trainer.bits, options.factor)
     note = (
         f"# {options.steps} steps, {options.seeds} seeds; bits per masked base of validation, "
         f"{options.examples} examples; brackets (_low, _high): 95 %, Student's t over seeds; "
         f"rate = rate_{WIDTH} * (width / {WIDTH}) ^ power; {options.to_width} was not run unless it "
         "is among the widths"
     )
-    for line in write_results(options.folder, found, options.to_width, note):
+    for line in write_results(options.folder, bests, options.to_width, note):
         print(line)
 
 

@@ -27,10 +27,16 @@ TINY = {
         "max_tokens": 512,
         "block_size": 32,
         "num_random": 1,
+        # The newer settings; tests/cli/test_restart.py has the paper's too.
+        "norm_first": True,
+        "positions": "rotary",
+        "stem_width": 3,
     },
     "pretraining": {
         "max_steps": 60,
         "batch_size": 8,
+        "optimizer": "muon",
+        "schedule": "stable_decay",
         "learning_rate": 0.001,
         "warmup_steps": 6,
         "validate_every": 20,
@@ -52,6 +58,7 @@ FINETUNING = {
     "validate_every": 10,
     "validation_examples": 64,
 }
+WITH_MUON = FINETUNING | {"optimizer": "muon", "muon_learning_rate": 0.0005}
 RULES = {
     "demo_data": "inputs/demo/demo.fa",
     "genome": "genome/genome.fa",
@@ -85,7 +92,7 @@ PATIENCE_S = 600
 def tiny(workflow):
     workflow.config(
         **TINY,
-        promoter__training=FINETUNING,
+        promoter__training=WITH_MUON,
         chromatin__training=FINETUNING,
         promoter__kmer={"max_k": 4},
     )
