@@ -108,6 +108,10 @@ def test_weights_of_repeats_and_sites(project, soft_masked, capsys):
     assert settings["objective"]["repeat_weight"] == 0.1
     assert settings["inputs"]["sites"] == sha256_of(project / "some.bed")
     assert settings["inputs"]["genome"] == sha256_of(project / "soft.fa")
+    newest = max(Path("read/one-states").glob("step_*.ckpt"), key=lambda path: path.name)
+    newest.unlink()  # as after a kill between the two checkpoints
+    run(f"{PRETRAIN} {SHORT} --output read/again --checkpoints read/one-states")
+    assert bytes_of(project / "read/again") == one
     (project / "some.bed").write_text("chr1\t20000\t20001\n")
     run(f"{PRETRAIN} {SHORT} --output read/other --checkpoints read/one-states")
     assert "settings changed (inputs.sites: " in capsys.readouterr().err
