@@ -46,9 +46,13 @@ class GramTable(NamedTuple):
         )
         if order == 1:  # the one context of all single tokens lies in every part
             contexts, types, totals = _joined(contexts, types, totals)
-        first = np.zeros(len(contexts) + 1, np.uint32)
-        first[1:] = np.cumsum(types, dtype=np.uint32)
-        return cls(keys, counts, contexts, first, totals)
+        return cls(keys, counts, contexts, _starts(types), totals)
+
+    @classmethod
+    def of_grams(cls, grams: np.ndarray, vocab_size: int) -> "GramTable":
+        """Count n-grams that are given as sorted keys; the last token need not be the rightmost."""
+        keys, counts, contexts, types, totals = _counted(grams, vocab_size)
+        return cls(keys, counts, contexts, _starts(types), totals)
 
     def look_up(self, keys: np.ndarray, vocab_size: int) -> tuple[np.ndarray, ...]:
         """Return for each n-gram its count, that of its context and the number of continuations.
@@ -122,6 +126,12 @@ def _counted(grams: np.ndarray, vocab_size: int) -> tuple[np.ndarray, ...]:
     columns = (counts, types, totals)
     counts, types, totals = (column.astype(np.uint32) for column in columns)
     return keys, counts, contexts, types, totals
+
+
+def _starts(types: np.ndarray) -> np.ndarray:
+    first = np.zeros(len(types) + 1, np.uint32)
+    first[1:] = np.cumsum(types, dtype=np.uint32)
+    return first
 
 
 def _runs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
