@@ -6,7 +6,11 @@ import numpy as np
 
 from dna_bigbird.baselines.base_counts import BATCH_BP, ContextCounts
 from dna_bigbird.baselines.base_inputs import count_inputs, join, pseudo_count, slices, spread
+from dna_bigbird.baselines.base_mixture import MOST_COUNTED_BP
+from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.base_words import LONGEST, UNKNOWN, Words, base_codes, shifted
+from dna_bigbird.baselines.counted_documents import Store, covering_documents, documents_within
+from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.baselines.online_mixture import OnlineMixture
 
 # Q hidden bases, K contexts
@@ -29,6 +33,8 @@ DEEP_BASES = 16
 """Contexts of so many bases that have occurred are counted to choose the set of weights."""
 HELD_BACK_BP, FITTED_BP = 400_000, 200_000
 """Training bases set aside at most to fit the weights, and how many of them are predicted."""
+SCORED, APART_BP = 20_000, 50
+"""Hidden bases of a held-out store that are scored at most, and their least distance."""
 PASSES, FIT_BLOCK_BP = 3, 64
 """How often the fit reads them, and after how many bases the weights change."""
 
@@ -53,6 +59,28 @@ class BaseMixtureTwoSided:
         self.contexts = tuple(contexts)
         self.seed = seed
         self._deep = [k for k, sides in enumerate(self.contexts) if sum(sides) >= DEEP_BASES]
+
+    def fit(
+        self, store: Store, decoder: Decoder, max_documents: int | None = None
+    ) -> "BaseMixtureTwoSided":
+        """Take the bases of a store's `covering_documents`, at most `MOST_COUNTED_BP`."""
+        chosen = documents_within(store, max_documents, MOST_COUNTED_BP)
+        self.counted_documents = len(chosen)
+        return self.fit_sequences([decoder.decode(store.document(d)) for d in chosen])
+
+    def score(
+        self, store: Store, decoder: Decoder, max_documents: int | None = None, hidden: int = SCORED
+    ) -> Score:
+        """Score about `hidden` bases of a held-out store, `APART_BP` or more apart, each hidden alone.
+
+        They are evenly spaced in the documents of `covering_documents`; N is left out.
+        """
+        chosen = covering_documents(store, max_documents)
+        texts = [decoder.decode(store.document(d)) for d in chosen]
+        step = max(APART_BP, sum(map(len, texts)) // max(1, hidden))
+        nlls = self.nll(texts, [np.arange(step // 2, len(text), step) for text in texts])
+        counts = [(np.nansum(nll), int(np.isfinite(nll).sum())) for nll in nlls]
+        return Score.of((nats, count, count) for nats, count in counts if count)
 
     def fit_sequences(self, sequences: Iterable[str]) -> "BaseMixtureTwoSided":
         """Take training sequences, fit the weights on some of them; 1 byte per base is kept."""

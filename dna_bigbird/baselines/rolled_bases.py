@@ -11,8 +11,8 @@ from dna_bigbird.baselines.ngram import smooth
 
 # M hidden tokens, V entries of the vocabulary, P prefixes of one length
 
-CONTEXT_BP = 11
-"""Bases before the next one that are used; the tables of all orders take 90 MB."""
+CONTEXT_BP = 9
+"""Bases before the next one that are used; counting takes most of the time of a fit."""
 _COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
@@ -40,7 +40,9 @@ class RolledBases:
     """
 
     def __init__(self, pieces: Sequence[str], first_piece_id: int) -> None:
-        self._codes = [base_codes(p) if i >= first_piece_id else base_codes("") for i, p in enumerate(pieces)]
+        self._codes = [
+            base_codes(p) if i >= first_piece_id else base_codes("") for i, p in enumerate(pieces)
+        ]
         known = {i: p for i, p in enumerate(pieces) if i >= first_piece_id and "N" not in p}
         other = {i: reverse_complement(p) for i, p in known.items()}
         self._levels = (_prefixes(known), _prefixes(other))
@@ -67,7 +69,7 @@ class RolledBases:
 
         Args:
             shown: Ids that are seen, -1 where a token says nothing, (T,).
-            positions: (M,) of the hidden ones.
+            positions: (M,); what is shown there is not used.
 
         Returns:
             Logarithms from the left and the right, (2, M, V) float32, and how many bases of context
@@ -75,14 +77,13 @@ class RolledBases:
         """
         gap = np.full(1, UNKNOWN, np.int8)
         pieces = [self._codes[i] if i >= 0 and len(self._codes[i]) else gap for i in shown]
-        for position in positions:
-            pieces[position] = gap
         codes = np.concatenate(pieces)
-        start = np.cumsum([0, *map(len, pieces)])[positions]
+        ends = np.cumsum([0, *map(len, pieces)])
         back = np.where(codes < UNKNOWN, 3 - codes, UNKNOWN)[::-1]
-        sides = ((codes, start), (back, len(codes) - 1 - start))
+        sides = ((codes, ends[positions]), (back, len(codes) - ends[positions + 1]))
         found = [
-            self._walk(levels, *_before(c, at)) for levels, (c, at) in zip(self._levels, sides, strict=True)
+            self._walk(levels, *_before(c, at))
+            for levels, (c, at) in zip(self._levels, sides, strict=True)
         ]
         return np.stack([p for p, _ in found]), np.stack([length for _, length in found])
 

@@ -38,15 +38,13 @@ class TokenContexts:
     def __init__(self, offsets: Sequence[int], vocab_size: int) -> None:
         self.offsets, self.vocab_size = tuple(offsets), vocab_size
 
-    def fit_sequences(self, sequences: Sequence[np.ndarray]) -> "TokenContexts":
-        """Count sequences of ordinary token ids; a context does not cross their ends."""
-        grams = [np.empty(0, np.int64)]
-        for sequence in sequences:
-            keys, known = self._keys(sequence)
-            grams.append(keys[known] * self.vocab_size + sequence[known])
-        joined = np.concatenate(grams)
-        joined.sort()
-        self._table = GramTable.of_grams(joined, self.vocab_size)
+    def fit(self, ids: np.ndarray) -> "TokenContexts":
+        """Count ordinary tokens, -1 between sequences (`joined_tokens`), shape (T,)."""
+        keys, known = self._keys(ids)
+        known &= ids >= 0
+        grams = keys[known] * self.vocab_size + ids[known]
+        grams.sort()
+        self._table = GramTable.of_grams(grams, self.vocab_size)
         return self
 
     def look_up(self, shown: np.ndarray, positions: np.ndarray) -> Entries:
@@ -83,6 +81,13 @@ class TokenContexts:
             known &= neighbour >= 0
             keys = keys * self.vocab_size + np.maximum(neighbour, 0)
         return keys, known
+
+
+def joined_tokens(sequences: Sequence[np.ndarray]) -> np.ndarray:
+    """Join token ids to one array, int64, with -1 after each sequence: no context crosses it."""
+    gap = np.full(1, -1)
+    parts = [part for ids in sequences for part in (ids.astype(np.int64), gap)]
+    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def shapes(vocab_size: int) -> list[tuple[int, ...]]:

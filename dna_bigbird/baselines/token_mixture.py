@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.baselines.counted_documents import Store, covering_tokens
+from dna_bigbird.baselines.counted_documents import Store, documents_within
 from dna_bigbird.baselines.ngram import TokenUnigram, hold_out_every
+from dna_bigbird.baselines.ngram_table import TOKEN_TYPE
 from dna_bigbird.baselines.rolled_bases import CONTEXT_BP, RolledBases
-from dna_bigbird.baselines.token_contexts import TokenContexts, shapes
+from dna_bigbird.baselines.token_contexts import TokenContexts, joined_tokens, shapes
 
 # M hidden tokens, V entries of the vocabulary, K contexts, E counted tokens of all contexts
 
@@ -16,6 +17,8 @@ LEVELS = 20
 """Levels of confidence of a context, by how often it occurred; each has its own weight."""
 SMOOTHING = 1.0
 """Factor on the number of types, as in `baselines.ngram.smooth`."""
+MOST_COUNTED_BP = 50_000_000
+"""Bases of a store that are counted at most; they take about 2 GB."""
 HIDDEN_SHARE = 0.15
 """Share of the tokens that are hidden when weights are fitted, as in the paper's masking."""
 MOST_HELD_OUT, FITTED_TOKENS = 200, 6000
@@ -49,7 +52,8 @@ class TokenMixtureMasked:
     Witten-Bell probabilities of all contexts, each divided by P1 and with its own power, which
     depends on how often the context occurred. Contexts are the tokens before, after and on both sides
     (`token_contexts.shapes`); one that includes a hidden token, a special token or an end is left
-    out. The powers are fitted on training documents that are set aside and counted afterwards.
+    out. With the letters of the pieces, the sum also contains the log-probability of a piece from the
+    bases on either side (`rolled_bases`), each with a power. The powers are fitted on training documents that are set aside and counted afterwards.
     """
 
     def __init__(
@@ -59,8 +63,16 @@ class TokenMixtureMasked:
         self._pieces = pieces if pieces and len(pieces) <= MOST_ROLLED else None
 
     def fit(self, store: Store, max_documents: int | None = None) -> "TokenMixtureMasked":
-        """Count the tokens of a store's `covering_documents`."""
-        return self.fit_sequences(covering_tokens(store, max_documents), store.vocab_size)
+        """Count the tokens of a store's `covering_documents`, at most `MOST_COUNTED_BP`."""
+        chosen = documents_within(store, max_documents, MOST_COUNTED_BP)
+        tokens = [store.document(d).astype(TOKEN_TYPE) for d in chosen]
+        self.counted_documents = len(tokens)
+        return self.fit_sequences(tokens, store.vocab_size)
+
+    @property
+    def counted_tokens(self) -> np.ndarray:
+        """How often each entry of the vocabulary was counted, (V,)."""
+        return self._counted
 
     def fit_sequences(
         self, sequences: Sequence[np.ndarray], vocab_size: int
@@ -102,11 +114,13 @@ class TokenMixtureMasked:
         return np.where(ordinary, token_ids, -1)
 
     def _count(self, sequences: Sequence[np.ndarray]) -> None:
+        joined = joined_tokens(sequences)
+        self._counted = np.bincount(joined[joined >= 0], minlength=self.vocab_size)
         unigram = TokenUnigram(first_piece_id=self.first_piece_id)
-        p = unigram.fit_sequences(sequences, self.vocab_size).probability
+        p = unigram.fit_counts(self._counted).probability
         self._log_p = np.log(np.maximum(p, 1e-300)).astype(np.float32)
         self._contexts = [
-            TokenContexts(offsets, self.vocab_size).fit_sequences(sequences)
+            TokenContexts(offsets, self.vocab_size).fit(joined)
             for offsets in shapes(self.vocab_size)
         ]
         if self._pieces:

@@ -107,7 +107,11 @@ def evaluate_lm(
     from dna_bigbird.datasets.pretraining_examples import PretrainExamples
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import language_inputs, language_tables
-    from dna_bigbird.tasks.language_baselines import BaselineDocuments, causal_baselines
+    from dna_bigbird.tasks.language_baselines import (
+        BaselineDocuments,
+        causal_baselines,
+        one_hidden_baseline,
+    )
     from dna_bigbird.writing import atomic_path, json_text
 
     if examples < 1 or batch_size < 1:
@@ -134,7 +138,10 @@ def evaluate_lm(
     causal = causal_baselines(
         stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed, kenlm=kenlm
     )
-    metrics["baselines"] |= causal
+    one_hidden = one_hidden_baseline(
+        stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed
+    )
+    metrics["baselines"] |= causal | one_hidden
     with atomic_path(report) as path:
         path.write_text(json_text(language_tables.with_descriptions(metrics)))
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))

@@ -87,7 +87,13 @@ def _tables_of(
     )
     baselines = {
         baseline: interval(name, whole[:, k] / np.log(2), whole[:, -1], seed)
-        | masked.counted
+        | interval(
+            f"model_minus_baseline_{shown}",
+            (whole[:, 0] - whole[:, k]) / np.log(2),
+            whole[:, -1],
+            seed,
+        )
+        | masked.counted_by(baseline)
         | strata_tables(strata, parts, k, seed, name)
         for k, baseline in enumerate(masked.names, start=1)
     }

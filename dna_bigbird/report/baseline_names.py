@@ -15,9 +15,18 @@ def window_baseline(key: str) -> str:
     return WINDOW_BASELINES.get(key, key)
 
 
+SEEN = ("masked", "causal", "one_hidden")
+"""Ends of the keys of n-gram baselines: which bases or tokens they see."""
+
+
 def direction(key: str) -> str:
-    """Return what an n-gram baseline sees: `masked`, `causal` or nothing that its key names."""
-    return next((word for word in key.split("_") if word in ("masked", "causal")), "")
+    """Return what an n-gram baseline sees, one of `SEEN`, or nothing if its key does not name it.
+
+    Example:
+        >>> direction("base_mixture_one_hidden")
+        'one_hidden'
+    """
+    return next((word for word in SEEN if key.endswith(f"_{word}")), "")
 
 
 def ngram_name(key: str) -> str:
@@ -27,7 +36,7 @@ def ngram_name(key: str) -> str:
         >>> ngram_name("token_bigram_informed_masked")
         'informed token bigram'
     """
-    words = [word for word in key.split("_") if word != direction(key)]
+    words = key.removesuffix(f"_{direction(key)}").split("_")
     words.sort(key=lambda word: word != "informed")
     return " ".join(words).replace("ngram", "n-gram")
 
@@ -39,4 +48,5 @@ def ngram_title(key: str) -> str:
         >>> ngram_title("token_ngram_causal")
         'token n-gram (causal)'
     """
-    return f"{ngram_name(key)} ({direction(key)})" if direction(key) else ngram_name(key)
+    seen = direction(key).replace("_", " ")
+    return f"{ngram_name(key)} ({seen})" if seen else ngram_name(key)

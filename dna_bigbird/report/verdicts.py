@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dna_bigbird.report.baseline_names import direction
 from dna_bigbird.report.scores import NO_SCORE, ModelMetrics, Score, is_number
 
 MASKED_BITS = "bits_per_base_masked"
@@ -76,7 +77,9 @@ def _fewest_bits(metrics: ModelMetrics, *, is_causal: bool) -> tuple[str, Score]
     bits = {
         name: scores.bits_per_base
         for name, scores in metrics.baselines.items()
-        if ("causal" in name) == is_causal and is_number(scores.bits_per_base.value)
+        if ("causal" in name) == is_causal
+        and direction(name) != "one_hidden"  # other positions than the model's
+        and is_number(scores.bits_per_base.value)
     }
     best = min(bits, key=lambda name: bits[name].value, default="")
     return best, bits.get(best, NO_SCORE)

@@ -7,10 +7,12 @@ import numpy as np
 
 from dna_bigbird.baselines.base_mixture import BaseMixtureCausal
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
+from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
 from dna_bigbird.baselines.counted_documents import covering_tokens
 from dna_bigbird.baselines.kneser_ney import kneser_ney_scores
 from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
 from dna_bigbird.baselines.ngram import TokenNgramCausal, TokenUnigram, posterior_nll
+from dna_bigbird.baselines.token_mixture import TokenMixtureMasked
 from dna_bigbird.evaluation.language import interval
 
 DESCRIPTIONS = {
@@ -20,6 +22,12 @@ DESCRIPTIONS = {
     "that does not show [MASK] (Bayes' rule with the shares of masking)",
     "token_bigram_informed_masked": "the token on either side of a masked one (Witten-Bell "
     "bigrams both ways), on the same positions, using shown tokens likewise",
+    "token_mixture_informed_masked": "up to three tokens on either side and on both, and the bases of "
+    "either side, mixed with weights fitted on training documents, on the same positions, using "
+    "shown tokens likewise; counted on 50 Mbp at most",
+    "base_mixture_one_hidden": "bases on both sides, in contexts of many shapes, mixed with weights "
+    "fitted on training documents, both strands counted; one base hidden at a time, 50 or more "
+    "apart, everything else seen; counted on 50 Mbp at most",
     "token_ngram_causal": "token 3-gram, interpolated Witten-Bell; every token of the held-out "
     "documents from those before it",
     "base_ngram_causal": "base 12-gram, interpolated Witten-Bell; every base of the held-out "
@@ -78,6 +86,12 @@ class MaskedBaselines:
         self.counted = counted(tokens, tokenizer.piece_bp)
         self.unigram = TokenUnigram().fit_sequences(tokens, store.vocab_size)
         self.bigram = TokenBigramMasked().fit_sequences(tokens, store.vocab_size)
+        self.mixture = TokenMixtureMasked(pieces=getattr(tokenizer, "pieces", None))
+        self.mixture.fit(store, documents)
+        self._counted_by_mixture = {
+            "n_counted_bp": int(self.mixture.counted_tokens @ tokenizer.piece_bp),
+            "n_counted_documents": self.mixture.counted_documents,
+        }
         self.mask_id = tokenizer.mask_id
         self.known = {
             "mask_id": tokenizer.mask_id,
@@ -91,6 +105,10 @@ class MaskedBaselines:
         other.known = self.known | _shares(masking)
         return other
 
+    def counted_by(self, name: str) -> dict[str, int]:
+        """Return how many bases and documents a predictor has counted, by name of the metric."""
+        return self._counted_by_mixture if name.startswith("token_mixture") else self.counted
+
     def nats(self, example: dict) -> np.ndarray:
         """Return the cost of each predicted token of an example, shape (M, names)."""
         labels, positions = example["labels"], example["positions"]
@@ -100,11 +118,17 @@ class MaskedBaselines:
         # [MASK] has no probability as a label; the value is not used there.
         shown = np.where(seen == self.mask_id, labels, seen)
         between = self.bigram.probabilities(*sides, np.stack([labels, shown]))
+        mixed = self.mixture.probabilities(
+            self.mixture.shown(example["token_ids"], self.mask_id),
+            positions,
+            np.stack([labels, shown]),
+        )
         return np.column_stack(
             [
                 self.unigram.nll(labels),
                 posterior_nll(labels, seen, p[labels], p[seen], **self.known),
                 posterior_nll(labels, seen, *between, **self.known),
+                posterior_nll(labels, seen, *mixed, **self.known),
             ]
         )
 
@@ -160,3 +184,18 @@ def causal_baselines(
         | counts
         for name, (score, counts) in scores.items()
     }
+
+
+def one_hidden_baseline(
+    train, test, tokenizer, documents: BaselineDocuments, *, seed: int
+) -> dict[str, dict]:
+    """Score the two-sided mixture over bases on held-out bases that are hidden one at a time.
+
+    The interval is over documents. Arguments as those of `causal_baselines`.
+    """
+    mixture = BaseMixtureTwoSided().fit(train, tokenizer, documents.most_counted)
+    score = mixture.score(test, tokenizer, documents.scored)
+    bits = interval("bits_per_base_one_hidden", score.nll_nats / np.log(2), score.base_pairs, seed)
+    counts = {"n_bp": int(score.base_pairs.sum()), "n_documents": len(score.base_pairs)}
+    facts = {"n_counted_bp": mixture.counted_bp, "n_counted_documents": mixture.counted_documents}
+    return {"base_mixture_one_hidden": bits | counts | facts}

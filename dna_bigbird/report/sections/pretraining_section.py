@@ -119,7 +119,7 @@ def _pictures(result: ModelResult, gallery: Gallery) -> TrainingPictures:
 def _ngram(key: str, scores: PredictorScores, described: PredictorScores) -> NgramRow:
     return NgramRow(
         ngram_name(key),
-        direction(key) or "–",
+        direction(key).replace("_", " ") or "–",
         scores.bits_per_base,
         scores.score(ALL_MASKED_BITS),
         described.description,
