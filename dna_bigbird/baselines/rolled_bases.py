@@ -30,7 +30,7 @@ class _Level(NamedTuple):
 
 
 class RolledBases:
-    """log P(piece | bases beside it): each base of the piece from the `CONTEXT_BP` before it.
+    """log P(piece | bases next to it): each base of the piece from the `CONTEXT_BP` before it.
 
     Counts are of both strands, so the bases after a piece give its probability too: its reverse
     complement is read from there. Pieces with N are given a quarter per base.
@@ -81,11 +81,11 @@ class RolledBases:
         ends = np.cumsum([0, *map(len, pieces)])
         back = np.where(codes < UNKNOWN, 3 - codes, UNKNOWN)[::-1]
         sides = ((codes, ends[positions]), (back, len(codes) - ends[positions + 1]))
-        found = [
+        rows = [
             self._walk(levels, *_before(c, at))
             for levels, (c, at) in zip(self._levels, sides, strict=True)
         ]
-        return np.stack([p for p, _ in found]), np.stack([length for _, length in found])
+        return np.stack([p for p, _ in rows]), np.stack([length for _, length in rows])
 
     def _walk(
         self, levels: list[_Level], contexts: np.ndarray, lengths: np.ndarray

@@ -10,6 +10,8 @@ from dna_bigbird.baselines.ngram_table import GramTable
 # M hidden tokens, E entries: pairs of a hidden token and a token that was counted in its context
 
 LARGEST_KEY = 2**62
+FARTHEST_ALONE = 2
+"""Distance at most of a neighbour that is used without those between it and the token."""
 
 
 class Entries(NamedTuple):
@@ -85,7 +87,7 @@ class TokenContexts:
 
 def joined_tokens(sequences: Sequence[np.ndarray]) -> np.ndarray:
     """Join token ids to one array, int64, with -1 after each sequence: no context crosses it."""
-    gap = np.full(1, -1)
+    gap = np.full(FARTHEST_ALONE, -1)
     parts = [part for ids in sequences for part in (ids.astype(np.int64), gap)]
     return np.concatenate([np.empty(0, np.int64), *parts])
 
@@ -99,5 +101,5 @@ def shapes(vocab_size: int) -> list[tuple[int, ...]]:
     sides = [(n, 0) for n in lengths] + [(0, n) for n in lengths] + pairs
     chosen = [(*range(-left, 0), *range(1, right + 1)) for left, right in sides]
     if vocab_size > 16:
-        chosen += [(-2,), (2,)]
+        chosen += [(-FARTHEST_ALONE,), (FARTHEST_ALONE,)]
     return [shape for shape in chosen if vocab_size ** (len(shape) + 1) < LARGEST_KEY]

@@ -117,7 +117,7 @@ def test_both_sides_together_give_the_token(mixture):
     assert np.mean(alone) > 3  # of log2(17) = 4.1
 
 
-def test_a_piece_from_the_bases_beside_it():
+def test_a_piece_from_the_bases_next_to_it():
     rng = np.random.default_rng(2)
     text = "".join(rng.choice(list("ACGT"), 3000, p=[0.4, 0.1, 0.2, 0.3]))
     rolled = RolledBases(PIECES, FIRST).fit_sequences([text, text[:500]])
@@ -125,7 +125,9 @@ def test_a_piece_from_the_bases_beside_it():
     ngram = BaseNgramCausal(CONTEXT_BP + 1).fit_sequences(both)
     shown = np.array([2, 14, 10, 12, 6, -1, 13, 15, 5, 11, 3])
     shown_bases = [PIECES[i] if i >= FIRST else "" for i in shown]
-    found, lengths = rolled.log_probabilities(np.where(shown < FIRST, -1, shown), np.array([5, 7]))
+    rolled_rows, lengths = rolled.log_probabilities(
+        np.where(shown < FIRST, -1, shown), np.array([5, 7])
+    )
     for m, (before, after) in enumerate(
         [(shown_bases[1:5], shown_bases[6:10]), (["CAA"], shown_bases[8:10])]
     ):
@@ -138,7 +140,7 @@ def test_a_piece_from_the_bases_beside_it():
                 ((left, piece), (right, reverse_complement(piece)))
             ):
                 expected = -ngram.nll(context + letters)[len(context) :].sum()
-                assert found[side, m, entry] == pytest.approx(expected, rel=1e-4)
+                assert rolled_rows[side, m, entry] == pytest.approx(expected, rel=1e-4)
 
 
 def test_contexts_fit_into_64_bits():
