@@ -321,6 +321,21 @@ def test_shards_compute_what_one_process_does_and_restart_exactly(one):
     assert_same_run("killed_shards", "shards")
 
 
+OWN = (
+    "--model.positions rotary --model.norm_first true --model.qk_norm true --model.stem_width 3 "
+    "--model.gradient_checkpointing true"
+)
+
+
+def test_two_processes_and_shards_with_the_encoder_settings_of_our_own(corpus):
+    line = f"{FEW} {OWN}".replace("max_steps 80", "max_steps 12")
+    finish(f"{line} --training.accumulate 2", "own_one")
+    for strategy in ("ddp", "fsdp"):
+        name = f"own_{strategy}"
+        finish(f"{line} --training.devices 2 --training.strategy {strategy}", name)
+        assert_close_run(name, "own_one")
+
+
 @pytest.mark.parametrize(
     ("first", "then"),
     [

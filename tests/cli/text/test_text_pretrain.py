@@ -177,6 +177,8 @@ def test_a_recipe_changes_what_no_weight_depends_on(pretrained, capsys):
         ("--model.hidden_size 48", "hidden_size 48: the model of --initial bundle has 16"),
         ("--model.norm_first true", "norm_first True: the model of --initial bundle has False"),
         ("--model.random_plan original --model.window_blocks 5", "random_plan original has"),
+        ("--model.positions rotary", "positions rotary: the model of --initial bundle has learned"),
+        ("--model.stem_width 3", "stem_width 3: the model of --initial bundle has 0"),
     ):
         assert message in refused(capsys, f"{PRETRAIN} --initial bundle {option} {other}")
     assert not Path("never").exists()

@@ -128,3 +128,23 @@ def test_the_library_cannot_express_the_pair(capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert "pair: the library cannot compute this model: global_blocks first_two" in line
     assert not Path("hf-pair").exists()
+
+
+OWN = {"positions": "rotary", "qk_norm": True, "stem_width": 3, "norm_first": True}
+
+
+def test_text_tasks_start_from_the_encoder_settings_of_our_own():
+    write_text_bundle(Path("own"), **OWN)
+    main(command("imdb", "own").split())
+    encoder = load_bundle("models/imdb-own").config["encoder"]
+    assert encoder.items() >= OWN.items()
+
+
+def test_a_summarizer_does_not(capsys):
+    write_text_bundle(Path("own"), **OWN)
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        main(command("xsum", "own").split())
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "positions must be learned in a model with a decoder" in error
+    assert not Path("models/xsum-own").exists()
