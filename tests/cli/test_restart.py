@@ -329,6 +329,7 @@ OWN = (
 
 def test_two_processes_and_shards_with_the_encoder_settings_of_our_own(corpus):
     line = f"{FEW} {OWN}".replace("max_steps 80", "max_steps 12")
+    line = line.replace("validate_every 40", "validate_every 12")
     finish(f"{line} --training.accumulate 2", "own_one")
     for strategy in ("ddp", "fsdp"):
         name = f"own_{strategy}"
