@@ -212,6 +212,11 @@ def corpus_in(folder: Path) -> dict[str, str]:
         f"{name}_checksum": str(TokenStore(paths[name]).attributes["checksum"])
         for name in ("train", "validation")
     }
+    genome = (
+        folder.parent / "genome" / "genome.fa"
+    )  # of the workflow; arms that weigh repeats read it
+    if genome.is_file():
+        paths["genome"] = genome
     return {name: str(path.resolve()) for name, path in paths.items()} | sums
 
 

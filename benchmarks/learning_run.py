@@ -124,6 +124,9 @@ def train_by(
     settings, corpus = run["settings"], run["corpus"]
     training = settings["training"] | {"max_steps": steps, "validate_every": every} | changes
     training["warmup_steps"] = min(training.get("warmup_steps", 0), steps // 10)
+    objective = dict(settings["objective"])
+    if objective.get("repeat_weight", 1.0) != 1.0:
+        objective["genome"] = Path(corpus["genome"])
     with watched_by(clock):
         pretrain(
             **{name: Path(corpus[name]) for name in ("train", "validation", "tokenizer")},
@@ -135,7 +138,7 @@ def train_by(
             training=TrainConfig(**training, measure_speed=False),
             threads=1,
             progress=False,
-            **settings["objective"],
+            **objective,
         )
 
 
