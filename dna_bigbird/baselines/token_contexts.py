@@ -10,6 +10,8 @@ from dna_bigbird.baselines.ngram_table import GramTable
 # M hidden tokens, E entries: pairs of a hidden token and a token that was counted in its context
 
 LARGEST_KEY = 2**62
+SINGLE_BASES = 16
+"""Entries at most of a vocabulary whose tokens are single bases, special ones included."""
 FARTHEST_ALONE = 2
 """Distance at most of a neighbour that is used without those between it and the token."""
 
@@ -94,12 +96,12 @@ def joined_tokens(sequences: Sequence[np.ndarray]) -> np.ndarray:
 
 def shapes(vocab_size: int) -> list[tuple[int, ...]]:
     """Return the contexts that are mixed: short ones of long tokens, long ones of single bases."""
-    lengths = (1, 2, 3) if vocab_size > 16 else (1, 2, 3, 4, 6, 8, 10, 11, 12)
+    lengths = (1, 2, 3) if vocab_size > SINGLE_BASES else (1, 2, 3, 4, 6, 8, 10, 11, 12)
     pairs = [(1, 1), (2, 1), (1, 2), (2, 2)]
-    if vocab_size <= 16:
+    if vocab_size <= SINGLE_BASES:
         pairs += [(3, 3), (4, 4), (5, 5), (6, 6), (8, 4), (4, 8), (8, 8), (10, 2), (2, 10)]
     sides = [(n, 0) for n in lengths] + [(0, n) for n in lengths] + pairs
     chosen = [(*range(-left, 0), *range(1, right + 1)) for left, right in sides]
-    if vocab_size > 16:
+    if vocab_size > SINGLE_BASES:
         chosen += [(-FARTHEST_ALONE,), (FARTHEST_ALONE,)]
     return [shape for shape in chosen if vocab_size ** (len(shape) + 1) < LARGEST_KEY]

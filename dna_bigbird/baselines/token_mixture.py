@@ -9,7 +9,12 @@ from dna_bigbird.baselines.counted_documents import Store, documents_within
 from dna_bigbird.baselines.ngram import TokenUnigram, hold_out_every
 from dna_bigbird.baselines.ngram_table import TOKEN_TYPE
 from dna_bigbird.baselines.rolled_bases import CONTEXT_BP, RolledBases
-from dna_bigbird.baselines.token_contexts import TokenContexts, joined_tokens, shapes
+from dna_bigbird.baselines.token_contexts import (
+    SINGLE_BASES,
+    TokenContexts,
+    joined_tokens,
+    shapes,
+)
 
 # M hidden tokens, V entries of the vocabulary, K contexts, E counted tokens of all contexts
 
@@ -19,6 +24,8 @@ SMOOTHING = 1.0
 """Factor on the number of types, as in `baselines.ngram.smooth`."""
 MOST_COUNTED_BP = 50_000_000
 """Bases of a store that are counted at most; they take about 2 GB."""
+MOST_COUNTED_SINGLE_BP = 5_000_000
+"""The same if tokens are single bases: their long contexts take about 3 GB."""
 HIDDEN_SHARE = 0.15
 """Share of the tokens that are hidden when weights are fitted, as in the paper's masking."""
 MOST_HELD_OUT, FITTED_TOKENS = 200, 6000
@@ -64,7 +71,9 @@ class TokenMixtureMasked:
 
     def fit(self, store: Store, max_documents: int | None = None) -> "TokenMixtureMasked":
         """Count the tokens of a store's `covering_documents`, at most `MOST_COUNTED_BP`."""
-        chosen = documents_within(store, max_documents, MOST_COUNTED_BP)
+        is_single = store.vocab_size <= SINGLE_BASES
+        most = MOST_COUNTED_SINGLE_BP if is_single else MOST_COUNTED_BP
+        chosen = documents_within(store, max_documents, most)
         tokens = [store.document(d).astype(TOKEN_TYPE) for d in chosen]
         self.counted_documents = len(tokens)
         return self.fit_sequences(tokens, store.vocab_size)

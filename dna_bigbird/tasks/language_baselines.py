@@ -24,7 +24,7 @@ DESCRIPTIONS = {
     "bigrams both ways), on the same positions, using shown tokens likewise",
     "token_mixture_informed_masked": "up to three tokens on either side and on both, and the bases of "
     "either side, mixed with weights fitted on training documents, on the same positions, using "
-    "shown tokens likewise; counted on 50 Mbp at most",
+    "shown tokens likewise; counted on 50 Mbp at most (single bases: 5 Mbp)",
     "base_mixture_one_hidden": "bases on both sides, in contexts of many shapes, mixed with weights "
     "fitted on training documents, both strands counted; one base hidden at a time, 50 or more "
     "apart, everything else seen; counted on 50 Mbp at most",
