@@ -81,7 +81,8 @@ def make_project(folder: Path) -> Path:
         run(f"{PRETRAIN} --output pretrained --checkpoints checkpoints/pretrained")
         run(
             "evaluate-lm --model pretrained --train train.h5 --test test.h5 --output final/pretrained "
-            "--report report/lm.json --seed 1 --examples 20 --genome toy.fa"
+            "--report report/lm.json --seed 1 --examples 20 --genome toy.fa "
+            "--example_scores report/examples.tsv"
         )
         run(
             "promoter-set --genome toy.fa --sites sites.bed --output set.h5 --assembly demo-toy "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.errors import InputError, checked_settings
-from dna_bigbird.paths import InputPath, JsonOutput
+from dna_bigbird.paths import InputPath, JsonOutput, TsvOutput
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress, ScoredBundle, Threads
 from dna_bigbird.short_repr import short_repr
@@ -62,6 +62,7 @@ def evaluate_lm(
     repeats: InputPath | None = None,
     pieces: bool = False,
     kenlm: bool = False,
+    example_scores: TsvOutput | None = None,
     progress: Progress = True,
 ) -> LanguageEvaluation:
     """Score a pretrained model and n-gram baselines on held-out documents.
@@ -97,6 +98,8 @@ def evaluate_lm(
         repeats: BED file with the class of a repeat in column 4: such as RepeatMasker's.
         pieces: The FASTA has only the first part of its chromosomes.
         kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).
+        example_scores: Scores of each example to write: a TSV file, from which `dna-bigbird compare-lm`
+            computes differences between models on the same hidden tokens.
     """
     from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
     from dna_bigbird.bundles.card import model_card
@@ -105,6 +108,8 @@ def evaluate_lm(
     from dna_bigbird.corpus.masking import PAPER
     from dna_bigbird.datasets.all_masked import AllMasked
     from dna_bigbird.datasets.pretraining_examples import PretrainExamples
+    from dna_bigbird.evaluation.example_sums import example_rows
+    from dna_bigbird.evaluation.tables import to_tsv
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import language_inputs, language_tables
     from dna_bigbird.tasks.language_baselines import (
@@ -142,6 +147,9 @@ def evaluate_lm(
         stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed
     )
     metrics["baselines"] |= causal | one_hidden
+    if example_scores is not None:
+        with atomic_path(example_scores) as path:
+            path.write_text(to_tsv(example_rows(**scores)))
     with atomic_path(report) as path:
         path.write_text(json_text(language_tables.with_descriptions(metrics)))
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))

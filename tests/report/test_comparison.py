@@ -2,9 +2,11 @@
 
 import csv
 import json
+import math
 
 import matplotlib.pyplot as plt
 import pytest
+from scipy import stats
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.report.compare.lm_runs import ranking_notes
@@ -21,7 +23,9 @@ def bits(value: float, half: float = 0.01) -> dict:
     return score("bits_per_base_masked", value, half)
 
 
-def write_run(folder, name: str, value: float, *, accuracy=0.2, half=0.01, batch=1, **encoder):
+def write_run(
+    folder, name: str, value: float, *, accuracy=0.2, half=0.01, batch=1, seed=0, **encoder
+):
     """Write the files of one variant; `encoder` as in EncoderConfig."""
     settings = {
         "vocab_size": 32000,
@@ -49,7 +53,7 @@ def write_run(folder, name: str, value: float, *, accuracy=0.2, half=0.01, batch
         "training": {"max_steps": 1_000_000},
         "examples_per_step": batch,
         "assembly": "GRCh37",
-        "seed": 0,
+        "seed": seed,
     }
     history = "step\tsplit\tname\tvalue\n" + "".join(
         f"{step}\tvalidation\t{key}\t{figure}\n"
@@ -64,6 +68,131 @@ def write_run(folder, name: str, value: float, *, accuracy=0.2, half=0.01, batch
         (folder / name / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / name / file).write_text(text)
     return str(folder / name)
+
+
+def write_seed(folder, name: str, seed: int, bits_of: list, right: list, bp=(100, 300), **encoder):
+    """Write one training of a variant with the bits and right tokens of its two examples."""
+    value, accuracy = sum(bits_of) / sum(bp), sum(right) / 20
+    run = write_run(folder, f"{name}/seed{seed}", value, accuracy=accuracy, seed=seed, **encoder)
+    rows = [
+        (i, 10, bp[i], bits_of[i] * math.log(2), right[i], 2 * bits_of[i] * math.log(2), 0)
+        for i in range(2)
+    ]
+    header = "example\ttokens\tbp\tnats\tright\tnats_all_masked\tright_all_masked\n"
+    lines = ["\t".join(map(str, row)) + "\n" for row in rows]
+    (folder / name / f"seed{seed}" / "examples.tsv").write_text(header + "".join(lines))
+    return run
+
+
+def three_and_two_seeds(tmp_path) -> list[str]:
+    return [
+        write_seed(tmp_path, "a", 0, [160, 480], [2, 4]),  # 1.6 bits per base, accuracy 0.3
+        write_seed(tmp_path, "a", 1, [164, 492], [3, 5]),  # 1.64, 0.4
+        write_seed(tmp_path, "a", 2, [168, 504], [4, 6]),  # 1.68, 0.5
+        write_seed(tmp_path, "b", 0, [180, 540], [2, 4], attention="full"),  # 1.8, 0.3
+        write_seed(tmp_path, "b", 7, [188, 564], [2, 4], attention="full"),  # 1.88, 0.3
+    ]
+
+
+def test_seeds_of_a_variant_are_one_row(tmp_path):
+    rows, notes, text = compare(tmp_path, "table1", three_and_two_seeds(tmp_path))
+    assert [(r["variant"], r["seeds"]) for r in rows] == [("a", "3"), ("b", "2")]
+    assert [r["bits_per_base"] for r in rows] == ["1.64", "1.84"]
+    assert [r["bits_per_base_sd"] for r in rows] == ["0.04", "0.056569"]  # 0.08 / sqrt(2)
+    assert [(r["mlm_accuracy"], r["mlm_accuracy_sd"]) for r in rows] == [
+        ("0.4", "0.1"),
+        ("0.3", "0.0"),
+    ]
+    # Bits are in proportion to the bases, so seeds alone scatter: t with 2 degrees of freedom.
+    half = stats.t.ppf(0.975, 2) * 0.04 / 3**0.5
+    ends = [float(rows[0][f"bits_per_base_{end}"]) for end in ("low", "high")]
+    assert ends == pytest.approx([1.64 - half, 1.64 + half], abs=2e-6)
+    assert "Not equal for all: seed (a 0, 1, 2, b 0, 7)." in notes
+    assert "of means over several seeds t intervals over examples and seeds" in text
+    assert plt.imread(tmp_path / "table1/figure.png").size
+
+
+def test_pairs_of_variants_have_differences(tmp_path):
+    _, notes, text = compare(tmp_path, "table1", three_and_two_seeds(tmp_path))
+    with open(tmp_path / "table1/pairs.tsv", newline="") as stream:
+        pairs = {row["score"]: row for row in csv.DictReader(stream, delimiter="\t")}
+    assert list(pairs) == ["bits per base", "bits per base, all [MASK]", "MLM accuracy"]
+    welch = stats.ttest_ind([1.6, 1.64, 1.68], [1.8, 1.88], equal_var=False)
+    low, high = welch.confidence_interval()
+    bits = pairs["bits per base"]
+    assert (bits["pair"], bits["same_tokens"], bits["difference"]) == ("a - b", "yes", "-0.2")
+    assert float(bits["difference_low"]) == pytest.approx(low, abs=2e-6)
+    assert float(bits["difference_high"]) == pytest.approx(high, abs=2e-6)
+    assert float(bits["p"]) == float(bits["p_holm"]) == pytest.approx(welch.pvalue, rel=0.01)
+    assert bits["clear"] == ("yes" if welch.pvalue < 0.05 else "no")
+    assert pairs["bits per base, all [MASK]"]["difference"] == "-0.4"
+    # Of a the mean by example is (3, 5), of b (2, 4): each (1, 1) apart, nothing over examples.
+    accuracy = pairs["MLM accuracy"]
+    assert (accuracy["difference"], accuracy["se_examples"]) == ("0.1", "0.0")
+    assert float(accuracy["se_seeds"]) == pytest.approx(0.1 / 3**0.5, rel=0.01)
+    assert accuracy["clear"] == "no"
+    assert "MLM accuracy: none of 1 pair clearly different (p below 0.05)." in notes
+    assert any("They cover test examples and seeds" in note for note in notes)
+    assert "Differences between models:" in text
+
+
+def test_one_training_each_covers_examples_only(tmp_path):
+    runs = [
+        write_seed(tmp_path, "a", 0, [160, 481], [2, 4]),
+        write_seed(tmp_path, "b", 0, [180, 540], [2, 4], attention="full"),
+    ]
+    rows, notes, _ = compare(tmp_path, "figure8", runs)
+    assert "seeds" not in rows[0]
+    assert rows[0]["bits_per_base_low"] == "1.5925"  # as evaluate-lm wrote it
+    assert any("nothing is known of what another seed would change" in note for note in notes)
+    with open(tmp_path / "figure8/pairs.tsv", newline="") as stream:
+        assert {row["se_seeds"] for row in csv.DictReader(stream, delimiter="\t")} == {""}
+
+
+def test_table5_with_seeds_has_means_of_parts_without_intervals(tmp_path):
+    rows, _, text = compare(tmp_path, "table5", three_and_two_seeds(tmp_path))
+    assert [(r["predictor"], r["seeds"]) for r in rows] == [
+        ("token unigram", ""),
+        ("token n-gram", ""),
+        ("a", "3"),
+        ("b", "2"),
+    ]
+    with open(tmp_path / "table5/parts.tsv", newline="") as stream:
+        parts = [r for r in csv.DictReader(stream, delimiter="\t") if r["part"] == "chr8"]
+    means = [
+        (r["bits_per_base"], r["bits_per_base_low"]) for r in parts if r["predictor"] == "model"
+    ]
+    assert means == [("1.64", ""), ("1.84", "")]
+    assert "| chr8 | 1.640 |" in text
+
+
+def test_other_lengths_are_compared_without_pairing(tmp_path):
+    runs = [write_seed(tmp_path, "a", seed, [160 + seed, 480], [2, 4]) for seed in range(2)] + [
+        write_seed(tmp_path, "b", seed, [160 + seed, 480], [2, 4], bp=(101, 300), max_tokens=1024)
+        for seed in range(2)
+    ]
+    compare(tmp_path, "figure8", runs)
+    with open(tmp_path / "figure8/pairs.tsv", newline="") as stream:
+        assert {row["same_tokens"] for row in csv.DictReader(stream, delimiter="\t")} == {"no"}
+
+
+def test_trainings_that_are_not_seeds_of_one_variant_are_refused(tmp_path, capsys):
+    def error(*runs: str) -> str:
+        line = ["compare-lm", "--table", "table1", "--output", str(tmp_path / "never"), "--runs"]
+        return refused([*line, json.dumps(runs)], capsys)
+
+    first = write_seed(tmp_path, "a", 0, [160, 480], [2, 4])
+    assert "seed0: seed 0, as" in error(first, first)
+    other = write_seed(tmp_path, "a", 1, [160, 480], [2, 4], bp=(101, 300))
+    assert "seed1/examples.tsv: other test examples than" in error(first, other)
+    other = write_seed(tmp_path, "a", 1, [160, 480], [2, 4], hidden_size=64)
+    assert "seed1: other settings of the encoder or the training than" in error(first, other)
+    (tmp_path / "a/seed1/examples.tsv").write_text("example\tnats\n0\t1\n")
+    assert "seed1/examples.tsv:1: no column 'tokens'" in error(first, other)
+    (tmp_path / "a/seed1/examples.tsv").unlink()
+    message = error(first, other)
+    assert "seed1/examples.tsv: no such file; expected the scores of each example" in message
+    assert not (tmp_path / "never").exists()
 
 
 def compare(tmp_path, table: str, runs: list[str]):

@@ -110,7 +110,7 @@ REFUSED = {"baseline_documents"}
             ("evaluation",),
             ["evaluate_lm"],
             {"model", "train", "test", "output", "report", "seed", "threads"}
-            | {"genome", "repeats", "pieces"},
+            | {"genome", "repeats", "pieces", "example_scores"},
         ),
         (
             ("objective",),

@@ -12,6 +12,12 @@ from dna_bigbird.cli.parser import build_parser, parse_words, renamed
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+CONFIGS = [
+    ["config/grch37.yaml"],
+    ["tests/real/pretraining.yaml"],
+    ["tests/real/table1.yaml", "tests/real/table1_no_stem.yaml"],
+]
+"""Files that are merged."""
 TWO = {
     "variants": {
         "short": {
@@ -74,6 +80,55 @@ def test_variants_change_what_they_name_and_nothing_else(workflow):
         assert kept in trained["long"]
 
 
+def value_of(option: str, command: str) -> str:
+    words = shlex.split(command)
+    return words[words.index(option) + 1]
+
+
+def test_seeds_train_and_score_a_variant_several_times(workflow):
+    """Each training in its own folder, with its own checkpoints; the test examples are the same.
+
+    A head that starts from the variant takes the first one.
+    """
+    variants = {
+        "one": {"masking": {"fraction": 0.3}},
+        "three": {"seeds": 3},
+        "listed": {"seeds": [11, 4]},
+    }
+    experiments = {
+        "variants": variants,
+        "heads": {"tuned": {"promoter": {}, "pretrained": "listed"}},
+        "table1": ["one", "three", "listed"],
+        "table6": ["tuned"],
+    }
+    config = workflow.config(name="exp", seed=5, experiments=experiments)
+    output = workflow.snakemake("-n", "experiments", "--configfile", config)
+    assert workflow.jobs_of(output)["pretrain_variant"] == 6
+    commands = workflow.commands_of(output.replace(" >> logs", " > logs"))
+    names = {"one": "5", "three/seed5": "5", "three/seed6": "6", "three/seed7": "7"}
+    names |= {"listed/seed11": "11", "listed/seed4": "4"}
+    trained = {value_of("--output", c): c for c in commands if c.startswith("pretrain")}
+    runs = "results/exp/experiments/runs"
+    assert {path: value_of("--seed", c) for path, c in trained.items()} == {
+        f"{runs}/{name}/trained": seed for name, seed in names.items()
+    }
+    assert {value_of("--checkpoints", c) for c in trained.values()} == {
+        f"results/exp/checkpoints/experiments/{name}" for name in names
+    }
+    fractions = {path: value_of("--masking.fraction", c) for path, c in trained.items()}
+    assert fractions.pop(f"{runs}/one/trained") == "0.3"
+    assert set(fractions.values()) == {"0.15"}
+    scored = [c for c in commands if c.startswith("evaluate-lm")]
+    assert {value_of("--seed", c) for c in scored} == {"5"}
+    assert {value_of("--example_scores", c) for c in scored} == {
+        f"{runs}/{name}/examples.tsv" for name in names
+    }
+    [tuned] = [c for c in commands if c.startswith("finetune")]
+    assert value_of("--pretrained", tuned) == f"{runs}/listed/seed11/trained"
+    [compared] = [c for c in commands if c.startswith("compare-lm")]
+    assert json.loads(value_of("--runs", compared)) == [f"{runs}/{name}" for name in names]
+
+
 def test_a_target_makes_only_its_variants(workflow):
     assert workflow.jobs_of(plan(workflow, "figure8"))["pretrain_variant"] == 1
     assert "pretrain_variant" not in workflow.jobs_of(plan(workflow, "all"))
@@ -111,7 +166,11 @@ def test_repeats_of_the_config_reach_the_scores(workflow):
         ({"table2": ["a"]}, "'table2' was unexpected"),
         ({"variants": {"a b": {}}}, "'a b' does not match any of the regexes"),
         ({"variants": {"a": {"model": {"depth": 3}}}}, "'depth' was unexpected"),
-        ({"variants": {"a": {"masking": {}}}}, "'masking' was unexpected"),
+        ({"variants": {"a": {"tokenizer": {}}}}, "'tokenizer' was unexpected"),
+        ({"variants": {"a": {"seeds": 0}}}, "0 is less than the minimum of 1"),
+        ({"variants": {"a": {"seeds": []}}}, "[] should be non-empty"),
+        ({"variants": {"a": {"seeds": [1, 1]}}}, "[1, 1] has non-unique elements"),
+        ({"variants": {"a": {"seeds": "3"}}}, "'3' is not of type 'integer', 'array'"),
         ({"table5": []}, "[] should be non-empty"),
     ],
 )
@@ -125,13 +184,16 @@ def test_a_bad_setting_is_named(change, named):
     assert any(named in message for message in messages), messages
 
 
-@pytest.mark.parametrize("name", ["config/grch37.yaml", "tests/real/pretraining.yaml"])
-def test_variants_of_our_configs_read_as_many_tokens_a_step(name):
+@pytest.mark.parametrize("names", CONFIGS)
+def test_variants_of_our_configs_read_as_many_tokens_a_step(names):
     """And no setting of theirs contradicts another one."""
     from dna_bigbird.models.config import EncoderConfig
     from dna_bigbird.tasks.config import TrainConfig
 
-    config = yaml.safe_load((ROOT / name).read_text())
+    config: dict = {}
+    for name in names:
+        for key, value in yaml.safe_load((ROOT / name).read_text()).items():
+            config[key] = config.get(key, {}) | value if isinstance(value, dict) else value
     jsonschema.Draft202012Validator(SCHEMA).validate(config)
     tokens = set()
     for variant in config["experiments"]["variants"].values():
@@ -143,16 +205,20 @@ def test_variants_of_our_configs_read_as_many_tokens_a_step(name):
     assert len(tokens) == 1
 
 
-@pytest.mark.parametrize("name", ["config/grch37.yaml", "tests/real/pretraining.yaml"])
-def test_every_command_is_understood(workflow, name):
-    text = (ROOT / name).read_text().replace("../shared/", "./")
-    for path in yaml.safe_load(text)["inputs"]["genome"]:
-        (workflow.folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (workflow.folder / path).touch()
-    (workflow.folder / "mine.yaml").write_text(text)
-    output = workflow.snakemake("-n", "experiments", "--configfile", "mine.yaml")
+@pytest.mark.parametrize("names", CONFIGS)
+def test_every_command_is_understood(workflow, names):
+    for name in names:
+        text = (ROOT / name).read_text().replace("../shared/", "./")
+        for path in yaml.safe_load(text).get("inputs", {}).get("genome", []):
+            (workflow.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (workflow.folder / path).touch()
+        (workflow.folder / Path(name).name).write_text(text)
+    files = [Path(name).name for name in names]
+    output = workflow.snakemake("-n", "experiments", "--configfile", *files)
     commands = workflow.commands_of(output.replace(" >> logs", " > logs"))
     assert {"pretrain", "evaluate-lm", "compare-lm"} <= {c.split()[0] for c in commands}
+    stems = {value_of("--model.stem_width", c) for c in commands if "stem_width" in c}
+    assert stems == ({"0"} if "table1_no_stem.yaml" in files else set())
     for command in commands:
         first, *words = shlex.split(command.removeprefix("keep_log "))
         parser, _ = build_parser(first)

@@ -5,6 +5,7 @@
 
 wildcard_constraints:
     variant="[A-Za-z0-9_]+",
+    seed="|/seed[0-9]+",
 
 
 OBJECTIVES = {
@@ -23,11 +24,11 @@ rule pretrain_variant:
         genome=lambda wildcards: objective_genome(OBJECTIVES[wildcards.variant]),
         sites=lambda wildcards: objective_sites(OBJECTIVES[wildcards.variant]),
     output:
-        directory(f"{RES}/experiments/runs/{{variant}}/trained"),
+        directory(f"{RES}/experiments/runs/{{variant}}{{seed}}/trained"),
     log:
-        f"{LOGS}/experiments/pretrain_{{variant}}.log",
+        f"{LOGS}/experiments/pretrain_{{variant}}{{seed}}.log",
     benchmark:
-        f"{RES}/benchmarks/pretrain_{{variant}}.tsv"
+        f"{RES}/benchmarks/pretrain_{{variant}}{{seed}}.tsv"
     conda:
         "../../environment.yml"
     threads: 8
@@ -37,10 +38,10 @@ rule pretrain_variant:
     params:
         run=training_command,
         version=VERSION,
-        seed=config["seed"],
-        checkpoints=f"{RES}/checkpoints/experiments/{{variant}}",
+        seed=training_seed,
+        checkpoints=f"{RES}/checkpoints/experiments/{{variant}}{{seed}}",
         model=variant_options("model", "model"),
-        masking=options(section("masking"), "masking"),
+        masking=variant_options("masking", "masking"),
         objective=lambda wildcards: objective_options(OBJECTIVES[wildcards.variant]),
         training=variant_options("pretraining", "training"),
     shell:
@@ -52,19 +53,20 @@ rule pretrain_variant:
 
 rule evaluate_lm_variant:
     input:
-        model=f"{RES}/experiments/runs/{{variant}}/trained",
+        model=f"{RES}/experiments/runs/{{variant}}{{seed}}/trained",
         train=f"{RES}/corpus/train.h5",
         test=f"{RES}/corpus/test.h5",
         genome=GENOME,
         index=f"{GENOME}.fai",
         repeats=REPEATS,
     output:
-        model=directory(f"{RES}/experiments/runs/{{variant}}/model"),
-        report=f"{RES}/experiments/runs/{{variant}}/lm.json",
+        model=directory(f"{RES}/experiments/runs/{{variant}}{{seed}}/model"),
+        report=f"{RES}/experiments/runs/{{variant}}{{seed}}/lm.json",
+        examples=f"{RES}/experiments/runs/{{variant}}{{seed}}/examples.tsv",
     log:
-        f"{LOGS}/experiments/evaluate_lm_{{variant}}.log",
+        f"{LOGS}/experiments/evaluate_lm_{{variant}}{{seed}}.log",
     benchmark:
-        f"{RES}/benchmarks/evaluate_lm_{{variant}}.tsv"
+        f"{RES}/benchmarks/evaluate_lm_{{variant}}{{seed}}.tsv"
     conda:
         "../../environment.yml"
     threads: 8
@@ -79,17 +81,18 @@ rule evaluate_lm_variant:
         options=variant_options("evaluation"),
     shell:
         "{params.run} evaluate-lm --model {input.model} --train {input.train} --test {input.test}"
-        " --output {output.model} --report {output.report} --seed {params.seed}"
+        " --output {output.model} --report {output.report} --example_scores {output.examples}"
+        " --seed {params.seed}"
         " --threads {threads} --genome {input.genome} {params.repeats} {params.options} > {log} 2>&1"
 
 
 rule compare_lm:
     input:
         lambda wildcards: expand(
-            "{res}/experiments/runs/{variant}/{part}",
+            "{res}/experiments/runs/{training}/{part}",
             res=RES,
-            variant=EXPERIMENTS[wildcards.table],
-            part=["trained", "model", "lm.json"],
+            training=compared_trainings(wildcards),
+            part=["trained", "model", "lm.json", "examples.tsv"],
         ),
     output:
         directory(f"{RES}/experiments/{{table}}"),
@@ -108,7 +111,7 @@ rule compare_lm:
         version=VERSION,
         runs=lambda wildcards: option(
             "runs",
-            [f"{RES}/experiments/runs/{v}" for v in EXPERIMENTS[wildcards.table]],
+            [f"{RES}/experiments/runs/{x}" for x in compared_trainings(wildcards)],
         ),
     shell:
         "{params.run} compare-lm --table {wildcards.table} {params.runs} --output {output}"

@@ -184,9 +184,11 @@ def network_options(wildcards):
 
 
 def pretrained_of(wildcards):
-    """The pretrained model that a training starts from."""
+    """The pretrained model that a training starts from; of a variant with seeds the first one."""
     variant = HEADS[head_of(wildcards.member)].get("pretrained")
-    return f"{RES}/experiments/runs/{variant}/trained" if variant else ENCODER
+    if not variant:
+        return ENCODER
+    return f"{RES}/experiments/runs/{trainings_of(variant)[0]}/trained"
 
 
 def from_scratch(wildcards):

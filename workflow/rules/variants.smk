@@ -12,6 +12,26 @@ def variant_options(section, group=""):
     return lambda wildcards: options(variant_section(wildcards.variant, section), group)
 
 
+def trainings_of(variant):
+    """The folders of a variant in experiments/runs: its own, or one in it for each seed."""
+    seeds = VARIANTS[variant].get("seeds")
+    if seeds is None:
+        return [variant]
+    if not isinstance(seeds, list):
+        seeds = range(config["seed"], config["seed"] + seeds)
+    return [f"{variant}/seed{seed}" for seed in seeds]
+
+
+def compared_trainings(wildcards):
+    """The trainings of all variants of a table."""
+    return sum(map(trainings_of, EXPERIMENTS[wildcards.table]), [])
+
+
+def training_seed(wildcards):
+    """The seed of one training of a variant; the seed of its evaluation is the run's."""
+    return int(wildcards.seed.removeprefix("/seed") or config["seed"])
+
+
 def every_table(wildcards):
     """The tables that the config lists."""
     if not TABLES:

@@ -1,27 +1,46 @@
 """The results of several pretrained models, one per folder."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
+from dna_bigbird.report.compare.example_table import ExampleTable, read_examples
 from dna_bigbird.report.model_config import EncoderSettings, ModelConfig
 from dna_bigbird.report.model_results import HistoryRow, count_parameters, read_history
 from dna_bigbird.report.rendering import sentence
 from dna_bigbird.report.scores import ModelMetrics, Score
 from dna_bigbird.report.verdicts import MASKED_BITS, ranking
 
+_SEED_FOLDER = re.compile(r"seed[0-9]+")
+
 
 @dataclass(frozen=True)
 class Run:
-    """One pretraining with its scores on the test split."""
+    """One pretraining with its scores on the test split, or the mean of those of several seeds."""
 
     name: str
     config: ModelConfig
     metrics: ModelMetrics
     history: tuple[HistoryRow, ...]
     parameters: int | None
+    folder: Path
+    examples: ExampleTable | None = None
+    """Scores of each test example, if `evaluate-lm` wrote them."""
+    members: tuple["Run", ...] = ()
+    """The trainings of a mean over seeds; empty for a single training."""
+
+    @property
+    def trainings(self) -> tuple["Run", ...]:
+        """The single trainings."""
+        return self.members or (self,)
+
+    @property
+    def seed_text(self) -> str:
+        """The seeds of all trainings."""
+        return ", ".join(str(run.config.seed) for run in self.trainings)
 
     @property
     def encoder(self) -> EncoderSettings:
@@ -49,8 +68,19 @@ class Run:
         return self.metrics.score("mlm_accuracy")
 
 
+def variant_of(folder: Path) -> str:
+    """Return the name of the variant that a folder of results belongs to.
+
+    Example:
+        >>> variant_of(Path("runs/full_512")), variant_of(Path("runs/full_512/seed0"))
+        ('full_512', 'full_512')
+    """
+    folder = Path(folder).absolute()
+    return (folder.parent if _SEED_FOLDER.fullmatch(folder.name) else folder).name
+
+
 def read_run(folder: Path) -> Run:
-    """Read the folder of a variant: `model/` (a scored bundle) and `trained/history.tsv`.
+    """Read the results of a training: `model/` (a scored bundle), `trained/history.tsv`, `examples.tsv`.
 
     Raises:
         InputError: If a file is missing or damaged, or the scores are not of the test split.
@@ -63,12 +93,15 @@ def read_run(folder: Path) -> Run:
             f"{folder / 'model' / 'metrics.json'}: scores of the split {metrics.split!r}; expected "
             "bits per base on the test split, as dna-bigbird evaluate-lm writes them"
         )
+    examples = folder / "examples.tsv"
     return Run(
-        folder.name,
+        variant_of(folder),
         config,
         metrics,
         read_history(folder / "trained" / "history.tsv"),
         count_parameters(folder / "model" / "model.safetensors"),
+        folder,
+        read_examples(examples) if examples.is_file() else None,
     )
 
 
@@ -83,7 +116,7 @@ def differences(runs: Sequence[Run]) -> list[str]:
     settings = {
         "tokens per step": [run.tokens_per_step for run in runs],
         "steps": [run.max_steps for run in runs],
-        "seed": [run.config.seed for run in runs],
+        "seed": [run.seed_text for run in runs],
         "assembly": [run.config.assembly for run in runs],
     }
     names = [run.name for run in runs]

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.report.baseline_names import ngram_name, ngram_title
+from dna_bigbird.report.compare.lm_pairs import pair_notes, pair_rows
 from dna_bigbird.report.compare.lm_runs import Run, cells, differences, ranking_notes
+from dna_bigbird.report.compare.lm_seeds import no_seed_cells, seed_cells
 from dna_bigbird.report.rendering import sentence
 from dna_bigbird.report.scores import PredictorScores
 from dna_bigbird.report.verdicts import best_masked
@@ -30,15 +32,20 @@ class Comparison:
     """Rows of bits per base by chromosome and repeat class."""
     parts_shown: tuple[tuple[str, str], ...] = ()
     """Of them (positions_of, predictor) for the readable table."""
+    pairs: tuple[dict, ...] = ()
+    """Differences of all pairs of models, if every training has the scores of each example."""
 
 
 def table5(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison:
     """Bits per base of n-grams, full attention and BigBird (paper, Table 5)."""
     first = runs[0]
-    rows = [_baseline_row(name, scores, first) for name, scores in first.metrics.baselines.items()]
-    rows += [_table5_row(run) for run in runs]
+    baselines = first.metrics.baselines
+    rows = [_baseline_row(key, x, first) | no_seed_cells(runs) for key, x in baselines.items()]
+    rows += [_table5_row(run) | seed_cells(run, runs) for run in runs]
+    pairs = pair_rows(runs)
+    bits = [(x.name, x.bits) for x in runs]
     notes = [
-        *ranking_notes([(x.name, x.bits) for x in runs], "bits per base", higher_is_better=False),
+        *(pair_notes(pairs) or ranking_notes(bits, "bits per base", higher_is_better=False)),
         *(_against_baseline(run) for run in runs),
         sentence("notes.masked_positions", first.name),
         sentence("notes.counted_bp"),
@@ -53,6 +60,7 @@ def table5(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison
             *((run.name, "model") for run in runs),
             *((run.name, best_masked(run.metrics)[0]) for run in runs),
         ),
+        tuple(pairs),
     )
 
 
@@ -73,13 +81,16 @@ def figure8(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Compariso
         | {"validation_mlm_accuracy": _last(run, "mlm_accuracy")}
         | {"validation_bits_per_base": _last(run, "bits_per_base_masked")}
         | _test_scores(run)
+        | seed_cells(run, runs)
         | {"paper_mlm_percent": PAPER_LENGTHS.get(run.encoder.max_tokens)}
         for run in runs
     ]
+    pairs = pair_rows(runs)
     return Comparison(
         "Figure 8: masked tokens named exactly, by length of the context",
         tuple(rows),
-        _rankings(runs),
+        _rankings(runs, pairs),
+        pairs=tuple(pairs),
     )
 
 
@@ -93,12 +104,15 @@ def table1(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison
             | {"key_blocks_read": round(key_share(run), 4)}
             | _training(run)
             | _test_scores(run)
+            | seed_cells(run, runs)
             | {"paper_mlm_percent": PAPER_BLOCKS.get(blocks)}
         )
+    pairs = pair_rows(runs)
     return Comparison(
         "Table 1: building blocks of the attention pattern",
         tuple(rows),
-        (*_rankings(runs), sentence("notes.english_text")),
+        (*_rankings(runs, pairs), sentence("notes.english_text")),
+        pairs=tuple(pairs),
     )
 
 
@@ -156,7 +170,9 @@ def _against_baseline(run: Run) -> str:
     return " ".join(ranking_notes(named, "bits per base", higher_is_better=False))
 
 
-def _rankings(runs: Sequence[Run]) -> tuple[str, ...]:
+def _rankings(runs: Sequence[Run], pairs: Sequence[dict]) -> tuple[str, ...]:
+    if pairs:
+        return (*pair_notes(pairs), *differences(runs))
     accuracies = [(run.name, run.accuracy) for run in runs]
     bits = [(run.name, run.bits) for run in runs]
     return (

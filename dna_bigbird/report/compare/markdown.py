@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dna_bigbird.report.baseline_names import ngram_title
 from dna_bigbird.report.compare.lm_runs import cells
 from dna_bigbird.report.compare.lm_tables import Comparison
+from dna_bigbird.report.rendering import sentence
 from dna_bigbird.report.scores import PredictorScores
 
 
@@ -14,8 +15,10 @@ def to_markdown(comparison: Comparison) -> str:
     if comparison.parts:
         lines += ["By chromosome and repeat class:", ""]
         lines += [*markdown_table(_side_by_side(comparison.parts, comparison.parts_shown)), ""]
+    if comparison.pairs:
+        lines += ["Differences between models:", "", *markdown_table(comparison.pairs), ""]
     lines += [f"- {note}" for note in comparison.notes]
-    return "\n".join([*lines, "", "In brackets: 95 % bootstrap intervals over examples."]) + "\n"
+    return "\n".join([*lines, "", sentence("notes.brackets", "seeds" in comparison.rows[0])]) + "\n"
 
 
 def _side_by_side(parts: Sequence[dict], shown: Sequence[tuple[str, str]]) -> list[dict]:

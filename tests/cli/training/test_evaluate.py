@@ -1,5 +1,6 @@
 """`dna-bigbird evaluate` and `evaluate-lm`, as the workflow calls them, on a toy genome."""
 
+import csv
 import json
 import math
 import os
@@ -49,6 +50,24 @@ def test_language_scores_and_their_baselines(project):
     assert "token_unigram_masked" in card
     weights = project / "final/pretrained/model.safetensors"
     assert weights.read_bytes() == (project / "pretrained/model.safetensors").read_bytes()
+
+
+def test_scores_of_examples_add_up_to_those_of_the_model(project):
+    with open(project / "report/examples.tsv", newline="") as stream:
+        rows = [
+            {k: float(v) for k, v in row.items()} for row in csv.DictReader(stream, delimiter="\t")
+        ]
+    metrics = metrics_of(project / "final/pretrained")
+    total = {name: sum(row[name] for row in rows) for name in rows[0]}
+    assert [row["example"] for row in rows] == list(range(20))
+    assert (total["tokens"], total["bp"]) == (metrics["n_masked_tokens"], metrics["n_masked_bp"])
+    for shown, end in (("masked", ""), ("all_masked", "_all_masked")):
+        bits = total[f"nats{end}"] / math.log(2) / total["bp"]
+        assert metrics[f"bits_per_base_{shown}"] == pytest.approx(bits, abs=2e-6)
+        assert metrics[f"mlm_accuracy{end}"] == pytest.approx(
+            total[f"right{end}"] / total["tokens"], abs=1e-6
+        )
+    assert total["nats"] != total["nats_all_masked"]
 
 
 def test_language_scores_by_chromosome_and_class_add_up(project):
