@@ -1,6 +1,6 @@
 """What each ingredient of pretraining is worth at equal processor time: docs/training.md.
 
-    python benchmarks/learning.py --config tests/real/pretraining.yaml --variant bigbird_512 \\
+    python benchmarks/learning.py --config tests/real/fast.yaml --variant bigbird_512 \\
         --folder results/learning [--jobs 2] [--only ours paper] [--picture curves.png]
 
 Every arm of learning_arms.yaml trains for the same processor time (--minutes) on one thread, with the

@@ -211,7 +211,7 @@ def test_unknown_arms_and_variants_are_named(script, tmp_path):
 
 @pytest.mark.parametrize(
     ("config", "variant"),
-    [("tests/real/pretraining.yaml", "bigbird_512"), ("config/config.yaml", None)],
+    [("tests/real/fast.yaml", "bigbird_512"), ("config/config.yaml", None)],
 )
 def test_every_arm_of_the_file_has_valid_settings(script, config, variant):
     arms_of, learning = script("learning_arms"), script("learning")
