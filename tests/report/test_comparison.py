@@ -166,6 +166,19 @@ def test_table5_with_seeds_has_means_of_parts_without_intervals(tmp_path):
     assert "| chr8 | 1.640 |" in text
 
 
+def test_parts_that_only_some_seeds_have_are_left_out(tmp_path):
+    runs = three_and_two_seeds(tmp_path)
+    path = tmp_path / "a/seed1/model/metrics.json"
+    metrics = json.loads(path.read_text())
+    del metrics["by_repeat_class"]
+    path.write_text(json.dumps(metrics))
+    compare(tmp_path, "table5", runs)
+    with open(tmp_path / "table5/parts.tsv", newline="") as stream:
+        rows = [r for r in csv.DictReader(stream, delimiter="\t") if r["predictor"] == "model"]
+    assert {r["part"] for r in rows if r["positions_of"] == "a"} == {"chr8"}
+    assert {r["part"] for r in rows if r["positions_of"] == "b"} == {"chr8", "unmasked"}
+
+
 def test_other_lengths_are_compared_without_pairing(tmp_path):
     runs = [write_seed(tmp_path, "a", seed, [160 + seed, 480], [2, 4]) for seed in range(2)] + [
         write_seed(tmp_path, "b", seed, [160 + seed, 480], [2, 4], bp=(101, 300), max_tokens=1024)

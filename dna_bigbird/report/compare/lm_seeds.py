@@ -80,7 +80,8 @@ def joined(trainings: Sequence[Run]) -> Run:
             estimate = mean(sums_of(run, score))
             values |= _rounded(cells(score, Score(estimate.value, *estimate.ends)))
     values["baselines"] = {k: _own(x) for k, x in values.get("baselines", {}).items()}
-    values |= {name: _mean_parts(trainings, name) for name in PARTS if name in values}
+    for name in PARTS:
+        values[name] = _mean_parts(trainings, name)
     return replace(run, metrics=ModelMetrics.from_json(values), history=_mean_history(trainings))
 
 
@@ -96,14 +97,15 @@ def _rounded(values: dict[str, float | None]) -> dict[str, float | None]:
 
 
 def _mean_parts(trainings: Sequence[Run], division: str) -> dict[str, dict]:
-    """Return means over seeds of the scores by part; they have no interval."""
-    tables = [run.metrics.values[division] for run in trainings]
+    """Return means over seeds of the scores by part, of parts that all have; they have no interval."""
+    tables = [run.metrics.values.get(division, {}) for run in trainings]
     return {
         part: {
             key: None if key.endswith(("_low", "_high")) else _mean([t[part][key] for t in tables])
             for key in entry
         }
         for part, entry in tables[0].items()
+        if all(part in table for table in tables)
     }
 
 
