@@ -62,6 +62,7 @@ def evaluate_lm(
     repeats: InputPath | None = None,
     pieces: bool = False,
     kenlm: bool = False,
+    unmasked_baselines: bool = True,
     example_scores: TsvOutput | None = None,
     progress: Progress = True,
 ) -> LanguageEvaluation:
@@ -98,6 +99,8 @@ def evaluate_lm(
         repeats: BED file with the class of a repeat in column 4: such as RepeatMasker's.
         pieces: The FASTA has only the first part of its chromosomes.
         kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).
+        unmasked_baselines: Score the baselines that do not read the hidden tokens, too: causal counts, and
+            counts with one base hidden. They do not depend on the model and take most of the time.
         example_scores: Scores of each example to write: a TSV file, from which `dna-bigbird compare-lm`
             computes differences between models on the same hidden tokens.
     """
@@ -121,6 +124,10 @@ def evaluate_lm(
 
     if examples < 1 or batch_size < 1:
         raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")
+    if kenlm and not unmasked_baselines:
+        raise InputError(
+            "--kenlm true: its n-grams are causal; leave out --unmasked_baselines false"
+        )
     if kenlm and kenlm_missing():
         raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
     with checked_settings():
@@ -140,13 +147,10 @@ def evaluate_lm(
     metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
     metrics |= {} if max_tokens is None else {"max_tokens": max_tokens}
     metrics |= language_tables.masked_tables(scores, ways, stores["train"], strata, documents)
-    causal = causal_baselines(
-        stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed, kenlm=kenlm
-    )
-    one_hidden = one_hidden_baseline(
-        stores["train"], stores["test"], bundle.tokenizer, documents, seed=seed
-    )
-    metrics["baselines"] |= causal | one_hidden
+    if unmasked_baselines:
+        pair = (stores["train"], stores["test"], bundle.tokenizer, documents)
+        metrics["baselines"] |= causal_baselines(*pair, seed=seed, kenlm=kenlm)
+        metrics["baselines"] |= one_hidden_baseline(*pair, seed=seed)
     if example_scores is not None:
         with atomic_path(example_scores) as path:
             path.write_text(to_tsv(example_rows(**scores)))

@@ -84,6 +84,20 @@ def test_language_scores_by_chromosome_and_class_add_up(project):
         assert table["by_repeat_class"]["soft_masked"] == nothing
 
 
+def test_without_the_baselines_that_read_no_hidden_token(project, capsys):
+    line = (
+        "evaluate-lm --model pretrained --train train.h5 --test test.h5 --output masked_only "
+        "--report masked_only.json --seed 1 --examples 20 --genome toy.fa --unmasked_baselines false"
+    )
+    run(line)
+    whole, part = (metrics_of(project / name) for name in ("final/pretrained", "masked_only"))
+    masked = {n: t for n, t in whole["baselines"].items() if n.endswith("_masked")}
+    assert part == whole | {"baselines": masked}
+    assert len(masked) < len(whole["baselines"])
+    error = refused(f"{line} --kenlm true", capsys)
+    assert "--kenlm true: its n-grams are causal" in error
+
+
 def test_all_masked_positions_against_a_loop(project):
     """The same hidden tokens, one example at a time, each of them showing [MASK]."""
     bundle, metrics = load_bundle(project / "pretrained"), metrics_of(project / "final/pretrained")
