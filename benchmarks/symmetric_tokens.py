@@ -52,7 +52,7 @@ def learn(algorithm: str, size: int, training: Sequence[str]) -> DnaTokenizer:
         score = scores.get(reverse_complement(piece), -float(len(scores)))
         scores[piece] = score
     scores |= dict.fromkeys(BASES, -float(len(scores)))
-    return DnaTokenizer.from_bytes(vocabulary_file(scores, "bpe"))
+    return DnaTokenizer.from_bytes(vocabulary_file(scores))
 
 
 def shared(tokenizer: DnaTokenizer, texts: Sequence[str]) -> tuple[float, float]:

@@ -65,13 +65,13 @@ def symmetric_vocabulary(sequences: Sequence[str], pieces: Sequence[str]) -> byt
     every = [*pieces, *BASES]
     numbers = {piece: number for number, piece in enumerate(every)}
     partner = np.array([numbers[reverse_complement(piece)] for piece in every])
-    model = vocabulary_file(dict.fromkeys(every, -1.0), "unigram")
+    model = vocabulary_file(dict.fromkeys(every, -1.0), is_unigram=True)
     for _ in range(ROUNDS):
         counts = _count(model, sequences, len(every))
         both = counts + counts[partner] + _SMOOTHING
         shares = (both / both.sum()).tolist()
         scores = [round(math.log(share) * SCORE_STEPS) / SCORE_STEPS for share in shares]
-        model = vocabulary_file(dict(zip(every, scores, strict=True)), "unigram")
+        model = vocabulary_file(dict(zip(every, scores, strict=True)), is_unigram=True)
     return model
 
 

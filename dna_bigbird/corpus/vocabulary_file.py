@@ -1,21 +1,19 @@
 """A SentencePiece file from a list of pieces, for vocabularies that SentencePiece does not learn."""
 
 from collections.abc import Mapping
-from typing import Literal
 
 PAD_ID, UNK_ID, CLS_ID, SEP_ID, MASK_ID = range(5)
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 FIRST_PIECE_ID = len(SPECIAL_PIECES)
 
 
-def vocabulary_file(
-    scores: Mapping[str, float], model_type: Literal["bpe", "unigram"] = "bpe"
-) -> bytes:
+def vocabulary_file(scores: Mapping[str, float], *, is_unigram: bool = False) -> bytes:
     """Return a SentencePiece model of the special entries and these pieces.
 
     Args:
-        scores: The score of every piece, in the order of their ids. `bpe` joins the pair with the
-            highest score first; `unigram` takes the segmentation with the highest sum.
+        scores: The score of every piece, in the order of their ids.
+        is_unigram: Take the segmentation with the highest sum of scores, instead of joining the pair
+            with the highest score first (BPE).
     """
     from sentencepiece import sentencepiece_model_pb2 as protocol
 
@@ -27,7 +25,7 @@ def vocabulary_file(
     for piece, score in scores.items():
         model.pieces.add(piece=piece, score=score)
     trainer = model.trainer_spec
-    trainer.model_type = trainer.BPE if model_type == "bpe" else trainer.UNIGRAM
+    trainer.model_type = trainer.UNIGRAM if is_unigram else trainer.BPE
     trainer.vocab_size = len(model.pieces)
     trainer.pad_id, trainer.unk_id, trainer.bos_id, trainer.eos_id = PAD_ID, UNK_ID, -1, -1
     trainer.pad_piece, trainer.unk_piece = SPECIAL_PIECES[PAD_ID], SPECIAL_PIECES[UNK_ID]

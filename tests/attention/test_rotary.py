@@ -67,3 +67,13 @@ def test_the_first_token_and_lengths_are_kept():
 def test_heads_of_an_odd_size():
     with pytest.raises(ValueError, match="rotary positions need heads of an even size, got 5"):
         Full(10, 2, block_size=4, rotary_base=10000.0)
+
+
+def test_a_training_may_follow_a_prediction_of_the_same_length():
+    """The table is kept; made in inference mode, autograd would refuse it."""
+    x = heads(9, 4, dtype=torch.float32)
+    with torch.inference_mode():
+        rotate(x, 123.0)
+    x.requires_grad_()
+    rotate(x, 123.0).square().sum().backward()
+    torch.testing.assert_close(x.grad, 2 * x.detach())  # turning keeps the length

@@ -28,7 +28,7 @@ def test_other_errors_stay_what_they_are(count, text):
 
 
 def test_a_process_whose_starter_is_gone_ends(monkeypatch):
-    monkeypatch.setenv(processes.STARTER, "1")
+    monkeypatch.setenv(processes.STARTER, str(os.getppid() + 1))
     monkeypatch.setattr("ctypes.CDLL", lambda _: type("C", (), {"prctl": lambda *_: 0}))
     with pytest.raises(InputError, match="the first process of this run has ended"):
         processes.end_with_the_first(is_first=False)

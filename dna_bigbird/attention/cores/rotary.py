@@ -16,10 +16,11 @@ def _table(
     num_tokens: int, head_dim: int, base: float, dtype: torch.dtype, device: torch.device
 ) -> Tensor:
     """Return exp(i angle), (T, 1, D / 2) complex of parts in `dtype`; angles are taken in float64."""
-    exponents = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
-    positions = torch.arange(num_tokens, dtype=torch.float64)
-    angles = torch.outer(positions, base**-exponents)[:, None]
-    return torch.complex(angles.cos().to(dtype), angles.sin().to(dtype)).to(device)
+    with torch.inference_mode(False):  # else a table of a prediction could not serve a training
+        exponents = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
+        positions = torch.arange(num_tokens, dtype=torch.float64)
+        angles = torch.outer(positions, base**-exponents)[:, None]
+        return torch.complex(angles.cos().to(dtype), angles.sin().to(dtype)).to(device)
 
 
 def rotate(heads_BTHD: Tensor, base: float) -> Tensor:
