@@ -173,8 +173,16 @@ def test_peak_files_are_named_in_the_config(workflow, peaks, words):
 
 
 def test_a_run_from_a_bundle_has_no_pretraining(workflow):
-    sections = ("documents", "tokenizer", "model", "masking", "pretraining", "evaluation", "text")
-    without = dict.fromkeys(sections)
+    sections = (
+        "documents",
+        "tokenizer",
+        "model",
+        "masking",
+        "objective",
+        "pretraining",
+        "evaluation",
+    )
+    without = dict.fromkeys((*sections, "text"))
     config = workflow.config(name="mine", pretrained="bundled", **without)
     output = workflow.snakemake("-n", "-p", "--configfile", config)
     jobs = workflow.jobs_of(output)
@@ -197,7 +205,8 @@ def test_a_run_from_a_bundle_has_no_pretraining(workflow):
 
 
 def test_sections_with_defaults_may_be_left_out(workflow):
-    absent = dict.fromkeys(("documents", "tokenizer", "model", "masking", "evaluation"))
+    sections = ("documents", "tokenizer", "model", "masking", "objective", "evaluation")
+    absent = dict.fromkeys(sections)
     config = workflow.config(name="mine", **absent, pretraining={"max_steps": 5})
     output = workflow.snakemake("-n", "-p", "--configfile", config)
     (pretrain,) = [x for x in workflow.commands_of(output) if x.startswith("pretrain ")]

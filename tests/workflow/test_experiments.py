@@ -75,7 +75,7 @@ def test_variants_change_what_they_name_and_nothing_else(workflow):
     for changed in ("--model.max_tokens 64", "--model.attention full", "--training.max_steps 6"):
         assert changed in trained["short"]
         assert changed not in trained["long"]
-    for kept in ("--model.hidden_size 128", "--training.learning_rate 0.001"):
+    for kept in ("--model.hidden_size 128", "--training.learning_rate 0.005"):
         assert kept in trained["short"]
         assert kept in trained["long"]
 
@@ -91,7 +91,7 @@ def test_seeds_train_and_score_a_variant_several_times(workflow):
     A head that starts from the variant takes the first one.
     """
     variants = {
-        "one": {"masking": {"fraction": 0.3}},
+        "one": {"masking": {"fraction": 0.2}},
         "three": {"seeds": 3},
         "listed": {"seeds": [11, 4]},
     }
@@ -116,8 +116,8 @@ def test_seeds_train_and_score_a_variant_several_times(workflow):
         f"results/exp/checkpoints/experiments/{name}" for name in names
     }
     fractions = {path: value_of("--masking.fraction", c) for path, c in trained.items()}
-    assert fractions.pop(f"{runs}/one/trained") == "0.3"
-    assert set(fractions.values()) == {"0.15"}
+    assert fractions.pop(f"{runs}/one/trained") == "0.2"
+    assert set(fractions.values()) == {"0.3"}
     scored = [c for c in commands if c.startswith("evaluate-lm")]
     assert {value_of("--seed", c) for c in scored} == {"5"}
     assert {value_of("--example_scores", c) for c in scored} == {
