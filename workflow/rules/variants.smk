@@ -29,7 +29,7 @@ def compared_trainings(wildcards):
 
 def training_seed(wildcards):
     """The seed of one training of a variant; the seed of its evaluation is the run's."""
-    return int(wildcards.seed.removeprefix("/seed") or config["seed"])
+    return int(wildcards.seed.rpartition("seed")[2] or config["seed"])
 
 
 def every_table(wildcards):
