@@ -16,14 +16,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from paired import stratified_rows, write_rows
+from paired import parser_of, report, stratified_rows
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError
-from dna_bigbird.limits import use_threads
 from dna_bigbird.pipeline import language_inputs
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.language_baselines import MaskedBaselines
@@ -158,30 +157,17 @@ def compare(options: argparse.Namespace) -> tuple[list[dict], str]:
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the options."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--long", type=Path, required=True, help="pretrained bundle")
     parser.add_argument("--short", type=Path, required=True, help="pretrained bundle")
-    parser.add_argument("--corpus", type=Path, required=True, help="train.h5 and the split's store")
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--split", choices=("validation", "test"), default="validation")
     parser.add_argument("--examples", type=int, default=64)
     parser.add_argument("--stride", type=int, default=0, help="tokens; 0: half a window")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--genome", type=Path, help="for scores by repeat class")
-    parser.add_argument("--repeats", type=Path)
-    parser.add_argument("--pieces", action="store_true", help="as in evaluate-lm")
-    parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Write and print the table."""
-    options = parse(argv)
-    use_threads(options.threads)
-    rows, note = compare(options)
-    print(write_rows(options.output, rows, note), end="")
+    report(parse(argv), compare)
 
 
 if __name__ == "__main__":

@@ -212,9 +212,7 @@ def corpus_in(folder: Path) -> dict[str, str]:
         f"{name}_checksum": str(TokenStore(paths[name]).attributes["checksum"])
         for name in ("train", "validation")
     }
-    genome = (
-        folder.parent / "genome" / "genome.fa"
-    )  # of the workflow; arms that weigh repeats read it
+    genome = folder.parent / "genome" / "genome.fa"  # for arms that weigh repeats
     if genome.is_file():
         paths["genome"] = genome
     return {name: str(path.resolve()) for name, path in paths.items()} | sums
@@ -231,24 +229,38 @@ def make_corpus(config: Path, folder: Path, jobs: int) -> Path:
     return corpus
 
 
-def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the options."""
+def parser_of(description: str) -> argparse.ArgumentParser:
+    """Return a parser with the options that benchmarks of trainings share."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--config", type=Path, required=True, help="of a run: data and sizes")
     parser.add_argument("--variant", help="of the config's experiments: other sizes")
     parser.add_argument("--folder", type=Path, required=True, help="results, kept between starts")
     parser.add_argument("--corpus", type=Path, help="train.h5, validation.h5 and a tokenizer")
     parser.add_argument("--arms", type=Path, default=ARMS, help="default: learning_arms.yaml")
-    parser.add_argument("--only", nargs="+", default=(), metavar="ARM", help="default: all arms")
-    parser.add_argument("--minutes", type=float, default=20.0, help="processor time of each arm")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time")
     parser.add_argument("--cores", type=int, nargs="+", help="default: those of this process")
-    parser.add_argument("--validations", type=int, default=20, help="of each training")
     parser.add_argument("--examples", type=int, default=128, help="of the final score")
-    parser.add_argument("--curve_examples", type=int, default=96, help="of each validation")
     parser.add_argument("--seed", type=int, default=1, help="of the examples and the intervals")
+    return parser
+
+
+def corpus_of(options: argparse.Namespace) -> dict[str, str]:
+    """Make the folder of the results, and the corpus unless there is one; return its files."""
+    options.folder.mkdir(parents=True, exist_ok=True)
+    return corpus_in(
+        options.corpus or make_corpus(options.config, options.folder / "data", options.jobs)
+    )
+
+
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the options."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--only", nargs="+", default=(), metavar="ARM", help="default: all arms")
+    parser.add_argument("--minutes", type=float, default=20.0, help="processor time of each arm")
+    parser.add_argument("--validations", type=int, default=20, help="of each training")
+    parser.add_argument("--curve_examples", type=int, default=96, help="of each validation")
     parser.add_argument("--picture", type=Path, help="default: curves.png in the folder")
     return parser.parse_args(argv)
 
@@ -259,11 +271,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = read_config([options.config])
     base = arms_of.base_settings(config, options.variant)
     arms = arms_of.read_arms(options.arms, base, options.only)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    corpus = options.corpus or make_corpus(options.config, options.folder / "data", options.jobs)
     plan = Plan(
         options.folder,
-        corpus_in(corpus),
+        corpus_of(options),
         options.minutes,
         options.validations,
         options.examples,

@@ -1,12 +1,14 @@
 """Predictors on the same hidden tokens: bits per base, and paired differences to the first of them."""
 
-from collections.abc import Mapping, Sequence
+import argparse
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from dna_bigbird.evaluation.language import interval
 from dna_bigbird.evaluation.tables import to_tsv
+from dna_bigbird.limits import use_threads
 from dna_bigbird.report.compare.markdown import markdown_table
 from dna_bigbird.writing import atomic_path, json_text
 
@@ -74,3 +76,27 @@ def write_rows(folder: Path, rows: Sequence[dict], note: str) -> str:
         with atomic_path(folder / name) as path:
             path.write_text(text)
     return markdown
+
+
+def parser_of(description: str) -> argparse.ArgumentParser:
+    """Return a parser with the options that both comparisons share."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path, required=True, help="has train.h5, for the counts")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--split", choices=("validation", "test"), default="validation")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--genome", type=Path, help="for scores by repeat class")
+    parser.add_argument("--repeats", type=Path)
+    parser.add_argument("--pieces", action="store_true", help="as in evaluate-lm")
+    parser.add_argument("--threads", type=int, default=1)
+    return parser
+
+
+def report(
+    options: argparse.Namespace, measure: Callable[[argparse.Namespace], tuple[list[dict], str]]
+) -> None:
+    """Write and print the table that a comparison gives, with its note."""
+    use_threads(options.threads)
+    print(write_rows(options.output, *measure(options)), end="")

@@ -1,6 +1,6 @@
 """The best learning rates of Muon and AdamW by width, and the rule that follows for wider models.
 
-    python benchmarks/rates.py --config tests/real/pretraining.yaml --variant bigbird_512 \\
+    python benchmarks/rates.py --config tests/real/fast.yaml --variant bigbird_512 \\
         --folder results/rates [--widths 64 128 256] [--steps 300] [--seeds 3] [--jobs 2]
 
 For each width (heads of 32, feed-forward layers four times as wide, init_std in proportion to
@@ -233,23 +233,12 @@ def write_results(folder: Path, bests: Sequence[Best], to_width: int, note: str)
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the options."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--config", type=Path, required=True, help="of a run: data and sizes")
-    parser.add_argument("--variant", help="of the config's experiments: other sizes")
-    parser.add_argument("--folder", type=Path, required=True, help="results, kept between starts")
-    parser.add_argument("--corpus", type=Path, help="train.h5, validation.h5 and a tokenizer")
-    parser.add_argument("--arms", type=Path, default=learning.ARMS, help="file with the recipe")
+    parser = learning.parser_of(__doc__)
     parser.add_argument("--widths", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--to_width", type=int, default=768, help="the rule is computed for it too")
     parser.add_argument("--steps", type=int, default=300, help="of each training")
     parser.add_argument("--seeds", type=int, default=3, help="trainings per pair of rates")
     parser.add_argument("--factor", type=float, default=2.0, help="between two rates")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time")
-    parser.add_argument("--cores", type=int, nargs="+", help="default: those of this process")
-    parser.add_argument("--examples", type=int, default=128, help="of the score")
-    parser.add_argument("--seed", type=int, default=1, help="of the scored examples")
     options = parser.parse_args(argv)
     if options.factor <= 1:
         parser.error(f"--factor {options.factor:g} must be above 1")
@@ -264,13 +253,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parse(argv)
     base = arms_of.base_settings(read_config([options.config]), options.variant)
     (ours,) = arms_of.read_arms(options.arms, base, [OURS])
-    options.folder.mkdir(parents=True, exist_ok=True)
-    corpus = options.corpus or learning.make_corpus(
-        options.config, options.folder / "data", options.jobs
-    )
     plan = learning.Plan(
         folder=options.folder,
-        corpus=learning.corpus_in(corpus),
+        corpus=learning.corpus_of(options),
         minutes=0.0,
         validations=1,
         examples=options.examples,

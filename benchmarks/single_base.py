@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from context_worth import SPECIAL, example_of
-from paired import stratified_rows, write_rows
+from paired import parser_of, report, stratified_rows
 
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
 from dna_bigbird.baselines.counted_documents import covering_documents
@@ -30,7 +30,6 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.repeats import RepeatClasses, repeat_classes
-from dna_bigbird.limits import use_threads
 from dna_bigbird.pipeline import language_inputs
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.language_baselines import MaskedBaselines
@@ -256,34 +255,24 @@ def measure(options: argparse.Namespace) -> tuple[list[dict], str]:
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the options."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, required=True, help="bundle of single bases")
-    parser.add_argument("--genome", type=Path, required=True)
-    parser.add_argument("--corpus", type=Path, required=True, help="has train.h5, for the counts")
     parser.add_argument(
         "--regions", nargs="+", required=True, help="held out, such as chr1:1-1,000"
     )
-    parser.add_argument("--split", choices=("validation", "test"), required=True)
-    parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--apart", type=int, default=50, help="bases between hidden ones, at least")
     parser.add_argument("--margin", type=int, default=64, help="bases at both ends of a window")
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--block_bp", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--repeats", type=Path)
-    parser.add_argument("--pieces", action="store_true", help="as in evaluate-lm")
-    parser.add_argument("--threads", type=int, default=1)
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if options.genome is None:
+        parser.error("--genome is needed: the bases are read from it")
+    return options
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Write and print the table."""
-    options = parse(argv)
-    use_threads(options.threads)
-    table, note = measure(options)
-    print(write_rows(options.output, table, note), end="")
+    report(parse(argv), measure)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""What the mixtures over single bases read: counts as inputs, and sequences joined to one."""
+"""What the mixtures over single bases share: counts as inputs, sequences joined to one, costs."""
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from dna_bigbird.baselines.base_words import UNKNOWN
+from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.baselines.online_mixture import BUCKETS
 
 # C bases that are predicted
@@ -36,6 +37,18 @@ def count_inputs(counts: np.ndarray, pseudo: float) -> tuple[np.ndarray, np.ndar
     certainty = np.clip((share - 0.25) / 0.75 * 4, 0, 3).astype(np.int64)
     seen = np.ceil(2 * np.log2(total + 1.0)).astype(np.int64)
     return log_p, np.minimum(seen, BUCKETS // 4 - 1) * 4 + certainty
+
+
+def true_nats(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the nats of the true bases, (C, 4) and (C,) to (C,); NaN where the base is unknown."""
+    of_base = probabilities[np.arange(len(codes)), np.minimum(codes, UNKNOWN - 1)]
+    return np.where(codes < UNKNOWN, -np.log(of_base), np.nan)
+
+
+def document_score(nlls: Iterable[np.ndarray]) -> Score:
+    """Return the sums of the nats of each document, without unknown bases; NaN stands for those."""
+    counts = ((np.nansum(nll), int(np.isfinite(nll).sum())) for nll in nlls)
+    return Score.of((nats, count, count) for nats, count in counts if count)
 
 
 def slices(length: int, step: int) -> Iterator[slice]:

@@ -6,10 +6,18 @@ import numpy as np
 
 from dna_bigbird.baselines.base_copies import Copies, copies
 from dna_bigbird.baselines.base_counts import SoFar, count_so_far
-from dna_bigbird.baselines.base_inputs import count_inputs, join, pseudo_count, slices, spread
+from dna_bigbird.baselines.base_inputs import (
+    count_inputs,
+    document_score,
+    join,
+    pseudo_count,
+    slices,
+    spread,
+    true_nats,
+)
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.base_words import UNKNOWN, Words, base_codes
-from dna_bigbird.baselines.counted_documents import Store, documents_within
+from dna_bigbird.baselines.counted_documents import MOST_COUNTED_BP, Store, documents_within
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.baselines.online_mixture import OnlineMixture
 
@@ -21,8 +29,8 @@ COPY_ORDERS = (12, 16, 20, 24)
 """Bases of the contexts whose latest occurrence is copied on, on either strand."""
 PRIMER_BP = 300_000
 """Training bases that are read before the scored ones, to learn the weights of the mixture."""
-MOST_COUNTED_BP, MOST_SCORED_BP = 50_000_000, 1_000_000
-"""Bases of a store that are counted and scored at most: about 2 and 1 GB."""
+MOST_SCORED_BP = 1_000_000
+"""Bases of a store that are scored at most; they take about 1 GB."""
 BLOCK_BP = 16
 """The weights of the mixture change after so many bases."""
 _CHUNK_BP = 32_768
@@ -40,12 +48,17 @@ class BaseMixtureCausal:
     Args:
         orders: Bases of the counted contexts, each 1 to 30.
         copy_orders: Bases of the copied contexts, each 1 to 30.
+
+    Raises:
+        ValueError: If there is neither.
     """
 
     def __init__(
         self, orders: Sequence[int] = ORDERS, copy_orders: Sequence[int] = COPY_ORDERS
     ) -> None:
         self.orders, self.copy_orders = tuple(orders), tuple(copy_orders)
+        if not self.orders + self.copy_orders:
+            raise ValueError("a mixture needs at least one order")
         self._training = np.empty(0, np.int8)
         self._primer = np.empty(0, np.int8)
 
@@ -63,9 +76,7 @@ class BaseMixtureCausal:
         At most `MOST_SCORED_BP`, in evenly spaced documents.
         """
         chosen = documents_within(store, max_documents, MOST_SCORED_BP)
-        nlls = self.nll([decoder.decode(store.document(d)) for d in chosen])
-        counts = ((np.nansum(nll), int(np.isfinite(nll).sum())) for nll in nlls)
-        return Score.of((nats, count, count) for nats, count in counts)
+        return document_score(self.nll([decoder.decode(store.document(d)) for d in chosen]))
 
     def fit_sequences(
         self, sequences: Iterable[str], primer_bp: int = PRIMER_BP
@@ -98,12 +109,8 @@ class BaseMixtureCausal:
 
     def nll(self, sequences: Sequence[str]) -> list[np.ndarray]:
         """Return the nats of each base of sequences read one after another; NaN at N."""
-        costs = []
-        for sequence, p in zip(sequences, self.probabilities(sequences), strict=True):
-            codes = base_codes(sequence)
-            of_base = p[np.arange(len(codes)), np.minimum(codes, 3)]
-            costs.append(np.where(codes < UNKNOWN, -np.log(of_base), np.nan))
-        return costs
+        of_sequences = zip(sequences, self.probabilities(sequences), strict=True)
+        return [true_nats(p, base_codes(sequence)) for sequence, p in of_sequences]
 
 
 class _Experts:
@@ -132,8 +139,6 @@ class _Experts:
         """Return centred log-probabilities (C, K, 4), buckets (C, K), and how many copies there are."""
         parts = [_of_counts(order, so_far, positions) for order, so_far in self.counts]
         parts += [_of_copies(copied, positions) for copied in self.copies]
-        if not parts:
-            raise ValueError("a mixture needs at least one order")
         inputs = np.stack([part[0] for part in parts], axis=1)
         buckets = np.stack([part[1] for part in parts], axis=1)
         copied = sum((c.base[positions] < UNKNOWN).astype(np.int64) for c in self.copies)

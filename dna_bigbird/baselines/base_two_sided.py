@@ -5,11 +5,23 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dna_bigbird.baselines.base_counts import BATCH_BP, ContextCounts
-from dna_bigbird.baselines.base_inputs import count_inputs, join, pseudo_count, slices, spread
-from dna_bigbird.baselines.base_mixture import MOST_COUNTED_BP
+from dna_bigbird.baselines.base_inputs import (
+    count_inputs,
+    document_score,
+    join,
+    pseudo_count,
+    slices,
+    spread,
+    true_nats,
+)
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.base_words import LONGEST, UNKNOWN, Words, base_codes, shifted
-from dna_bigbird.baselines.counted_documents import Store, covering_documents, documents_within
+from dna_bigbird.baselines.counted_documents import (
+    MOST_COUNTED_BP,
+    Store,
+    covering_documents,
+    documents_within,
+)
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.baselines.online_mixture import OnlineMixture
 
@@ -69,18 +81,17 @@ class BaseMixtureTwoSided:
         return self.fit_sequences([decoder.decode(store.document(d)) for d in chosen])
 
     def score(
-        self, store: Store, decoder: Decoder, max_documents: int | None = None, hidden: int = SCORED
+        self, store: Store, decoder: Decoder, max_documents: int | None = None, count: int = SCORED
     ) -> Score:
-        """Score about `hidden` bases of a held-out store, `APART_BP` or more apart, each hidden alone.
+        """Score about `count` bases of a held-out store, `APART_BP` or more apart, each hidden alone.
 
         They are evenly spaced in the documents of `covering_documents`; N is left out.
         """
         chosen = covering_documents(store, max_documents)
         texts = [decoder.decode(store.document(d)) for d in chosen]
-        step = max(APART_BP, sum(map(len, texts)) // max(1, hidden))
-        nlls = self.nll(texts, [np.arange(step // 2, len(text), step) for text in texts])
-        counts = [(np.nansum(nll), int(np.isfinite(nll).sum())) for nll in nlls]
-        return Score.of((nats, count, count) for nats, count in counts if count)
+        step = max(APART_BP, sum(map(len, texts)) // max(1, count))
+        hidden = [np.arange(step // 2, len(text), step) for text in texts]
+        return document_score(self.nll(texts, hidden))
 
     def fit_sequences(self, sequences: Iterable[str]) -> "BaseMixtureTwoSided":
         """Take training sequences, fit the weights on some of them; 1 byte per base is kept."""
@@ -134,14 +145,11 @@ class BaseMixtureTwoSided:
 
     def nll(self, sequences: Sequence[str], positions: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the nats of the true bases at chosen positions; NaN at N. See `probabilities`."""
-        costs = []
-        for sequence, here, p in zip(
-            sequences, positions, self.probabilities(sequences, positions), strict=True
-        ):
-            bases = base_codes(sequence)[here]
-            nats = -np.log(p[np.arange(len(bases)), np.minimum(bases, 3)])
-            costs.append(np.where(bases < UNKNOWN, nats, np.nan))
-        return costs
+        p = self.probabilities(sequences, positions)
+        return [
+            true_nats(of_sequence, base_codes(sequence)[here])
+            for sequence, here, of_sequence in zip(sequences, positions, p, strict=True)
+        ]
 
     def _inputs(
         self, shown: np.ndarray, hidden: np.ndarray, counted: np.ndarray

@@ -18,6 +18,10 @@ class Store(Protocol):
     def document(self, document: int) -> np.ndarray: ...
 
 
+MOST_COUNTED_BP = 50_000_000
+"""Bases of a store that a mixture of counts reads at most; they take 1 to 2 GB."""
+
+
 def covering_documents(store: Store, max_documents: int | None = None) -> list[int]:
     """Choose documents that do not overlap, from each chromosome's start to its end.
 

@@ -8,12 +8,12 @@ import numpy as np
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.baselines.base_words import UNKNOWN, Words, base_codes
 from dna_bigbird.baselines.ngram import smooth
+from dna_bigbird.genome.alphabet import reverse_complement
 
 # M hidden tokens, V entries of the vocabulary, P prefixes of one length
 
 CONTEXT_BP = 9
 """Bases before the next one that are used; counting takes most of the time of a fit."""
-_COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
 class _Level(NamedTuple):
@@ -101,16 +101,6 @@ class RolledBases:
             out[:, level.entries] = log_p[:, level.numbers]
             words &= 4**CONTEXT_BP - 1
         return out, lengths
-
-
-def reverse_complement(sequence: str) -> str:
-    """Return the other strand; N stays.
-
-    Example:
-        >>> reverse_complement("AACN")
-        'NGTT'
-    """
-    return sequence.translate(_COMPLEMENT)[::-1]
 
 
 def _before(codes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

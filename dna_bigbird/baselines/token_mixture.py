@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.baselines.counted_documents import Store, documents_within
+from dna_bigbird.baselines.counted_documents import MOST_COUNTED_BP, Store, documents_within
 from dna_bigbird.baselines.ngram import TokenUnigram, hold_out_every
 from dna_bigbird.baselines.ngram_table import TOKEN_TYPE
 from dna_bigbird.baselines.rolled_bases import CONTEXT_BP, RolledBases
@@ -22,10 +22,8 @@ LEVELS = 20
 """Levels of confidence of a context, by how often it occurred; each has its own weight."""
 SMOOTHING = 1.0
 """Factor on the number of types, as in `baselines.ngram.smooth`."""
-MOST_COUNTED_BP = 50_000_000
-"""Bases of a store that are counted at most; they take about 2 GB."""
 MOST_COUNTED_SINGLE_BP = 5_000_000
-"""The same if tokens are single bases: their long contexts take about 3 GB."""
+"""Of `MOST_COUNTED_BP` if tokens are single bases: their long contexts take about 3 GB."""
 HIDDEN_SHARE = 0.15
 """Share of the tokens that are hidden when weights are fitted, as in the paper's masking."""
 MOST_HELD_OUT, FITTED_TOKENS = 200, 6000
@@ -60,7 +58,12 @@ class TokenMixtureMasked:
     depends on how often the context occurred. Contexts are the tokens before, after and on both sides
     (`token_contexts.shapes`); one that includes a hidden token, a special token or an end is left
     out. With the letters of the pieces, the sum also contains the log-probability of a piece from the
-    bases on either side (`rolled_bases`), each with a power. The powers are fitted on training documents that are set aside and counted afterwards.
+    bases on either side (`rolled_bases`), each with a power. The powers are fitted on training
+    documents that are set aside and counted afterwards.
+
+    Attributes:
+        counted_tokens: How often each entry of the vocabulary was counted, (V,).
+        counted_documents: Documents of the store that was counted.
     """
 
     def __init__(
@@ -77,11 +80,6 @@ class TokenMixtureMasked:
         tokens = [store.document(d).astype(TOKEN_TYPE) for d in chosen]
         self.counted_documents = len(tokens)
         return self.fit_sequences(tokens, store.vocab_size)
-
-    @property
-    def counted_tokens(self) -> np.ndarray:
-        """How often each entry of the vocabulary was counted, (V,)."""
-        return self._counted
 
     def fit_sequences(
         self, sequences: Sequence[np.ndarray], vocab_size: int
@@ -124,9 +122,9 @@ class TokenMixtureMasked:
 
     def _count(self, sequences: Sequence[np.ndarray]) -> None:
         joined = joined_tokens(sequences)
-        self._counted = np.bincount(joined[joined >= 0], minlength=self.vocab_size)
+        self.counted_tokens = np.bincount(joined[joined >= 0], minlength=self.vocab_size)
         unigram = TokenUnigram(first_piece_id=self.first_piece_id)
-        p = unigram.fit_counts(self._counted).probability
+        p = unigram.fit_counts(self.counted_tokens).probability
         self._log_p = np.log(np.maximum(p, 1e-300)).astype(np.float32)
         self._contexts = [
             TokenContexts(offsets, self.vocab_size).fit(joined)

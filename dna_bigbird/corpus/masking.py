@@ -91,13 +91,13 @@ def mask_tokens(
     """Choose tokens to predict and hide them.
 
     Exactly round(fraction × maskable tokens), but at least one, are chosen without replacement, one
-    by one or, with `config.span_bp`, in spans (see `span_positions`); each of them is replaced, or not, by one independent draw. A random replacement comes from all
-    ordinary tokens, so it may by chance be the true one.
+    by one or, with `config.span_bp`, in spans (see `span_positions`); each of them is replaced, or
+    not, by one independent draw. A random replacement comes from all ordinary tokens, so it may by
+    chance be the true one.
 
     Args:
         ids: Token ids, shape (T,).
         maskable: Which positions may be chosen, shape (T,), bool; False at special tokens.
-        vocabulary: With `config.span_bp` it has `piece_bp` too.
 
     Returns:
         What the model sees, shape (T,), int64; the chosen positions in ascending order, shape

@@ -7,6 +7,7 @@ import numpy as np
 from dna_bigbird.datasets.pretraining_parts import two_parts
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.genome import Interval
+from dna_bigbird.genome.interval import other_style
 
 _OUTSIDE = 4
 """Cost of an example that misses the site, in examples; more than any distance within one."""
@@ -125,5 +126,4 @@ class _DocumentsByPlace:
 
 def _number_of(chrom: str, numbers: dict[str, int]) -> int:
     """Return the number of a chromosome, accepting `1` for `chr1` and back; -1 if there is none."""
-    other = chrom.removeprefix("chr") if chrom.startswith("chr") else f"chr{chrom}"
-    return numbers.get(chrom, numbers.get(other, -1))
+    return numbers.get(chrom, numbers.get(other_style(chrom), -1))

@@ -35,7 +35,7 @@ class SeedSums:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SeedEstimate:
     """A mean or a difference, and the parts of its variance."""
 
     value: float
@@ -88,13 +88,13 @@ def _sum(parts: Sequence[tuple[float, int]]) -> float:
     return sum(variance for variance, _ in parts)
 
 
-def mean(sums: SeedSums) -> Estimate:
+def mean(sums: SeedSums) -> SeedEstimate:
     """Return the mean score over seeds."""
     value = float(sums.scores.mean())
-    return Estimate(value, [_over_examples(sums.tops.mean(axis=0), sums)], _over_seeds(sums))
+    return SeedEstimate(value, [_over_examples(sums.tops.mean(axis=0), sums)], _over_seeds(sums))
 
 
-def difference(first: SeedSums, second: SeedSums, *, same_tokens: bool) -> Estimate:
+def difference(first: SeedSums, second: SeedSums, *, same_tokens: bool) -> SeedEstimate:
     """Return the mean score of `first` minus that of `second`.
 
     Seeds are not paired. The scatter that is particular to a seed and an example is in both parts, so
@@ -108,9 +108,9 @@ def difference(first: SeedSums, second: SeedSums, *, same_tokens: bool) -> Estim
     over_seeds = [*_over_seeds(first), *_over_seeds(second)]
     if same_tokens:
         tops = first.tops.mean(axis=0) - second.tops.mean(axis=0)
-        return Estimate(value, [_over_examples(tops, first)], over_seeds)
+        return SeedEstimate(value, [_over_examples(tops, first)], over_seeds)
     parts = [_over_examples(x.tops.mean(axis=0), x) for x in (first, second)]
-    return Estimate(value, parts, over_seeds)
+    return SeedEstimate(value, parts, over_seeds)
 
 
 def _over_examples(tops: np.ndarray, sums: SeedSums) -> tuple[float, int]:

@@ -15,7 +15,7 @@ from dna_bigbird.genome.alphabet import (
     reverse_complement,
 )
 from dna_bigbird.genome.fasta_index import index_of, packed_indices
-from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.interval import Interval, other_style
 
 
 class Genome:
@@ -86,7 +86,7 @@ class Genome:
         """Return the name this genome uses for a chromosome (see `resolve`), None if it has none."""
         if chrom in self.lengths:
             return chrom
-        other = chrom.removeprefix("chr") if chrom.startswith("chr") else f"chr{chrom}"
+        other = other_style(chrom)
         return other if other in self.lengths else None
 
     def resolve(self, chrom: str) -> str:

@@ -109,7 +109,6 @@ def evaluate_lm(
     from dna_bigbird.bundles.metrics import Metrics
     from dna_bigbird.bundles.save import write_scored_bundle
     from dna_bigbird.corpus.masking import PAPER
-    from dna_bigbird.datasets.all_masked import AllMasked
     from dna_bigbird.datasets.pretraining_examples import PretrainExamples
     from dna_bigbird.evaluation.example_sums import example_rows
     from dna_bigbird.evaluation.tables import to_tsv
@@ -138,11 +137,7 @@ def evaluate_lm(
     strata = language_inputs.ways_to_divide(stores["test"], genome, repeats, pieces)
     length = language_inputs.example_length(bundle, max_tokens)
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
-    ways = {"masked": held_out, "all_masked": AllMasked(held_out)}
-    scores = {
-        name: language_tables.model_scores(bundle, way, examples, batch_size)
-        for name, way in ways.items()
-    }
+    ways, scores = language_tables.scored_ways(bundle, held_out, examples, batch_size)
     metrics = scores["masked"].metrics(seed) | scores["all_masked"].all_masked_metrics(seed)
     metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
     metrics |= {} if max_tokens is None else {"max_tokens": max_tokens}

@@ -31,6 +31,19 @@ if TYPE_CHECKING:
     MaskedExamples = PretrainExamples | AllMasked
 
 
+def scored_ways(
+    bundle: Bundle, examples: PretrainExamples, count: int, batch_size: int
+) -> tuple[dict[str, MaskedExamples], dict[str, ExampleScores]]:
+    """Score the first `count` examples as they are, and with [MASK] at all hidden tokens.
+
+    Returns:
+        The examples and the scores, each by "masked" and "all_masked".
+    """
+    ways: dict[str, MaskedExamples] = {"masked": examples, "all_masked": AllMasked(examples)}
+    scores = {name: model_scores(bundle, way, count, batch_size) for name, way in ways.items()}
+    return ways, scores
+
+
 def model_scores(
     bundle: Bundle, examples: MaskedExamples, count: int, batch_size: int
 ) -> ExampleScores:

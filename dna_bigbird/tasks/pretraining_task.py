@@ -16,8 +16,9 @@ from dna_bigbird.tasks.objective import Objective, Sums, pair
 class PretrainingTask(Objective):
     """Predict masked tokens and whether the second part follows the first.
 
-    The loss is the mean over predicted tokens, weighted if the examples have weights, plus `nsp_weight` times the mean over examples; a model
-    without NSP head has the first part only. Figures, never weighted:
+    The loss is the mean over predicted tokens, weighted if the examples have weights, plus
+    `nsp_weight` times the mean over examples; a model without NSP head has the first part only.
+    Figures, never weighted:
 
     * `bits_per_base_masked`: sum of the predicted tokens' negative log-likelihood over (ln 2 times
       the base pairs those tokens cover);
