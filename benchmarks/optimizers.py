@@ -7,7 +7,7 @@
 The optimizers update one model with the same gradients, in turn, in interleaved rounds; times are
 processor time, ratios are taken round by round. `plain` is Muon in float32 with torch's own order of
 products for every matrix. A training step is forward and backward pass of 4,096 random tokens (the
-demo's: 6,144) in --precision, and the step of the optimizer. Muon in bfloat16 is left out for base
+demo's: 3,072) in --precision, and the step of the optimizer. Muon in bfloat16 is left out for base
 where the processor has no bfloat16 products: a step takes minutes.
 """
 
@@ -42,10 +42,10 @@ class Size(NamedTuple):
 SIZES = {
     "demo": Size(  # config/config.yaml
         EncoderConfig(
-            vocab_size=512, hidden_size=128, num_layers=4, num_heads=4, ffn_size=256,
+            vocab_size=512, hidden_size=128, num_layers=2, num_heads=4, ffn_size=256,
             max_tokens=384, block_size=32, num_random=2, **BLOCKS,
         ),
-        16,
+        8,
     ),
     "4x128": Size(  # tests/real/pretraining.yaml, at 512 tokens
         EncoderConfig(
