@@ -90,3 +90,8 @@ def test_training_sequence_is_counted_and_the_primer_teaches_weights(small):
 def test_empty_sequences(small):
     assert [len(nats) for nats in small.nll(["", "ACGT", ""])] == [0, 4, 0]
     assert np.isnan(small.nll(["NNN"])[0]).all()
+
+
+def test_a_mixture_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="a mixture needs at least one order"):
+        BaseMixtureCausal((), ())

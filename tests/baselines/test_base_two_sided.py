@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from dna_bigbird.baselines import base_counts, base_two_sided
+from dna_bigbird.baselines import base_two_sided
 from dna_bigbird.baselines.base_counts import ContextCounts
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
 from dna_bigbird.baselines.base_words import Words, base_codes
@@ -107,6 +107,5 @@ def test_n_has_no_cost_and_impossible_contexts_are_refused(trained):
 
 
 def test_memory_is_that_of_the_contexts_that_are_asked_for():
-    assert base_counts.DENSE_BASES <= 12
     kept = ContextCounts(np.array([5, 2**40]), bases=24)
     assert kept.counts.shape == (2, 4)
