@@ -35,6 +35,15 @@ def test_history_marks_the_chosen_step_and_draws_baselines():
     assert list(lines["unigram: 1.950"].get_ydata()) == [1.95, 1.95]
 
 
+def test_no_two_baselines_look_the_same():
+    rows = [HistoryRow(10, "validation", "bits", 1.9)]
+    baselines = [(f"b{i}", 1 + i / 10) for i in range(9)]
+    fig = history_figure(rows, "bits", title="t", ylabel="y", lines=baselines)
+    lines = [x for x in fig.axes[0].get_lines() if str(x.get_label()).startswith("b")]
+    looks = {(x.get_color(), str(x._unscaled_dash_pattern)) for x in lines}
+    assert len(looks) == len(lines) == 9
+
+
 @pytest.mark.parametrize("count", [3, 60])
 def test_labels_without_a_score_are_not_drawn(count):
     labels = [
