@@ -7,7 +7,7 @@ style, so a grey print is readable.
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -45,6 +45,23 @@ STYLE = {
     "svg.hashsalt": "dna-bigbird",
     "path.simplify": True,
 }
+
+
+Look = tuple[str, str | tuple]
+"""Colour and dashes of a line, as matplotlib takes them."""
+
+
+def line_look(number: int, looks: Sequence[Look]) -> Look:
+    """Return the look of a line, different for as many lines as `looks` has pairs with itself.
+
+    After the last look the colours come again, with the dashes of the next.
+
+    Example:
+        >>> [line_look(i, [("red", "-"), ("blue", ":")]) for i in (1, 2)]
+        [('blue', ':'), ('red', ':')]
+    """
+    turn, colour = divmod(number, len(looks))
+    return looks[colour][0], looks[(colour + turn) % len(looks)][1]
 
 
 @contextlib.contextmanager

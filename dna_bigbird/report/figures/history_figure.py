@@ -14,6 +14,7 @@ from dna_bigbird.figures.style import (
     MODEL,
     PURPLE,
     SKY,
+    line_look,
     new_figure,
     style,
 )
@@ -21,8 +22,7 @@ from dna_bigbird.report.model_results import HistoryRow
 
 SPLITS = {"train": (SKY, "", 1.3), "validation": (MODEL, "o", 1.8)}
 """Colour, marker and width of the line of each split."""
-COLOURS = (GREEN, KMER, PURPLE, GREY, DARK)
-DASHES = ("--", ":", "-.", (0, (6, 2)), (0, (1, 2)))
+LINE_LOOKS = [(GREEN, "--"), (KMER, ":"), (PURPLE, "-."), (GREY, (0, (6, 2))), (DARK, (0, (1, 2)))]
 
 
 def history_figure(
@@ -50,10 +50,8 @@ def history_figure(
             if points:
                 _draw_split(ax, split, points, chosen_step)
         for i, (text, value) in enumerate(lines):
-            turn, colour = divmod(i, len(COLOURS))  # from one turn to the next the dashes shift
-            dashes = DASHES[(colour + turn) % len(DASHES)]
-            label = f"{text}: {value:.3f}"
-            ax.axhline(value, color=COLOURS[colour], ls=dashes, lw=1.5, label=label)
+            colour, line = line_look(i, LINE_LOOKS)
+            ax.axhline(value, color=colour, ls=line, lw=1.5, label=f"{text}: {value:.3f}")
         ax.set(xlabel="optimizer step", ylabel=ylabel, title=title)
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         ax.margins(x=0.02, y=0.08)

@@ -12,6 +12,7 @@ from dna_bigbird.figures.style import (
     MODEL,
     PURPLE,
     SKY,
+    line_look,
     new_figure,
     style,
 )
@@ -36,7 +37,7 @@ def steps_figure(runs: Sequence[Run], tag: str = "") -> Figure:
                     if (r.split, r.name) == ("validation", name)
                 ]
                 if points:
-                    colour, line = LOOKS[i % len(LOOKS)]
+                    colour, line = line_look(i, LOOKS)
                     ax.plot(
                         *np.array(sorted(points)).T, color=colour, ls=line, lw=1.8, label=run.name
                     )
