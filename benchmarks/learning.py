@@ -110,7 +110,7 @@ def start(what: str, folder: Path, core: int | None) -> None:
         InputError: If it fails.
     """
     one_thread = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    command = [sys.executable, str(HERE / "learning_run.py"), what, str(folder)]
+    command = [sys.executable, str(HERE / "learning_run.py"), what, str(folder), str(os.getpid())]
     with (folder / "log.txt").open("a") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | one_thread)
         if core is not None and hasattr(os, "sched_setaffinity"):

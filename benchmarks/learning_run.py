@@ -1,4 +1,4 @@
-"""One training of learning.py, in a process of its own: `python learning_run.py train|measure FOLDER`.
+"""One training of learning.py, in a process of its own: `python learning_run.py train|measure FOLDER PARENT`.
 
 FOLDER/settings.json describes it (see learning.py); the training is `dna-bigbird pretrain`'s own, with a
 clock. Started again it continues from its checkpoint. Writes steps.json (measure), and result.json and
@@ -7,7 +7,6 @@ scores.npz (train).
 
 import functools
 import json
-import os
 import sys
 import tempfile
 import time
@@ -217,8 +216,8 @@ def train(folder: Path) -> None:
 
 
 def main(argv: list[str]) -> None:
-    """Measure or train; end with the process that started this one."""
-    child_start.end_with_parent(os.getppid(), by_signal=False)
+    """Measure or train; end with the process that started this one, whose id is the last argument."""
+    child_start.end_with_parent(int(argv[2]), by_signal=False)
     use_threads(1)
     torch.set_num_interop_threads(1)
     {"measure": measure, "train": train}[argv[0]](Path(argv[1]))

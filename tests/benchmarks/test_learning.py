@@ -227,18 +227,19 @@ def test_every_arm_of_the_file_has_valid_settings(script, config, variant):
     assert len({json.dumps(arm.settings, sort_keys=True) for arm in read}) == len(read)
 
 
-def test_a_process_has_its_core_and_one_thread(script, tmp_path, monkeypatch):
+def test_a_process_has_its_core_one_thread_and_the_id_of_its_parent(script, tmp_path, monkeypatch):
     learning = script("learning")
     monkeypatch.setattr(learning, "HERE", tmp_path)
     (tmp_path / "learning_run.py").write_text(
         "import os, sys, time\n"
         "if sys.argv[1] == 'fail': sys.exit('no such thing')\n"
         "while len(os.sched_getaffinity(0)) > 1: time.sleep(0.01)\n"
-        "print(os.sched_getaffinity(0), os.environ['OMP_NUM_THREADS'])\n"
+        "parent = int(sys.argv[3]) == os.getppid()\n"
+        "print(os.sched_getaffinity(0), os.environ['OMP_NUM_THREADS'], parent)\n"
     )
     core = sorted(os.sched_getaffinity(0))[-1]
     assert learning.Cores(3).map(lambda value, core: value, [1, 2, 3]) == [1, 2, 3]
     learning.Cores(1, [core]).map(lambda _, core: learning.start("ok", tmp_path, core), [0])
-    assert (tmp_path / "log.txt").read_text() == f"{{{core}}} 1\n"
+    assert (tmp_path / "log.txt").read_text() == f"{{{core}}} 1 True\n"
     with pytest.raises(InputError, match="fail ended with status 1: no such thing"):
         learning.start("fail", tmp_path, None)
