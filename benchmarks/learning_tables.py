@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 BITS, DIFFERENCE = "bits_per_base_masked", "difference_to_ours"
 DRAWN = {
     "token_unigram_informed_masked": "informed unigram",
-    "token_bigram_informed_masked": "bigram",
+    "token_bigram_informed_masked": "informed bigram",
+    "token_mixture_informed_masked": "mixture of counts",
 }
 """Baselines that the picture names shortly; all of them are drawn."""
 
@@ -184,7 +185,7 @@ def draw(scores: Scores, curves: Sequence[dict], path: Path) -> None:
                 points = [r for r in curves if (r["arm"], r["seed"]) == (arm, seed)]
                 axes.plot(
                     [r["processor_s"] for r in points], [r[BITS] for r in points],
-                    color=colour, ls=line, lw=1.5, label=arm if seed == 0 else None,
+                    color=colour, ls=line, lw=1.5, label=arm.replace("_", " ") if seed == 0 else None,
                 )  # fmt: skip
         for name, nats in scores.baselines.items():
             level = nats.sum() / np.log(2) / scores.base_pairs.sum()
@@ -193,6 +194,6 @@ def draw(scores: Scores, curves: Sequence[dict], path: Path) -> None:
             axes.annotate(text, (1.0, level), xycoords=("axes fraction", "data"), fontsize=7,
                           ha="right", va="bottom", color=house.GREY)  # fmt: skip
         axes.set(xlabel="processor seconds of training", ylabel="bits per masked base, validation")
-        axes.legend(ncols=2, loc="upper right", bbox_to_anchor=(1, 1))
+        axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     with atomic_path(path) as out:
         out.write_bytes(house.save(figure, "png"))
