@@ -87,10 +87,32 @@ def _uncompiled(name: str, q: Tensor, *arguments) -> Tensor:
         return BACKENDS[name](q, *arguments)
 
 
+def operator_of(backend: str, q: Tensor, block_size: int, dropout_p: float) -> str | None:
+    """Return which operator of PyTorch computes this: torch.compile goes on through it.
+
+    Args:
+        backend: As for `attend`.
+        q: Queries (…, head_dim) of any layout.
+
+    Returns:
+        A name in `packed_operator.KERNELS`, or None if the backend is none of those.
+
+    Raises:
+        ValueError: If a named one cannot do what is asked.
+    """
+    if backend not in ("auto", "native"):
+        return None
+    why = obstacle(q, block_size, dropout_p)
+    if backend == "native" and why:
+        raise ValueError(f"backend 'native' {why}")
+    return "native" if why is None and (backend == "native" or is_there()) else None
+
+
 def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float) -> str:
     """Return the backend of 'auto' (docs/attention.md has the measurements)."""
-    if obstacle(q, pattern, dropout_p) is None and is_there():
-        return "native"
+    operator = operator_of("auto", q, pattern.block_size, dropout_p)
+    if operator is not None:
+        return operator
     can_merge = q.device.type == "cpu" and q.dtype in MERGED_DTYPES and not dropout_p
     # Its threads disturb PyTorch's own, which a short sequence is not worth.
     return "merged" if can_merge and q.shape[2] >= MERGED_FROM else "gather"

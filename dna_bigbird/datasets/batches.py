@@ -1,7 +1,7 @@
 """Batches of DNA examples as tensors, and how examples are joined into them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,6 +32,8 @@ class PretrainingBatch(NamedTuple):
     """Numbers of the examples."""
     weights_P: Tensor = torch.ones(0)
     """Weight of each of the P in the loss of training; empty: all weigh the same."""
+    packing: Any = None
+    """How the encoder packs the rows (`Encoder.packing`), if it was planned ahead."""
 
 
 class LabelledBatch(NamedTuple):
@@ -43,6 +45,8 @@ class LabelledBatch(NamedTuple):
     """float32, 0 or 1."""
     examples_B: Tensor
     """Rows of the labelled set."""
+    packing: Any = None
+    """As in `PretrainingBatch`."""
 
 
 def pad_right(rows: Sequence[np.ndarray], fill: int) -> Tensor:

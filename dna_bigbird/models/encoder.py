@@ -1,6 +1,6 @@
 """The encoder: embeddings and BigBird layers, post-norm or pre-norm (specification §1.5)."""
 
-# B batch, T tokens, P packed tokens (models/packed_rows.py), E hidden size
+# B batch, T tokens, P packed tokens (attention/packing.py), E hidden size
 
 import math
 
@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.attend import BACKENDS
-from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Groups
+from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full
 from dna_bigbird.attention.native.library import is_there, library
 from dna_bigbird.attention.native.operator import shape_obstacle
+from dna_bigbird.attention.packing import Packing
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.packed_rows import Packing
 from dna_bigbird.models.stem import Stem
 
 
@@ -71,13 +71,18 @@ class EncoderLayer(nn.Module):
         self.ffn_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x_PE: Tensor, groups: Groups) -> Tensor:
-        """Return the layer's output (packed tokens, hidden)."""
+    def forward(self, x_PE: Tensor, packing: Packing, turns_P1F2: Tensor | None = None) -> Tensor:
+        """Return the layer's output (packed tokens, hidden).
+
+        Args:
+            turns_P1F2: Of rotary positions, shared by the layers (`BlockAttention.turns`).
+        """
         if self.norm_first:
-            mixed_PE = self.attention.packed(self.attention_norm(x_PE), groups)
+            mixed_PE = self.attention.packed(self.attention_norm(x_PE), packing, turns_P1F2)
             y_PE = x_PE + self.dropout(mixed_PE)
             return y_PE + self.dropout(self.ffn(self.ffn_norm(y_PE)))
-        y_PE = self.attention_norm(x_PE + self.dropout(self.attention.packed(x_PE, groups)))
+        mixed_PE = self.attention.packed(x_PE, packing, turns_P1F2)
+        y_PE = self.attention_norm(x_PE + self.dropout(mixed_PE))
         return self.ffn_norm(y_PE + self.dropout(self.ffn(y_PE)))
 
     def ffn(self, y_PE: Tensor) -> Tensor:
@@ -167,6 +172,7 @@ class Encoder(nn.Module):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None = None,
         num_layers: int | None = None,
+        packing: Packing | None = None,
     ) -> Tensor:
         """Return hidden states (batch, tokens, hidden); those of padding are zero.
 
@@ -176,6 +182,8 @@ class Encoder(nn.Module):
             segment_ids_BT: From 0, the sentence of a pair; by default all 0.
             num_layers: The states after so many layers, 0 for the embeddings; by default all. With
                 `norm_first` only those after the last layer are normalised.
+            packing: What `packing` returns for this batch, if it was called ahead. With it
+                torch.compile makes one graph of the model where the backend is an operator.
 
         Raises:
             ValueError: If positions are learned and a sequence is longer than `max_tokens`, or the
@@ -186,21 +194,31 @@ class Encoder(nn.Module):
                 raise ValueError(
                     f"{name} is {tuple(tensor.shape)}, token_ids {tuple(token_ids_BT.shape)}"
                 )
-        packing = Packing.of(
+        if packing is None:
+            packing = self.packing(is_padding_BT)
+        x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
+        turns_P1F2 = self.layers[0].attention.turns(packing, x_PE.dtype) if self.layers else None
+        for layer in list(self.layers)[:num_layers]:
+            if self.config.gradient_checkpointing and torch.is_grad_enabled():
+                x_PE = checkpoint(layer, x_PE, packing, turns_P1F2, use_reentrant=False)
+            else:
+                x_PE = layer(x_PE, packing, turns_P1F2)
+        if self.config.norm_first and num_layers in (None, len(self.layers)):
+            x_PE = self.norm(x_PE)
+        return packing.unpack(x_PE, is_padding_BT)
+
+    def packing(self, is_padding_BT: Tensor) -> Packing:
+        """Plan how a batch is packed, on the device of `is_padding_BT`; `forward` may be given it.
+
+        Raises:
+            ValueError: If positions are learned and a sequence is longer than `max_tokens`.
+        """
+        return Packing.of(
             is_padding_BT,
             self.config.block_size,
             None if self.config.reads_any_length else self.config.max_tokens,
             whole_batch=self.config.keeps_published_padding,
         )
-        x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
-        for layer in list(self.layers)[:num_layers]:
-            if self.config.gradient_checkpointing and torch.is_grad_enabled():
-                x_PE = checkpoint(layer, x_PE, packing.groups, use_reentrant=False)
-            else:
-                x_PE = layer(x_PE, packing.groups)
-        if self.config.norm_first and num_layers in (None, len(self.layers)):
-            x_PE = self.norm(x_PE)
-        return packing.unpack(x_PE)
 
     def embed_words(self, token_ids: Tensor) -> Tensor:
         """Return the word vectors, scaled if the settings say so: (…, hidden)."""
@@ -217,7 +235,7 @@ class Encoder(nn.Module):
         x_PE = self.embed_words(packing.pack(token_ids_BT))
         if self.position is not None:
             # Padding in the last block may be after the last position.
-            positions_P = packing.positions().clamp(max=self.config.max_tokens - 1)
+            positions_P = packing.positions_P.clamp(max=self.config.max_tokens - 1)
             x_PE = x_PE + self.position(positions_P)
         if self.segment is None:
             pass  # sentences are not distinguished
@@ -226,6 +244,6 @@ class Encoder(nn.Module):
         else:
             x_PE = x_PE + self.segment(packing.pack(segment_ids_BT))
         if self.stem is not None:
-            x_PE = self.stem(x_PE, packing.groups)
+            x_PE = self.stem(x_PE, packing)
         x_PE = self.dropout(x_PE)
         return x_PE if self.config.norm_first else self.norm(x_PE)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from dna_bigbird.attention.packing import Packing
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.heads import MlmHead, Pooler
@@ -52,6 +53,7 @@ class PretrainingModel(nn.Module):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None,
         positions_P: Tensor,
+        packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return MLM logits (positions, vocabulary) and NSP logits (batch, 2), None without NSP head.
 
@@ -59,6 +61,7 @@ class PretrainingModel(nn.Module):
             token_ids_BT, is_padding_BT, segment_ids_BT: As for `Encoder`.
             positions_P: Flat indices into batch × tokens of the tokens to predict: row times T
                 plus column. Logits are computed for these only.
+            packing: See `Encoder.forward`.
 
         NSP logit 0 stands for the true continuation, 1 for a random one.
 
@@ -67,7 +70,7 @@ class PretrainingModel(nn.Module):
         """
         if self.mlm is None:
             raise ValueError(f"the model has only the heads {', '.join(self.heads) or 'none'}")
-        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT)
+        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT, packing=packing)
         chosen_PE = hidden_BTE.flatten(0, 1).index_select(0, positions_P)
         logits_PV = self.mlm(chosen_PE, self.encoder.word.weight)
         if self.nsp is None:

@@ -6,7 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dna_bigbird.attention.cores import Groups
+from dna_bigbird.attention.packing import Packing
+
+NOWHERE = -(2**40)
+"""Stands for the position of what is outside of the packed row."""
 
 
 class Stem(nn.Module):
@@ -25,20 +28,23 @@ class Stem(nn.Module):
         # As a matrix product: one kernel for every device, and deterministic.
         self.convolution = nn.Linear(width * hidden_size, hidden_size)
 
-    def forward(self, x_PE: Tensor, groups: Groups) -> Tensor:
+    def forward(self, x_PE: Tensor, packing: Packing) -> Tensor:
         """Return the sum of embeddings and convolution, (packed tokens, hidden)."""
-        sizes = [group.num_sequences * group.num_tokens for group in groups]
-        parts = [
-            self._neighbours(part.view(group.num_sequences, group.num_tokens, -1), group.is_padding)
-            for part, group in zip(x_PE.split(sizes), groups, strict=True)
-        ]
-        return x_PE + self.convolution(parts[0] if len(parts) == 1 else torch.cat(parts))
+        return x_PE + self.convolution(self._neighbours(x_PE, packing))
 
-    def _neighbours(self, x_BTE: Tensor, is_padding_BT: Tensor | None) -> Tensor:
-        """Return the tokens around each token, first to last: (B * T, W * E)."""
-        if is_padding_BT is not None:
-            x_BTE = x_BTE.masked_fill(is_padding_BT[..., None], 0.0)
-        T, side = x_BTE.shape[1], self.width // 2
-        wide_BUE = F.pad(x_BTE, (0, 0, side, side))
-        shifted = [wide_BUE[:, shift : shift + T] for shift in range(self.width)]
-        return torch.cat(shifted, dim=-1).flatten(0, 1)
+    def _neighbours(self, x_PE: Tensor, packing: Packing) -> Tensor:
+        """Return the tokens around each token, first to last: (P, W * E)."""
+        if packing.is_padding_P is not None:
+            x_PE = x_PE.masked_fill(packing.is_padding_P[:, None], 0.0)
+        P, side = len(x_PE), self.width // 2
+        wide_UE = F.pad(x_PE, (0, 0, side, side))
+        positions_U = F.pad(packing.positions_P, (side, side), value=NOWHERE)
+        shifted, is_other = [], []
+        for shift in range(self.width):
+            shifted.append(wide_UE[shift : shift + P])
+            expected_P = packing.positions_P + (shift - side)
+            is_other.append(positions_U[shift : shift + P] != expected_P)
+        columns_PWE = torch.stack(shifted, dim=1)
+        # Beyond the ends of a sequence is another one of the packed row.
+        is_other_PW = torch.stack(is_other, dim=1)
+        return columns_PWE.masked_fill(is_other_PW[..., None], 0.0).flatten(1)

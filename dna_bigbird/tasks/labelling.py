@@ -37,8 +37,10 @@ class LabellingTask(Objective):
 
     def logits_and_loss(self, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
         """Return logits (B, L) in float32 and the mean loss over rows and labels."""
-        logits_BL = self.model(batch.token_ids_BT, batch.is_padding_BT).float()
-        weight = logits_BL.new_tensor(self.config.positive_weight)
+        logits_BL = self.model(
+            batch.token_ids_BT, batch.is_padding_BT, packing=batch.packing
+        ).float()
+        weight = logits_BL.new_full((), self.config.positive_weight)
         loss = nn.functional.binary_cross_entropy_with_logits(
             logits_BL, batch.labels_BL, pos_weight=weight
         )

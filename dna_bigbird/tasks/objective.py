@@ -22,9 +22,9 @@ Sums = dict[str, Tensor]
 def pair(numerator: Tensor, denominator: Tensor | float) -> Tensor:
     """Return a figure's (numerator, denominator), detached, in float64."""
     numerator = numerator.detach().double()
-    return torch.stack(
-        [numerator, torch.as_tensor(denominator, dtype=torch.float64, device=numerator.device)]
-    )
+    if not isinstance(denominator, Tensor):  # without a copy, for which a GPU would be waited for
+        denominator = torch.full_like(numerator, denominator)
+    return torch.stack([numerator, denominator.detach().to(numerator)])
 
 
 def add_sums(total: Sums, more: Sums) -> None:
@@ -71,6 +71,15 @@ class Objective(pl.LightningModule):
     def base_pairs(self, batch: Any) -> Tensor | None:
         """Return how many base pairs the tokens of a batch cover; None if it does not tell."""
         return None
+
+    def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
+        """Plan the packing of a batch while it is on the CPU: a step on a GPU waits for nothing."""
+        if "packing" not in getattr(batch, "_fields", ()) or not hasattr(self.model, "encoder"):
+            return batch
+        packing = self.model.encoder.packing(batch.is_padding_BT)
+        if self.device.type == "cuda":
+            packing = packing.pin_memory()
+        return batch._replace(packing=packing)
 
     def training_step(self, batch: Any, batch_idx: int) -> dict:
         """Return the loss; `sums` is picked up by the history callback."""

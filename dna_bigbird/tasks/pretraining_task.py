@@ -53,7 +53,11 @@ class PretrainingTask(Objective):
         There are no NSP logits without an NSP head.
         """
         mlm_logits_PV, nsp_logits_B2 = self.model(
-            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.positions_P
+            batch.token_ids_BT,
+            batch.is_padding_BT,
+            batch.segment_ids_BT,
+            batch.positions_P,
+            batch.packing,
         )
         nll_P = nn.functional.cross_entropy(mlm_logits_PV.float(), batch.labels_P, reduction="none")
         return nll_P, mlm_logits_PV, nsp_logits_B2

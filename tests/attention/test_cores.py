@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from dna_bigbird.attention.cores import BigBirdItc, Full, Group
+from dna_bigbird.attention.cores import BigBirdItc, Full
+from dna_bigbird.attention.packing import Packing
 from dna_bigbird.attention.patterns import bigbird_itc
 
 
@@ -49,16 +50,25 @@ def test_backends_agree_and_layers_differ():
     assert not torch.allclose(itc(plan="original", seed=0)(x), itc(plan="original", seed=1)(x))
 
 
-def test_packed_equals_one_call_a_sequence():
-    core = itc()
-    parts = [tokens(2, 12, 1), tokens(1, 24, 2), tokens(3, 40, 3)]
-    padding = torch.zeros(3, 40, dtype=torch.bool)
-    padding[0, 37:] = True
-    masks = [None, None, padding]
-    groups = [Group(*x.shape[:2], m) for x, m in zip(parts, masks, strict=True)]
-    packed = core.packed(torch.cat([x.flatten(0, 1) for x in parts]), groups)
-    apart = [core(x, m).flatten(0, 1) for x, m in zip(parts, masks, strict=True)]
-    torch.testing.assert_close(packed, torch.cat(apart))
+@pytest.mark.parametrize("backend", ["auto", "dense"])
+@pytest.mark.parametrize("rotary_base", [None, 10000.0])
+def test_packed_equals_one_call_a_sequence(backend, rotary_base):
+    core = itc(backend=backend, rotary_base=rotary_base)
+    x, lengths = tokens(6, 40), [40, 12, 24, 37, 9, 38]
+    is_padding = torch.arange(40) >= torch.tensor(lengths)[:, None]
+    packing = Packing.of(is_padding, core.block_size, None)
+    assert [group[:3] for group in packing.groups()] == [
+        (2, 12, True),
+        (1, 24, False),
+        (3, 40, True),
+    ]
+    packed = torch.cat(
+        [x[row, :width] for row, width in ((1, 12), (4, 12), (2, 24), (0, 40), (3, 40), (5, 40))]
+    )
+    found = packing.unpack(core.packed(packed, packing), is_padding)
+    for row, length in enumerate(lengths):
+        torch.testing.assert_close(found[row, :length], core(x[row : row + 1, :length])[0])
+        assert (found[row, length:] == 0).all()
 
 
 @pytest.mark.parametrize("make", [itc, lambda **k: Full(12, 2, block_size=4, **k).double()])

@@ -304,7 +304,7 @@ def test_pattern_seed_changes_the_function():
     long, short = batch([80]), batch([30])
     assert not torch.allclose(encoders[0](*long), encoders[1](*long))
     assert torch.equal(encoders[0](*short), encoders[1](*short))  # four blocks are covered
-    seeds = {layer.attention.seed for e in encoders for layer in e.layers}
+    seeds = {layer.attention.rule.seed for e in encoders for layer in e.layers}
     assert len(seeds) == 4
 
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from dna_bigbird.attention.attend import BACKENDS
-from dna_bigbird.attention.cores import Group, Groups
+from dna_bigbird.attention.packing import Packing
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.stem import Stem
@@ -142,12 +142,13 @@ def test_the_stem_is_a_convolution_within_each_sequence(width):
         kernel = stem.convolution.weight.view(6, width, 6).transpose(1, 2)
         convolution.weight.copy_(kernel)
         convolution.bias.copy_(stem.convolution.bias)
+    lengths = [8, 3, 8, 5, 1]
+    is_padding = torch.arange(8) >= torch.tensor(lengths)[:, None]
+    packing = Packing.of(is_padding, 4, None)
     x = torch.randn(5, 8, 6, dtype=torch.float64)
-    is_padding = torch.zeros(2, 8, dtype=torch.bool)
-    is_padding[0, 5:] = True
-    groups = Groups([Group(3, 8, None), Group(2, 8, is_padding)])
-    found = stem(x.flatten(0, 1), groups).view(5, 8, 6)
-    for row, length in enumerate([8, 8, 8, 5, 8]):
+    packed = x.flatten(0, 1)[packing.sources_P]
+    found = packing.unpack(stem(packed, packing), is_padding)
+    for row, length in enumerate(lengths):
         one = x[row, :length]
         torch.testing.assert_close(found[row, :length], one + convolution(one.mT).mT)
 

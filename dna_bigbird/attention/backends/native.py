@@ -25,7 +25,7 @@ def native(
         ValueError: If it does not compute this (see `obstacle`).
         NativeUnavailableError: If the kernel is not there and cannot be compiled.
     """
-    why = obstacle(q_BHTD, pattern, dropout_p)
+    why = obstacle(q_BHTD, pattern.block_size, dropout_p)
     if why:
         raise ValueError(f"backend 'native' {why}")
     # The same bytes as 0 and 1.
@@ -42,12 +42,16 @@ def _lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
     return block_lists(pattern)
 
 
-def obstacle(q_BHTD: Tensor, pattern: BlockPattern, dropout_p: float) -> str | None:
-    """Return why the kernel cannot compute this, or None if it can."""
-    if q_BHTD.device.type != "cpu":
-        return f"runs on a CPU, the tensors are on {q_BHTD.device}"
-    if q_BHTD.dtype not in DTYPES:
-        return f"computes float32 and bfloat16; the tensors are {q_BHTD.dtype}"
+def obstacle(q: Tensor, block_size: int, dropout_p: float) -> str | None:
+    """Return why the kernel cannot compute this, or None if it can.
+
+    Args:
+        q: Queries (…, D) of any layout.
+    """
+    if q.device.type != "cpu":
+        return f"runs on a CPU, the tensors are on {q.device}"
+    if q.dtype not in DTYPES:
+        return f"computes float32 and bfloat16; the tensors are {q.dtype}"
     if dropout_p:
         return f"has no dropout, dropout_p is {dropout_p}; 'gather' has it"
-    return shape_obstacle(q_BHTD.shape[3], pattern.block_size)
+    return shape_obstacle(q.shape[-1], block_size)

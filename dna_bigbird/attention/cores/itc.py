@@ -1,7 +1,7 @@
 """BigBird-ITC attention with its projections."""
 
 from dna_bigbird.attention.cores.block import BlockAttention
-from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc
+from dna_bigbird.attention.patterns.rule import PatternRule
 
 
 class BigBirdItc(BlockAttention):
@@ -32,22 +32,9 @@ class BigBirdItc(BlockAttention):
         table_tokens: int = 4096,
         **shared: object,
     ) -> None:
-        super().__init__(hidden_size, num_heads, block_size=block_size, **shared)
-        self.num_random, self.plan, self.seed = num_random, plan, seed
-        self.window_blocks, self.global_blocks = window_blocks, global_blocks
-        self.table_tokens = table_tokens
-
-    def pattern(self, num_tokens: int) -> BlockPattern:
-        """Return the pattern of a sequence of `num_tokens` tokens."""
-        return bigbird_itc(
-            self.num_blocks(num_tokens),
-            self.block_size,
-            self.num_random,
-            self.num_heads,
-            self.plan,
-            self.seed,
-            window_blocks=self.window_blocks,
-            global_blocks=self.global_blocks,
-            table_tokens=self.table_tokens,
-            training=self.training,
-        )
+        rule = PatternRule(
+            num_heads, block_size, plan, num_random, seed, window_blocks, global_blocks,
+            # Equal rules are one rule: only 'huggingface' reads this.
+            table_tokens if plan == "huggingface" else 0,
+        )  # fmt: skip
+        super().__init__(hidden_size, rule, **shared)

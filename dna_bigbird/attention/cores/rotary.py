@@ -1,47 +1,39 @@
 """Rotary positions: queries and keys turned by an angle in proportion to their position."""
 
-# B sequences, T tokens, H heads, D head size
-
-import functools
+# P packed tokens, H heads, D head size, F frequencies: D / 2
 
 import torch
 from torch import Tensor
 
-LEAST_TABLE = 1024
-"""Positions of the shortest table that is made."""
 
+def turns(positions_P: Tensor, head_dim: int, base: float, dtype: torch.dtype) -> Tensor:
+    """Return cosine and sine of the angles of every position: (P, 1, F, 2).
 
-@functools.lru_cache(maxsize=16)
-def _table(
-    num_tokens: int, head_dim: int, base: float, dtype: torch.dtype, device: torch.device
-) -> Tensor:
-    """Return exp(i angle), (T, 1, D / 2) complex of parts in `dtype`; angles are taken in float64."""
-    with torch.inference_mode(False):  # else a table of a prediction could not serve a training
-        exponents = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
-        positions = torch.arange(num_tokens, dtype=torch.float64)
-        angles = torch.outer(positions, base**-exponents)[:, None]
-        return torch.complex(angles.cos().to(dtype), angles.sin().to(dtype)).to(device)
-
-
-def rotate(heads_BTHD: Tensor, base: float) -> Tensor:
-    """Turn the vectors of each head by the angles of their position in the sequence.
-
-    Values 2 i and 2 i + 1 of a vector at position p are turned as a pair by the angle
-    p * base^(-2 i / D) (Su et al. 2021, RoFormer). So the product of a query at position p and a key
-    at position r depends on p - r only, for any length.
+    Frequency i turns position p by p * base^(-2 i / D) (Su et al. 2021, RoFormer). Angles are taken
+    in float64, so a distant token is turned as exactly as the first one.
 
     Args:
-        heads_BTHD: Position 0 first; D even.
+        positions_P: Position of each token in its sequence, from 0.
         base: Of the frequencies; the slowest pair turns once in about 2 pi * base tokens.
-
-    Returns:
-        The same shape and type; the arithmetic is float32, or float64 for float64.
+        dtype: Of the heads to be turned; the result is float32, or float64 for float64.
     """
-    T, D = heads_BTHD.shape[1], heads_BTHD.shape[3]
-    wide = torch.float64 if heads_BTHD.dtype == torch.float64 else torch.float32
-    # A power of two: sequences of most lengths share a table.
-    longest = max(1 << (T - 1).bit_length(), LEAST_TABLE)
-    turns = _table(longest, D, base, wide, heads_BTHD.device)[:T]
-    # A complex number for each pair: one product instead of four, a sum, a difference and a copy.
-    pairs = torch.view_as_complex(heads_BTHD.to(wide).unflatten(-1, (-1, 2)))
-    return torch.view_as_real(pairs * turns).flatten(-2).to(heads_BTHD.dtype)
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    exponents = torch.arange(0, head_dim, 2, dtype=torch.float64, device=positions_P.device)
+    angles_PF = positions_P[:, None].double() * base ** (-exponents / head_dim)
+    return torch.stack([angles_PF.cos(), angles_PF.sin()], dim=-1).to(wide)[:, None]
+
+
+def rotate(heads_PHD: Tensor, turns_P1F2: Tensor) -> Tensor:
+    """Turn values 2 i and 2 i + 1 of each head as a pair by the angle of frequency i.
+
+    So the product of a query at position p and a key at position r depends on p - r only, for any
+    length. The arithmetic is that of `turns_P1F2`; shape and type stay.
+    """
+    pairs = heads_PHD.to(turns_P1F2.dtype).unflatten(-1, (-1, 2))
+    if torch.compiler.is_compiling():  # which makes one loop of it, but has no complex numbers
+        (x, y), (cos, sin) = pairs.unbind(-1), turns_P1F2.unbind(-1)
+        turned = torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1)
+    else:  # one product instead of four, a sum, a difference and a copy
+        turned = torch.view_as_complex(pairs) * torch.view_as_complex(turns_P1F2)
+        turned = torch.view_as_real(turned)
+    return turned.flatten(-2).to(heads_PHD.dtype)

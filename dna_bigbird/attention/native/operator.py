@@ -69,28 +69,64 @@ def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
 @torch.library.impl("dna_bigbird::block_attention", "CPU")
 def _forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
     _check(q, k, v, row_starts, key_blocks, order, hidden, block_size)
-    q, k, v = (_readable(x) for x in (q, k, v))
     out, log2_sum_exp = _empty_results(q)
-    if q.numel():
-        problem = _problem(
-            q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size
-        )
-        library().forward(problem)
+    forward_into(out, log2_sum_exp, q, k, v, (row_starts, key_blocks, order), hidden, block_size)
     return out, log2_sum_exp
 
 
 @torch.library.impl("dna_bigbird::block_attention_backward", "CPU")
 def _backward(grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size):
-    grad, q, k, v = (_readable(x) for x in (grad, q, k, v))
     grads = _empty_gradients(q)
+    lists = (row_starts, key_blocks, order)
+    backward_into(grads, grad, q, k, v, out, log2_sum_exp, lists, hidden, block_size)
+    return grads
+
+
+def forward_into(
+    out: Tensor,
+    log2_sum_exp: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    lists: tuple[Tensor, Tensor, Tensor],
+    hidden: Tensor | None,
+    block_size: int,
+) -> None:
+    """Compute attention into `out` (B, H, T, D), whose rows are in one piece.
+
+    Args:
+        log2_sum_exp: (B, H, T) float32, contiguous; filled too.
+        lists: `block_lists`, for the shape of q.
+        hidden: (B, T) bool, contiguous; True = padding.
+    """
+    q, k, v = (_readable(x) for x in (q, k, v))
     if q.numel():
-        problem = _problem(
-            q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size
-        )
+        library().forward(_problem(q, k, v, out, log2_sum_exp, *lists, hidden, block_size))
+
+
+def backward_into(
+    grads: tuple[Tensor, Tensor, Tensor],
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    log2_sum_exp: Tensor,
+    lists: tuple[Tensor, Tensor, Tensor],
+    hidden: Tensor | None,
+    block_size: int,
+) -> None:
+    """Compute the gradients of q, k and v into `grads`; the other arguments as `forward_into`.
+
+    Args:
+        grad: Gradient of the output.
+    """
+    grad, q, k, v = (_readable(x) for x in (grad, q, k, v))
+    if q.numel():
+        problem = _problem(q, k, v, out, log2_sum_exp, *lists, hidden, block_size)
         problem.grad = TensorView.of(grad)
         problem.grad_q, problem.grad_k, problem.grad_v = map(TensorView.of, grads)
         library().backward(problem)
-    return grads
 
 
 @torch.library.register_fake("dna_bigbird::block_attention")
