@@ -9,12 +9,14 @@ from dna_bigbird.attention.backends.gather import gather
 from dna_bigbird.attention.backends.merged import DTYPES as MERGED_DTYPES
 from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.backends.native import native, obstacle
+from dna_bigbird.attention.choosing import ShapeClass, kept
 from dna_bigbird.attention.native.library import is_there
 from dna_bigbird.attention.patterns import BlockPattern
 
 BACKENDS = {"dense": dense, "gather": gather, "merged": merged, "flex": flex, "native": native}
 MERGED_FROM = 1024
 """Tokens from which 'auto' takes 'merged' on a CPU."""
+MEASURED_DTYPES = (torch.float32, torch.bfloat16)
 
 
 def attend(
@@ -34,9 +36,10 @@ def attend(
         key_padding_mask: (batch, length), True = padding, anywhere in the sequence.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
         backend: A name in `BACKENDS`, or 'auto': on a CPU 'native' if its kernel is built and takes
-            the problem; else 'merged' from 1,024 tokens on; 'gather' below, on other devices, with
-            dropout, and for float16. The choice never changes the function; a named backend that
-            cannot do what is asked is an error.
+            the problem; else 'merged' from 1,024 tokens on, 'gather' below; on a GPU what was
+            measured to be the fastest there (`attention.choosing`), or 'gather' if nothing was;
+            'gather' with dropout and for float16. The choice never changes the function; a named
+            backend that cannot do what is asked is an error.
 
     Returns:
         (batch, heads, length, head_dim); zero for a query that sees no key. Under autocast in
@@ -72,19 +75,23 @@ def attend(
         )
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
-    name = _fastest(q, pattern, dropout_p) if backend == "auto" else backend
-    if name not in BACKENDS:
+    if backend != "auto" and backend not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")
     arguments = (q, k, v, pattern, key_padding_mask, dropout_p)
-    if name == "native":  # an operator, which torch.compile knows
-        return BACKENDS[name](*arguments)
-    return _uncompiled(name, *arguments)
+    operator = operator_of(backend, q, pattern.block_size, dropout_p)
+    if operator is not None:  # torch.compile goes on through it
+        return BACKENDS[operator](*arguments)
+    return _uncompiled(backend, *arguments)
 
 
 @torch.compiler.disable
-def _uncompiled(name: str, q: Tensor, *arguments) -> Tensor:
+def _uncompiled(backend: str, q: Tensor, k: Tensor, v: Tensor, pattern: BlockPattern, *more):
+    dropout_p = more[-1]
+    if backend == "auto":
+        training = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+        backend = _fastest(q, pattern, dropout_p, training)
     with torch.autocast(q.device.type, enabled=False):
-        return BACKENDS[name](q, *arguments)
+        return BACKENDS[backend](q, k, v, pattern, *more)
 
 
 def operator_of(backend: str, q: Tensor, block_size: int, dropout_p: float) -> str | None:
@@ -108,11 +115,10 @@ def operator_of(backend: str, q: Tensor, block_size: int, dropout_p: float) -> s
     return "native" if why is None and (backend == "native" or is_there()) else None
 
 
-def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float) -> str:
-    """Return the backend of 'auto' (docs/attention.md has the measurements)."""
-    operator = operator_of("auto", q, pattern.block_size, dropout_p)
-    if operator is not None:
-        return operator
+def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float, training: bool) -> str:
+    """Return the backend of 'auto' that is no operator (docs/attention.md has the measurements)."""
+    if q.device.type == "cuda" and not dropout_p and q.dtype in MEASURED_DTYPES:
+        return kept(ShapeClass.of(q.dtype, q.shape[3], pattern.block_size, q.shape[2], training))
     can_merge = q.device.type == "cpu" and q.dtype in MERGED_DTYPES and not dropout_p
     # Its threads disturb PyTorch's own, which a short sequence is not worth.
     return "merged" if can_merge and q.shape[2] >= MERGED_FROM else "gather"

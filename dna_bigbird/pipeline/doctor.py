@@ -25,22 +25,28 @@ class Diagnosis:
 
 
 @checked()
-def doctor(build_native: bool = False) -> Diagnosis:
+def doctor(build_native: bool = False, measure: bool = False) -> Diagnosis:
     """Report what this machine has, which attention backends work on it, and what is slow and why.
 
     The first line is the verdict, the last lines say what to do. It changes nothing; with
-    --build_native it builds the native CPU kernel and writes only its path.
+    --build_native it builds the native CPU kernel and writes only its path, with --measure it times
+    the attention backends on the GPU.
 
     Args:
+        measure: Time the attention backends on the GPU, print the table, and keep the fastest for
+            'auto' in training and prediction. Minutes, most of them for compiling.
         build_native: Build the native CPU kernel for this processor, unless it is there already,
             and write its path to standard output. Needs a C++ compiler and ninja.
 
     Examples:
         dna-bigbird doctor
         dna-bigbird doctor --build_native
+        dna-bigbird doctor --measure
     """
     if build_native:
         return Diagnosis(str(build_native_kernel()))
+    if measure:
+        return Diagnosis(measured_table())
     from dna_bigbird.pipeline.machine import this_machine, versions
 
     machine, installed = this_machine(), versions()
@@ -152,6 +158,26 @@ def build_native_kernel() -> Path:
     from dna_bigbird.attention.native.isa import best_isa
 
     return build(best_isa(), verbose=True)
+
+
+def measured_table() -> str:
+    """Measure the attention backends on the GPU and return the table.
+
+    Raises:
+        InputError: If there is no GPU.
+    """
+    import torch
+
+    from dna_bigbird.attention.choosing import Device
+    from dna_bigbird.errors import InputError
+    from dna_bigbird.pipeline.measured_backends import measure_backends
+
+    if not torch.cuda.is_available():
+        raise InputError(
+            "--measure times attention backends on a GPU, and PyTorch finds none here; on a CPU there "
+            "is nothing to measure. See: dna-bigbird doctor"
+        )
+    return measure_backends(Device.here())
 
 
 def _yes(has: bool) -> str:

@@ -8,6 +8,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytorch_lightning as pl
@@ -23,6 +24,7 @@ from dna_bigbird.models.precision import (
     resolve_muon_precision,
     resolve_precision,
 )
+from dna_bigbird.tasks import backend_choice
 from dna_bigbird.tasks.checkpoints import AtomicCheckpointIO, Checkpoints
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.divergence import StopAtNan
@@ -138,7 +140,11 @@ def fit(
     with warnings.catch_warnings(), quiet_lightning(), maybe_locked(checkpoints, is_writer):
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
-        resume_from = open_run(checkpoints, whole, is_writer)
+        is_open = backend_choice.is_open(task.model, config, training_device())
+        choose = partial(backend_choice.choose_for, task.model, config) if is_open else None
+        resume_from = open_run(checkpoints, whole, is_writer, choose)
+        if is_open:
+            backend_choice.apply(task.model, checkpoints)
         ours, waits = _callbacks(config, checkpoints, seed, history, keeper)
         trainer = build_trainer(config, checkpoints, [*callbacks, *ours], waits)
         if config.compile:

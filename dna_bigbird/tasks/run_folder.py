@@ -1,6 +1,7 @@
 """The folder of a training run: whose it is, what it continues from.
 
-    settings.json            everything that decides the result: settings, seed, input checksums
+    settings.json            everything that decides the result: settings, seed, input checksums;
+                             below "chosen" what the run chose by itself
     step_000200.ckpt         whole training state after 200 steps; the newest two are kept
     best_000100.ckpt         weights of the best validation so far; the newest two are kept
     .lock                    held by the running process (kernel lock: a killed one frees it)
@@ -14,7 +15,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from dna_bigbird.locks import kernel_lock
 from dna_bigbird.scratch import remove_dead_scratch
 from dna_bigbird.tasks.checkpoint_files import WHOLE_STATE, DamagedError, read_checkpoint
 from dna_bigbird.tasks.run_settings import (
+    CHOSEN,
     SETTINGS,
     describe_change,
+    read_chosen,
     read_settings,
     usable,
     wait_for_settings,
@@ -62,7 +65,12 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def open_run(folder: Path, settings: dict, is_writer: bool = True) -> Path | None:
+def open_run(
+    folder: Path,
+    settings: dict,
+    is_writer: bool = True,
+    choose: Callable[[], dict] | None = None,
+) -> Path | None:
     """Return the checkpoint to continue from, or None to begin.
 
     What other settings or inputs began, and what is damaged, is moved to a new folder
@@ -72,6 +80,8 @@ def open_run(folder: Path, settings: dict, is_writer: bool = True) -> Path | Non
         settings: Nested dict of plain values.
         is_writer: True on the process of rank zero; others wait until it has looked after the
             folder.
+        choose: Called on the writing process if the run has not chosen yet; what it returns is kept
+            with the settings (`read_chosen`), but not compared with those of a later start.
 
     Raises:
         InputError: If something in the folder cannot be read or written now; nothing is changed.
@@ -79,7 +89,7 @@ def open_run(folder: Path, settings: dict, is_writer: bool = True) -> Path | Non
     settings = json.loads(json.dumps(settings))
     with usable(folder):
         if not is_writer:
-            wait_for_settings(folder, settings)
+            wait_for_settings(folder, settings, with_choice=choose is not None)
             return newest_usable(folder)
         folder.mkdir(parents=True, exist_ok=True)
         begun = read_settings(folder)
@@ -91,12 +101,20 @@ def open_run(folder: Path, settings: dict, is_writer: bool = True) -> Path | Non
                 others = [folder / name for name in (SETTINGS, *TABLES)]
                 moved = set_aside(folder, [others[0], *states, *others[1:]])
                 note(f"{folder}: {change}; training starts over; the earlier states are in {moved}")
-            with atomic_path(folder / SETTINGS) as path:
-                path.write_text(json.dumps(settings, indent=2) + "\n")
+            write_settings(folder, settings, choose)
+        elif choose is not None and not read_chosen(folder):
+            write_settings(folder, settings, choose)
         remove_dead_scratch(folder)
         newest = newest_usable(folder)
         set_newer_aside(folder, newest)
     return newest
+
+
+def write_settings(folder: Path, settings: dict, choose: Callable[[], dict] | None) -> None:
+    """Put settings and choices down."""
+    chosen = {} if choose is None else {CHOSEN: choose()}
+    with atomic_path(folder / SETTINGS) as path:
+        path.write_text(json.dumps(settings | chosen, indent=2) + "\n")
 
 
 def newest_usable(folder: Path) -> Path | None:

@@ -10,6 +10,8 @@ from typing import Any
 from dna_bigbird.errors import InputError
 
 SETTINGS = "settings.json"
+CHOSEN = "chosen"
+"""Entry of settings.json for what a run chose by itself: kept, but not compared."""
 WAIT_S = 600
 
 
@@ -33,9 +35,28 @@ def usable(folder: Path) -> Iterator[None]:
 def read_settings(folder: Path) -> dict | None:
     """Return the settings that the folder's checkpoints were made with; None if unknown.
 
+    What the run chose by itself is not among them.
+
     Raises:
         InputError: If there is a file that cannot be read now.
     """
+    whole = _read(folder)
+    if not isinstance(whole, dict):
+        return whole
+    return {name: value for name, value in whole.items() if name != CHOSEN}
+
+
+def read_chosen(folder: Path) -> dict:
+    """Return what the run chose by itself: names to values; nothing on a CPU.
+
+    Raises:
+        InputError: If there is a file that cannot be read now.
+    """
+    whole = _read(folder)
+    return whole.get(CHOSEN, {}) if isinstance(whole, dict) else {}
+
+
+def _read(folder: Path) -> Any:
     with usable(folder):
         try:
             return json.loads((folder / SETTINGS).read_text())
@@ -43,10 +64,14 @@ def read_settings(folder: Path) -> dict | None:
             return None
 
 
-def wait_for_settings(folder: Path, settings: dict) -> None:
-    """Wait until the writing process has put these settings down."""
+def wait_for_settings(folder: Path, settings: dict, *, with_choice: bool = False) -> None:
+    """Wait until the writing process has put these settings down.
+
+    Args:
+        with_choice: Wait for what it chooses too.
+    """
     deadline = time.monotonic() + WAIT_S
-    while read_settings(folder) != settings:
+    while read_settings(folder) != settings or (with_choice and not read_chosen(folder)):
         if time.monotonic() > deadline:
             raise InputError(
                 f"{folder}: the first process did not open this folder with the same settings "

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from dna_bigbird.attention.attend import BACKENDS
+from dna_bigbird.attention.choosing import Device, Row, ShapeClass, choose
 from dna_bigbird.attention.native import build as native_build
 from dna_bigbird.attention.native import tools
 from dna_bigbird.attention.native.isa import ISAS, VARIABLE
@@ -18,6 +19,7 @@ from dna_bigbird.pipeline import machine
 from dna_bigbird.pipeline.advice import advice, missing
 from dna_bigbird.pipeline.doctor import backends, verdict
 from dna_bigbird.pipeline.machine import Machine
+from dna_bigbird.pipeline.measured_backends import measure_backends
 
 GOOD = Machine(
     processor="A 9000",
@@ -244,3 +246,31 @@ def test_build_native_that_cannot_is_one_line_and_status_2(monkeypatch, capsys, 
     assert out == ""
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_measuring_needs_a_gpu(capsys):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    assert main(["doctor", "--measure"]) == 2
+    assert "--measure times attention backends on a GPU, and PyTorch finds none here" in (
+        capsys.readouterr().err
+    )
+
+
+def test_what_was_measured_is_printed_and_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("DNA_BIGBIRD_CACHE", str(tmp_path))
+    device = Device("Some GPU", "580.1", "2.13.0")
+
+    def measured(shape):
+        rows = [Row("flex", 1e-3 if shape.training else 3e-3), Row("gather", 2e-3)]
+        return [*rows, Row("dense", None, "out of memory")]
+
+    lines = measure_backends(device, measured).splitlines()
+    assert lines[0] == "attention backends on Some GPU, driver 580.1, torch 2.13.0"
+    forward = "bfloat16, heads of 64, blocks of 128, up to 4,096 tokens, forward"
+    start = lines.index(f"{forward}: gather")
+    table = ["  flex     3.000 ms", "  gather   2.000 ms", "  dense    out of memory"]
+    assert lines[start + 1 : start + 4] == table
+    assert f"{forward} and backward: flex" in lines
+    shape = ShapeClass("bfloat16", 64, 128, 4096, training=True)
+    assert choose(shape, device, may_measure=False).backend == "flex"

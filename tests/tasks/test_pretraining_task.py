@@ -21,7 +21,7 @@ class Fixed(nn.Module):
         self.mlm = torch.tensor(mlm).log()
         self.nsp = None if nsp is None else torch.tensor(nsp).log()
 
-    def forward(self, token_ids, is_padding, segment_ids, positions):
+    def forward(self, token_ids, is_padding, segment_ids, positions, packing=None):
         return self.mlm, self.nsp
 
 
