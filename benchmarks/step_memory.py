@@ -3,10 +3,12 @@
     python benchmarks/step_memory.py              ratios at small sizes, then the paper's model on a
     GPU
     python benchmarks/step_memory.py --estimate   the estimate alone
+    python benchmarks/step_memory.py --training   whole steps with the optimizer, of 2 GB and more
 
 Measured is what forward and backward pass of one micro-batch add to the resident memory of a
-process that has weights and gradients; the same part of the estimate is next to it. The figures for
-a GPU are the estimate alone: no GPU was available.
+process that has weights and gradients; the same part of the estimate is next to it. With --training
+it is what the start of a training (two steps with AdamW) adds to a process that has the weights
+alone. The figures for a GPU are the estimate alone: no GPU was available.
 """
 
 import argparse
@@ -20,8 +22,10 @@ from timing import header
 from torch import nn
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.memory import BFLOAT16, pretraining_memory, pretraining_parameters
+from dna_bigbird.models.memory import pretraining_memory
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.optimisation import build_optimizer
 
 SMALL = EncoderConfig(
     vocab_size=4000, hidden_size=256, num_layers=4, num_heads=4, ffn_size=1024, max_tokens=1024
@@ -46,7 +50,7 @@ class Step:
         """Masked tokens of the micro-batch."""
         return self.batch_size * int(MASKED * self.config.max_tokens)
 
-    def estimate(self, device: str, processes: int = 1):
+    def estimate(self, device: str, processes: int = 1, accumulates: bool = True):
         """Return the estimated memory of this step."""
         return pretraining_memory(
             self.config,
@@ -56,6 +60,7 @@ class Step:
             device=device,
             backend=self.backend,
             processes=processes,
+            accumulates=accumulates,
         )
 
 
@@ -68,6 +73,14 @@ STEPS = {
     "base width, 2 layers": Step(WIDE, 2),
     "base width, 2 layers, gather": Step(WIDE, 2, backend="gather"),
 }
+
+
+TRAININGS = {
+    "base width, 2 layers": Step(WIDE, 8),
+    "base width, 2 layers, float32": Step(WIDE, 5, "32-true"),
+    "base model, 1,024 tokens": Step(replace(PAPER, max_tokens=1024), 2),
+}
+"""Steps of 2 GB and more."""
 
 
 def make(step: Step) -> Callable[[], None]:
@@ -92,18 +105,39 @@ def make(step: Step) -> Callable[[], None]:
         del mlm_PV, nsp_B2
         loss.backward()
 
+    call.model = model
     return call
 
 
-def compare(names: list[str]) -> None:
+def make_training(step: Step) -> Callable[[], None]:
+    """Return a call that trains for two steps from the weights alone, and forgets all but those."""
+    compute = make(step)
+    model = compute.model
+    settings = TrainConfig(precision=step.precision, max_steps=2, validate_every=2)
+
+    def call() -> None:
+        model.zero_grad(set_to_none=True)
+        optimizer, _ = build_optimizer(model, settings)
+        for _ in range(2):
+            compute()
+            optimizer.step()
+            optimizer.zero_grad()
+        model.zero_grad(set_to_none=True)
+
+    return call
+
+
+def compare(names: list[str], training: bool) -> None:
     """Print measured and estimated memory of steps on the CPU, and their ratio."""
-    peaks = memory.peaks(make, [STEPS[name] for name in names], "cpu")
+    steps = TRAININGS if training else STEPS
+    how = make_training if training else make
+    peaks = memory.peaks(how, [steps[name] for name in names], "cpu")
     print(f"{'step on the CPU':32} {'measured':>9} {'estimate':>9} {'measured / estimate':>20}")
     for name in names:
-        step = STEPS[name]
-        part = step.estimate("cpu")
-        copies = BFLOAT16 * pretraining_parameters(step.config) * (step.precision == "bf16-mixed")
-        expected, measured = part.total - part.states + copies, peaks[step]
+        step = steps[name]
+        part = step.estimate("cpu", accumulates=not training)
+        kept = part.weights if training else part.states - part.copies
+        expected, measured = part.total - kept, peaks[step]
         if isinstance(measured, str):
             print(f"{name:32} {measured}")
         else:
@@ -130,10 +164,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--estimate", action="store_true", help="print the estimate alone")
     parser.add_argument("--steps", nargs="*", choices=list(STEPS), default=list(STEPS))
+    parser.add_argument("--training", action="store_true", help="whole steps, above the weights")
     options = parser.parse_args(arguments)
     if not options.estimate:
         print("\n".join(header("cpu")))
-        compare(options.steps)
+        compare(list(TRAININGS) if options.training else options.steps, options.training)
     paper()
 
 

@@ -2,9 +2,10 @@
 
 It counts what is in memory when the backward pass begins, which is the peak:
 
-* states, for each parameter: weight, gradient and Adam's two moments in float32, a bfloat16 copy of
-  the weight under autocast, and a second gradient for the exchange where there are several
-  processes;
+* states, for each parameter: weight, gradient and the optimizer's state in float32 (two moments of
+  Adam, one of Muon), a bfloat16 copy of the weight under autocast, and a second gradient for the
+  exchange where there are several processes. Without accumulation there are no gradients yet when
+  the backward pass begins, but for the copy of the exchange;
 * activations, which autograd keeps from the forward pass. Of a layer, for each token: the inputs of
   its four dense layers, queries, keys, values and output of attention, the input of GELU, the sums
   before its two LayerNorms in float32, and the masks of dropout; with gradient checkpointing only
@@ -13,8 +14,8 @@ It counts what is in memory when the backward pass begins, which is the peak:
   with gradient checkpointing, one layer as it is computed again with the gradients on both sides of
   its GELU, if that is more.
 
-The backend `gather`, which `auto` takes on a GPU, also keeps the keys and values that each query
-block reads, some 8 times as many as there are; flex, native and merged do not. Not counted: the
+The backend `gather`, which `auto` is on a GPU before anything was measured, also keeps the keys and
+values that each query block reads, some 8 times as many as there are; the others do not. Not counted: the
 runtime of CUDA and NCCL, workspaces of kernels, and what fragmentation wastes.
 """
 
@@ -31,16 +32,28 @@ FLOAT32, BFLOAT16 = 4, 2
 class StepMemory:
     """Bytes on one device."""
 
-    states: int
+    weights: int
+    gradients: int
+    """That are there when the backward pass begins, with the copies for an exchange."""
+    optimizer: int
+    copies: int
+    """Of the weights in bfloat16."""
     activations: int
     logits: int
     recomputed: int = 0
     """One layer computed again with gradient checkpointing, when the logits are gone."""
 
     @property
+    def states(self) -> int:
+        """Return the bytes that do not depend on the batch."""
+        return self.weights + self.gradients + self.optimizer + self.copies
+
+    @property
     def total(self) -> int:
         """Return the estimated peak in bytes."""
-        return self.states + self.activations + max(self.logits, self.recomputed)
+        peak = self.states + self.activations + max(self.logits, self.recomputed)
+        # At its end all gradients are there, each as large as its weight.
+        return max(peak, 2 * self.weights + self.optimizer)
 
 
 def pretraining_parameters(config: EncoderConfig) -> int:
@@ -55,6 +68,24 @@ def pretraining_parameters(config: EncoderConfig) -> int:
         embeddings += config.stem_width * h * h + h
     mlm, pooler, nsp = h * h + 3 * h + config.vocab_size, h * h + h, 2 * h + 2
     return config.num_layers * layer + embeddings + mlm + pooler + nsp
+
+
+def muon_parameters(config: EncoderConfig) -> int:
+    """Return the weights of the matrices of the layers, which Muon updates."""
+    h, f = config.hidden_size, config.ffn_size
+    return config.num_layers * (4 * h * h + 2 * h * f)
+
+
+def optimizer_bytes(config: EncoderConfig, optimizer: str) -> int:
+    """Return the bytes of the optimizer's state; Adafactor keeps rows and columns, which are few.
+
+    Args:
+        optimizer: 'adamw', 'muon' or 'adafactor'.
+    """
+    if optimizer == "adafactor":
+        return 0
+    with_one_moment = muon_parameters(config) if optimizer == "muon" else 0
+    return FLOAT32 * (2 * pretraining_parameters(config) - with_one_moment)
 
 
 def gathered(config: EncoderConfig, num_tokens: int) -> float:
@@ -101,18 +132,22 @@ def pretraining_memory(
     device: str = "cuda",
     backend: str = "gather",
     processes: int = 1,
+    optimizer: str = "adamw",
+    accumulates: bool = True,
 ) -> StepMemory:
-    """Return the estimated peak memory of one pretraining step with AdamW on one device.
+    """Return the estimated peak memory of one pretraining step on one device.
 
     Args:
-        batch_size: Sequences of one micro-batch (`--training.batch_size`); accumulation adds
-            nothing.
+        batch_size: Sequences of one micro-batch (`--training.batch_size`).
         predicted: Masked tokens of the whole micro-batch.
         num_tokens: Tokens of each sequence; by default `max_tokens`.
         precision: 'bf16-mixed' or '32-true'.
         device: 'cuda' or 'cpu'.
-        backend: 'gather', which is 'auto' on a GPU, or 'flex', 'native', 'merged'.
+        backend: 'gather', or any other.
         processes: Of the whole run; above 1 each has a copy of the gradients to exchange.
+        optimizer: 'adamw', 'muon' or 'adafactor'.
+        accumulates: Whether a step has several micro-batches, however many: gradients of the first
+            ones are there when the backward pass of the next begins.
 
     Example:
         >>> base = EncoderConfig()
@@ -125,7 +160,7 @@ def pretraining_memory(
     num_tokens = num_tokens or config.max_tokens
     tokens = batch_size * num_tokens
     value = bytes_of(precision)
-    each = 4 * FLOAT32 + value * (value == BFLOAT16) + FLOAT32 * (processes > 1)
+    parameters = pretraining_parameters(config)
     layer = layer_bytes(config, num_tokens, precision=precision, device=device, backend=backend)
     is_recomputed = config.gradient_checkpointing
     kept = config.num_layers * (FLOAT32 * config.hidden_size if is_recomputed else layer)
@@ -133,7 +168,10 @@ def pretraining_memory(
     mask = (1 if device == "cuda" else FLOAT32) if config.dropout else 0
     embedded = (FLOAT32 + mask + value * config.stem_width) * config.hidden_size
     return StepMemory(
-        states=each * pretraining_parameters(config),
+        weights=FLOAT32 * parameters,
+        gradients=FLOAT32 * (accumulates + (processes > 1)) * parameters,
+        optimizer=optimizer_bytes(config, optimizer),
+        copies=value * (value == BFLOAT16) * parameters,
         activations=int(tokens * (kept + embedded)),
         logits=3 * FLOAT32 * predicted * config.vocab_size,
         recomputed=int(tokens * (layer + 2 * value * config.ffn_size) * is_recomputed),

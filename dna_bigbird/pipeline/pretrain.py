@@ -5,7 +5,7 @@ from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import InputPath
-from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.pipeline.results import DryRun, TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
@@ -31,9 +31,10 @@ def pretrain(
     genome: InputPath | None = None,
     sites: InputPath | None = None,
     sites_share: float = 0.3,
+    dry_run: bool = False,
     threads: ProcessThreads = 0,
     progress: Progress = True,
-) -> TrainedModel:
+) -> TrainedModel | DryRun:
     """Pretrain BigBird with masked tokens and next-sentence prediction (NSP).
 
     Killed and started again with the same command, it continues from the newest checkpoint and ends
@@ -62,7 +63,14 @@ def pretrain(
         sites: Sites: BED rows to read more often; a share of the training examples is drawn around
             their middles. Those outside the training documents are not used.
         sites_share: Share of the training examples that are drawn around --sites.
+        dry_run: Print parameters, tokens per step and the memory of a GPU that the settings ask for, and
+            do nothing; the inputs need not be there yet.
     """
+    if dry_run:
+        from dna_bigbird.pipeline.dry_pretraining import dry_run as estimate
+
+        return estimate(model, training, masking, tokenizer)
+
     from dna_bigbird.tasks import signals
 
     signals.listen()  # before the imports, which take seconds

@@ -67,6 +67,23 @@ class TrainedModel:
         return f"{best}: {score_name(self.score)} {shown}{count}."
 
 
+@dataclass(frozen=True)
+class DryRun:
+    """What a training would take on a GPU, estimated from its settings."""
+
+    parameters: int
+    tokens_per_step: int
+    memory: dict
+    """Attention backend to the memory of one GPU, `models.memory.StepMemory`."""
+    text: str
+
+    __repr__ = short_repr
+
+    def summary(self) -> str:
+        """Return the table."""
+        return self.text
+
+
 def score_name(key: str) -> str:
     """Return the name of a score in words.
 

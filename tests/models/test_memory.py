@@ -9,6 +9,8 @@ from torch import nn
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import pretraining_memory, pretraining_parameters
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.optimisation import build_optimizer
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
@@ -111,6 +113,21 @@ def test_a_step_grows_with_the_micro_batch_alone():
     assert (two.activations, two.logits) == (2 * one.activations, 2 * one.logits)
     exchanged = pretraining_memory(config, batch_size=8, predicted=8 * 614, processes=8)
     assert exchanged.states == 22 * pretraining_parameters(config)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_the_state_of_the_optimizer(optimizer):
+    config = EncoderConfig(**SMALL | {"dropout": 0.0})
+    model = PretrainingModel(config)
+    training = TrainConfig(optimizer=optimizer, precision="32-true", max_steps=5, validate_every=5)
+    state_of, _ = build_optimizer(model, training)
+    ids_BT = torch.randint(6, config.vocab_size, (1, 64))
+    logits_PV, nsp_B2 = model(ids_BT, ids_BT < 0, None, torch.arange(4))
+    (logits_PV.sum() + nsp_B2.sum()).backward()
+    state_of.step()
+    kept = sum(x.nbytes for state in state_of.state.values() for x in state.values() if x.ndim)
+    step = pretraining_memory(config, batch_size=1, predicted=4, optimizer=optimizer)
+    assert kept == step.optimizer
 
 
 def test_the_documentation_has_the_estimate():

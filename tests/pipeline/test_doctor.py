@@ -251,7 +251,8 @@ def test_build_native_that_cannot_is_one_line_and_status_2(monkeypatch, capsys, 
 def test_measuring_needs_a_gpu(capsys):
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    assert main(["doctor", "--measure"]) == 2
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["doctor", "--measure"])
     assert "--measure times attention backends on a GPU, and PyTorch finds none here" in (
         capsys.readouterr().err
     )
