@@ -1,0 +1,240 @@
+"""benchmarks/gpu.py: every part at tiny sizes on the CPU; cuts, failures and calls that go on."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCKED = ("pysam", "pyBigWig", "jsonargparse", "shtab", "snakemake", "pybedtools", "pyfaidx")
+CHILD = f"""
+import runpy, sys
+for name in {BLOCKED}:
+    sys.modules[name] = None
+script, *sys.argv[1:] = sys.argv[1:]
+runpy.run_path(script, run_name="__main__")
+"""
+TINY = ("--device", "cpu", "--sizes", "tiny")
+
+
+def run_without(script: str, *words: object) -> subprocess.CompletedProcess:
+    """Run a script of benchmarks/ in a process that lacks the packages of `BLOCKED`."""
+    folder = ROOT / "benchmarks"
+    return subprocess.run(
+        [sys.executable, "-c", CHILD, str(folder / script), *map(str, words)],
+        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def entries(folder: Path, letter: str) -> list[dict]:
+    return json.loads((folder / f"part_{letter}.json").read_text())["rows"]
+
+
+def test_every_part_without_the_command_line(script, tmp_path, capsys):
+    done = run_without("gpu.py", *TINY, "--output", tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "gpu.md").read_text()
+    gpu = script("gpu")
+    for letter, (title, _) in gpu.PARTS.items():
+        assert f"## ({letter}) {title}\n" in page
+        for entry in entries(tmp_path, letter):
+            assert "values" in entry or "transformers" in entry["failed"], entry
+    for text in (
+        "- device: ",
+        "- torch: ",
+        "- rows measured: ",
+        "| training throughput, 4,096 tok",
+    ):
+        assert text in page
+    assert "not run" not in page
+    assert len(list(tmp_path.iterdir())) == 8  # that is how many files a lent machine gives back
+    exactness = [entry["values"] for entry in entries(tmp_path, "a")]
+    assert all(0 < values["worst excess"] <= 1 and values["count"] for values in exactness)
+    assert all(entry["values"]["bitwise equal"] for entry in entries(tmp_path, "e"))
+    assert entries(tmp_path, "g")[0]["values"]["sum is right"] is True
+
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    capsys.readouterr()
+    gpu.main([*TINY, "--output", str(tmp_path)])
+    assert capsys.readouterr().out.startswith("# Measured on a CPU")  # no row ran
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+class Rows:
+    """A part of three rows; the second one fails."""
+
+    def __init__(self, rows: ModuleType) -> None:
+        self.rows_of = rows
+        self.calls: list[str] = []
+
+    def rows(self, settings) -> list:
+        def row(name: str, priority: int):
+            return self.rows_of.Row({"name": name}, lambda: self.measure(name), priority=priority)
+
+        return [row("late", 2), row("broken", 1), row("early", 1)]
+
+    def measure(self, name: str) -> dict:
+        self.calls.append(name)
+        if name == "broken":
+            raise RuntimeError("no kernel | here\nand a second line")
+        return {"ms": 1.5}
+
+
+@pytest.fixture
+def parts(script, monkeypatch) -> dict[str, Rows]:
+    """Two parts that are quick, in place of those of gpu.py."""
+    gpu = script("gpu")
+    quick = {letter: Rows(script("gpu_rows")) for letter in "ab"}
+    for letter, part in quick.items():
+        monkeypatch.setitem(sys.modules, f"quick_{letter}", part)
+    monkeypatch.setattr(gpu, "PARTS", {letter: (letter, f"quick_{letter}") for letter in quick})
+    return quick
+
+
+@pytest.fixture
+def call(script, tmp_path, capsys):
+    """Call the script and return what it prints."""
+
+    def run(*words: str) -> str:
+        capsys.readouterr()
+        script("gpu").main([*TINY, "--output", str(tmp_path), *words])
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_a_row_that_fails_is_reported_and_ends_nothing(parts, call):
+    text = call()
+    assert text.count("| broken | – | failed: RuntimeError: no kernel / here |") == 2
+    assert text.count("| early | 1.5 |  |") == text.count("| late | 1.5 |  |") == 2
+    assert [part.calls for part in parts.values()] == [["broken", "early", "late"]] * 2
+    assert text.index("(a) name early") < text.index("(b) name early") < text.index("(a) name late")
+
+
+def test_a_part_that_cannot_begin_is_reported(parts, call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "quick_a", None)
+    text = call()
+    assert "| a | failed: ModuleNotFoundError: import of quick_a halted" in text
+    assert text.count("| early | 1.5 |  |") == 1
+
+
+def test_named_parts_run_alone_and_again_if_complete(parts, call):
+    text = call("--parts", "b")
+    assert "## (a) a\n\nnot run: not asked for\n" in text
+    assert parts["a"].calls == []
+    call()
+    assert len(parts["a"].calls) == len(parts["b"].calls) == 3
+    call("--parts", "b")
+    assert (len(parts["a"].calls), len(parts["b"].calls)) == (3, 6)
+
+
+def test_a_cut_call_says_so_and_the_next_one_goes_on(parts, call, tmp_path):
+    text = call("--minutes", "0")
+    assert text.count("| not run: out of time |") == 6
+    assert not list(tmp_path.glob("part_*"))
+    assert "nothing measured yet" in text
+    assert "not run" not in call()
+
+
+def test_a_row_that_ends_the_process_is_tried_twice(parts, call, tmp_path):
+    call("--parts", "a")
+    path = tmp_path / "part_a.json"
+    stored = json.loads(path.read_text())
+    early = next(row for row in stored["rows"] if row["key"] == {"name": "early"})
+    for started, calls in ((1, 1), (2, 0)):
+        early.clear()
+        early.update(key={"name": "early"}, started=started)
+        path.write_text(json.dumps(stored))
+        parts["a"].calls.clear()
+        text = call()
+        assert len(parts["a"].calls) == calls
+    assert "| early | – | not run: the process ended 2 times in this row |" in text
+
+
+def test_rows_of_another_machine_are_measured_again(parts, call, tmp_path):
+    call("--parts", "a")
+    path = tmp_path / "part_a.json"
+    stored = json.loads(path.read_text())
+    stored["versions"]["device"] = "another one"
+    path.write_text(json.dumps(stored))
+    call()
+    assert len(parts["a"].calls) == 6
+
+
+def test_no_row_begins_that_does_not_fit_into_the_time(script, tmp_path):
+    rows = script("gpu_rows")
+    part = rows.Part("a", tmp_path / "part_a.json", {}, {"versions": {}, "commit": "none"})
+    part.rows = [
+        rows.Row({"name": name}, dict, expected_s=seconds)
+        for name, seconds in (("long", 60.0), ("short", 5.0))
+    ]
+    lines: list[str] = []
+    rows.run_rows([part], deadline=30.0, report=lines.append, clock=lambda: 0.0)
+    assert lines == ["(a) name long: not run: out of time", "(a) name short: done (0.0 s)"]
+
+
+def test_aims_are_compared_with_the_best_rows(script):
+    def row(tokens, model, rate, **more):
+        fixed = {"blocks of": 64, "compiled": False}
+        return {"tokens": tokens, "model": model, "tokens/s": rate, **fixed, **more}
+
+    training = [
+        row(4096, "full", 100), row(4096, "full", 120, compiled=True), row(4096, "auto", 150),
+        row(4096, "flex", 180), row(4096, "hf", 60), row(4096, "hf-strip", 90),
+        row(16384, "auto", 290), row(16384, "full", 100), row(262144, "flex", 70),
+    ]  # fmt: skip
+    own = [
+        {"backend": name, "compiled": False, "utilisation": x}
+        for name, x in (("auto", 0.3), ("flex", 0.46))
+    ]
+    assert script("gpu_table").aims({"c": training, "d": own}) == [
+        "| training throughput, 4,096 tokens, over full attention: 1.3× "
+        "| 1.50× (flex, blocks of 64 over full, compiled) | yes |",
+        "| training throughput, 16,384 tokens, over full attention: 3× "
+        "| 2.90× (auto, blocks of 64 over full) | no |",
+        "| training throughput, 65,536 tokens, over full attention: 9× | – | not measured |",
+        "| a training step at 262,144 tokens | 70 tokens/s (flex, blocks of 64) | yes |",
+        "| training throughput, 4,096 tokens, over hf: 3× "
+        "| 3.00× (flex, blocks of 64 over hf, blocks of 64) | yes |",
+        "| training throughput, 4,096 tokens, over hf-strip: 3× "
+        "| 2.00× (flex, blocks of 64 over hf-strip, blocks of 64) | no |",
+        "| utilisation of the measured peak in (d): 45% | 46.0% (flex) | yes |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--parts", "az"), "--parts az: no part 'z'; of abcdefg"),
+        (("--device", "cuda"), "PyTorch finds no GPU here; to try the script: --device cpu"),
+    ],
+)
+def test_options_are_refused_with_a_reason(script, tmp_path, capsys, monkeypatch, words, message):
+    monkeypatch.setattr(script("gpu").torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit, match="2"):
+        script("gpu").main(["--output", str(tmp_path), *words])
+    assert message in capsys.readouterr().err
+
+
+def test_the_full_sizes_have_every_row(script, monkeypatch):
+    """Named as on a GPU with the backends of today; nothing is measured."""
+    settings = script("gpu_settings").Settings("cuda", "full")
+    gpu = script("gpu")
+    keys = {letter: [row.key for row in gpu.rows_of(letter, settings)] for letter in gpu.PARTS}
+    lengths = {4096, 16384, 65536, 262144}
+    for letter in "bc":
+        assert {key["tokens"] for key in keys[letter]} == lengths
+        assert {key["blocks of"] for key in keys[letter]} == {64, 128}
+    assert {key["mode"] for key in keys["b"]} == {"forward", "forward+backward"}
+    names = {key["name"] for key in keys["b"]}
+    assert {"flex", "gather", "dense", "hf", "hf-strip"} <= names
+    assert {"full", "auto", "hf", "hf-strip"} <= {key["model"] for key in keys["c"]}
+    for rows in keys.values():
+        assert len({json.dumps(key) for key in rows}) == len(rows)
