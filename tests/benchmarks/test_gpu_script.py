@@ -1,36 +1,15 @@
 """benchmarks/gpu.py: every part at tiny sizes on the CPU; cuts, failures and calls that go on."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-BLOCKED = ("pysam", "pyBigWig", "jsonargparse", "shtab", "snakemake", "pybedtools", "pyfaidx")
-CHILD = f"""
-import runpy, sys
-for name in {BLOCKED}:
-    sys.modules[name] = None
-script, *sys.argv[1:] = sys.argv[1:]
-runpy.run_path(script, run_name="__main__")
-"""
+from tests.benchmarks.blocked import run_without
+
 TINY = ("--device", "cpu", "--sizes", "tiny")
-
-
-def run_without(script: str, *words: object) -> subprocess.CompletedProcess:
-    """Run a script of benchmarks/ in a process that lacks the packages of `BLOCKED`."""
-    folder = ROOT / "benchmarks"
-    return subprocess.run(
-        [sys.executable, "-c", CHILD, str(folder / script), *map(str, words)],
-        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def entries(folder: Path, letter: str) -> list[dict]:
@@ -178,6 +157,12 @@ def test_no_row_begins_that_does_not_fit_into_the_time(script, tmp_path):
     lines: list[str] = []
     rows.run_rows([part], deadline=30.0, report=lines.append, clock=lambda: 0.0)
     assert lines == ["(a) name long: not run: out of time", "(a) name short: done (0.0 s)"]
+
+
+def test_cells(script):
+    values = (1234567, 0.12345, 98765.4, True, None, "text")
+    cells = [script("gpu_table").shown(value) for value in values]
+    assert cells == ["1,234,567", "0.123", "98,765", "yes", "–", "text"]
 
 
 def test_aims_are_compared_with_the_best_rows(script):
