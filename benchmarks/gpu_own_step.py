@@ -41,14 +41,14 @@ def rows(settings: Settings) -> list[Row]:
     """Return one row per backend, the one of the config first."""
     model, training = read(settings)
     names = [training.attention_backend, *settings.backends]
-    made = []
+    table_rows = []
     for name in dict.fromkeys(names):
         is_slow = name == "flex" and model.block_size % 128
         cost = (FLEX_SEARCHES_S, 4) if is_slow else (60.0, 1 if name != "gather" else 2)
-        made.append(_row(settings, name, False, *cost))
+        table_rows.append(_row(settings, name, False, *cost))
     if settings.sizes.compiled:
-        made.append(_row(settings, training.attention_backend, True, 150.0, 3))
-    return made
+        table_rows.append(_row(settings, training.attention_backend, True, 150.0, 3))
+    return table_rows
 
 
 def _row(settings: Settings, name: str, compiled: bool, seconds: float, priority: int) -> Row:

@@ -85,7 +85,7 @@ class Settings:
     def backends(self) -> tuple[str, ...]:
         """Our attention backends on this device, the quickest to start first; without `dense`.
 
-        On a CPU without `native` if its kernel is not built: no row shall build it.
+        On a CPU without `native` if its kernel is not built: a row must not build it.
         """
         from dna_bigbird.attention.attend import BACKENDS
         from dna_bigbird.attention.native.library import is_there

@@ -24,24 +24,26 @@ ROW_S, LONG_S = 20.0, 150.0
 
 def rows(settings: Settings) -> list[Row]:
     """Return one row per length and model; every row names tokens, model, block size, compilation."""
-    made = []
+    table_rows = []
     for tokens in settings.sizes.lengths:
-        made.append(_row(settings, tokens, "full", FULL_BLOCK))
-        made += [
+        table_rows.append(_row(settings, tokens, "full", FULL_BLOCK))
+        table_rows += [
             _row(settings, tokens, name, block)
             for block in settings.sizes.blocks[::-1]
             for name in ("auto", *settings.backends)
         ]
         if tokens == settings.sizes.lengths[0]:
-            made += [_row(settings, tokens, name, settings.sizes.blocks[0]) for name in LIBRARY]
+            table_rows += [
+                _row(settings, tokens, name, settings.sizes.blocks[0]) for name in LIBRARY
+            ]
         if settings.sizes.compiled:
-            made.append(_row(settings, tokens, "full", FULL_BLOCK, compiled=True))
-            made += [
+            table_rows.append(_row(settings, tokens, "full", FULL_BLOCK, compiled=True))
+            table_rows += [
                 _row(settings, tokens, name, settings.sizes.blocks[-1], compiled=True)
                 for name in settings.backends
                 if name != "gather"
             ]
-    return made
+    return table_rows
 
 
 def _row(settings: Settings, tokens: int, name: str, block: int, *, compiled: bool = False) -> Row:
