@@ -30,7 +30,7 @@ def rows(settings: Settings) -> list[Row]:
         Row(
             {"tokens": tokens, "mode": mode, "blocks of": block, "name": name},
             functools.partial(measure, settings, tokens, mode, block, name),
-            *cost(name, tokens, mode, block),
+            *cost(settings, name, tokens, mode, block),
         )
         for tokens, mode, block in cases
         for name in (*settings.backends, "hf-strip", "hf", "dense")
@@ -38,16 +38,20 @@ def rows(settings: Settings) -> list[Row]:
     ]
 
 
-def cost(name: str, tokens: int, mode: str, block: int) -> tuple[float, int]:
+def cost(settings: Settings, name: str, tokens: int, mode: str, block: int) -> tuple[float, int]:
     """Return the seconds to expect and the priority."""
     flash_s = 15.0 if tokens > SLOW_FROM else 2.0
+    later = 2 if tokens < SLOW_FROM else 3
     if name == "flex" and block % 128:
-        return (FLEX_SEARCHES_S, 4) if mode == TRAINING else (FLEX_COMPILES_S, 3)
+        return FLEX_SEARCHES_S if mode == TRAINING else FLEX_COMPILES_S, 4
     if name == "flex":
-        return FLEX_COMPILES_S + flash_s, 1 if tokens < SLOW_FROM else 2
+        return FLEX_COMPILES_S + flash_s, later
     if name == "dense" or (name.startswith("hf") and tokens >= SLOW_FROM):
         return 40.0 + flash_s, 4
-    return 5.0 + flash_s, 1 if tokens < SLOW_FROM else 2
+    is_first = (
+        name == settings.main_backend and mode == TRAINING and block == settings.sizes.blocks[0]
+    )
+    return 4.0 + flash_s, 1 if is_first else later
 
 
 def measure(settings: Settings, tokens: int, mode: str, block: int, name: str) -> Values:

@@ -27,7 +27,11 @@ def rows(settings: Settings) -> list[Row]:
         Row(
             {"backend": name},
             functools.partial(measure, settings, name),
-            *((FLEX_SEARCHES_S, 4) if name == "flex" and block % 128 else (30.0, 1)),
+            *(
+                (FLEX_SEARCHES_S, 4)
+                if name == "flex" and block % 128
+                else (20.0, 1 if name == "auto" else 2)
+            ),
         )
         for name in names
     ]

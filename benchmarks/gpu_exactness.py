@@ -29,7 +29,7 @@ def rows(settings: Settings) -> list[Row]:
         Row(
             {"backend": name, "problems": group},
             functools.partial(measure, problems, name, settings.device),
-            *cost(name, block_size, group),
+            *cost(settings, name, block_size, group),
         )
         for (group, block_size, problems), name in itertools.product(
             groups(settings), settings.backends
@@ -38,13 +38,16 @@ def rows(settings: Settings) -> list[Row]:
     ]
 
 
-def cost(backend: str, block_size: int | None, group: str) -> tuple[float, int]:
+def cost(settings: Settings, backend: str, block_size: int | None, group: str) -> tuple[float, int]:
     """Return the seconds to expect and the priority."""
-    if backend != "flex":
-        return 10.0, 1
-    if block_size != 128:
-        return FLEX_SEARCHES_S, 4
-    return FLEX_COMPILES_S, 1 if group == "blocks of 128, bfloat16, none padded" else 3
+    is_first = group.endswith("bfloat16, right padded")
+    if backend == "flex":
+        if block_size != 128:
+            return FLEX_SEARCHES_S, 4
+        return FLEX_COMPILES_S, 1 if is_first and settings.main_backend == "flex" else 3
+    if block_size is None and backend == "triton":  # each of the many shapes may compile
+        return 90.0, 3
+    return 6.0, 1 if is_first else 2
 
 
 def groups(settings: Settings) -> list[tuple[str, int | None, Problems]]:

@@ -40,15 +40,18 @@ BP_PER_TOKEN = 8.78
 def rows(settings: Settings) -> list[Row]:
     """Return one row per backend, the one of the config first."""
     model, training = read(settings)
-    names = [training.attention_backend, *settings.backends]
-    table_rows = []
-    for name in dict.fromkeys(names):
-        is_slow = name == "flex" and model.block_size % 128
-        cost = (FLEX_SEARCHES_S, 4) if is_slow else (60.0, 1 if name != "gather" else 2)
-        table_rows.append(_row(settings, name, False, *cost))
+    names = dict.fromkeys([training.attention_backend, *settings.backends])
+    chosen = [_row(settings, name, False, *cost(settings, model, name)) for name in names]
     if settings.sizes.compiled:
-        table_rows.append(_row(settings, training.attention_backend, True, 150.0, 3))
-    return table_rows
+        chosen.append(_row(settings, training.attention_backend, True, 150.0, 3))
+    return chosen
+
+
+def cost(settings: Settings, model: EncoderConfig, name: str) -> tuple[float, int]:
+    """Return the seconds to expect and the priority."""
+    if name == "flex" and model.block_size % 128:
+        return FLEX_SEARCHES_S, 4
+    return 45.0, 1 if name in ("auto", settings.main_backend) else 3
 
 
 def _row(settings: Settings, name: str, compiled: bool, seconds: float, priority: int) -> Row:

@@ -29,7 +29,7 @@ def rows(settings: Settings) -> list[Row]:
             {"model": model, "backend": name},
             functools.partial(measure, settings, model, name),
             60.0 if name == "flex" else 25.0,
-            {"auto": 1, "gather": 3}.get(name, 2),
+            3 if name != "auto" else 1 if model == BASE else 2,
         )
         for model in (BASE, BUNDLED)
         for name in ("auto", *settings.backends)

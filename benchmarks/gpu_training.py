@@ -18,8 +18,8 @@ from dna_bigbird.tasks.speed import measured_peak
 
 LIBRARY = ("hf", "hf-strip")
 FULL_BLOCK = 64
-ROW_S, LONG_S = 20.0, 150.0
-"""Seconds of an ordinary row, and of full attention at the greatest length."""
+ROW_S, COMPILED_S, LONG_S = 15.0, 90.0, 150.0
+"""Seconds of an ordinary row, of a compiled model, and of full attention at the greatest length."""
 
 
 def rows(settings: Settings) -> list[Row]:
@@ -48,18 +48,31 @@ def rows(settings: Settings) -> list[Row]:
 
 def _row(settings: Settings, tokens: int, name: str, block: int, *, compiled: bool = False) -> Row:
     key = {"tokens": tokens, "model": name, "blocks of": block, "compiled": compiled}
-    measure_row = functools.partial(measure, settings, tokens, name, block, compiled)
-    is_last = len(settings.sizes.lengths) > 1 and tokens == settings.sizes.lengths[-1]
-    if name == "full" and is_last:
-        return Row(key, measure_row, LONG_S, 3)
+    measured = functools.partial(measure, settings, tokens, name, block, compiled)
+    return Row(key, measured, *cost(settings, tokens, name, block, compiled))
+
+
+def cost(
+    settings: Settings, tokens: int, name: str, block: int, compiled: bool
+) -> tuple[float, int]:
+    """Return the seconds to expect and the priority: what the aims compare is first."""
+    sizes = settings.sizes
+    is_longest = len(sizes.lengths) > 1 and tokens == sizes.lengths[-1]
+    if name == "full" and is_longest:
+        return LONG_S, 3
     if compiled:
-        return Row(key, measure_row, 90.0, 3)
+        return COMPILED_S, 3
     if name == "flex":
-        searches = block % 128 != 0
-        return Row(
-            key, measure_row, FLEX_SEARCHES_S if searches else FLEX_COMPILES_S, 4 if searches else 1
-        )
-    return Row(key, measure_row, ROW_S, 2 if name == "gather" else 1)
+        if block % 128:
+            return FLEX_SEARCHES_S, 4
+        return FLEX_COMPILES_S, 1 if settings.main_backend == "flex" else 2
+    if name in ("full", "hf"):
+        return ROW_S, 1
+    if name == settings.main_backend:
+        return ROW_S, 2 if is_longest and block != sizes.blocks[0] else 1
+    if name == "auto":
+        return ROW_S, 1 if block == sizes.blocks[0] else 2
+    return ROW_S, 3 if name == "gather" else 2
 
 
 def measure(settings: Settings, tokens: int, name: str, block: int, compiled: bool) -> Values:

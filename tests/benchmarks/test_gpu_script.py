@@ -3,9 +3,10 @@
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
+import torch
 
 from tests.benchmarks.blocked import run_without
 
@@ -223,3 +224,86 @@ def test_the_full_sizes_have_every_row(script, monkeypatch):
     assert {"full", "auto", "hf", "hf-strip"} <= {key["model"] for key in keys["c"]}
     for rows in keys.values():
         assert len({json.dumps(key) for key in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("main", ["triton", "flex"])
+def test_what_the_aims_need_is_in_the_first_call(script, monkeypatch, main):
+    settings = script("gpu_settings").Settings("cuda", "full")
+    names = tuple(dict.fromkeys([main, "flex", "gather"]))
+    monkeypatch.setattr(type(settings), "backends", names)
+    gpu = script("gpu")
+    rows = {letter: gpu.rows_of(letter, settings) for letter in gpu.PARTS}
+    first = [row for part in rows.values() for row in part if row.priority == 1]
+    assert sum(row.expected_s for row in first) < 9 * 60
+    training = {(row.key["tokens"], row.key["model"]) for row in rows["c"] if row.priority == 1}
+    assert {(tokens, "full") for tokens in (4096, 16384, 65536)} | {(4096, "hf")} < training
+    assert {(tokens, "auto") for tokens in (4096, 16384, 65536, 262144)} < training
+    assert {row.key["backend"] for row in rows["d"] if row.priority == 1} >= {"auto"}
+
+
+def test_a_batch_that_does_not_fit_is_made_smaller(script, monkeypatch):
+    steps = script("gpu_steps")
+    tried = []
+
+    def measure(fit):
+        tried.append(fit.batch)
+        if fit.batch > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        return {"batch": fit.batch}
+
+    fits = [steps.Fit(batch, False) for batch in (8, 4, 2, 1)]
+    assert steps.first_that_fits(fits, measure) == {"batch": 2}
+    assert tried == [8, 4, 2]
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate"):
+        steps.first_that_fits(fits[:2], measure)
+
+    # By estimate 32 sequences of the base model take 98 GB with gather and 56 GB with flex.
+    card = SimpleNamespace(total_memory=80e9)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: card)
+    settings = script("gpu_settings").Settings("cuda", "full")
+    fits = [steps.Fit(batch, False) for batch in (32, 16, 8)]
+    config = settings.encoder()
+    assert [fit.batch for fit in steps.sizes_to_try(settings, config, fits, "gather")] == [16, 8]
+    assert [fit.batch for fit in steps.sizes_to_try(settings, config, fits, "auto")] == [32, 16, 8]
+    card.total_memory = 1e9
+    assert [fit.batch for fit in steps.sizes_to_try(settings, config, fits, "flex")] == [8]
+
+
+def test_two_runs_that_differ_are_seen(script, monkeypatch):
+    determinism = script("gpu_determinism")
+    settings = script("gpu_settings").Settings("cpu", "tiny")
+    runs = iter(
+        [
+            {"a": torch.zeros(3), "b": torch.ones(2)},
+            {"a": torch.tensor([0, 0.5, 0]), "b": torch.ones(2)},
+        ]
+    )
+    monkeypatch.setattr(determinism, "trained", lambda *_: next(runs))
+    values = determinism.measure(settings, "gather")
+    assert (values["bitwise equal"], values["weights that differ"]) == (False, "1 of 2")
+    assert values["largest difference"] == 0.5
+
+
+def test_an_inexact_backend_is_seen(script, monkeypatch):
+    from dna_bigbird.attention.patterns import bigbird_itc
+    from tests.attention import cases, cuda_problems
+
+    exactness = script("gpu_exactness")
+    usual = cases.results
+
+    def lossy(case, backend, dtype, device="cpu"):
+        return usual(
+            cases.without_one_block(case, seed=1) if backend == "gather" else case,
+            backend,
+            dtype,
+            device,
+        )
+
+    def problems():
+        return [cuda_problems.case(bigbird_itc(12, 8, 3, 2), missing=3, dim=16)]
+
+    assert exactness.measure(problems, "gather", "cpu")["within the tolerance"] == "yes"
+    monkeypatch.setattr(cases, "results", lossy)
+    values = exactness.measure(problems, "gather", "cpu")
+    assert values["within the tolerance"] == "NO"
+    assert values["worst excess"] > 1
