@@ -65,7 +65,9 @@ def open_parts(options: argparse.Namespace, settings: Settings, where: dict) -> 
         part = Part.open(letter, options.output, settings.stored(), where)
         if letter in (options.parts or PARTS):
             part.rows = rows_of(letter, settings)
-            if options.parts and part.is_complete:
+            if options.retry:
+                part.done = [entry for entry in part.done if "values" in entry]
+            elif options.parts and part.is_complete:
                 part.done = []
         elif part.done:
             part.rows = rows_of(letter, settings)
@@ -81,6 +83,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--parts", help=f"some of {''.join(PARTS)}; default: all")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--sizes", choices=tuple(SIZES), default="full")
+    parser.add_argument("--retry", action="store_true", help="run rows again that failed")
     parser.add_argument("--list", action="store_true", help="print the rows and run nothing")
     options = parser.parse_args(arguments)
     if unknown := set(options.parts or "") - set(PARTS):

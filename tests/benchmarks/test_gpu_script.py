@@ -115,6 +115,12 @@ def test_named_parts_run_alone_and_again_if_complete(parts, call):
     assert (len(parts["a"].calls), len(parts["b"].calls)) == (3, 6)
 
 
+def test_failed_rows_alone_are_run_again(parts, call):
+    call("--parts", "a")
+    call("--parts", "a", "--retry")
+    assert parts["a"].calls == ["broken", "early", "late", "broken"]
+
+
 def test_a_cut_call_says_so_and_the_next_one_goes_on(parts, call, tmp_path):
     text = call("--minutes", "0")
     assert text.count("| not run: out of time |") == 6
