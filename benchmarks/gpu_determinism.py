@@ -9,7 +9,7 @@ from gpu_exactness import FLEX_SEARCHES_S
 from gpu_own_step import BP_PER_TOKEN, step_of
 from gpu_rows import Row, Values
 from gpu_settings import Settings
-from gpu_steps import deterministic, random_batch
+from gpu_steps import deterministic, fresh, random_batch
 
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
@@ -61,7 +61,7 @@ def trained(settings: Settings, backend: str) -> dict[str, torch.Tensor]:
     config, sizes = settings.encoder(), settings.sizes
     steps = sizes.determinism_steps
     training = TrainConfig(max_steps=steps, validate_every=steps, precision="bf16-mixed")
-    model = PretrainingModel(config, seed=0)
+    model = fresh(lambda: PretrainingModel(config), settings.device)
     model.encoder.set_backend(backend)
     task = PretrainingTask(model, training, [BP_PER_TOKEN] * config.vocab_size)
     task = task.to(settings.device).train()

@@ -17,6 +17,7 @@ from gpu_steps import (
     Fit,
     deterministic,
     first_that_fits,
+    fresh,
     random_batch,
     sizes_to_try,
     step_seconds,
@@ -95,7 +96,7 @@ def timed(
     """Time steps with one micro-batch."""
     sequences = training.batch_size * training.accumulate
     training = replace(training, batch_size=fit.batch, accumulate=sequences // fit.batch)
-    network = PretrainingModel(model)
+    network = fresh(lambda: PretrainingModel(model), settings.device)
     network.encoder.set_backend(backend)
     if compiled:
         network.compile(dynamic=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from gpu_rows import Row, Values
 from gpu_settings import Settings
+from gpu_steps import fresh
 from timing import seconds
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
@@ -48,7 +49,7 @@ def base_bundle(settings: Settings) -> Bundle:
         "window_bp": settings.sizes.window_bp,
     }
     config = BundleConfig.from_json(described)
-    model = SequenceClassifier(encoder, 1, head).eval()
+    model = fresh(lambda: SequenceClassifier(encoder, 1, head), "cpu").eval()
     return Bundle(model, config, bundled.tokenizer, Metrics.from_json({}), Path("base"))
 
 

@@ -11,12 +11,15 @@ import numpy as np
 import torch
 from gpu_settings import Settings
 from timing import seconds
+from torch import nn
 
 from dna_bigbird.datasets.batches import PretrainingBatch, collate_pretraining
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import pretraining_memory
 
 PREDICTED = 0.15
+STD = 0.02
+"""Standard deviation of fresh weights, as in the paper."""
 WARM_UP, FEWEST = 2, 3
 MEMORY_SHARE = 0.97
 """Part of the GPU's memory that an estimate may take: beyond it a size is not tried."""
@@ -68,6 +71,24 @@ def first_that_fits(fits: list[Fit], measure: Callable[[Fit], dict]) -> dict:
         gc.collect()  # only here is the failed step's memory released
         torch.cuda.empty_cache()
     return measure(fits[-1])
+
+
+def fresh(build: Callable[[], nn.Module], device: str) -> nn.Module:
+    """Return a model without buffers with random weights that are drawn on the device.
+
+    Its own initialisation takes seconds on one core of the processor: in vain for a measurement.
+    """
+    with torch.device("meta"):
+        model = build()
+    model = model.to_empty(device=device)
+    generator = torch.Generator(device).manual_seed(0)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(std=STD, generator=generator)
+            else:
+                parameter.fill_(float(name.endswith("weight")))  # gains 1, biases 0
+    return model
 
 
 def step_seconds(settings: Settings, step: Callable[[], object], warm_up: int = WARM_UP) -> dict:

@@ -9,7 +9,7 @@ from encoder_models import Batch, library_logits, loss_of, own_logits
 from gpu_exactness import FLEX_COMPILES_S, FLEX_SEARCHES_S
 from gpu_rows import Row, Values
 from gpu_settings import Settings
-from gpu_steps import Fit, first_that_fits, sizes_to_try, step_seconds
+from gpu_steps import Fit, first_that_fits, fresh, sizes_to_try, step_seconds
 from torch import nn
 
 from dna_bigbird.models.flops import training_flops
@@ -92,7 +92,7 @@ def measure(settings: Settings, tokens: int, name: str, block: int, compiled: bo
 
 def timed(settings: Settings, config, name: str, compiled: bool, fit: Fit, peak: float) -> Values:
     """Time the steps of one model with one batch size."""
-    model = build(config, name, fit.checkpointing).to(settings.device, weight_type(name)).train()
+    model = build(config, name, fit.checkpointing, settings.device).train()
     if compiled:
         model.compile(dynamic=True)  # as tasks.fit does
     batch = Batch.draw(fit.batch, config.max_tokens, config.vocab_size, settings.device)
@@ -115,16 +115,17 @@ def timed(settings: Settings, config, name: str, compiled: bool, fit: Fit, peak:
     }
 
 
-def build(config, name: str, checkpointing: bool) -> nn.Module:
+def build(config, name: str, checkpointing: bool, device: str) -> nn.Module:
     """Return a model with fresh weights: ours with a backend, with full attention, or the library's."""
     from dataclasses import replace
 
     if name in LIBRARY:
-        return _library(config, name, checkpointing)
+        with torch.device(device):
+            return _library(config, name, checkpointing).to(weight_type(name))
     config = replace(config, gradient_checkpointing=checkpointing)
     if name == "full":
-        return PretrainingModel(replace(config, attention="full"))
-    model = PretrainingModel(config)
+        return fresh(lambda: PretrainingModel(replace(config, attention="full")), device)
+    model = fresh(lambda: PretrainingModel(config), device)
     model.encoder.set_backend(name)
     return model
 

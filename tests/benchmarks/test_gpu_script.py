@@ -1,6 +1,7 @@
 """benchmarks/gpu.py: every part at tiny sizes on the CPU; cuts, failures and calls that go on."""
 
 import json
+import math
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -8,6 +9,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
+from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
 from tests.benchmarks.blocked import run_without
 
 TINY = ("--device", "cpu", "--sizes", "tiny")
@@ -273,6 +277,25 @@ def test_a_batch_that_does_not_fit_is_made_smaller(script, monkeypatch):
     assert [fit.batch for fit in steps.sizes_to_try(settings, config, fits, "auto")] == [32, 16, 8]
     card.total_memory = 1e9
     assert [fit.batch for fit in steps.sizes_to_try(settings, config, fits, "flex")] == [8]
+
+
+def test_fresh_weights_are_those_of_an_untrained_model(script):
+    steps = script("gpu_steps")
+    config = script("gpu_settings").Settings("cpu", "tiny").encoder()
+    model = steps.fresh(lambda: PretrainingModel(config), "cpu")
+    usual = PretrainingModel(config)
+    assert not list(usual.buffers())  # they would be lost
+    for (name, x), expected in zip(
+        model.named_parameters(), usual.state_dict().values(), strict=False
+    ):
+        assert x.shape == expected.shape
+        spread = 0.02 if x.ndim > 1 else 0.0
+        assert x.std().item() == pytest.approx(spread, rel=0.2, abs=1e-6), name
+        assert x.mean().item() == pytest.approx(expected.mean().item(), abs=0.01), name
+    batch = steps.random_batch(config, [200, 256], 0)
+    task = PretrainingTask(model, TrainConfig(), [1.0] * config.vocab_size)
+    loss, _ = task.loss_and_sums(batch)
+    assert loss.item() == pytest.approx(math.log(config.vocab_size) + math.log(2), abs=0.3)
 
 
 def test_two_runs_that_differ_are_seen(script, monkeypatch):
