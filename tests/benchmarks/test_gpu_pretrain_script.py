@@ -86,15 +86,18 @@ def test_a_second_call_starts_from_the_first(script, corpus, tmp_path, capsys, m
 
 
 def test_rates_are_those_of_the_recipe_at_its_width(script):
-    assert {name: round(rate, 4) for name, rate in script("gpu_pretrain").rates(768).items()} == {
+    assert {
+        name: round(rate, 4) for name, rate in script("gpu_pretrain_run").rates(768).items()
+    } == {
         "muon_learning_rate": 0.0006,
         "learning_rate": 0.0017,
     }
 
 
 def test_the_usual_model_has_about_20_million_parameters_and_fits(script):
-    pretraining = script("gpu_pretrain")
-    encoder = pretraining.encoder_of(pretraining.parse(["--join", "a", "b"]), 8192)
+    options = script("gpu_pretrain").parse(["--join", "a", "b"])
+    pretraining = script("gpu_pretrain_run")
+    encoder = pretraining.encoder_of(options, 8192)
     assert (encoder.positions, encoder.norm_first, encoder.stem_width) == ("rotary", True, 5)
     with torch.device("meta"):
         model = pretraining.PretrainingModel(encoder, heads=("mlm",))
@@ -123,7 +126,7 @@ def test_a_large_store_is_refused(script, tmp_path, capsys):
 
 
 def test_a_loss_that_is_not_a_number_ends_the_call(script, corpus, tmp_path, capsys, monkeypatch):
-    pretraining = script("gpu_pretrain")
+    pretraining = script("gpu_pretrain_run")
     usual = pretraining.build_optimizer
 
     def broken(model, config):
@@ -133,14 +136,14 @@ def test_a_loss_that_is_not_a_number_ends_the_call(script, corpus, tmp_path, cap
 
     monkeypatch.setattr(pretraining, "build_optimizer", broken)
     with pytest.raises(SystemExit, match="2"):
-        pretraining.main([*corpus, *SMALL.split(), "--output", str(tmp_path / "model")])
+        script("gpu_pretrain").main([*corpus, *SMALL.split(), "--output", str(tmp_path / "model")])
     assert "step 2: the loss is not a number; nothing is saved" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
 
 
 def test_the_rate_falls_to_zero_at_the_end_of_the_time(script, monkeypatch):
     """Half of the minutes are half of the schedule, however many steps they were."""
-    pretraining = script("gpu_pretrain")
+    pretraining = script("gpu_pretrain_run")
     run = SimpleNamespace(step=7, options=SimpleNamespace(steps=0))
     monkeypatch.setattr(pretraining.time, "monotonic", lambda: 130.0)
     assert pretraining.Run.share(run, began_at=100.0, until=160.0) == 0.5
