@@ -4,8 +4,6 @@ import os
 import threading
 from pathlib import Path
 
-import pysam
-
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import is_bgzip, is_gzip, looks_like, open_binary
 from dna_bigbird.genome.alphabet import (
@@ -60,6 +58,8 @@ class Genome:
 
     def _open(self) -> None:
         if self._is_packed:
+            import pysam  # here, so that machines without it can train on token stores
+
             with packed_indices(self.path) as (fai, gzi):
                 self._packed = pysam.FastaFile(
                     str(self.path), filepath_index=str(fai), filepath_index_compressed=str(gzi)

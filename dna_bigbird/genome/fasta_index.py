@@ -7,8 +7,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import pysam
-
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_binary
 from dna_bigbird.genome.fasta_pieces import read_pieces
@@ -84,6 +82,8 @@ def _make(path: Path, *options: str) -> None:
 
     It skips records of an equal name and names no line, so that the file is read once before.
     """
+    import pysam
+
     for piece in read_pieces(path):
         if b"\0" in piece.letters:
             raise InputError(

@@ -5,65 +5,32 @@
 The FlexAttention kernels are compiled, and for blocks of 64 tiles are searched: minutes.
 """
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 import torch
 from torch._dynamo.utils import counters
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
+from dna_bigbird.attention.patterns import bigbird_itc, full
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from tests.attention.cases import (
-    Case,
-    excess,
-    random_case,
-    random_table,
-    results,
-    without_one_block,
+from tests.attention.cases import excess, random_case, results, without_one_block
+from tests.attention.cuda_problems import (
+    DTYPES,
+    HEADS,
+    OTHER_SIZES,
+    PADDINGS,
+    SIZES,
+    case,
+    other_size,
+    regular,
+    repeats,
+    without_keys,
 )
 
 DEVICE = "cuda"
 pytestmark = pytest.mark.filterwarnings("ignore:.*script_method:DeprecationWarning")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device here", allow_module_level=True)
-DTYPES = [torch.float32, torch.bfloat16]
-HEADS = 2
-
-
-def case(pattern, *, missing=0, dim=64, batch=2, padding="none", dtype=torch.float32, seed=0):
-    """One problem; `missing` tokens of the last block are not there."""
-    length = pattern.num_blocks * pattern.block_size - missing
-    generator = torch.Generator().manual_seed(seed)
-    tensors = [
-        torch.randn(batch, pattern.num_heads, length, dim, generator=generator).to(dtype).double()
-        for _ in range(4)
-    ]
-    mask = None
-    if padding == "right":
-        mask = torch.arange(length) >= torch.tensor([[length], [length // 2]])[:batch]
-    elif padding == "holes":
-        mask = torch.rand(batch, length, generator=generator) < 0.4
-        mask[-1] = True
-    return Case(*tensors, pattern, mask, dtype, f"{(pattern.num_blocks, missing, padding, dtype)}")
-
-
-def patterns(size):
-    """Without repeats, for one kernel serves them all."""
-    yield bigbird_itc(12, size, 3, HEADS), 0
-    yield bigbird_itc(11, size, 3, HEADS, seed=1), size - 1
-    yield bigbird_itc(9, size, 1, HEADS, global_blocks="first_two"), 7
-    yield bigbird_itc(9, size, 2, HEADS, global_blocks="none", window_blocks=5), 0
-    yield bigbird_itc(12, size, 2, HEADS, "original", 1), size // 2
-    yield bigbird_itc(12, size, 2, HEADS, "original", 1, global_blocks="first_two"), size // 2
-    yield full(3, size, HEADS), 5
-    yield full(1, size, HEADS), size // 3
-    table = random_table(np.random.default_rng(3), HEADS, 7, size)
-    rows = [[sorted(set(row)) for row in head] for head in table.key_blocks.tolist()]
-    if len({tuple(map(len, head)) for head in rows}) == 1:
-        yield table, 3
 
 
 def assert_good(problem, backend):
@@ -72,27 +39,24 @@ def assert_good(problem, backend):
     )
 
 
-@pytest.mark.parametrize("padding", ["none", "right", "holes"])
+@pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("size", [64, 128])
+@pytest.mark.parametrize("size", SIZES)
 def test_flex_output_and_gradients(size, dtype, padding):
-    for seed, (pattern, missing) in enumerate(patterns(size)):
-        assert_good(case(pattern, missing=missing, padding=padding, dtype=dtype, seed=seed), "flex")
+    for problem in regular(size, dtype, padding):
+        assert_good(problem, "flex")
 
 
-@pytest.mark.parametrize(("size", "dim"), [(32, 64), (96, 64), (64, 16), (64, 48), (128, 128)])
+@pytest.mark.parametrize(("size", "dim"), OTHER_SIZES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_flex_block_sizes_and_head_dimensions(size, dim, dtype):
-    pattern = bigbird_itc(12, size, 3, HEADS)
-    assert_good(case(pattern, missing=3, dim=dim, dtype=dtype, padding="holes"), "flex")
+    assert_good(other_size(size, dim, dtype), "flex")
 
 
-@pytest.mark.parametrize("size", [64, 128])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("training", [False, True])
 def test_flex_counts_repeats_forward_and_backward(size, training):
-    """Block 0 has more readers, counted with repeats, than there are query blocks."""
-    pattern = bigbird_itc(16, size, 3, HEADS, "huggingface", training=training)
-    assert_good(case(pattern, missing=5), "flex")
+    assert_good(repeats(size, training), "flex")
 
 
 @pytest.mark.parametrize("size", [64, 128])
@@ -110,12 +74,7 @@ def test_gather_on_random_problems(first):
 
 @pytest.mark.parametrize("backend", ["gather", "flex"])
 def test_query_without_keys_gives_zero_and_finite_gradients(backend):
-    table = np.array([[[0, 1], [0, 1], [1, 2]]] * HEADS)
-    local = BlockPattern(table, np.zeros(3, bool), 64)
-    problem = case(local)
-    mask = torch.zeros(2, 192, dtype=torch.bool)
-    mask[:, :128] = True  # query blocks 0 and 1 read nothing else
-    problem = replace(problem, mask=mask)
+    problem = without_keys()
     out, dq, dk, dv = results(problem, backend, torch.float32, DEVICE)
     assert (out[:, :, :128] == 0).all()
     assert (dq[:, :, :128] == 0).all()

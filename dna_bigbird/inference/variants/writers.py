@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import pysam
 from numpy.typing import NDArray
 
 from dna_bigbird.genome.variants import VcfHeader
@@ -183,6 +182,8 @@ def _quoted(text: str) -> str:
 @contextlib.contextmanager
 def _quiet_htslib() -> Iterator[None]:
     """Keep the C library from writing to standard error; errors are raised as well."""
+    import pysam
+
     before = pysam.set_verbosity(0)
     try:
         yield
@@ -204,6 +205,8 @@ def open_output(path: Path, longest_bp: int) -> Iterator[Write]:
         with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
             yield stream.write
         return
+    import pysam
+
     csi = longest_bp > TBI_MAX_BP
     index = path.with_name(path.name + (".csi" if csi else ".tbi"))
     # The index is renamed last: it is never older than its file.

@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pyBigWig
-
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.writers.target import LABEL_LIST, WriteContext, check_replaceable
@@ -99,6 +97,8 @@ def _write_labels(
 
 @contextlib.contextmanager
 def _new_file(path: Path, lengths: Mapping[str, int]):
+    import pyBigWig
+
     file = pyBigWig.open(os.fspath(path), "w")
     try:
         file.addHeader(list(lengths.items()))
@@ -111,6 +111,8 @@ def _new_file(path: Path, lengths: Mapping[str, int]):
 
 def _check_complete(path: Path, bases: int) -> None:
     """Raise OSError if a file is incomplete: the library does not report every failed write."""
+    import pyBigWig
+
     try:
         with open(path, "rb") as stream:
             stream.seek(-len(END), os.SEEK_END)

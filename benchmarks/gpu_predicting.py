@@ -1,0 +1,80 @@
+"""Part (f) of gpu.py: windows per second, from strings of bases to probabilities of both strands."""
+
+import functools
+import statistics
+from pathlib import Path
+
+import numpy as np
+from gpu_rows import Row, Values
+from gpu_settings import Settings
+from gpu_steps import fresh
+from timing import seconds
+
+from dna_bigbird.bundles.bundle import Bundle, load_bundle
+from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.models.classifier import SequenceClassifier
+from dna_bigbird.models.config import HeadConfig
+
+BASE, BUNDLED = "base model, random weights", "bundled promoter model"
+ROUNDS = 3
+
+
+def rows(settings: Settings) -> list[Row]:
+    """Return one row per model and backend."""
+    return [
+        Row(
+            {"model": model, "backend": name},
+            functools.partial(measure, settings, model, name),
+            60.0 if name == "flex" else 25.0,
+            3 if name != "auto" else 1 if model == BASE else 2,
+        )
+        for model in (BASE, BUNDLED)
+        for name in ("auto", *settings.backends)
+    ]
+
+
+def base_bundle(settings: Settings) -> Bundle:
+    """Return the paper's base model with one label, random weights and the bundled tokenizer."""
+    bundled = load_bundle(bundled_model())
+    encoder, head = settings.encoder(**_context(settings, bundled)), HeadConfig()
+    described = {
+        "task": "promoter",
+        "encoder": encoder,
+        "head": head,
+        "label_names": ["promoter"],
+        "window_bp": settings.sizes.window_bp,
+    }
+    config = BundleConfig.from_json(described)
+    model = fresh(lambda: SequenceClassifier(encoder, 1, head), "cpu").eval()
+    return Bundle(model, config, bundled.tokenizer, Metrics.from_json({}), Path("base"))
+
+
+def _context(settings: Settings, bundled: Bundle) -> dict[str, int]:
+    smallest = bundled.tokenizer.vocab_size
+    return {"vocab_size": max(settings.encoder().vocab_size, smallest)}
+
+
+def measure(settings: Settings, model: str, backend: str) -> Values:
+    """Time the prediction of random windows."""
+    sizes = settings.sizes
+    bundle = base_bundle(settings) if model == BASE else load_bundle(bundled_model())
+    rng = np.random.default_rng(0)
+    windows = ["".join(rng.choice(list("ACGT"), sizes.window_bp)) for _ in range(sizes.windows)]
+    predictor = Predictor(bundle, compute=Compute(device=settings.device, backend=backend))
+    predictor.probabilities(windows[: max(len(windows) // 8, 1)])
+    times = [
+        seconds(lambda: predictor.probabilities(windows), settings.device) for _ in range(ROUNDS)
+    ]
+    tokens = [len(bundle.tokenizer.encode(window)) for window in windows[:16]]
+    return {
+        "windows": len(windows),
+        "bases": sizes.window_bp,
+        "tokens, mean": statistics.mean(tokens),
+        "precision": predictor.precision,
+        "windows/s": len(windows) / statistics.median(times),
+        "bases/s, one strand counted": len(windows) * sizes.window_bp / statistics.median(times),
+    }
