@@ -9,10 +9,20 @@ from dna_bigbird.attention.backends.gather import gather
 from dna_bigbird.attention.backends.merged import DTYPES as MERGED_DTYPES
 from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.backends.native import native, obstacle
+from dna_bigbird.attention.backends.triton import triton
 from dna_bigbird.attention.native.library import is_there
 from dna_bigbird.attention.patterns import BlockPattern
 
-BACKENDS = {"dense": dense, "gather": gather, "merged": merged, "flex": flex, "native": native}
+BACKENDS = {
+    "dense": dense,
+    "gather": gather,
+    "merged": merged,
+    "flex": flex,
+    "native": native,
+    "triton": triton,
+}
+OPERATORS = ("native", "triton")
+"""Backends that are PyTorch operators, which torch.compile knows."""
 MERGED_FROM = 1024
 """Tokens from which 'auto' takes 'merged' on a CPU."""
 
@@ -35,7 +45,7 @@ def attend(
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
         backend: A name in `BACKENDS`, or 'auto': on a CPU 'native' if its kernel is built and takes
             the problem; else 'merged' from 1,024 tokens on; 'gather' below, on other devices, with
-            dropout, and for float16. The choice never changes the function; a named backend that
+            dropout, and for float16; never 'triton' yet. The choice never changes the function; a named backend that
             cannot do what is asked is an error.
 
     Returns:
@@ -76,7 +86,7 @@ def attend(
     if name not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")
     arguments = (q, k, v, pattern, key_padding_mask, dropout_p)
-    if name == "native":  # an operator, which torch.compile knows
+    if name in OPERATORS:
         return BACKENDS[name](*arguments)
     return _uncompiled(name, *arguments)
 

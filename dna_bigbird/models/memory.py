@@ -111,7 +111,7 @@ def pretraining_memory(
         num_tokens: Tokens of each sequence; by default `max_tokens`.
         precision: 'bf16-mixed' or '32-true'.
         device: 'cuda' or 'cpu'.
-        backend: 'gather', which is 'auto' on a GPU, or 'flex', 'native', 'merged'.
+        backend: 'gather', which is 'auto' on a GPU, or 'flex', 'triton', 'native', 'merged'.
         processes: Of the whole run; above 1 each has a copy of the gradients to exchange.
 
     Example:

@@ -18,6 +18,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.attention.cases import (
     Case,
+    Sizes,
     excess,
     random_case,
     random_table,
@@ -87,28 +88,46 @@ def test_flex_block_sizes_and_head_dimensions(size, dim, dtype):
     assert_good(case(pattern, missing=3, dim=dim, dtype=dtype, padding="holes"), "flex")
 
 
+@pytest.mark.parametrize("backend", ["flex", "triton"])
 @pytest.mark.parametrize("size", [64, 128])
 @pytest.mark.parametrize("training", [False, True])
-def test_flex_counts_repeats_forward_and_backward(size, training):
+def test_repeats_count_forward_and_backward(size, training, backend):
     """Block 0 has more readers, counted with repeats, than there are query blocks."""
     pattern = bigbird_itc(16, size, 3, HEADS, "huggingface", training=training)
-    assert_good(case(pattern, missing=5), "flex")
+    assert_good(case(pattern, missing=5), backend)
 
 
+@pytest.mark.parametrize("backend", ["flex", "triton"])
 @pytest.mark.parametrize("size", [64, 128])
-def test_one_lost_block_is_caught(size):
+def test_one_lost_block_is_caught(size, backend):
     problem = case(bigbird_itc(12, size, 3, HEADS), missing=3)
-    found = results(without_one_block(problem, seed=1), "flex", problem.dtype, DEVICE)
+    found = results(without_one_block(problem, seed=1), backend, problem.dtype, DEVICE)
     assert excess(problem, found, DEVICE) > 1
 
 
+@pytest.mark.parametrize("backend", ["gather", "triton"])
 @pytest.mark.parametrize("first", range(0, 100, 25))
-def test_gather_on_random_problems(first):
+def test_random_problems(first, backend):
     for seed in range(first, first + 25):
-        assert_good(random_case(seed), "gather")
+        assert_good(random_case(seed), backend)
 
 
-@pytest.mark.parametrize("backend", ["gather", "flex"])
+@pytest.mark.parametrize(("size", "dim"), [(16, 32), (48, 80), (64, 64), (128, 96), (128, 128)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_triton_block_sizes_and_head_dimensions(size, dim, dtype):
+    for seed, (pattern, missing) in enumerate(patterns(size)):
+        problem = case(pattern, missing=missing, dim=dim, dtype=dtype, padding="holes", seed=seed)
+        assert_good(problem, "triton")
+
+
+def test_triton_gives_the_same_bits_again():
+    problem = random_case(0, Sizes((64,), (64,)))
+    first, second = (results(problem, "triton", problem.dtype, DEVICE) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("backend", ["gather", "flex", "triton"])
 def test_query_without_keys_gives_zero_and_finite_gradients(backend):
     table = np.array([[[0, 1], [0, 1], [1, 2]]] * HEADS)
     local = BlockPattern(table, np.zeros(3, bool), 64)
@@ -134,7 +153,8 @@ def test_flex_lengths_share_their_kernels():
     assert 1 <= counters["stats"]["unique_graphs"] - before <= 3
 
 
-def test_flex_memory_is_linear():
+@pytest.mark.parametrize("backend", ["flex", "triton"])
+def test_memory_is_linear(backend):
     peaks = []
     for length in (32768, 65536):
         pattern = bigbird_itc(length // 128, 128, 3, HEADS)
@@ -142,20 +162,21 @@ def test_flex_memory_is_linear():
             torch.randn(1, HEADS, length, 64, device=DEVICE, dtype=torch.bfloat16).requires_grad_()
             for _ in range(3)
         )
-        attend(q, k, v, pattern, backend="flex").sum().backward()
+        attend(q, k, v, pattern, backend=backend).sum().backward()
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
-        attend(q, k, v, pattern, backend="flex").sum().backward()
+        attend(q, k, v, pattern, backend=backend).sum().backward()
         peaks.append(torch.cuda.max_memory_allocated() - before)
     assert peaks[1] < 2.5 * peaks[0]
 
 
-def test_flex_agrees_with_gather_on_a_long_sequence():
+@pytest.mark.parametrize("other", ["flex", "triton"])
+def test_agrees_with_gather_on_a_long_sequence(other):
     """Tables of 512 blocks; the oracle would not fit."""
     pattern = bigbird_itc(512, 128, 3, HEADS)
     found = []
-    for backend in ("gather", "flex"):
+    for backend in ("gather", other):
         generator = torch.Generator(DEVICE).manual_seed(0)
         q, k, v, weight = (
             torch.randn(1, HEADS, 65536, 64, device=DEVICE, generator=generator) for _ in range(4)
@@ -163,8 +184,8 @@ def test_flex_agrees_with_gather_on_a_long_sequence():
         tensors = [x.requires_grad_() for x in (q, k, v)]
         out = attend(*tensors, pattern, backend=backend)
         found.append([out.detach(), *torch.autograd.grad(out, tensors, weight)])
-    for gather, flex in zip(*found, strict=True):
-        torch.testing.assert_close(flex, gather, rtol=1e-4, atol=1e-5 * gather.abs().max().item())
+    for gather, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, gather, rtol=1e-4, atol=1e-5 * gather.abs().max().item())
 
 
 def test_merged_is_for_the_cpu():
@@ -210,7 +231,7 @@ def assert_close(found, expected, share):
         assert (one - other).norm() <= share * other.norm() + 1e-5
 
 
-@pytest.mark.parametrize("backend", ["auto", "gather", "flex"])
+@pytest.mark.parametrize("backend", ["auto", "gather", "flex", "triton"])
 def test_model_on_the_gpu_equals_the_cpu(backend):
     on_cpu, model = PretrainingModel(CONFIG, seed=3), build(backend)
     inputs = batch(LENGTHS[1])
@@ -218,7 +239,7 @@ def test_model_on_the_gpu_equals_the_cpu(backend):
     assert_close([x.cpu() for x in gradients(model, model, inputs)], expected, 1e-3)
 
 
-@pytest.mark.parametrize("backend", ["gather", "flex"])
+@pytest.mark.parametrize("backend", ["gather", "flex", "triton"])
 def test_compiled_training_equals_eager(backend):
     torch._dynamo.reset()
     model = build(backend)
@@ -231,7 +252,7 @@ def test_compiled_training_equals_eager(backend):
     assert counts[3] - counts[2] <= 2  # a group of one sequence
 
 
-@pytest.mark.parametrize("backend", ["auto", "gather", "flex"])
+@pytest.mark.parametrize("backend", ["auto", "gather", "flex", "triton"])
 def test_training_in_bfloat16(backend):
     """Autocast: gradients near those of float32, and the loss falls."""
     model = build(backend)
