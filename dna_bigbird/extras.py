@@ -14,6 +14,7 @@ EXTRAS = {
     "scipy": "train",
     "sklearn": "train",
     "threadpoolctl": "train",
+    "triton": "dev",
 }
 """Module: extra. pyproject.toml has the package of each."""
 

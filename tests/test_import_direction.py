@@ -37,6 +37,7 @@ LIBRARIES = {
     "jsonargparse": {"cli"},
     "shtab": {"cli"},
     "jinja2": {"report"},
+    "triton": {"attention"},
 }
 
 

@@ -9,11 +9,22 @@ from dna_bigbird.attention.backends.gather import gather
 from dna_bigbird.attention.backends.merged import DTYPES as MERGED_DTYPES
 from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.backends.native import native, obstacle
+from dna_bigbird.attention.backends.triton import obstacle as triton_obstacle
+from dna_bigbird.attention.backends.triton import triton
 from dna_bigbird.attention.choosing import ShapeClass, kept
 from dna_bigbird.attention.native.library import is_there
 from dna_bigbird.attention.patterns import BlockPattern
 
-BACKENDS = {"dense": dense, "gather": gather, "merged": merged, "flex": flex, "native": native}
+BACKENDS = {
+    "dense": dense,
+    "gather": gather,
+    "merged": merged,
+    "flex": flex,
+    "native": native,
+    "triton": triton,
+}
+OBSTACLES = {"native": obstacle, "triton": triton_obstacle}
+"""Backends that are PyTorch operators, which torch.compile knows, and why they may not compute."""
 MERGED_FROM = 1024
 """Tokens from which 'auto' takes 'merged' on a CPU."""
 MEASURED_DTYPES = (torch.float32, torch.bfloat16)
@@ -107,12 +118,12 @@ def operator_of(backend: str, q: Tensor, block_size: int, dropout_p: float) -> s
     Raises:
         ValueError: If a named one cannot do what is asked.
     """
-    if backend not in ("auto", "native"):
-        return None
-    why = obstacle(q, block_size, dropout_p)
-    if backend == "native" and why:
-        raise ValueError(f"backend 'native' {why}")
-    return "native" if why is None and (backend == "native" or is_there()) else None
+    if backend in OBSTACLES:
+        if why := OBSTACLES[backend](q, block_size, dropout_p):
+            raise ValueError(f"backend '{backend}' {why}")
+        return backend
+    is_native = backend == "auto" and obstacle(q, block_size, dropout_p) is None and is_there()
+    return "native" if is_native else None
 
 
 def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float, training: bool) -> str:

@@ -18,6 +18,8 @@ from dna_bigbird.attention.native import operator as native
 from dna_bigbird.attention.packing import Packing, groups_of
 from dna_bigbird.attention.patterns import BlockPattern
 from dna_bigbird.attention.patterns.rule import PatternRule
+from dna_bigbird.attention.triton import operator as triton
+from dna_bigbird.attention.triton.lists import two_way_lists
 
 _GROUPS = "Tensor sizes, Tensor? hidden, str rule, str kernel"
 torch.library.define(
@@ -45,7 +47,8 @@ class Kernel(NamedTuple):
 KERNELS = {
     "native": Kernel(
         native.forward_into, native.backward_into, lambda pattern, _: native.block_lists(pattern)
-    )
+    ),
+    "triton": Kernel(triton.forward_into, triton.backward_into, two_way_lists),
 }
 
 

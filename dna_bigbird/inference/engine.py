@@ -93,6 +93,8 @@ def set_backend(bundle: Bundle, name: str, device: torch.device) -> str | None:
             f"--backend {name} computes on a CPU, not on {device.type}; leave it out, or add "
             "--device cpu"
         )
+    if device.type == "cpu" and name == "triton":
+        raise InputError(f"--backend {name} computes on a GPU, not on a CPU; leave it out")
     slow = None
     for module in bundle.model.modules():  # an ensemble has several encoders
         if isinstance(module, Encoder):

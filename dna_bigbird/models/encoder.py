@@ -13,6 +13,7 @@ from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full
 from dna_bigbird.attention.native.library import is_there, library
 from dna_bigbird.attention.native.operator import shape_obstacle
 from dna_bigbird.attention.packing import Packing
+from dna_bigbird.attention.triton.operator import head_dim_obstacle, package_obstacle
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
@@ -140,7 +141,8 @@ class Encoder(nn.Module):
 
         Raises:
             ValueError: If there is none of that name.
-            InputError: If it is 'native' and cannot compute this model, or cannot be built.
+            InputError: If it is 'native' or 'triton' and cannot compute this model, or if 'native'
+                cannot be built.
         """
         if name != "auto" and name not in BACKENDS:
             raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {name!r}")
@@ -149,6 +151,9 @@ class Encoder(nn.Module):
             if why:
                 raise InputError(f"backend 'native' {why}, the model's")
             library()
+        head_dim = self.config.hidden_size // self.config.num_heads
+        if name == "triton" and (why := package_obstacle() or head_dim_obstacle(head_dim)):
+            raise InputError(f"backend 'triton' {why}")
         for layer in self.layers:
             layer.attention.backend = name
 

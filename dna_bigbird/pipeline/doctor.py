@@ -112,9 +112,9 @@ def folders() -> dict[str, str]:
 
 def backends(machine: Machine) -> dict[str, str]:
     """Return for every backend but native whether it works here, and why not."""
-    from dna_bigbird.pipeline.machine import flex_obstacle
+    from dna_bigbird.pipeline.machine import flex_obstacle, triton_obstacle
 
-    obstacle = flex_obstacle(machine)
+    obstacle, no_triton = flex_obstacle(machine), triton_obstacle(machine)
     where = "forward and backward on the GPU" if machine.gpus else "forward only on a CPU"
     return {
         "dense": "works; for tests and short sequences",
@@ -123,6 +123,9 @@ def backends(machine: Machine) -> dict[str, str]:
         "flex": f"does not work: {obstacle}"
         if obstacle
         else f"works, {where}; compiled at first use",
+        "triton": f"does not work: {no_triton}"
+        if no_triton
+        else "expected to work on the GPU, where it was never run; compiled at first use",
     }
 
 

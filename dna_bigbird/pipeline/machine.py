@@ -126,10 +126,17 @@ def free_space(folder: Path) -> str:
     return f"{shutil.disk_usage(folder).free / GIB:.1f} GiB free{writable}"
 
 
+def triton_obstacle(machine: Machine) -> str:
+    """Return why the backend triton does not run here, or an empty text."""
+    if not machine.gpus:
+        return "it runs on a GPU"
+    return "" if importlib.util.find_spec("triton") else "Triton is missing"
+
+
 def flex_obstacle(machine: Machine) -> str:
     """Return why the backend flex does not compile here, or an empty text."""
     if machine.gpus:
-        return "" if importlib.util.find_spec("triton") else "Triton is missing"
+        return triton_obstacle(machine)
     if machine.isas == ("portable",) and machine.architecture.lower() in ("x86_64", "amd64"):
         return "this processor has no AVX2"
     try:

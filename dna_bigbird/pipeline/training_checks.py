@@ -46,7 +46,9 @@ def set_training_backend(encoder: Encoder, name: str) -> None:
         raise InputError(f"{option} has no backward pass on a CPU; use auto, merged or gather")
     if name in ("merged", "native") and on_gpu:
         raise InputError(f"{option} runs on a CPU, and training takes the GPU; use flex or gather")
-    if name in ("flex", "merged", "native") and dropout:
+    if name == "triton" and not on_gpu:
+        raise InputError(f"{option} runs on a GPU, and there is none; use auto, native or merged")
+    if name in ("flex", "merged", "native", "triton") and dropout:
         raise InputError(f"{option} has no dropout, the model's attention_dropout is {dropout}")
     encoder.set_backend(name)
 

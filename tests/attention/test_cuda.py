@@ -5,15 +5,25 @@
 The FlexAttention kernels are compiled, and for blocks of 64 tiles are searched: minutes.
 """
 
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch._dynamo.utils import counters
 
 from dna_bigbird.attention import attend
+from dna_bigbird.attention.choosing import Device, ShapeClass, choose, kept
 from dna_bigbird.attention.patterns import bigbird_itc, full
+from dna_bigbird.datasets.batches import PretrainingBatch
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from tests.attention.cases import excess, random_case, results, without_one_block
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from tests.attention.cases import Sizes, excess, random_case, results, without_one_block
 from tests.attention.cuda_problems import (
     DTYPES,
     HEADS,
@@ -22,6 +32,7 @@ from tests.attention.cuda_problems import (
     SIZES,
     case,
     other_size,
+    patterns,
     regular,
     repeats,
     without_keys,
@@ -59,20 +70,37 @@ def test_flex_counts_repeats_forward_and_backward(size, training):
     assert_good(repeats(size, training), "flex")
 
 
+@pytest.mark.parametrize("backend", ["flex", "triton"])
 @pytest.mark.parametrize("size", [64, 128])
-def test_one_lost_block_is_caught(size):
+def test_one_lost_block_is_caught(size, backend):
     problem = case(bigbird_itc(12, size, 3, HEADS), missing=3)
-    found = results(without_one_block(problem, seed=1), "flex", problem.dtype, DEVICE)
+    found = results(without_one_block(problem, seed=1), backend, problem.dtype, DEVICE)
     assert excess(problem, found, DEVICE) > 1
 
 
+@pytest.mark.parametrize("backend", ["gather", "triton"])
 @pytest.mark.parametrize("first", range(0, 100, 25))
-def test_gather_on_random_problems(first):
+def test_random_problems(first, backend):
     for seed in range(first, first + 25):
-        assert_good(random_case(seed), "gather")
+        assert_good(random_case(seed), backend)
 
 
-@pytest.mark.parametrize("backend", ["gather", "flex"])
+@pytest.mark.parametrize(("size", "dim"), [(16, 32), (48, 80), (64, 64), (128, 96), (128, 128)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_triton_block_sizes_and_head_dimensions(size, dim, dtype):
+    for seed, (pattern, missing) in enumerate(patterns(size)):
+        problem = case(pattern, missing=missing, dim=dim, dtype=dtype, padding="holes", seed=seed)
+        assert_good(problem, "triton")
+
+
+def test_triton_gives_the_same_bits_again():
+    problem = random_case(0, Sizes((64,), (64,)))
+    first, second = (results(problem, "triton", problem.dtype, DEVICE) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("backend", ["gather", "flex", "triton"])
 def test_query_without_keys_gives_zero_and_finite_gradients(backend):
     problem = without_keys()
     out, dq, dk, dv = results(problem, backend, torch.float32, DEVICE)
@@ -93,7 +121,8 @@ def test_flex_lengths_share_their_kernels():
     assert 1 <= counters["stats"]["unique_graphs"] - before <= 3
 
 
-def test_flex_memory_is_linear():
+@pytest.mark.parametrize("backend", ["flex", "triton"])
+def test_memory_is_linear(backend):
     peaks = []
     for length in (32768, 65536):
         pattern = bigbird_itc(length // 128, 128, 3, HEADS)
@@ -101,20 +130,21 @@ def test_flex_memory_is_linear():
             torch.randn(1, HEADS, length, 64, device=DEVICE, dtype=torch.bfloat16).requires_grad_()
             for _ in range(3)
         )
-        attend(q, k, v, pattern, backend="flex").sum().backward()
+        attend(q, k, v, pattern, backend=backend).sum().backward()
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
-        attend(q, k, v, pattern, backend="flex").sum().backward()
+        attend(q, k, v, pattern, backend=backend).sum().backward()
         peaks.append(torch.cuda.max_memory_allocated() - before)
     assert peaks[1] < 2.5 * peaks[0]
 
 
-def test_flex_agrees_with_gather_on_a_long_sequence():
+@pytest.mark.parametrize("other", ["flex", "triton"])
+def test_agrees_with_gather_on_a_long_sequence(other):
     """Tables of 512 blocks; the oracle would not fit."""
     pattern = bigbird_itc(512, 128, 3, HEADS)
     found = []
-    for backend in ("gather", "flex"):
+    for backend in ("gather", other):
         generator = torch.Generator(DEVICE).manual_seed(0)
         q, k, v, weight = (
             torch.randn(1, HEADS, 65536, 64, device=DEVICE, generator=generator) for _ in range(4)
@@ -122,8 +152,8 @@ def test_flex_agrees_with_gather_on_a_long_sequence():
         tensors = [x.requires_grad_() for x in (q, k, v)]
         out = attend(*tensors, pattern, backend=backend)
         found.append([out.detach(), *torch.autograd.grad(out, tensors, weight)])
-    for gather, flex in zip(*found, strict=True):
-        torch.testing.assert_close(flex, gather, rtol=1e-4, atol=1e-5 * gather.abs().max().item())
+    for gather, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, gather, rtol=1e-4, atol=1e-5 * gather.abs().max().item())
 
 
 def test_merged_is_for_the_cpu():
@@ -169,7 +199,7 @@ def assert_close(found, expected, share):
         assert (one - other).norm() <= share * other.norm() + 1e-5
 
 
-@pytest.mark.parametrize("backend", ["auto", "gather", "flex"])
+@pytest.mark.parametrize("backend", ["auto", "gather", "flex", "triton"])
 def test_model_on_the_gpu_equals_the_cpu(backend):
     on_cpu, model = PretrainingModel(CONFIG, seed=3), build(backend)
     inputs = batch(LENGTHS[1])
@@ -177,7 +207,7 @@ def test_model_on_the_gpu_equals_the_cpu(backend):
     assert_close([x.cpu() for x in gradients(model, model, inputs)], expected, 1e-3)
 
 
-@pytest.mark.parametrize("backend", ["gather", "flex"])
+@pytest.mark.parametrize("backend", ["gather", "flex", "triton"])
 def test_compiled_training_equals_eager(backend):
     torch._dynamo.reset()
     model = build(backend)
@@ -190,7 +220,7 @@ def test_compiled_training_equals_eager(backend):
     assert counts[3] - counts[2] <= 2  # a group of one sequence
 
 
-@pytest.mark.parametrize("backend", ["auto", "gather", "flex"])
+@pytest.mark.parametrize("backend", ["auto", "gather", "flex", "triton"])
 def test_training_in_bfloat16(backend):
     """Autocast: gradients near those of float32, and the loss falls."""
     model = build(backend)
@@ -210,3 +240,62 @@ def test_training_in_bfloat16(backend):
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.7 * losses[0]
+
+
+def test_the_choice_is_the_fastest_of_the_table(tmp_path, monkeypatch):
+    monkeypatch.setenv("DNA_BIGBIRD_CACHE", str(tmp_path))
+    for tokens in (512, 4096):
+        shape = ShapeClass("bfloat16", 64, 128, tokens, training=True)
+        choice = choose(shape, Device.here(), may_measure=True)
+        seconds = {row.backend: row.seconds for row in choice.rows if row.seconds is not None}
+        assert {"flex", "gather", "triton"} <= seconds.keys()
+        assert choice.backend == min(seconds, key=seconds.__getitem__) == kept(shape)
+
+
+@pytest.mark.parametrize("changes", [{}, {"gradient_checkpointing": True}], ids=str)
+def test_a_compiled_model_with_triton_is_one_graph(changes):
+    torch._dynamo.reset()
+    model = PretrainingModel(replace(CONFIG, **changes), seed=3).to(DEVICE)
+    model.encoder.set_backend("triton")
+    compiled = torch.compile(model, fullgraph=True, dynamic=True)
+    for lengths in LENGTHS:
+        inputs = batch(lengths)
+        packing = model.encoder.packing(inputs[1])
+        expected = gradients(model, model, inputs)
+        found = gradients(partial(compiled, packing=packing), model, inputs)
+        assert_close(found, expected, 1e-3)
+
+
+@pytest.mark.parametrize("backend", ["gather", "triton"])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_training_step_waits_for_nothing(backend, optimizer):
+    """torch raises where a step would make the program wait for the GPU."""
+    settings = TrainConfig(
+        optimizer=optimizer, precision="bf16-mixed", max_steps=9, validate_every=9
+    )
+    task = PretrainingTask(build(backend), settings, np.ones(50)).to(DEVICE)
+    ids, is_padding, segments, positions = (x.cpu() for x in batch(LENGTHS[1]))
+    on_cpu = PretrainingBatch(
+        ids, is_padding, segments, positions, ids.flatten()[positions],
+        torch.tensor([0, 1]), torch.tensor([len(positions), 0]), torch.tensor([0, 1]),
+    )  # fmt: skip
+    planned = task.on_before_batch_transfer(on_cpu, 0)
+    moved = PretrainingBatch(*(x.to(DEVICE) for x in planned))
+    steps, schedule = build_optimizer(task.model, settings)
+
+    def step():
+        with torch.autocast(DEVICE, torch.bfloat16):
+            loss, _ = task.loss_and_sums(moved)
+        task.base_pairs(moved)
+        loss.backward()
+        nn.utils.clip_grad_norm_(task.model.parameters(), 1.0)
+        steps.step()
+        schedule.step()
+        steps.zero_grad()
+
+    step()  # tables of patterns are made and copied once
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        step()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")

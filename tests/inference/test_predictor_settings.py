@@ -116,6 +116,11 @@ def test_a_backend_of_the_cpu_is_refused_on_a_gpu(bundle, backend):
         set_backend(bundle, backend, torch.device("cuda"))
 
 
+def test_a_backend_of_the_gpu_is_refused_on_a_cpu(bundle):
+    with pytest.raises(InputError, match="--backend triton computes on a GPU, not on a CPU"):
+        set_backend(bundle, "triton", torch.device("cpu"))
+
+
 def test_a_gpu_that_is_not_there(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto").type == "cpu"

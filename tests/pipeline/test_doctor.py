@@ -156,8 +156,11 @@ def test_flex_says_what_it_lacks(monkeypatch):
     on_gpu = dataclasses.replace(GOOD, gpus=(GPU,))
     monkeypatch.setattr(machine.importlib.util, "find_spec", lambda name: None)
     assert backends(on_gpu)["flex"] == "does not work: Triton is missing"
+    assert backends(on_gpu)["triton"] == "does not work: Triton is missing"
+    assert backends(GOOD)["triton"] == "does not work: it runs on a GPU"
     monkeypatch.setattr(machine.importlib.util, "find_spec", lambda name: "there")
     assert backends(on_gpu)["flex"].startswith("works, forward and backward on the GPU")
+    assert backends(on_gpu)["triton"].startswith("expected to work on the GPU")
 
 
 def processor(socket, core):

@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 def candidates(shape: ShapeClass) -> list[str]:
     """Return the backends that are tried on a GPU."""
-    names = ["flex", "gather"]
+    names = ["triton", "flex", "gather"]
     return [*names, "dense"] if shape.tokens <= DENSE_UP_TO else names
 
 

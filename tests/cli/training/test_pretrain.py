@@ -67,6 +67,7 @@ def test_backends_compute_the_same(project, monkeypatch):
             False,
             "attention_backend merged has no dropout, the model's attention_dropout is 0.1",
         ),
+        ("triton", False, "attention_backend triton runs on a GPU, and there is none; use auto"),
         (
             "native",
             False,

@@ -1,0 +1,1 @@
+"""The block-sparse attention kernels of our own for GPUs, in Triton."""
