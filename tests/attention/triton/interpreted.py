@@ -32,10 +32,13 @@ def steps(case):
 
 
 def small_cases(first_seed, most_steps):
-    """Yield the problems of the exactness suite that take few steps, from a seed on; float32."""
+    """Yield the problems of the exactness suite of three or more blocks that take few steps.
+
+    They are in float32, from a seed on.
+    """
     for seed in itertools.count(first_seed):
         case = replace(random_case(seed, SIZES), dtype=torch.float32)
-        if steps(case) <= most_steps:
+        if case.pattern.num_blocks > 2 and steps(case) <= most_steps:
             yield case
 
 
@@ -46,7 +49,7 @@ def assert_exact(first_seed, most_steps, number):
 
 @pytest.mark.parametrize("first_seed", range(0, 3000, 1000))
 def test_ten_problems(first_seed):
-    assert_exact(first_seed, 48, 10)
+    assert_exact(first_seed, 40, 10)
 
 
 @pytest.mark.slow
