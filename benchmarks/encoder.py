@@ -6,9 +6,9 @@
     python benchmarks/encoder.py --device cuda --lengths 4096,16384,65536,262144 --block_size 128 \
         --variants ours/bfloat16,full/bfloat16        # not tried where this was written: no GPU
 
-A variant is MODEL/DTYPE[/LOGITS]. Models: `ours`; `full`, ours with full attention; `hf`, the
-library's as shipped; `hf-strip`, without its probability tensors (peers.py); `hf-compiled`,
-`torch.compile` of `hf`. bfloat16 means autocast over float32 weights. Logits: `predicted`, of the
+A variant is MODEL/DTYPE[/LOGITS]. Models: `ours`; `ours-compiled`, `torch.compile` of it as one
+graph; `full`, ours with full attention; `hf`, the library's as shipped; `hf-strip`, without its
+probability tensors (peers.py); `hf-compiled`, `torch.compile` of `hf`. bfloat16 means autocast over float32 weights. Logits: `predicted`, of the
 predicted positions only, or `all`. By default ours computes the former and the library's the
 latter, as each comes; `--logits` sets one for all. Training is forward and backward of the MLM and
 NSP loss with dropout, without the optimiser. Weights and tokens are random, sequences unpadded.
@@ -23,6 +23,7 @@ import peers
 import torch
 from encoder_models import (
     LOGITS,
+    OWN,
     PREDICTED,
     SIZES,
     Batch,
@@ -62,11 +63,13 @@ class Bench:
         return Batch.draw(self.options.batch, tokens, size["vocab_size"], self.options.device)
 
     def _model(self, name: str, tokens: int) -> nn.Module:
-        if name in ("ours", "full"):
+        if name in OWN:
             model = own_model(self.options, tokens, full=name == "full")
         else:
             model = library_model(self.options, tokens, stripped=name == "hf-strip")
         model = model.to(self.options.device)
+        if name == "ours-compiled":
+            model.compile(fullgraph=True, dynamic=True)  # as training does
         # Compiled in place, so that both ways to the logits use it.
         if name == "hf-compiled":
             model.bert.compile()
@@ -84,7 +87,7 @@ class Bench:
         if variant.model == "hf-compiled" and training and not self.options.compiled_training:
             raise peers.UnavailableError("compiles every layer again; add --compiled_training")
         model, batch = self.model(variant.model, case.tokens), self.batch(case.tokens)
-        logits_of = own_logits if variant.model in ("ours", "full") else library_logits
+        logits_of = own_logits if variant.model in OWN else library_logits
         autocast = functools.partial(
             torch.autocast,
             self.options.device,

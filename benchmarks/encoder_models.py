@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
-MODELS = ("ours", "full", "hf", "hf-strip", "hf-compiled")
+OWN = ("ours", "ours-compiled", "full")
+MODELS = (*OWN, "hf", "hf-strip", "hf-compiled")
 DTYPES = ("float32", "bfloat16")
 LOGITS = ("predicted", "all")
 SIZES = {
@@ -56,7 +57,7 @@ class Variant(NamedTuple):
         """
         parts = text.split("/")
         if len(parts) == 2:
-            parts.append("predicted" if parts[0] in ("ours", "full") else "all")
+            parts.append("predicted" if parts[0] in OWN else "all")
         if len(parts) != 3:
             raise ValueError(f"{text!r} is not MODEL/DTYPE or MODEL/DTYPE/LOGITS")
         for part, allowed in zip(parts, (MODELS, DTYPES, LOGITS), strict=True):
@@ -134,7 +135,8 @@ def own_logits(model: nn.Module, batch: Batch, logits: str) -> tuple[Tensor, Ten
     positions = batch.positions
     if logits == "all":
         positions = torch.arange(batch.token_ids.numel(), device=positions.device)
-    return model(batch.token_ids, batch.is_padding, batch.segment_ids, positions)
+    packing = model.encoder.packing(batch.is_padding)
+    return model(batch.token_ids, batch.is_padding, batch.segment_ids, positions, packing=packing)
 
 
 def library_logits(model: nn.Module, batch: Batch, logits: str) -> tuple[Tensor, Tensor]:

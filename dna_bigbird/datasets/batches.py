@@ -14,8 +14,8 @@ PAD_ID = 0
 """Written where there is no token; a model never reads it, so it suits every vocabulary."""
 
 
-class PretrainingBatch(NamedTuple):
-    """Sentence pairs with masked tokens; padding is on the right."""
+class _PretrainingFields(NamedTuple):
+    """The tensors of a `PretrainingBatch`."""
 
     token_ids_BT: Tensor
     is_padding_BT: Tensor
@@ -32,12 +32,17 @@ class PretrainingBatch(NamedTuple):
     """Numbers of the examples."""
     weights_P: Tensor = torch.ones(0)
     """Weight of each of the P in the loss of training; empty: all weigh the same."""
+
+
+class PretrainingBatch(_PretrainingFields):
+    """Sentence pairs with masked tokens; padding is on the right."""
+
     packing: Any = None
-    """How the encoder packs the rows (`Encoder.packing`), if it was planned ahead."""
+    """How the encoder packs the rows (`Encoder.packing`), if it was planned ahead; no field."""
 
 
-class LabelledBatch(NamedTuple):
-    """Windows with their labels; padding is on the right."""
+class _LabelledFields(NamedTuple):
+    """The tensors of a `LabelledBatch`."""
 
     token_ids_BT: Tensor
     is_padding_BT: Tensor
@@ -45,8 +50,13 @@ class LabelledBatch(NamedTuple):
     """float32, 0 or 1."""
     examples_B: Tensor
     """Rows of the labelled set."""
+
+
+class LabelledBatch(_LabelledFields):
+    """Windows with their labels; padding is on the right."""
+
     packing: Any = None
-    """As in `PretrainingBatch`."""
+    """As of a `PretrainingBatch`."""
 
 
 def pad_right(rows: Sequence[np.ndarray], fill: int) -> Tensor:

@@ -15,8 +15,8 @@ class PackedBatch(NamedTuple):
     """A batch on its way from a data worker: one buffer instead of a dozen, in narrow types."""
 
     batch_type: type
-    fields: tuple[tuple[torch.dtype, torch.dtype, tuple[int, ...]] | None, ...]
-    """Of each field the type it travels in, its own type and its shape; None for a field of None."""
+    fields: tuple[tuple[torch.dtype, torch.dtype, tuple[int, ...]], ...]
+    """Of each field the type it travels in, its own type and its shape."""
     buffer: Tensor
 
 
@@ -28,9 +28,6 @@ def pack(batch: tuple) -> PackedBatch:
     """
     fields, parts = [], []
     for field in batch:
-        if field is None:
-            fields.append(None)
-            continue
         is_small = field.dtype == torch.int64 and (field.abs() < 2**31).all()
         narrow = torch.int32 if is_small else field.dtype
         fields.append((narrow, field.dtype, tuple(field.shape)))
@@ -40,13 +37,8 @@ def pack(batch: tuple) -> PackedBatch:
 
 def unpack(packed: PackedBatch) -> tuple:
     """Return the batch that was packed, where there is a GPU in memory that it can read."""
-    tensors: list[Tensor | None] = []
-    start, on_gpu = 0, torch.cuda.is_available()
-    for field in packed.fields:
-        if field is None:
-            tensors.append(None)
-            continue
-        narrow, dtype, shape = field
+    tensors, start, on_gpu = [], 0, torch.cuda.is_available()
+    for narrow, dtype, shape in packed.fields:
         end = start + math.prod(shape) * narrow.itemsize
         # A slice may start between two numbers of its type: clone aligns it.
         tensor = packed.buffer[start:end].clone().view(narrow).view(shape).to(dtype)

@@ -9,7 +9,6 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.attention.cores import BigBirdItc
 from dna_bigbird.models.encoder import Encoder
 
 RULES = ("tile", "interpolate")
@@ -62,8 +61,9 @@ def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> 
         part.position = nn.Embedding.from_pretrained(table_LE, freeze=not old.requires_grad)
     encoder.config = replace(encoder.config, max_tokens=max_tokens)
     for layer in encoder.layers:
-        if isinstance(layer.attention, BigBirdItc):
-            layer.attention.table_tokens = max_tokens
+        rule = layer.attention.rule
+        if rule.plan == "huggingface":
+            layer.attention.set_rule(replace(rule, table_tokens=max_tokens))
     return extended
 
 

@@ -72,14 +72,16 @@ class Objective(pl.LightningModule):
         """Return how many base pairs the tokens of a batch cover; None if it does not tell."""
         return None
 
-    def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
-        """Plan the packing of a batch while it is on the CPU: a step on a GPU waits for nothing."""
-        if "packing" not in getattr(batch, "_fields", ()) or not hasattr(self.model, "encoder"):
-            return batch
-        packing = self.model.encoder.packing(batch.is_padding_BT)
-        if self.device.type == "cuda":
-            packing = packing.pin_memory()
-        return batch._replace(packing=packing)
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Any:
+        """Move a batch, and plan its packing before: a step on a GPU then waits for nothing."""
+        moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
+        if hasattr(batch, "packing") and hasattr(self.model, "encoder"):
+            packing = self.model.encoder.packing(batch.is_padding_BT)
+            pinned = packing.pin_memory() if device.type == "cuda" else packing
+            moved.packing = pinned.to(device)
+        return moved
 
     def training_step(self, batch: Any, batch_idx: int) -> dict:
         """Return the loss; `sums` is picked up by the history callback."""

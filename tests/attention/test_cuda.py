@@ -279,8 +279,8 @@ def test_a_training_step_waits_for_nothing(backend, optimizer):
         ids, is_padding, segments, positions, ids.flatten()[positions],
         torch.tensor([0, 1]), torch.tensor([len(positions), 0]), torch.tensor([0, 1]),
     )  # fmt: skip
-    planned = task.on_before_batch_transfer(on_cpu, 0)
-    moved = PretrainingBatch(*(x.to(DEVICE) for x in planned))
+    moved = task.transfer_batch_to_device(on_cpu, torch.device(DEVICE), 0)
+    assert moved.packing.positions_P.is_cuda
     steps, schedule = build_optimizer(task.model, settings)
 
     def step():

@@ -55,15 +55,19 @@ class BlockAttention(nn.Module):
         if rotary_base is not None and head_dim % 2:
             raise ValueError(f"rotary positions need heads of an even size, got {head_dim}")
         self.num_heads, self.head_dim, self.block_size = rule.num_heads, head_dim, rule.block_size
-        self.rule = rule
-        self._rules = tuple(replace(rule, training=training) for training in (False, True))
-        self._texts = tuple(rule.text() for rule in self._rules)
+        self.set_rule(rule)
         self.backend = backend
         self.dropout_p, self.rotary_base = dropout_p, rotary_base
         self.qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
         self.output = nn.Linear(hidden_size, hidden_size, bias=output_bias)
         self.query_norm = nn.RMSNorm(head_dim, eps=QK_NORM_EPS) if qk_norm else None
         self.key_norm = nn.RMSNorm(head_dim, eps=QK_NORM_EPS) if qk_norm else None
+
+    def set_rule(self, rule: PatternRule) -> None:
+        """Replace the rule by one for the same heads and blocks."""
+        self.rule = rule
+        self._rules = tuple(replace(rule, training=training) for training in (False, True))
+        self._texts = tuple(rule.text() for rule in self._rules)
 
     def pattern(self, num_tokens: int) -> BlockPattern:
         """Return the pattern of a sequence of `num_tokens` tokens."""
