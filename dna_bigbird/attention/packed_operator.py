@@ -6,7 +6,6 @@ waits for nothing. Two derivatives of it are not possible.
 """
 
 # P packed tokens, H heads, D head dimension, B sequences of a group, T tokens of each
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -15,9 +14,10 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.native import operator as native
-from dna_bigbird.attention.packing import Packing, groups_of
+from dna_bigbird.attention.packing import Group, Packing, groups_of
 from dna_bigbird.attention.patterns import BlockPattern
 from dna_bigbird.attention.patterns.rule import PatternRule
+from dna_bigbird.attention.sequences import Sequences
 from dna_bigbird.attention.triton import operator as triton
 from dna_bigbird.attention.triton.lists import two_way_lists
 
@@ -37,9 +37,9 @@ class Kernel(NamedTuple):
     """How a backend computes one group; tensors are (B, H, T, D), their rows in one piece."""
 
     forward_into: Callable[..., None]
-    """out, log2_sum_exp (B, H, T), q, k, v, lists, hidden (B, T), block size."""
+    """Of out, log2_sum_exp (B, H, T) and `Sequences`."""
     backward_into: Callable[..., None]
-    """grads of q, k and v, grad, q, k, v, out, log2_sum_exp, lists, hidden, block size."""
+    """Of gradients of q, k and v, then grad, out, log2_sum_exp and `Sequences`."""
     lists: Callable[[BlockPattern, torch.device], tuple]
     """What the kernel reads of a pattern, kept."""
 
@@ -73,67 +73,57 @@ def attend_packed(
 class _Part(NamedTuple):
     """One group: how to cut it out of packed tensors."""
 
-    tokens: slice
-    shape: tuple[int, int]
-    rows: slice
-    hidden_BT: Tensor | None
-    lists: tuple
+    group: Group
+    num_heads: int
+    read: Sequences
 
     def of_tokens(self, x_PHD: Tensor) -> Tensor:
         """Return a view (B, H, T, D)."""
-        return x_PHD[self.tokens].unflatten(0, self.shape).transpose(1, 2)
+        return _cut(x_PHD, self.group)
 
-    def of_rows(self, x: Tensor, num_heads: int) -> Tensor:
+    def of_rows(self, x: Tensor) -> Tensor:
         """Return a view (B, H, T) of one number per head and token."""
-        return x[self.rows].view(self.shape[0], num_heads, self.shape[1])
+        B, T, H = self.group.num_sequences, self.group.num_tokens, self.num_heads
+        tokens = self.group.tokens
+        return x[tokens.start * H : tokens.stop * H].view(B, H, T)
+
+
+def _cut(x_PHD: Tensor, group: Group) -> Tensor:
+    shape = (group.num_sequences, group.num_tokens)
+    return x_PHD[group.tokens].unflatten(0, shape).transpose(1, 2)
 
 
 def _parts(
-    q_PHD: Tensor, sizes: Tensor, hidden_P: Tensor | None, rule: PatternRule, kernel: Kernel
+    tensors: tuple[Tensor, ...], sizes: Tensor, hidden_P: Tensor | None, rule: str, kernel: Kernel
 ) -> Iterator[_Part]:
-    P, H, _ = q_PHD.shape
+    """Cut q, k and v into groups."""
+    of_text, (P, H, _) = PatternRule.of_text(rule), tensors[0].shape
     groups = groups_of(sizes)
     if (groups[-1].tokens.stop if groups else 0) != P:
         raise ValueError(f"the packing is not for {P} tokens: {sizes.tolist()}")
     for group in groups:
-        shape = (group.num_sequences, group.num_tokens)
         hidden_BT = None
         if group.has_padding and hidden_P is not None:
-            hidden_BT = hidden_P[group.tokens].view(shape)
-        rows = slice(group.tokens.start * H, group.tokens.stop * H)
-        lists = kernel.lists(rule.pattern(group.num_tokens), q_PHD.device)
-        yield _Part(group.tokens, shape, rows, hidden_BT, lists)
+            hidden_BT = hidden_P[group.tokens].view(group.num_sequences, group.num_tokens)
+        lists = kernel.lists(of_text.pattern(group.num_tokens), tensors[0].device)
+        q, k, v = (_cut(x, group) for x in tensors)
+        yield _Part(group, H, Sequences(q, k, v, lists, hidden_BT, of_text.block_size))
 
 
 @torch.library.impl("dna_bigbird::packed_attention", "default")
 def _forward(q, k, v, sizes, hidden, rule, kernel):
-    compute, of_text = KERNELS[kernel], PatternRule.of_text(rule)
     out, log2_sum_exp = _empty_results(q)
-    for part in _parts(q, sizes, hidden, of_text, compute):
-        compute.forward_into(
-            part.of_tokens(out),
-            part.of_rows(log2_sum_exp, q.shape[1]),
-            *map(part.of_tokens, (q, k, v)),
-            part.lists,
-            part.hidden_BT,
-            of_text.block_size,
-        )
+    for part in _parts((q, k, v), sizes, hidden, rule, KERNELS[kernel]):
+        KERNELS[kernel].forward_into(part.of_tokens(out), part.of_rows(log2_sum_exp), part.read)
     return out, log2_sum_exp
 
 
 @torch.library.impl("dna_bigbird::packed_attention_backward", "default")
 def _backward(grad, q, k, v, out, log2_sum_exp, sizes, hidden, rule, kernel):
-    compute, of_text = KERNELS[kernel], PatternRule.of_text(rule)
     grads = _empty_gradients(q)
-    for part in _parts(q, sizes, hidden, of_text, compute):
-        compute.backward_into(
-            tuple(map(part.of_tokens, grads)),
-            *map(part.of_tokens, (grad, q, k, v, out)),
-            part.of_rows(log2_sum_exp, q.shape[1]),
-            part.lists,
-            part.hidden_BT,
-            of_text.block_size,
-        )
+    for part in _parts((q, k, v), sizes, hidden, rule, KERNELS[kernel]):
+        results = (*map(part.of_tokens, (grad, out)), part.of_rows(log2_sum_exp))
+        KERNELS[kernel].backward_into(tuple(map(part.of_tokens, grads)), *results, part.read)
     return grads
 
 

@@ -178,10 +178,10 @@ class _Unpacked(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx, states_PE: Tensor, places: Tensor, sources_P: Tensor, is_padding_P: Tensor | None
+        ctx, states_PE: Tensor, indices: Tensor, sources_P: Tensor, is_padding_P: Tensor | None
     ) -> Tensor:
         ctx.save_for_backward(sources_P, is_padding_P)
-        return states_PE.index_select(0, places)
+        return states_PE.index_select(0, indices)
 
     @staticmethod
     def backward(ctx, grad: Tensor):

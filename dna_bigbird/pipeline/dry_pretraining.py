@@ -50,8 +50,8 @@ def dry_run(
         "",
         *table(memory, training.optimizer, precision),
         "",
-        "An estimate from the settings (docs/training.md has how far it was checked). A GPU is said to",
-        f"fit where it fills {USABLE:.0%} at most. Nothing was read or written.",
+        "An estimate from the settings; docs/training.md has how far it was checked. A training fits a",
+        f"GPU that it fills to {USABLE:.0%} at most. Nothing was read or written.",
     ]
     return DryRun(parameters, tokens, memory, "\n".join(lines))
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from dna_bigbird.attention.choosing import Device, Row, ShapeClass, choose, measure
+from dna_bigbird.attention.choosing import Device, Row, ShapeClass, choose
 from dna_bigbird.attention.choosing.choice import keep
+from dna_bigbird.attention.timed import measure_on_gpu
 from dna_bigbird.progress import progress_bar
 
 HEAD_DIM, BLOCK_SIZES, TOKENS = 64, (64, 128), (512, 4096, 16384)
@@ -18,7 +19,9 @@ def shapes() -> list[ShapeClass]:
     ]
 
 
-def measure_backends(device: Device, measured: Callable[[ShapeClass], list[Row]] = measure) -> str:
+def measure_backends(
+    device: Device, measured: Callable[[ShapeClass], list[Row]] = measure_on_gpu
+) -> str:
     """Measure every class, keep what was found, and return the table.
 
     Args:
@@ -31,7 +34,7 @@ def measure_backends(device: Device, measured: Callable[[ShapeClass], list[Row]]
     for shape in progress_bar(shapes(), desc="measuring", unit=" problems"):
         rows = measured(shape)
         keep(shape, device, rows)
-        lines += [f"{shape}: {choose(shape, device, may_measure=False).backend}", *_lines(rows)]
+        lines += [f"{shape}: {choose(shape, device, None).backend}", *_lines(rows)]
     return "\n".join(
         [*lines, "", "kept for training with attention_backend auto and for predictions"]
     )

@@ -2,22 +2,17 @@
 
 from pathlib import Path
 
-import torch
 from torch import nn
 
-from dna_bigbird.attention.choosing import Choice, Device, ShapeClass, choose
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.flops import forward_flops
+from dna_bigbird.models.flops import encoder_flops
+from dna_bigbird.models.gpu_backend import backend_for
 from dna_bigbird.models.precision import BFLOAT16
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.run_settings import read_chosen
 
 BACKEND = "attention_backend"
-MEASURING_S = 120.0
-"""What measuring may take: FlexAttention compiles for each kind of problem and searches tiles."""
-ASSUMED_RATE = 1e14
-"""Operations a second of a GPU, to tell a run of minutes from a run of days."""
 
 
 def is_open(model: nn.Module, config: TrainConfig, device: str) -> bool:
@@ -32,30 +27,22 @@ def is_open(model: nn.Module, config: TrainConfig, device: str) -> bool:
 
 
 def choose_for(model: nn.Module, config: TrainConfig) -> dict[str, str]:
-    """Choose a backend for a training, and say so; short trainings measure nothing.
+    """Choose a backend for a training and say so; short trainings measure nothing.
 
     Returns:
         What settings.json records.
     """
-    choice = _choice(model, config)
+    sequences = config.max_steps * config.batch_size * config.accumulate
+    choice = backend_for(
+        model.encoder.config,
+        in_bfloat16=config.precision == BFLOAT16,
+        training=True,
+        operations=3 * encoder_flops(model.encoder, model.encoder.config.max_tokens) * sequences,
+    )
     note(
         f"attention backend {choice.backend}: {choice.why}; --training.attention_backend names one"
     )
     return {BACKEND: choice.backend}
-
-
-def _choice(model: nn.Module, config: TrainConfig) -> Choice:
-    encoder = model.encoder.config
-    shape = ShapeClass.of(
-        torch.bfloat16 if config.precision == BFLOAT16 else torch.float32,
-        encoder.hidden_size // encoder.num_heads,
-        encoder.block_size,
-        encoder.max_tokens,
-        training=True,
-    )
-    step = 3 * forward_flops(model, [encoder.max_tokens]) * config.batch_size * config.accumulate
-    seconds = step * config.max_steps / ASSUMED_RATE
-    return choose(shape, Device.here(), may_measure=seconds > MEASURING_S)
 
 
 def apply(model: nn.Module, folder: Path) -> None:

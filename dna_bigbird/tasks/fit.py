@@ -72,6 +72,7 @@ SILENCED = (
     ".*treespec, LeafSpec.*",
     ".*is smaller than the logging interval.*",
     ".*Found .* module.s. in eval mode.*",
+    ".*You have overridden .transfer_batch_to_device. in .LightningModule.*",
     ".*srun. command is available on your system.*",
     ".*lr_scheduler.step.*before.*optimizer.step.*",
     ".*The length of .* is 0.*",

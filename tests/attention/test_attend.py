@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.attention import attend
+from dna_bigbird.attention import attend, choosing
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
 
 attend_module = importlib.import_module("dna_bigbird.attention.attend")
@@ -269,3 +269,14 @@ def test_tables_first_used_in_inference_mode_serve_training_too(backend):
     q = torch.randn(1, 2, 36, 8, requires_grad=True)
     attend(q, q, q, pattern, backend=backend).sum().backward()
     assert torch.isfinite(q.grad).all()
+
+
+def test_on_a_cpu_no_choice_is_looked_up(monkeypatch):
+    def never():
+        raise AssertionError("asked for the GPU")
+
+    monkeypatch.setattr(choosing.Device, "here", never)
+    q = torch.randn(1, 2, 80, 16)
+    for dtype in (torch.float32, torch.float64, torch.float16):
+        x = q.to(dtype)
+        assert attend(x, x, x, bigbird_itc(5, 16, 1, 2)).dtype == dtype

@@ -6,12 +6,10 @@ import logging
 import pytest
 import torch
 
-from dna_bigbird.attention import attend, choosing
 from dna_bigbird.attention.choosing import Device, Row, ShapeClass, choose, measure
 from dna_bigbird.attention.choosing.choice import VARIABLE, path_of
 from dna_bigbird.attention.choosing.device import driver_version
-from dna_bigbird.attention.choosing.measuring import attention_call
-from dna_bigbird.attention.patterns import bigbird_itc
+from dna_bigbird.attention.timed import attention_call
 
 DEVICE = Device("Some GPU", "580.1", "2.13.0")
 SHAPE = ShapeClass("bfloat16", 64, 64, 4096, True)
@@ -37,12 +35,12 @@ def test_classes_of_lengths():
 
 def test_the_fastest_is_taken_and_kept(caplog):
     with caplog.at_level(logging.WARNING, logger="dna_bigbird"):
-        first = choose(SHAPE, DEVICE, may_measure=True, measured=lambda shape: ROWS)
+        first = choose(SHAPE, DEVICE, lambda shape: ROWS)
     assert (first.backend, first.why) == ("flex", "is the fastest here")
     assert "attention backend dense does not run here: it does not fit" in caplog.text
-    again = choose(SHAPE, DEVICE, may_measure=True, measured=never)
+    again = choose(SHAPE, DEVICE, never)
     assert (again.backend, again.rows) == ("flex", tuple(ROWS))
-    assert choose(SHAPE, DEVICE, may_measure=False, measured=never).backend == "flex"
+    assert choose(SHAPE, DEVICE, None).backend == "flex"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +53,7 @@ def test_the_fastest_is_taken_and_kept(caplog):
     ids=str,
 )  # fmt: skip
 def test_anything_else_is_measured_again(change):
-    choose(SHAPE, DEVICE, may_measure=True, measured=lambda shape: ROWS)
+    choose(SHAPE, DEVICE, lambda shape: ROWS)
     device = Device(
         **{**DEVICE.__dict__, **{k: v for k, v in change.items() if hasattr(DEVICE, k)}}
     )
@@ -63,40 +61,40 @@ def test_anything_else_is_measured_again(change):
         **{**SHAPE.__dict__, **{k: v for k, v in change.items() if hasattr(SHAPE, k)}}
     )
     other = [Row("gather", 0.001), Row("flex", 0.003)]
-    assert choose(shape, device, may_measure=True, measured=lambda shape: other).backend == "gather"
+    assert choose(shape, device, lambda shape: other).backend == "gather"
 
 
 def test_short_work_measures_nothing():
-    choice = choose(SHAPE, DEVICE, may_measure=False, measured=never)
+    choice = choose(SHAPE, DEVICE, None)
     assert choice.backend == "gather"
     assert "nothing was measured here; dna-bigbird doctor --measure does it" in choice.why
 
 
 def test_the_environment_is_stronger_than_a_measurement(monkeypatch):
-    choose(SHAPE, DEVICE, may_measure=True, measured=lambda shape: ROWS)
+    choose(SHAPE, DEVICE, lambda shape: ROWS)
     monkeypatch.setenv(VARIABLE, "dense")
-    choice = choose(SHAPE, DEVICE, may_measure=True, measured=never)
+    choice = choose(SHAPE, DEVICE, never)
     assert (choice.backend, choice.why) == ("dense", f"{VARIABLE} names it")
 
 
 def test_nothing_runs():
     rows = [Row("flex", None, "no compiler"), Row("gather", None, "too large")]
-    choice = choose(SHAPE, DEVICE, may_measure=True, measured=lambda shape: rows)
+    choice = choose(SHAPE, DEVICE, lambda shape: rows)
     assert (choice.backend, choice.why) == ("gather", "no backend could be measured")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1, 2", '{"rows": [[1]]}', '{"rows": 3}'])
 def test_a_damaged_file_is_measured_again(text):
-    choose(SHAPE, DEVICE, may_measure=True, measured=lambda shape: ROWS)
+    choose(SHAPE, DEVICE, lambda shape: ROWS)
     path_of(SHAPE, DEVICE).write_text(text)
     other = [Row("gather", 0.001)]
-    assert choose(SHAPE, DEVICE, may_measure=True, measured=lambda shape: other).backend == "gather"
+    assert choose(SHAPE, DEVICE, lambda shape: other).backend == "gather"
     assert json.loads(path_of(SHAPE, DEVICE).read_text())["rows"] == [["gather", 0.001, ""]]
 
 
 def test_a_cache_that_cannot_be_written(cache, caplog):
     (cache / "attention").write_text("a file in the place of the folder")
-    choice = choose(SHAPE, DEVICE, may_measure=True, measured=lambda shape: ROWS)
+    choice = choose(SHAPE, DEVICE, lambda shape: ROWS)
     assert choice.backend == "flex"
     assert "cannot keep what was measured" in caplog.text
 
@@ -135,10 +133,3 @@ def test_a_driver_has_a_version(tmp_path):
     path.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue Sep 1\n")
     assert driver_version(path) == "580.159.04"
     assert driver_version(tmp_path / "none") == f"CUDA {torch.version.cuda}"
-
-
-def test_a_cpu_asks_nothing(monkeypatch):
-    monkeypatch.setattr(choosing.Device, "here", never)
-    pattern = bigbird_itc(5, 16, 1, 2)
-    q = torch.randn(1, 2, 80, 16)
-    assert torch.equal(attend(q, q, q, pattern), attend(q, q, q, pattern))

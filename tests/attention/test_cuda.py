@@ -17,6 +17,7 @@ from torch._dynamo.utils import counters
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.choosing import Device, ShapeClass, choose, kept
 from dna_bigbird.attention.patterns import bigbird_itc, full
+from dna_bigbird.attention.timed import measure_on_gpu
 from dna_bigbird.datasets.batches import PretrainingBatch
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
@@ -246,7 +247,7 @@ def test_the_choice_is_the_fastest_of_the_table(tmp_path, monkeypatch):
     monkeypatch.setenv("DNA_BIGBIRD_CACHE", str(tmp_path))
     for tokens in (512, 4096):
         shape = ShapeClass("bfloat16", 64, 128, tokens, training=True)
-        choice = choose(shape, Device.here(), may_measure=True)
+        choice = choose(shape, Device.here(), measure_on_gpu)
         seconds = {row.backend: row.seconds for row in choice.rows if row.seconds is not None}
         assert {"flex", "gather", "triton"} <= seconds.keys()
         assert choice.backend == min(seconds, key=seconds.__getitem__) == kept(shape)

@@ -277,4 +277,4 @@ def test_what_was_measured_is_printed_and_kept(tmp_path, monkeypatch):
     assert lines[start + 1 : start + 4] == table
     assert f"{forward} and backward: flex" in lines
     shape = ShapeClass("bfloat16", 64, 128, 4096, training=True)
-    assert choose(shape, device, may_measure=False).backend == "flex"
+    assert choose(shape, device, None).backend == "flex"

@@ -6,6 +6,7 @@ import pytest
 
 from dna_bigbird.attention.choosing import Choice
 from dna_bigbird.errors import InputError
+from dna_bigbird.models import gpu_backend
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks import backend_choice
@@ -78,19 +79,19 @@ def test_who_chooses():
     assert not backend_choice.is_open(PretrainingModel(dropout), config, "cuda")
 
 
-@pytest.mark.parametrize(("max_steps", "may_measure"), [(100, False), (10**9, True)])
-def test_only_long_runs_measure(max_steps, may_measure, monkeypatch, capsys):
+@pytest.mark.parametrize(("max_steps", "measures"), [(100, False), (10**9, True)])
+def test_only_long_runs_measure(max_steps, measures, monkeypatch, capsys):
     asked = {}
 
-    def choose(shape, device, *, may_measure):
-        asked.update(shape=str(shape), may_measure=may_measure)
+    def choose(shape, device, measured):
+        asked.update(shape=str(shape), measures=measured is not None)
         return Choice("flex", "is the fastest here")
 
-    monkeypatch.setattr(backend_choice, "choose", choose)
-    monkeypatch.setattr(backend_choice.Device, "here", lambda: None)
+    monkeypatch.setattr(gpu_backend, "choose", choose)
+    monkeypatch.setattr(gpu_backend.Device, "here", lambda: None)
     config = TrainConfig(max_steps=max_steps, precision="bf16-mixed", validate_every=100)
     found = backend_choice.choose_for(PretrainingModel(SMALL), config)
     assert found == {"attention_backend": "flex"}
     shape = "bfloat16, heads of 16, blocks of 16, up to 128 tokens, forward and backward"
-    assert asked == {"shape": shape, "may_measure": may_measure}
+    assert asked == {"shape": shape, "measures": measures}
     assert "note: attention backend flex: is the fastest here" in capsys.readouterr().err

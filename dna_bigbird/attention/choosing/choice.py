@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dna_bigbird.attention.choosing.device import Device
-from dna_bigbird.attention.choosing.measuring import Row, measure
+from dna_bigbird.attention.choosing.measuring import Row
 from dna_bigbird.attention.choosing.shape_class import ShapeClass
 from dna_bigbird.attention.native.build import cache_folder
 
@@ -37,28 +37,24 @@ class Choice:
 def choose(
     shape: ShapeClass,
     device: Device,
-    *,
-    may_measure: bool,
-    measured: Callable[[ShapeClass], list[Row]] = measure,
+    measured: Callable[[ShapeClass], list[Row]] | None,
 ) -> Choice:
     """Return the backend for a class of problems on a GPU.
 
     Args:
-        may_measure: False for work that would take no longer than measuring: without a kept choice
-            it is 'gather'.
-        measured: Times the backends; replaced in tests.
+        measured: Times the backends, if nothing was kept. None for work that would take no longer
+            than measuring: without a kept choice it is 'gather'.
     """
     if named := os.environ.get(VARIABLE):
         return Choice(named, f"{VARIABLE} names it")
     rows = read(shape, device)
-    if rows is None and not may_measure:
+    if rows is not None:
+        return _fastest(rows, "was the fastest when it was measured here")
+    if measured is None:
         return Choice(UNMEASURED, "nothing was measured here; dna-bigbird doctor --measure does it")
-    how = "was the fastest when it was measured here"
-    if rows is None:
-        rows = measured(shape)
-        keep(shape, device, rows)
-        how = "is the fastest here"
-    return _fastest(rows, how)
+    rows = measured(shape)
+    keep(shape, device, rows)
+    return _fastest(rows, "is the fastest here")
 
 
 def _fastest(rows: list[Row], how: str) -> Choice:
@@ -78,7 +74,7 @@ def kept(shape: ShapeClass) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _kept(shape: ShapeClass, device: Device, _: str) -> str:
-    return choose(shape, device, may_measure=False).backend
+    return choose(shape, device, None).backend
 
 
 def path_of(shape: ShapeClass, device: Device) -> Path:

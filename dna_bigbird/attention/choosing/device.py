@@ -26,7 +26,7 @@ class Device:
 def driver_version(path: Path = DRIVER) -> str:
     """Return the version of the NVIDIA driver, or what CUDA PyTorch was built for if it is unknown."""
     try:
-        found = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", path.read_text())
+        match = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", path.read_text())
     except OSError:
-        found = None
-    return found[0] if found else f"CUDA {torch.version.cuda}"
+        match = None
+    return match[0] if match else f"CUDA {torch.version.cuda}"

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from dna_bigbird.attention.native.library import Problem, TensorView, library
 from dna_bigbird.attention.patterns import BlockPattern
+from dna_bigbird.attention.sequences import Sequences
 
 DTYPES = (torch.float32, torch.bfloat16)
 MULTIPLE = 16
@@ -69,61 +70,46 @@ def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
 @torch.library.impl("dna_bigbird::block_attention", "CPU")
 def _forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
     _check(q, k, v, row_starts, key_blocks, order, hidden, block_size)
-    out, log2_sum_exp = _empty_results(q)
-    forward_into(out, log2_sum_exp, q, k, v, (row_starts, key_blocks, order), hidden, block_size)
-    return out, log2_sum_exp
+    results = _empty_results(q)
+    lists = (row_starts, key_blocks, order)
+    forward_into(*results, Sequences(q, k, v, lists, hidden, block_size))
+    return results
 
 
 @torch.library.impl("dna_bigbird::block_attention_backward", "CPU")
 def _backward(grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size):
     grads = _empty_gradients(q)
     lists = (row_starts, key_blocks, order)
-    backward_into(grads, grad, q, k, v, out, log2_sum_exp, lists, hidden, block_size)
+    read = Sequences(q, k, v, lists, hidden, block_size)
+    backward_into(grads, grad, out, log2_sum_exp, read)
     return grads
 
 
-def forward_into(
-    out: Tensor,
-    log2_sum_exp: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    lists: tuple[Tensor, Tensor, Tensor],
-    hidden: Tensor | None,
-    block_size: int,
-) -> None:
-    """Compute attention into `out` (B, H, T, D), whose rows are in one piece.
+def forward_into(out: Tensor, log2_sum_exp: Tensor, read: Sequences) -> None:
+    """Compute attention into `out` (B, H, T, D) and `log2_sum_exp` (B, H, T) float32, contiguous.
 
     Args:
-        log2_sum_exp: (B, H, T) float32, contiguous; filled too.
-        lists: `block_lists`, for the shape of q.
-        hidden: (B, T) bool, contiguous; True = padding.
+        read: With `block_lists`.
     """
-    q, k, v = (_readable(x) for x in (q, k, v))
-    if q.numel():
-        library().forward(_problem(q, k, v, out, log2_sum_exp, *lists, hidden, block_size))
+    if read.q.numel():
+        library().forward(_problem(read, out, log2_sum_exp))
 
 
 def backward_into(
     grads: tuple[Tensor, Tensor, Tensor],
     grad: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
     out: Tensor,
     log2_sum_exp: Tensor,
-    lists: tuple[Tensor, Tensor, Tensor],
-    hidden: Tensor | None,
-    block_size: int,
+    read: Sequences,
 ) -> None:
-    """Compute the gradients of q, k and v into `grads`; the other arguments as `forward_into`.
+    """Compute the gradients of q, k and v into `grads`.
 
     Args:
         grad: Gradient of the output.
+        out, log2_sum_exp: What `forward_into` computed.
     """
-    grad, q, k, v = (_readable(x) for x in (grad, q, k, v))
-    if q.numel():
-        problem = _problem(q, k, v, out, log2_sum_exp, *lists, hidden, block_size)
+    if read.q.numel():
+        problem, grad = _problem(read, out, log2_sum_exp), _readable(grad)
         problem.grad = TensorView.of(grad)
         problem.grad_q, problem.grad_k, problem.grad_v = map(TensorView.of, grads)
         library().backward(problem)
@@ -218,33 +204,26 @@ def _empty_gradients(q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return q_grad, k_grad, v_grad
 
 
-def _problem(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Tensor,
-    log2_sum_exp: Tensor,
-    row_starts: Tensor,
-    key_blocks: Tensor,
-    order: Tensor,
-    hidden: Tensor | None,
-    block_size: int,
-) -> Problem:
-    B, H, T, D = q.shape
-    return Problem(
+def _problem(read: Sequences, out: Tensor, log2_sum_exp: Tensor) -> Problem:
+    B, H, T, D = read.q.shape
+    row_starts, key_blocks, order = read.lists
+    tensors = [*map(_readable, (read.q, read.k, read.v)), out]
+    problem = Problem(
         B,
         H,
         T,
         D,
-        block_size,
+        read.block_size,
         order.shape[1],
         row_starts.data_ptr(),
         key_blocks.data_ptr(),
         order.data_ptr(),
-        None if hidden is None else hidden.data_ptr(),
+        None if read.hidden is None else read.hidden.data_ptr(),
         1 / math.sqrt(D),
-        q.dtype == torch.bfloat16,
+        read.q.dtype == torch.bfloat16,
         torch.get_num_threads(),
-        *map(TensorView.of, (q, k, v, out)),
+        *map(TensorView.of, tensors),
         log2_sum_exp.data_ptr(),
     )
+    problem.tensors = tensors  # copies must outlive the call
+    return problem

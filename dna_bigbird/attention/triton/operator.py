@@ -13,6 +13,8 @@ import math
 import torch
 from torch import Tensor
 
+from dna_bigbird.attention.sequences import Sequences
+
 DTYPES = (torch.float32, torch.bfloat16)
 MOST_HEAD_DIM = 128
 
@@ -67,65 +69,35 @@ def power_of_2(number: int) -> int:
 @torch.library.impl("dna_bigbird::triton_block_attention", ("CPU", "CUDA"))
 def _forward(q, k, v, starts, blocks, order, hidden, block_size):
     _check(q, k, v, order, hidden, block_size)
-    out, log2_sum_exp = _empty_results(q)
-    forward_into(out, log2_sum_exp, q, k, v, (starts, blocks, order), hidden, block_size)
-    return out, log2_sum_exp
+    results = _empty_results(q)
+    forward_into(*results, Sequences(q, k, v, (starts, blocks, order), hidden, block_size))
+    return results
 
 
 @torch.library.impl("dna_bigbird::triton_block_attention_backward", ("CPU", "CUDA"))
 def _backward(grad, q, k, v, out, log2_sum_exp, starts, blocks, order, hidden, block_size):
     grads = _empty_gradients(q)
-    lists = (starts, blocks, order)
-    backward_into(grads, grad, q, k, v, out, log2_sum_exp, lists, hidden, block_size)
+    read = Sequences(q, k, v, (starts, blocks, order), hidden, block_size)
+    backward_into(grads, grad, out, log2_sum_exp, read)
     return grads
 
 
-def forward_into(
-    out: Tensor,
-    log2_sum_exp: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    lists: tuple[Tensor, Tensor, Tensor],
-    hidden: Tensor | None,
-    block_size: int,
-) -> None:
-    """Compute attention into `out` (B, H, T, D), whose rows are in one piece.
-
-    Args:
-        log2_sum_exp: (B, H, T) float32, contiguous; filled too.
-        lists: `two_way_lists`, for the shape of q.
-        hidden: (B, T) bool, contiguous; True = padding.
-    """
-    starts, blocks, order = lists
-    tensors = (*map(_readable, (q, k, v)), out)
-    rows = (starts[0], blocks[0], order[0])
-    _launch("forward", tensors, (log2_sum_exp,), rows, hidden, block_size)
+def forward_into(out: Tensor, log2_sum_exp: Tensor, read: Sequences) -> None:
+    """As `native.operator.forward_into`; `read` has `two_way_lists`."""
+    rows = tuple(part[0] for part in read.lists)
+    tensors = (*map(_readable, (read.q, read.k, read.v)), out)
+    _launch("forward", tensors, (log2_sum_exp,), rows, read)
 
 
 def backward_into(
-    grads: tuple[Tensor, Tensor, Tensor],
-    grad: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Tensor,
-    log2_sum_exp: Tensor,
-    lists: tuple[Tensor, Tensor, Tensor],
-    hidden: Tensor | None,
-    block_size: int,
+    grads: tuple[Tensor, ...], grad: Tensor, out: Tensor, log2_sum_exp: Tensor, read: Sequences
 ) -> None:
-    """Compute the gradients of q, k and v into `grads`; the other arguments as `forward_into`.
-
-    Args:
-        grad: Gradient of the output.
-    """
-    inputs = tuple(map(_readable, (grad, q, k, v)))
+    """As `native.operator.backward_into`."""
+    inputs = tuple(map(_readable, (grad, read.q, read.k, read.v)))
     vectors = (log2_sum_exp, torch.empty_like(log2_sum_exp))
-    rows, readers = zip(*lists, strict=True)
-    grad_q, *of_keys = grads
-    _launch("backward_of_queries", (*inputs, out, grad_q), vectors, rows, hidden, block_size)
-    _launch("backward_of_keys", (*inputs, *of_keys), vectors, readers, hidden, block_size)
+    rows, readers = zip(*read.lists, strict=True)
+    _launch("backward_of_queries", (*inputs, out, grads[0]), vectors, rows, read)
+    _launch("backward_of_keys", (*inputs, *grads[1:]), vectors, readers, read)
 
 
 @torch.library.register_fake("dna_bigbird::triton_block_attention")
@@ -209,14 +181,13 @@ def _launch(
     tensors: tuple[Tensor, ...],
     vectors: tuple[Tensor, ...],
     lists: tuple[Tensor, ...],
-    hidden: Tensor | None,
-    block_size: int,
+    read: Sequences,
 ) -> None:
     """Run a kernel over all tiles; arguments in the order of the kernel's."""
     from dna_bigbird.attention.triton import kernels
 
     B, H, T, D = tensors[0].shape
-    N = lists[2].shape[1]
+    N, block_size, hidden = lists[2].shape[1], read.block_size, read.hidden
     tile, warps, stages = tuning(tensors[0].dtype, D, block_size)
     programs = B * H * N * -(-block_size // tile)
     if hidden is not None:
