@@ -46,8 +46,8 @@ demo: setup ## the whole workflow on the embedded demo: results/report.html
 	@dna-bigbird clear-lock
 	snakemake --cores $(CORES) all $(if $(CONFIG),--configfile=$(CONFIG))
 
-test: setup $(ENCODER) ## the tests
-	python -m pytest $(PYTEST_ARGS)
+test: setup $(ENCODER) ## the tests, in two processes that take whole files
+	python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-slow: setup $(ENCODER) ## kill points, full disks, sanitizers, valgrind, a SLURM cluster: long
 	python -m pytest -m slow $(PYTEST_ARGS)
