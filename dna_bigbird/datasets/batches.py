@@ -1,7 +1,7 @@
 """Batches of DNA examples as tensors, and how examples are joined into them."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,8 +14,8 @@ PAD_ID = 0
 """Written where there is no token; a model never reads it, so it suits every vocabulary."""
 
 
-class _PretrainingFields(NamedTuple):
-    """The tensors of a `PretrainingBatch`."""
+class PretrainingBatch(NamedTuple):
+    """Sentence pairs with masked tokens; padding is on the right."""
 
     token_ids_BT: Tensor
     is_padding_BT: Tensor
@@ -34,15 +34,8 @@ class _PretrainingFields(NamedTuple):
     """Weight of each of the P in the loss of training; empty: all weigh the same."""
 
 
-class PretrainingBatch(_PretrainingFields):
-    """Sentence pairs with masked tokens; padding is on the right."""
-
-    packing: Any = None
-    """How the encoder packs the rows (`Encoder.packing`), if it was planned ahead; no field."""
-
-
-class _LabelledFields(NamedTuple):
-    """The tensors of a `LabelledBatch`."""
+class LabelledBatch(NamedTuple):
+    """Windows with their labels; padding is on the right."""
 
     token_ids_BT: Tensor
     is_padding_BT: Tensor
@@ -50,13 +43,6 @@ class _LabelledFields(NamedTuple):
     """float32, 0 or 1."""
     examples_B: Tensor
     """Rows of the labelled set."""
-
-
-class LabelledBatch(_LabelledFields):
-    """Windows with their labels; padding is on the right."""
-
-    packing: Any = None
-    """As of a `PretrainingBatch`."""
 
 
 def pad_right(rows: Sequence[np.ndarray], fill: int) -> Tensor:

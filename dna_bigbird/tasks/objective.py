@@ -10,7 +10,9 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
+from torch.utils.weak import WeakTensorKeyDictionary
 
+from dna_bigbird.models.encoder import Packing
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.optimisation import build_optimizer
 from dna_bigbird.tasks.sharding import Sharded, shard
@@ -46,12 +48,14 @@ class Objective(pl.LightningModule):
 
     Subclasses compute `loss_and_sums(batch)`. After every validation `validation_metrics` holds
     its figures; `monitor` names the one that chooses the best step, `mode` is 'min' or 'max'.
-    `example` is the word for what is counted.
+    `example` is the word for what is counted. With `packs_ahead` the packing of each batch is planned
+    as it is moved, and the model is to be called with `packing_of(batch)`.
     """
 
     monitor: str
     mode: str
     example = "example"
+    packs_ahead = False
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:
         super().__init__()
@@ -59,6 +63,8 @@ class Objective(pl.LightningModule):
         self.config = config
         self.validation_metrics: dict[str, float] = {}
         self._validation_sums: Sums = {}
+        # By tensor: DDP makes a new batch of the same tensors.
+        self._packings = WeakTensorKeyDictionary()
 
     def loss_and_sums(self, batch: Any) -> tuple[Tensor, Sums]:
         """Return the loss to minimise and the figures of one batch."""
@@ -75,13 +81,17 @@ class Objective(pl.LightningModule):
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
     ) -> Any:
-        """Move a batch, and plan its packing before: a step on a GPU then waits for nothing."""
+        """Move a batch; with `packs_ahead` plan its packing before: a step on a GPU waits for nothing."""
         moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
-        if hasattr(batch, "packing") and hasattr(self.model, "encoder"):
+        if self.packs_ahead and hasattr(self.model, "encoder"):
             packing = self.model.encoder.packing(batch.is_padding_BT)
             pinned = packing.pin_memory() if device.type == "cuda" else packing
-            moved.packing = pinned.to(device)
+            self._packings[moved.is_padding_BT] = pinned.to(device)
         return moved
+
+    def packing_of(self, batch: Any) -> Packing | None:
+        """Return how the encoder packs this batch, if it was planned; else the encoder plans it."""
+        return self._packings.get(batch.is_padding_BT)
 
     def training_step(self, batch: Any, batch_idx: int) -> dict:
         """Return the loss; `sums` is picked up by the history callback."""

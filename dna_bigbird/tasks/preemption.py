@@ -9,6 +9,7 @@ import pytorch_lightning as pl
 
 from dna_bigbird.tasks import signals
 from dna_bigbird.tasks.checkpoints import Checkpoints
+from dna_bigbird.tasks.processes import any_process
 from dna_bigbird.tasks.run_folder import note
 from dna_bigbird.tasks.steps import is_step_end
 
@@ -48,19 +49,14 @@ class Preemption(pl.Callback):
         step = trainer.global_step
         if not is_step_end(trainer, batch_idx) or step % self.keeper.validate_every == 0:
             return
-        if self._is_wanted(trainer):
+        if any_process(trainer, signals.is_received()):
             self.keeper.save(trainer)
             self._leave(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """The state has just been saved."""
-        if self._is_wanted(trainer):
+        if any_process(trainer, signals.is_received()):
             self._leave(trainer)
-
-    def _is_wanted(self, trainer: pl.Trainer) -> bool:
-        if trainer.world_size == 1:
-            return signals.is_received()
-        return trainer.strategy.reduce_boolean_decision(signals.is_received(), all=False)
 
     def _leave(self, trainer: pl.Trainer) -> None:
         signals.forget()

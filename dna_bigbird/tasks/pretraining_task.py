@@ -32,6 +32,7 @@ class PretrainingTask(Objective):
 
     monitor = "bits_per_base_masked"
     mode = "min"
+    packs_ahead = True
 
     def __init__(
         self, model: nn.Module, config: TrainConfig, piece_bp: np.ndarray, nsp_weight: float = 1.0
@@ -57,7 +58,7 @@ class PretrainingTask(Objective):
             batch.is_padding_BT,
             batch.segment_ids_BT,
             batch.positions_P,
-            batch.packing,
+            self.packing_of(batch),
         )
         nll_P = nn.functional.cross_entropy(mlm_logits_PV.float(), batch.labels_P, reduction="none")
         return nll_P, mlm_logits_PV, nsp_logits_B2

@@ -8,6 +8,7 @@ Lightning started on this machine with the one that started them. Between nodes 
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import os
 import signal
@@ -76,6 +77,30 @@ def readable_loss(processes: int) -> Iterator[None]:
             "another process of this run has ended; its own message, if it had time for one, "
             f"is above. The same command goes on from the last checkpoint. ({reason})"
         ) from error
+
+
+@functools.lru_cache(maxsize=1)
+def _on_cpus(world: object) -> torch.distributed.ProcessGroup:
+    """Return all processes, connected by their CPUs; every process must ask.
+
+    Args:
+        world: Group of all processes; another run in this process has another one.
+    """
+    return torch.distributed.new_group(backend="gloo")
+
+
+def any_process(trainer: pl.Trainer, flag: bool) -> bool:
+    """Return True if the flag is set in one of the processes; all must ask at the same step.
+
+    It asks the processes, not their GPUs, which a program that asked each step would wait for.
+    """
+    if trainer.world_size == 1:
+        return flag
+    flags = torch.tensor([flag], dtype=torch.uint8)
+    torch.distributed.all_reduce(
+        flags, torch.distributed.ReduceOp.MAX, group=_on_cpus(torch.distributed.group.WORLD)
+    )
+    return bool(flags)
 
 
 class SameStart(pl.Callback):

@@ -6,6 +6,7 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
+from dna_bigbird.tasks import checkpoints
 from dna_bigbird.tasks.checkpoints import Checkpoints
 from dna_bigbird.tasks.fit import fit
 from dna_bigbird.tasks.history import History
@@ -69,20 +70,21 @@ def test_saving_changes_no_result(saved_at):
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_only_the_first_process_decides(tmp_path, is_first):
+def test_only_the_first_process_decides(tmp_path, is_first, monkeypatch):
     """Clocks differ between nodes; what is shared is the answer of the first."""
     asked = []
 
-    def reduce(decision, all):
-        asked.append((decision, all))
+    def any_process(trainer, flag):
+        asked.append(flag)
         return True  # as the other process says
+
+    monkeypatch.setattr(checkpoints, "any_process", any_process)
 
     trainer = SimpleNamespace(
         world_size=2,
         is_global_zero=is_first,
         accumulate_grad_batches=1,
         global_step=3,
-        strategy=SimpleNamespace(reduce_boolean_decision=reduce),
         save_checkpoint=lambda path: asked.append(path.name),
     )
     keeper = Checkpoints(
@@ -90,7 +92,7 @@ def test_only_the_first_process_decides(tmp_path, is_first):
     )
     keeper.saved_at = -100.0
     keeper.on_train_batch_end(trainer, None, None, None, 2)
-    assert asked == [(is_first, False), "step_000000003.ckpt"]
+    assert asked == [is_first, "step_000000003.ckpt"]
 
 
 def test_history_is_on_disk_while_the_run_goes_on(tiny_run, tmp_path):

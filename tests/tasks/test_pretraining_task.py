@@ -8,6 +8,8 @@ import torch
 from torch import nn
 
 from dna_bigbird.datasets.batches import PretrainingBatch
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import add_sums, ratios
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
@@ -118,3 +120,31 @@ def test_uniform_guess_over_bases_is_two_bits():
     task = PretrainingTask(Fixed([[0.25] * 4], [[0.5, 0.5]]), TrainConfig(), np.ones(4))
     _, sums = task.loss_and_sums(batch([3], [0]))
     assert ratios(sums)["bits_per_base_masked"] == pytest.approx(2)
+
+
+def test_a_moved_batch_is_packed_ahead_and_scores_the_same():
+    """What Lightning calls, then the loss; without it the encoder plans for itself."""
+    config = EncoderConfig(
+        vocab_size=30, hidden_size=32, num_layers=1, num_heads=2, ffn_size=48, max_tokens=64,
+        block_size=16, num_random=1, dropout=0.0,
+    )  # fmt: skip
+    task = PretrainingTask(PretrainingModel(config), TrainConfig(), np.ones(30))
+    lengths = torch.tensor([40, 64, 9])
+    is_padding = torch.arange(64) >= lengths[:, None]
+    ids = torch.randint(6, 30, (3, 64), generator=torch.Generator().manual_seed(0))
+    positions = torch.tensor([1, 30, 70, 130])
+    examples = torch.arange(3)
+    batch = PretrainingBatch(
+        ids, is_padding, torch.zeros_like(ids), positions, ids.flatten()[positions], examples % 2,
+        torch.tensor([2, 1, 1]), examples,
+    )  # fmt: skip
+    with torch.no_grad():
+        alone, _ = task.loss_and_sums(batch)
+    moved = task.transfer_batch_to_device(batch, torch.device("cpu"), 0)
+    copied = PretrainingBatch(*moved)  # as DDP does
+    packing = task.packing_of(copied)
+    assert [group[:2] for group in packing.groups()] == [(1, 16), (1, 48), (1, 64)]
+    with torch.no_grad():
+        assert torch.equal(task.loss_and_sums(copied)[0], alone)
+    del moved, copied, batch, is_padding
+    assert not task._packings
