@@ -135,7 +135,9 @@ def own_logits(model: nn.Module, batch: Batch, logits: str) -> tuple[Tensor, Ten
     positions = batch.positions
     if logits == "all":
         positions = torch.arange(batch.token_ids.numel(), device=positions.device)
-    packing = model.encoder.packing(batch.is_padding)
+    # Nothing is padding. Planned on the CPU, as in training: a step on a GPU waits for nothing.
+    is_padding = torch.zeros(batch.token_ids.shape, dtype=torch.bool)
+    packing = model.encoder.packing(is_padding).to(batch.token_ids.device)
     return model(batch.token_ids, batch.is_padding, batch.segment_ids, positions, packing=packing)
 
 

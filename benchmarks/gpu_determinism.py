@@ -21,7 +21,6 @@ SHORTER = 0.7
 
 def rows(settings: Settings) -> list[Row]:
     """Return one row per backend."""
-    names = ("auto", *settings.backends)
     block = settings.encoder().block_size
     return [
         Row(
@@ -30,10 +29,10 @@ def rows(settings: Settings) -> list[Row]:
             *(
                 (FLEX_SEARCHES_S, 4)
                 if name == "flex" and block % 128
-                else (20.0, 1 if name == "auto" else 2)
+                else (20.0, 1 if name == settings.main_backend else 2)
             ),
         )
-        for name in names
+        for name in settings.backends
     ]
 
 

@@ -21,12 +21,13 @@ from gpu_steps import (
     random_batch,
     sizes_to_try,
     step_seconds,
-    to_device,
 )
 
+from dna_bigbird.datasets.batches import PretrainingBatch
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.flops import training_flops
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.tasks import backend_choice
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.optimisation import build_optimizer
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
@@ -44,7 +45,7 @@ def rows(settings: Settings) -> list[Row]:
     names = dict.fromkeys([training.attention_backend, *settings.backends])
     chosen = [_row(settings, name, False, *cost(settings, model, name)) for name in names]
     if settings.sizes.compiled:
-        chosen.append(_row(settings, training.attention_backend, True, 150.0, 3))
+        chosen.append(_row(settings, settings.main_backend, True, 150.0, 2))
     return chosen
 
 
@@ -52,7 +53,9 @@ def cost(settings: Settings, model: EncoderConfig, name: str) -> tuple[float, in
     """Return the seconds to expect and the priority."""
     if name == "flex" and model.block_size % 128:
         return FLEX_SEARCHES_S, 4
-    return 45.0, 1 if name in ("auto", settings.main_backend) else 3
+    if name == "auto" and settings.device == "cuda":
+        return 240.0, 4  # it measures the others first
+    return 45.0, 1 if name == settings.main_backend else 3
 
 
 def _row(settings: Settings, name: str, compiled: bool, seconds: float, priority: int) -> Row:
@@ -97,13 +100,20 @@ def timed(
     sequences = training.batch_size * training.accumulate
     training = replace(training, batch_size=fit.batch, accumulate=sequences // fit.batch)
     network = fresh(lambda: PretrainingModel(model), settings.device)
-    network.encoder.set_backend(backend)
+    taken = backend
+    if backend_choice.is_open(
+        network, replace(training, attention_backend=backend), settings.device
+    ):
+        taken = backend_choice.choose_for(network, training)[backend_choice.BACKEND]
+    network.encoder.set_backend(taken)
     if compiled:
         network.compile(dynamic=True)
     task = PretrainingTask(network, training, [BP_PER_TOKEN] * model.vocab_size)
     task = task.to(settings.device).train()
     lengths = [model.max_tokens] * fit.batch
     batches = [random_batch(model, lengths, seed) for seed in range(training.accumulate)]
+    if settings.device == "cuda":
+        batches = [PretrainingBatch(*(x.pin_memory() for x in batch)) for batch in batches]
     with deterministic():
         figures = step_seconds(settings, step_of(task, training, batches, settings.device), 1)
     step_s = figures["s per step"]
@@ -111,6 +121,7 @@ def timed(
     operations = training_flops(network, [model.max_tokens] * sequences, predicted)
     days = training.max_steps * step_s / DAY_S
     return {
+        "computed with": taken,
         "micro-batch": f"{fit.batch} x {training.accumulate}",
         "tokens/s": round(sequences * model.max_tokens / step_s),
         **figures,
@@ -127,8 +138,9 @@ def step_of(task: PretrainingTask, training: TrainConfig, batches: list, device:
 
     def step() -> None:
         for batch in batches:
+            moved = task.transfer_batch_to_device(batch, torch.device(device), 0)
             with torch.autocast(device, torch.bfloat16):
-                loss, _ = task.loss_and_sums(to_device(batch, device))
+                loss, _ = task.loss_and_sums(moved)
             (loss / len(batches)).backward()
         optimizer.step()
         schedule.step()

@@ -30,10 +30,10 @@ def rows(settings: Settings) -> list[Row]:
             {"model": model, "backend": name},
             functools.partial(measure, settings, model, name),
             60.0 if name == "flex" else 25.0,
-            3 if name != "auto" else 1 if model == BASE else 2,
+            3 if name != settings.main_backend else 1 if model == BASE else 2,
         )
         for model in (BASE, BUNDLED)
-        for name in ("auto", *settings.backends)
+        for name in settings.backends
     ]
 
 

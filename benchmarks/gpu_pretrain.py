@@ -44,6 +44,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         ("block_size", 64), ("batch_size", 32), ("examples", 128), ("workers", 8), ("log_every", 50),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default, help=f"default {default}")
+    parser.add_argument(
+        "--backend", default="auto", help="of attention; part c of gpu.py times them"
+    )
     parser.add_argument("--compile", action="store_true")
     options = parser.parse_args(arguments)
     needed = [x for x in ("store", "validation", "tokenizer", "output") if not getattr(options, x)]

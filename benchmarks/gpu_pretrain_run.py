@@ -131,6 +131,7 @@ class Run:
         self.ends_at = started_at + 60 * options.minutes
         self.corpus = steps.open_corpus(options.store, options.validation, options.tokenizer)
         self.start = open_start(options, self.corpus)
+        self.start.model.encoder.set_backend(options.backend)
         self.encoder = self.start.model.encoder.config
         gpu_pieces.check_size(self.start.model)
         self.training = training_of(options, self.encoder.hidden_size)
@@ -169,11 +170,11 @@ class Run:
 
     def loss_and_sums(self, batch) -> tuple[torch.Tensor, Sums]:
         """Return loss and figures of a batch."""
-        device = self.options.device
+        device = torch.device(self.options.device)
+        moved = self.task.transfer_batch_to_device(batch, device, 0)
         enabled = self.training.precision == BFLOAT16
-        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=enabled):
-            moved = (field.to(device, non_blocking=True) for field in batch)
-            return self.task.loss_and_sums(type(batch)(*moved))
+        with torch.autocast(device.type, torch.bfloat16, enabled=enabled):
+            return self.task.loss_and_sums(moved)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:

@@ -146,8 +146,3 @@ def _example(config: EncoderConfig, length: int, seed: tuple[int, int]) -> dict:
         "labels": ids[positions],
         "is_next": int(rng.integers(2)),
     }
-
-
-def to_device(batch: PretrainingBatch, device: str) -> PretrainingBatch:
-    """Copy a batch to the device."""
-    return PretrainingBatch(*(x.to(device, non_blocking=True) for x in batch))

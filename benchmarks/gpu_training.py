@@ -30,7 +30,7 @@ def rows(settings: Settings) -> list[Row]:
         table_rows += [
             _row(settings, tokens, name, block)
             for block in settings.sizes.blocks[::-1]
-            for name in ("auto", *settings.backends)
+            for name in settings.backends
         ]
         if tokens == settings.sizes.lengths[0]:
             table_rows += [
@@ -70,8 +70,6 @@ def cost(
         return ROW_S, 1
     if name == settings.main_backend:
         return ROW_S, 2 if is_longest and block != sizes.blocks[0] else 1
-    if name == "auto":
-        return ROW_S, 1 if block == sizes.blocks[0] else 2
     return ROW_S, 3 if name == "gather" else 2
 
 
@@ -123,8 +121,8 @@ def build(config, name: str, checkpointing: bool, device: str) -> nn.Module:
         with torch.device(device):
             return _library(config, name, checkpointing).to(weight_type(name))
     config = replace(config, gradient_checkpointing=checkpointing)
-    if name == "full":
-        return fresh(lambda: PretrainingModel(replace(config, attention="full")), device)
+    if name == "full":  # 'gather' is one call of PyTorch's fused attention there
+        config, name = replace(config, attention="full"), "gather"
     model = fresh(lambda: PretrainingModel(config), device)
     model.encoder.set_backend(name)
     return model

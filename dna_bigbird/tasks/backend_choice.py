@@ -22,6 +22,7 @@ def is_open(model: nn.Module, config: TrainConfig, device: str) -> bool:
         device == "cuda"
         and config.attention_backend == "auto"
         and isinstance(encoder, Encoder)
+        and encoder.config.attention == "bigbird"
         and not encoder.config.attention_dropout
     )
 

@@ -231,7 +231,9 @@ def test_the_full_sizes_have_every_row(script, monkeypatch):
     assert {key["mode"] for key in keys["b"]} == {"forward", "forward+backward"}
     names = {key["name"] for key in keys["b"]}
     assert {"flex", "gather", "dense", "hf", "hf-strip"} <= names
-    assert {"full", "auto", "hf", "hf-strip"} <= {key["model"] for key in keys["c"]}
+    assert {"full", "triton", "flex", "gather", "hf", "hf-strip"} <= {
+        key["model"] for key in keys["c"]
+    }
     for rows in keys.values():
         assert len({json.dumps(key) for key in rows}) == len(rows)
 
@@ -247,8 +249,8 @@ def test_what_the_aims_need_is_in_the_first_call(script, monkeypatch, main):
     assert sum(row.expected_s for row in first) < 9 * 60
     training = {(row.key["tokens"], row.key["model"]) for row in rows["c"] if row.priority == 1}
     assert {(tokens, "full") for tokens in (4096, 16384, 65536)} | {(4096, "hf")} < training
-    assert {(tokens, "auto") for tokens in (4096, 16384, 65536, 262144)} < training
-    assert {row.key["backend"] for row in rows["d"] if row.priority == 1} >= {"auto"}
+    assert {(tokens, main) for tokens in (4096, 16384, 65536, 262144)} < training
+    assert main in {row.key["backend"] for row in rows["d"] if row.priority < 4}
 
 
 def test_a_batch_that_does_not_fit_is_made_smaller(script, monkeypatch):

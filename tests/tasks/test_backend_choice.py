@@ -77,6 +77,8 @@ def test_who_chooses():
     assert not backend_choice.is_open(model, TrainConfig(attention_backend="gather"), "cuda")
     dropout = EncoderConfig(**{**SMALL.__dict__, "attention_dropout": 0.1})
     assert not backend_choice.is_open(PretrainingModel(dropout), config, "cuda")
+    full = EncoderConfig(**{**SMALL.__dict__, "attention": "full"})
+    assert not backend_choice.is_open(PretrainingModel(full), config, "cuda")
 
 
 @pytest.mark.parametrize(("max_steps", "measures"), [(100, False), (10**9, True)])
