@@ -100,12 +100,12 @@ def timed(
     sequences = training.batch_size * training.accumulate
     training = replace(training, batch_size=fit.batch, accumulate=sequences // fit.batch)
     network = fresh(lambda: PretrainingModel(model), settings.device)
-    taken = backend
+    used = backend
     if backend_choice.is_open(
         network, replace(training, attention_backend=backend), settings.device
     ):
-        taken = backend_choice.choose_for(network, training)[backend_choice.BACKEND]
-    network.encoder.set_backend(taken)
+        used = backend_choice.choose_for(network, training)[backend_choice.BACKEND]
+    network.encoder.set_backend(used)
     if compiled:
         network.compile(dynamic=True)
     task = PretrainingTask(network, training, [BP_PER_TOKEN] * model.vocab_size)
@@ -121,7 +121,7 @@ def timed(
     operations = training_flops(network, [model.max_tokens] * sequences, predicted)
     days = training.max_steps * step_s / DAY_S
     return {
-        "computed with": taken,
+        "computed with": used,
         "micro-batch": f"{fit.batch} x {training.accumulate}",
         "tokens/s": round(sequences * model.max_tokens / step_s),
         **figures,
