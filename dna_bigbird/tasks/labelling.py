@@ -39,7 +39,7 @@ class LabellingTask(Objective):
     def logits_and_loss(self, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
         """Return logits (B, L) in float32 and the mean loss over rows and labels."""
         logits_BL = self.model(
-            batch.token_ids_BT, batch.is_padding_BT, packing=self.packing_of(batch)
+            batch.token_ids_BT, batch.is_padding_BT, **self.planned(batch)
         ).float()
         weight = logits_BL.new_full((), self.config.positive_weight)
         loss = nn.functional.binary_cross_entropy_with_logits(

@@ -49,7 +49,7 @@ class Objective(pl.LightningModule):
     Subclasses compute `loss_and_sums(batch)`. After every validation `validation_metrics` holds
     its figures; `monitor` names the one that chooses the best step, `mode` is 'min' or 'max'.
     `example` is the word for what is counted. With `packs_ahead` the packing of each batch is planned
-    as it is moved, and the model is to be called with `packing_of(batch)`.
+    as it is moved, and the model is to be called with `**planned(batch)`.
     """
 
     monitor: str
@@ -89,9 +89,10 @@ class Objective(pl.LightningModule):
             self._packings[moved.is_padding_BT] = pinned.to(device)
         return moved
 
-    def packing_of(self, batch: Any) -> Packing | None:
-        """Return how the encoder packs this batch, if it was planned; else the encoder plans it."""
-        return self._packings.get(batch.is_padding_BT)
+    def planned(self, batch: Any) -> dict[str, Packing]:
+        """Return the keyword `packing` for a call of the model, if it was planned for this batch."""
+        packing = self._packings.get(batch.is_padding_BT)
+        return {} if packing is None else {"packing": packing}
 
     def training_step(self, batch: Any, batch_idx: int) -> dict:
         """Return the loss; `sums` is picked up by the history callback."""

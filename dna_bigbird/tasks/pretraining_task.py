@@ -58,7 +58,7 @@ class PretrainingTask(Objective):
             batch.is_padding_BT,
             batch.segment_ids_BT,
             batch.positions_P,
-            self.packing_of(batch),
+            **self.planned(batch),
         )
         nll_P = nn.functional.cross_entropy(mlm_logits_PV.float(), batch.labels_P, reduction="none")
         return nll_P, mlm_logits_PV, nsp_logits_B2

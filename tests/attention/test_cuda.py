@@ -281,7 +281,7 @@ def test_a_training_step_waits_for_nothing(backend, optimizer):
         torch.tensor([0, 1]), torch.tensor([len(positions), 0]), torch.tensor([0, 1]),
     )  # fmt: skip
     moved = task.transfer_batch_to_device(on_cpu, torch.device(DEVICE), 0)
-    assert task.packing_of(moved).positions_P.is_cuda
+    assert task.planned(moved)["packing"].positions_P.is_cuda
     steps, schedule = build_optimizer(task.model, settings)
 
     def step():

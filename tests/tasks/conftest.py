@@ -29,7 +29,7 @@ class TinyModel(nn.Module):
         self.vocabulary = nn.Linear(8, VOCAB)
         self.next = nn.Linear(8, 2)
 
-    def forward(self, token_ids, is_padding, segment_ids, positions, packing=None):
+    def forward(self, token_ids, is_padding, segment_ids, positions):
         hidden = self.dropout(self.norm(self.tokens(token_ids) + segment_ids[..., None] * 0.1))
         whole = (hidden * ~is_padding[..., None]).mean(dim=1, keepdim=True)
         logits = self.vocabulary(hidden + whole).flatten(0, 1)[positions]

@@ -23,7 +23,7 @@ class Fixed(nn.Module):
         self.mlm = torch.tensor(mlm).log()
         self.nsp = None if nsp is None else torch.tensor(nsp).log()
 
-    def forward(self, token_ids, is_padding, segment_ids, positions, packing=None):
+    def forward(self, token_ids, is_padding, segment_ids, positions):
         return self.mlm, self.nsp
 
 
@@ -142,7 +142,7 @@ def test_a_moved_batch_is_packed_ahead_and_scores_the_same():
         alone, _ = task.loss_and_sums(batch)
     moved = task.transfer_batch_to_device(batch, torch.device("cpu"), 0)
     copied = PretrainingBatch(*moved)  # as DDP does
-    packing = task.packing_of(copied)
+    packing = task.planned(copied)["packing"]
     assert [group[:2] for group in packing.groups()] == [(1, 16), (1, 48), (1, 64)]
     with torch.no_grad():
         assert torch.equal(task.loss_and_sums(copied)[0], alone)

@@ -116,7 +116,7 @@ REFUSED = {"baseline_documents"}
             ("objective",),
             ["pretrain"],
             {"train", "validation", "tokenizer", "output", "checkpoints", "seed", "threads"}
-            | {"model", "masking", "training", "genome"},
+            | {"model", "masking", "training", "genome", "dry_run"},
         ),
     ],
 )
