@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.candidate_windows import Candidates, candidate_windows, composition
-from dna_bigbird.datasets.splits import SPLITS, TRAIN, SplitConfig
+from dna_bigbird.datasets.splits import SPLITS, TEST, TRAIN, SplitConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.repeats import RepeatClasses
@@ -35,6 +35,7 @@ def match_negatives(
     split: SplitConfig,
     *,
     max_n_fraction: float,
+    unread: SplitConfig | None = None,
     seed: int,
 ) -> Matched:
     """Choose one window for each positive, all of them disjoint.
@@ -45,12 +46,15 @@ def match_negatives(
     matter where they rule windows out, and where an earlier positive has taken the window that
     this one would have had, or one that overlaps it.
     Where either side's repeats are unknown, GC alone is matched; known ones are preferred. With
-    regions a negative comes from those of the split of its positive, with folds from anywhere.
+    regions a negative comes from those of the split of its positive, with folds from anywhere, or
+    as `unread` says.
 
     Args:
         positives: Windows of one length inside the genome.
         splits: (n,), the split of each.
         sites: Every known start site, on the genome's chromosome names.
+        unread: With folds: its test regions are those of the negatives of validation and test, all
+            else is for the negatives of training.
 
     Raises:
         InputError: If there are too few windows.
@@ -60,8 +64,8 @@ def match_negatives(
     candidates = candidate_windows(
         genome, repeats, _by_chrom(sites), window_bp, max_n_fraction=max_n_fraction, seed=seed
     )
-    candidate_split = _splits_of(candidates, split, window_bp)
-    pool_of = np.zeros(len(splits), dtype=int) if split.folds else splits
+    pool_of, where = _pools_of(splits, split, unread)
+    candidate_split = _splits_of(candidates, where, window_bp)
     pools = {
         number: _Pool(candidates, np.flatnonzero(candidate_split == number), window_bp)
         for number in np.unique(pool_of).tolist()
@@ -73,13 +77,32 @@ def match_negatives(
         rng = np.random.default_rng([seed, key])
         index = pools[number].take(own.gc[0], own.repeat[0], rng)
         if index is None:
-            where = "" if split.folds else f" in the {SPLITS[number]} split"
             num_matched = int((pool_of[: len(intervals)] == number).sum())
-            raise _too_few(int((pool_of == number).sum()), where, window_bp, num_matched)
+            location = _pool_name(number, split, unread)
+            raise _too_few(int((pool_of == number).sum()), location, window_bp, num_matched)
         chrom, start = candidates.chroms[candidates.chrom[index]], int(candidates.start[index])
         intervals.append(Interval(chrom, start, start + window_bp, "+-"[int(rng.integers(2))]))
         gaps.append((own.gc[0] - candidates.gc[index], own.repeat[0] - candidates.repeat[index]))
     return Matched(intervals, _gap_counts(np.abs(gaps), len(candidates.start)))
+
+
+def _pools_of(
+    splits: NDArray[np.integer], split: SplitConfig, unread: SplitConfig | None
+) -> tuple[NDArray[np.integer], SplitConfig]:
+    """Return the pool of each positive, and the regions whose split is the pool of a candidate."""
+    if not split.folds:
+        return splits, split
+    if unread is None:
+        return np.full(len(splits), TRAIN), SplitConfig()
+    return np.where(splits == TRAIN, TRAIN, TEST), unread
+
+
+def _pool_name(number: int, split: SplitConfig, unread: SplitConfig | None) -> str:
+    if not split.folds:
+        return f" in the {SPLITS[number]} split"
+    if unread is None:
+        return ""
+    return f" {'outside of' if number == TRAIN else 'in'} {', '.join(map(str, unread.test))}"
 
 
 def _too_few(needed: int, where: str, window_bp: int, num_matched: int) -> InputError:
@@ -99,11 +122,10 @@ def _by_chrom(sites: Iterable[Interval]) -> dict[str, NDArray[np.int64]]:
 
 def _splits_of(candidates: Candidates, split: SplitConfig, window_bp: int) -> NDArray[np.int8]:
     result = np.full(len(candidates.start), TRAIN, dtype=np.int8)
-    if not split.folds:
-        for number in np.unique(candidates.chrom).tolist():
-            rows = np.flatnonzero(candidates.chrom == number)
-            starts = candidates.start[rows]
-            result[rows] = split.splits_of(candidates.chroms[number], starts, starts + window_bp)
+    for number in np.unique(candidates.chrom).tolist():
+        rows = np.flatnonzero(candidates.chrom == number)
+        starts = candidates.start[rows]
+        result[rows] = split.splits_of(candidates.chroms[number], starts, starts + window_bp)
     return result
 
 

@@ -1,16 +1,15 @@
 """Promoter sets: windows around start sites, and negatives for each."""
 
-import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.datasets.genomic_negatives import match_negatives
 from dna_bigbird.datasets.labelled_data import LabelledData
-from dna_bigbird.datasets.negatives import ARTIFICIAL, NEGATIVES, PARTS, make_negative
+from dna_bigbird.datasets.negatives import ARTIFICIAL, NEGATIVES, PARTS
+from dna_bigbird.datasets.promoter_negatives import Negatives, draws, make_negatives
 from dna_bigbird.datasets.splits import SPLITS, STRADDLING, TRAIN, SplitConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
@@ -31,6 +30,11 @@ class PromoterConfig:
     them: every promoter then has one of each. A kind named again is drawn again."""
     max_n_fraction: float = 0.0
     """Windows with a larger share of N are left out."""
+    training_negatives: str = ""
+    """The kinds for promoters in training, if they are others than `negatives`."""
+    unread: list[str | int] = field(default_factory=list)
+    """With folds: regions that pretraining did not read. Genomic negatives of validation and test are in
+    them, those of training elsewhere."""
 
     def __post_init__(self) -> None:
         if self.upstream < 0 or self.downstream < 1:
@@ -38,10 +42,12 @@ class PromoterConfig:
                 f"--upstream {self.upstream} --downstream {self.downstream}: the window must hold "
                 "the start site (upstream 0 or more, downstream 1 or more)"
             )
-        for method in self.methods:
+        options = [("negatives", x) for x in self.methods]
+        options += [("training_negatives", x) for x in self.training_methods]
+        for option, method in options:
             if method not in NEGATIVES:
                 raise ValueError(
-                    f"--negatives {method!r} does not exist; choose one of: {', '.join(NEGATIVES)}, "
+                    f"--{option} {method!r} does not exist; choose one of: {', '.join(NEGATIVES)}, "
                     "or several with commas between them"
                 )
             if method in ARTIFICIAL and self.window_bp < PARTS:
@@ -55,6 +61,16 @@ class PromoterConfig:
     def methods(self) -> list[str]:
         """The kind of each negative of a promoter, in the order of the rows."""
         return self.negatives.split(",")
+
+    @property
+    def training_methods(self) -> list[str]:
+        """The kind of each negative of a promoter in training."""
+        return (self.training_negatives or self.negatives).split(",")
+
+    @property
+    def has_genomic(self) -> bool:
+        """True if some negatives are windows of the genome."""
+        return "genomic" in [*self.methods, *self.training_methods]
 
     @property
     def window_bp(self) -> int:
@@ -146,44 +162,19 @@ def build_promoters(
     if TRAIN not in splits:
         raise InputError(f"{nothing_left} for training ({_listed(counts)})")
     avoided = _on_genome([*sites, *avoid], genome)
-    negatives = _negatives(
-        genome, [x.window for x in kept], splits, avoided, config, split, seed, counts
+    negatives, matched = make_negatives(
+        genome,
+        [x.window for x in kept],
+        splits,
+        draws(config.methods, config.training_methods),
+        avoided,
+        split,
+        max_n_fraction=config.max_n_fraction,
+        unread=SplitConfig(test=config.unread) if config.unread else None,
+        seed=seed,
     )
+    counts |= matched
     return _as_rows(kept, negatives, splits, config, counts)
-
-
-def _negatives(
-    genome: Genome,
-    windows: list[Interval],
-    splits: NDArray[np.int8],
-    avoided: Sequence[Interval],
-    config: PromoterConfig,
-    split: SplitConfig,
-    seed: int,
-    counts: dict[str, float],
-) -> list[tuple[list[Interval], NDArray[np.uint8] | None]]:
-    """Return intervals, and bases if artificial, of the negatives of each method."""
-    genomic: list[Interval] = []
-    if times := config.methods.count("genomic"):
-        matched = match_negatives(
-            genome,
-            windows * times,
-            np.tile(splits, times),
-            avoided,
-            split,
-            max_n_fraction=config.max_n_fraction,
-            seed=seed,
-        )
-        genomic = matched.intervals
-        counts |= matched.counts
-    negatives = []
-    for number, method in enumerate(config.methods):
-        draw = config.methods[:number].count(method)
-        if method in ARTIFICIAL:
-            negatives.append((windows, _artificial(genome, windows, method, seed, draw)))
-        else:
-            negatives.append((genomic[draw * len(windows) : (draw + 1) * len(windows)], None))
-    return negatives
 
 
 def _in_genome_order(sites: Iterable[Interval], genome: Genome) -> list[Interval]:
@@ -246,47 +237,39 @@ def _split(
     return kept, splits
 
 
-def _artificial(
-    genome: Genome, windows: list[Interval], method: str, seed: int, draw: int
-) -> NDArray[np.uint8]:
-    """(n, window_bp), ASCII, as the strand of the positive reads it."""
-    negatives = np.empty((len(windows), windows[0].length), dtype=np.uint8)
-    for i, window in enumerate(windows):
-        where = zlib.crc32(f"{window.chrom}:{window.start}:{window.strand}".encode())
-        positive = np.frombuffer(genome.fetch(window).encode("ascii"), dtype=np.uint8)
-        negatives[i] = make_negative(positive, method, np.random.default_rng([seed, where, draw]))
-    return negatives
-
-
 def _as_rows(
     kept: list[_Promoter],
-    negatives: list[tuple[Sequence[Interval], NDArray[np.uint8] | None]],
+    negatives: list[Negatives],
     splits: NDArray[np.uint8],
     config: PromoterConfig,
     counts: dict[str, float],
 ) -> LabelledData:
-    """Interleave positives and negatives; each kind gives intervals and, if artificial, bases."""
-    n, rows = len(kept), 1 + len(negatives)
-    stored = np.full((n, rows), -1, dtype=np.int64)
-    bases = []
-    for column, (_, letters) in enumerate(negatives, start=1):
-        if letters is not None:
-            stored[:, column] = n * len(bases) + np.arange(n)
-            bases.append(letters)
-    each = zip([x.window for x in kept], *(windows for windows, _ in negatives), strict=True)
+    """Put each promoter before its negatives."""
+    n = len(kept)
+    owner = np.concatenate([np.arange(n), *(x.owners for x in negatives)])
+    windows = [x.window for x in kept] + [window for x in negatives for window in x.windows]
+    stored = [np.full(n, -1, dtype=np.int64)]
+    bases: list[NDArray[np.uint8]] = []
+    for x in negatives:
+        if x.bases is None:
+            stored.append(np.full(len(x.owners), -1, dtype=np.int64))
+        else:
+            stored.append(sum(map(len, bases)) + np.arange(len(x.owners)))
+            bases.append(x.bases)
+    order = np.argsort(owner, kind="stable")
     return LabelledData(
         task="promoter",
         window_bp=config.window_bp,
         label_names=["promoter"],
         label_groups=["promoter"],
-        intervals=[window for group in each for window in group],
-        names=[x.name for x in kept for _ in range(rows)],
-        labels=np.tile(np.array([[1]] + [[0]] * len(negatives), dtype=np.uint8), (n, 1)),
-        split=np.repeat(splits, rows),
+        intervals=[windows[i] for i in order.tolist()],
+        names=[kept[i].name for i in owner[order].tolist()],
+        labels=(order < n).astype(np.uint8)[:, None],
+        split=splits[owner[order]],
         negatives=config.negatives,
         sequences=np.concatenate(bases) if bases else None,
-        stored=stored.reshape(-1) if bases else None,
-        pair=np.repeat(np.arange(n), rows),
+        stored=np.concatenate(stored)[order] if bases else None,
+        pair=owner[order],
         counts=counts,
     )
 

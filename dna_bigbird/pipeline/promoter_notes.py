@@ -28,10 +28,12 @@ def set_notes(
     validation = np.flatnonzero(data.split == VALIDATION)
     if text := few_positives(int(data.labels.positives(validation).sum()), result.output):
         yield text
-    negatives = len(config.methods)
+    in_training = ""
+    if config.training_negatives:
+        in_training = f"; in training {len(config.training_methods)}, {config.training_negatives}"
     yield (
-        f"{len(data) // (1 + negatives)} promoters of {data.counts['sites_read']} sites, each with "
-        f"{negatives} negative(s), {config.negatives}: {result.counts_text()}"
+        f"{len(np.unique(data.pair))} promoters of {data.counts['sites_read']} sites, each with "
+        f"{len(config.methods)} negative(s), {config.negatives}{in_training}: {result.counts_text()}"
     )
     signal = start_signal(genome, starts)
     yield str(signal)

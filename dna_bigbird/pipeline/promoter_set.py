@@ -23,6 +23,8 @@ def promoter_set(
     upstream: int = 5000,
     downstream: int = 3000,
     negatives: str = "random_base",
+    training_negatives: str = "",
+    unread: list[str] = [],  # noqa: B006 - jsonargparse shows the default
     avoid: InputText | list[InputText] = [],  # noqa: B006 - jsonargparse shows the default
     site_format: SiteFormat = "auto",
     max_n_fraction: MaxNFraction = 0.0,
@@ -51,12 +53,20 @@ def promoter_set(
             takes real windows away from every start site, with similar GC content and repeats.
             Several, joined by commas (random_base,permuted,genomic), give every promoter a negative
             of each; a repeated name gives another negative.
+        training_negatives: The same for promoters in training; as `negatives` if not given. More of them,
+            such as permuted,permuted,permuted, are more examples to learn from; validation and
+            test stay as they are.
+        unread: Regions that pretraining did not read, such as chr22:19,500,001-20,500,000. With folds,
+            genomic negatives of validation and test are in them, and those of training elsewhere.
         avoid: File of further start sites that genomic negatives keep away from, in any of the
             formats, or several: --avoid a.bed b.gtf; other negatives do not use them.
         near_identical: What to do with training and validation rows that are nearly identical to
             one of a held-out split: drop or keep them.
         pieces: The FASTA has only the first part of its chromosomes: leave out sites beyond it.
     """
+    import json
+    import shlex
+
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.promoters import PromoterConfig, build_promoters
     from dna_bigbird.genome import Genome
@@ -64,11 +74,18 @@ def promoter_set(
     from dna_bigbird.pipeline.promoter_notes import set_notes
 
     with checked_settings():
-        config = PromoterConfig(upstream, downstream, negatives, max_n_fraction)
+        config = PromoterConfig(
+            upstream, downstream, negatives, max_n_fraction, training_negatives, unread
+        )
+        if unread and not split.folds:
+            raise ValueError(
+                "--unread belongs to --split.folds; with regions a negative is in those of its split"
+            )
     files = [avoid] if isinstance(avoid, str) else avoid
-    avoided = [Path(file) for file in files] if "genomic" in config.methods else []
+    avoided = [Path(file) for file in files] if config.has_genomic else []
     reference = Genome(genome)
     split.check_chromosomes(reference)
+    SplitConfig(test=unread).check_chromosomes(reference)
     starts = read_sites(sites, site_format)
     data = build_promoters(
         reference,
@@ -93,6 +110,10 @@ def promoter_set(
         "near_identical": near_identical,
         "pieces": pieces,
     }
+    if training_negatives:
+        settings["training_negatives"] = training_negatives
+    if unread:
+        settings["unread"] = shlex.quote(json.dumps(unread))
     result = write_set(
         output,
         data,

@@ -137,6 +137,19 @@ def test_several_kinds_are_those_of_the_sets_with_one_kind(tmp_path, toy):
         assert sorted(made.sequence(again)) == sorted(made.sequence(promoter))
 
 
+def test_more_negatives_in_training_leave_validation_and_test_as_they_are(tmp_path, toy):
+    one = build(tmp_path, toy, SITES, extra=["--negatives=permuted"])
+    asked = ["--negatives=permuted", "--training_negatives=permuted,random_base,permuted"]
+    more = build(tmp_path, toy, SITES, "more.h5", asked)
+    assert more.split.tolist() == [0] * 8 + [1] * 2 + [2] * 2
+    assert more.labels[:, 0].tolist() == [1, 0, 0, 0] * 2 + [1, 0] * 2
+    assert [more.sequence(i) for i in (0, 1, 4, 5, 8, 9, 10, 11)] == [
+        one.sequence(i) for i in range(8)
+    ]
+    assert len({more.sequence(i) for i in range(8)}) == 8
+    assert sorted(more.sequence(3)) == sorted(more.sequence(0)) != sorted(more.sequence(2))
+
+
 def test_what_is_left_out_is_counted(tmp_path, toy):
     made = build(
         tmp_path,

@@ -240,6 +240,36 @@ def test_folds_share_their_negatives(tmp_path, genome):
     assert (is_tested.sum(axis=0) == 1).all()
 
 
+def test_held_out_negatives_are_where_pretraining_did_not_read(tmp_path, genome):
+    folds, unread = ("--split.folds=3", "--split.fold=0"), ("chrA", 150_000, 250_000)
+    made = build(tmp_path, genome, some_sites(), "--unread=[chrA:150001-250000]", split=folds)
+    for i in range(1, len(made), 2):
+        window = made.interval(i)
+        inside = max(0, min(window.end, unread[2]) - max(window.start, unread[1]))
+        is_there = window.chrom == unread[0] and inside
+        assert (inside if is_there else 0) == (window.length if made.split[i] else 0)
+    assert set(made.split.tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("split", "unread", "message"),
+    [
+        (REGIONS, "chrA:150001-250000", "--unread belongs to --split.folds"),
+        (("--split.folds=3",), "chrZ", "region 'chrZ': chromosome 'chrZ' is not in toy.fa"),
+        (
+            ("--split.folds=3",),
+            "chrA:150001-152000",
+            r"--negatives genomic: 40 promoters in chrA:150001-152000 need as many windows",
+        ),
+    ],
+)
+def test_refused_regions(tmp_path, genome, capsys, split, unread, message):
+    with pytest.raises(SystemExit, match="2"):
+        build(tmp_path, genome, some_sites(), f"--unread=[{unread}]", split=split)
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "set.h5").exists()
+
+
 def test_promoters_without_coordinates_take_them_from_the_genome(tmp_path, genome):
     """Contigs of one window each, 400 of them: all hold a site, so none of them can be a negative."""
     rng = np.random.default_rng(5)

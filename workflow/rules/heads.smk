@@ -7,6 +7,8 @@ SET_KEYS = {
         "upstream",
         "downstream",
         "negatives",
+        "training_negatives",
+        "unread",
         "max_n_fraction",
         "near_identical",
     ],
