@@ -32,7 +32,7 @@ CHOICES = {
     "positions": ("learned", "rotary"),
 }
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
-POOLINGS = ("cls", "mean", "centre")
+POOLINGS = ("cls", "mean", "centre", "parts")
 POOLER_ACTIVATIONS = ("tanh", "gelu_tanh", "gelu", "relu")
 
 
@@ -177,16 +177,18 @@ class EncoderConfig:
 class HeadConfig:
     """How label logits come from the hidden states."""
 
-    pooling: Literal["cls", "mean", "centre"] = "cls"
+    pooling: Literal["cls", "mean", "centre", "parts"] = "cls"
     """How the tokens of a window become a vector: the first token through a dense layer with
     `activation`, or the plain mean over all real tokens or over those in the middle of the window,
-    where the labelled bin is."""
+    where the labelled bin is, or the means over equal parts of the window, each with weights of its own."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
     """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: int = 40
     """Tokens that 'centre' reads; 200 bp are about 40 tokens of 4.9 bp, or 23 of 8.8 bp."""
     dropout: float = 0.1
     """Dropout: before the last layer."""
+    parts: int = 30
+    """Parts of the window that 'parts' reads; a part should be about as long as what it is to find."""
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
@@ -196,8 +198,9 @@ class HeadConfig:
                 f"--head.activation {self.activation!r} is not one of "
                 f"{', '.join(POOLER_ACTIVATIONS)}"
             )
-        if self.centre_tokens < 1:
-            raise ValueError(f"--head.centre_tokens {self.centre_tokens} must be at least 1")
+        for name in ("centre_tokens", "parts"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"--head.{name} {getattr(self, name)} must be at least 1")
         check_share("--head.dropout", self.dropout)
 
 

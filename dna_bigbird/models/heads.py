@@ -1,6 +1,8 @@
 """Heads (specification §1.6)."""
 
-# B batch, T tokens, E hidden size, P predicted positions, V vocabulary, L labels
+# B batch, T tokens, E hidden size, P predicted positions, V vocabulary, L labels, R parts
+
+import math
 
 import torch
 from torch import Tensor, nn
@@ -67,10 +69,39 @@ class CentrePooler(nn.Module):
         return torch.einsum("bt,bte->be", share_BT.to(hidden_BTE.dtype), hidden_BTE)
 
 
+class PartsPooler(nn.Module):
+    """The means over equal parts of the window, one after the other: a head that reads positions.
+
+    A mean over all tokens loses where they are. Here the label layer has weights of its own for each
+    part, as convolutional networks of promoters have (CNNProm, DeePromoter). Real token number i of n
+    (from 0) is in part i * parts // n; a part without tokens is 0. Divided by the root of the number
+    of parts, so that a step of the optimizer changes the logits about as much as with one part.
+    """
+
+    def __init__(self, parts: int) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return one vector per sequence (batch, parts * hidden)."""
+        real_BT = ~is_padding_BT
+        index_BT = (real_BT.cumsum(dim=1) - 1) * self.parts
+        index_BT = index_BT.div(
+            real_BT.sum(dim=1, keepdim=True).clamp(min=1), rounding_mode="floor"
+        )
+        numbers_R = torch.arange(self.parts, device=hidden_BTE.device)
+        is_in_BTR = (index_BT[..., None] == numbers_R) & real_BT[..., None]
+        share_BTR = is_in_BTR / is_in_BTR.sum(dim=1, keepdim=True).clamp(min=1)
+        parts_BRE = torch.einsum("btr,bte->bre", share_BTR.to(hidden_BTE.dtype), hidden_BTE)
+        return parts_BRE.flatten(1) / math.sqrt(self.parts)
+
+
 def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
     """Return how the hidden states of a sequence become one vector."""
     if config.pooling == "cls":
         return Pooler(hidden_size, config.activation)
+    if config.pooling == "parts":
+        return PartsPooler(config.parts)
     return MeanPooler() if config.pooling == "mean" else CentrePooler(config.centre_tokens)
 
 
@@ -81,7 +112,8 @@ class LabelHead(nn.Module):
         super().__init__()
         self.pooler = pooler(config, hidden_size)
         self.dropout = nn.Dropout(config.dropout)
-        self.dense = nn.Linear(hidden_size, num_labels)
+        parts = config.parts if config.pooling == "parts" else 1
+        self.dense = nn.Linear(parts * hidden_size, num_labels)
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return logits (batch, labels)."""

@@ -94,10 +94,11 @@ class LabelTrainConfig(TrainConfig):
 class LabelHeadConfig(HeadConfig):
     """How labels are read off the encoder; what is not given is chosen for the set."""
 
-    pooling: Literal["cls", "mean", "centre"] | None = None
+    pooling: Literal["cls", "mean", "centre", "parts"] | None = None
     """How the tokens of a window become a vector: 'cls' reads the first token through a dense layer
     with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
-    where the labelled bin is. If not given: 'centre' for a set of bins, else 'mean'."""
+    where the labelled bin is, and 'parts' averages each of so many equal parts of the window, so that it
+    sees where something is. If not given: 'centre' for a set of bins, else 'mean'."""
     centre_tokens: int | None = None
     """Tokens that 'centre' reads. If not given: as many as three bins have on average."""
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.heads import CentrePooler, MlmHead
+from dna_bigbird.models.heads import CentrePooler, MlmHead, PartsPooler
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 CONFIG = EncoderConfig(
@@ -132,7 +132,24 @@ def test_centre_pooling_by_hand(tokens, real, read):
     torch.testing.assert_close(pooled, expected)
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "centre"])
+@pytest.mark.parametrize(("parts", "real"), [(1, 16), (4, 16), (5, 13), (16, 16), (7, 3), (3, 0)])
+def test_parts_pooling_by_a_loop(parts, real):
+    """Padding is in front of, between and behind real tokens, and has values that would show."""
+    is_padding = torch.ones(1, 20, dtype=torch.bool)
+    places = [i for i in range(20) if i not in (0, 9, 17)][:real]
+    is_padding[0, places] = False
+    hidden = torch.full((1, 20, 2), 1000.0)
+    hidden[0, places] = torch.randn(real, 2)
+    expected = torch.zeros(parts, 2)
+    for part in range(parts):
+        own = [hidden[0, x] for i, x in enumerate(places) if i * parts // real == part]
+        if own:
+            expected[part] = torch.stack(own).mean(dim=0)
+    pooled = PartsPooler(parts)(hidden, is_padding)
+    torch.testing.assert_close(pooled[0], expected.flatten() / parts**0.5)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "centre", "parts"])
 def test_a_window_scores_the_same_alone_and_beside_others(inputs, pooling):
     model = SequenceClassifier(CONFIG, 3, HeadConfig(pooling=pooling)).eval()
     ids, is_padding, _ = inputs

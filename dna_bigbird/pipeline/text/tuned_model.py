@@ -39,7 +39,7 @@ def changed_options(options, changes: str):
     Example:
         >>> from dna_bigbird.models.config import HeadConfig
         >>> changed_options(HeadConfig(), "centre_tokens=7,dropout=0")
-        HeadConfig(pooling='cls', activation='tanh', centre_tokens=7, dropout=0.0)
+        HeadConfig(pooling='cls', activation='tanh', centre_tokens=7, dropout=0.0, parts=30)
     """
     values = {}
     known = {field.name: type(field.default) for field in fields(options)}
