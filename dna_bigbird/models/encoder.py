@@ -19,6 +19,9 @@ from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stem import Stem
 
+FEW_LETTERS = 16
+"""Largest vocabulary whose convolutions the stem computes once per letter: that of single bases."""
+
 
 def initialise(module: nn.Module, std: float, generator: torch.Generator) -> None:
     """Draw kernels and embeddings from a normal cut at two sigma; biases 0, norms 1 and 0."""
@@ -237,6 +240,8 @@ class Encoder(nn.Module):
 
         The shape is (packed tokens, hidden).
         """
+        if self._has_few_letters(segment_ids_BT):
+            return self._embed_letters(packing, token_ids_BT)
         x_PE = self.embed_words(packing.pack(token_ids_BT))
         if self.position is not None:
             # Padding in the last block may be after the last position.
@@ -250,5 +255,21 @@ class Encoder(nn.Module):
             x_PE = x_PE + self.segment(packing.pack(segment_ids_BT))
         if self.stem is not None:
             x_PE = self.stem(x_PE, packing)
+        return self._normed(x_PE)
+
+    def _has_few_letters(self, segment_ids_BT: Tensor | None) -> bool:
+        """Return True if the stem reads one of few vectors at each token."""
+        has_table = self.position is None and segment_ids_BT is None
+        return self.stem is not None and has_table and self.config.vocab_size <= FEW_LETTERS
+
+    def _embed_letters(self, packing: Packing, token_ids_BT: Tensor) -> Tensor:
+        table_VE = self.embed_words(
+            torch.arange(self.config.vocab_size, device=token_ids_BT.device)
+        )
+        if self.segment is not None:
+            table_VE = table_VE + self.segment.weight[0]
+        return self._normed(self.stem.of_letters(packing.pack(token_ids_BT), table_VE, packing))
+
+    def _normed(self, x_PE: Tensor) -> Tensor:
         x_PE = self.dropout(x_PE)
         return x_PE if self.config.norm_first else self.norm(x_PE)

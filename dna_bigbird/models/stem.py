@@ -1,6 +1,6 @@
 """A convolution over the embeddings, so that the first layer sees a token with its neighbours."""
 
-# B sequences, T tokens, P packed tokens, E hidden size, W width
+# P packed tokens, E and F hidden size, W width, V letters, U any other size
 
 import torch
 import torch.nn.functional as F
@@ -30,21 +30,43 @@ class Stem(nn.Module):
 
     def forward(self, x_PE: Tensor, packing: Packing) -> Tensor:
         """Return the sum of embeddings and convolution, (packed tokens, hidden)."""
-        return x_PE + self.convolution(self._neighbours(x_PE, packing))
-
-    def _neighbours(self, x_PE: Tensor, packing: Packing) -> Tensor:
-        """Return the tokens around each token, first to last: (P, W * E)."""
         if packing.is_padding_P is not None:
             x_PE = x_PE.masked_fill(packing.is_padding_P[:, None], 0.0)
-        P, side = len(x_PE), self.width // 2
-        wide_UE = F.pad(x_PE, (0, 0, side, side))
+        columns_PWE = self._neighbours(x_PE, packing, outside=0.0)
+        return x_PE + self.convolution(columns_PWE.flatten(1))
+
+    def of_letters(self, letters_P: Tensor, table_VE: Tensor, packing: Packing) -> Tensor:
+        """Return what `forward` returns for `table_VE[letters_P]`, computed with V numbers per token.
+
+        The convolution of each letter is computed once for each of the W positions; then every token
+        adds up those of its neighbours, as a product with zeros and ones. For few letters, such as
+        single bases, it takes a small part of the time.
+
+        Args:
+            letters_P: Row of the table of each token.
+        """
+        x_PE, V = table_VE[letters_P], len(table_VE)
+        if packing.is_padding_P is not None:
+            letters_P = letters_P.masked_fill(packing.is_padding_P, V)
+            x_PE = x_PE.masked_fill(packing.is_padding_P[:, None], 0.0)
+        letters_PW = self._neighbours(letters_P, packing, outside=V)
+        is_letter_PWV = letters_PW[..., None] == torch.arange(V, device=letters_P.device)
+        kernel_EWE = self.convolution.weight.unflatten(1, (self.width, -1))
+        added_WVE = torch.einsum("ewf,vf->wve", kernel_EWE, table_VE)
+        is_letter_PU = is_letter_PWV.flatten(1).to(added_WVE.dtype)
+        return x_PE + (is_letter_PU @ added_WVE.flatten(0, 1) + self.convolution.bias)
+
+    def _neighbours(self, x: Tensor, packing: Packing, outside: float) -> Tensor:
+        """Return the values of the tokens around each token, first to last: (P, W, …)."""
+        P, side = len(x), self.width // 2
+        wide = F.pad(x, (0, 0) * (x.dim() - 1) + (side, side))
         positions_U = F.pad(packing.positions_P, (side, side), value=NOWHERE)
         shifted, is_other = [], []
         for shift in range(self.width):
-            shifted.append(wide_UE[shift : shift + P])
+            shifted.append(wide[shift : shift + P])
             expected_P = packing.positions_P + (shift - side)
             is_other.append(positions_U[shift : shift + P] != expected_P)
-        columns_PWE = torch.stack(shifted, dim=1)
+        values = torch.stack(shifted, dim=1)
         # Beyond the ends of a sequence is another one of the packed row.
         is_other_PW = torch.stack(is_other, dim=1)
-        return columns_PWE.masked_fill(is_other_PW[..., None], 0.0).flatten(1)
+        return values.masked_fill(is_other_PW.view(P, self.width, *(1,) * (x.dim() - 1)), outside)

@@ -213,6 +213,45 @@ def test_rotary_tells_the_order_of_tokens_apart():
         assert torch.allclose(forward, backward, atol=1e-4) == is_equal
 
 
+@pytest.mark.parametrize("width", [1, 5, 9])
+@pytest.mark.parametrize("lengths", [[9, 30, 17], [40, 40]])
+def test_the_stem_computes_the_same_from_letters(width, lengths):
+    """Per letter or per token: equal results and gradients, with padding and other sequences nearby."""
+    is_padding = torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]
+    packing = Packing.of(is_padding, 8, None)
+    letters = packing.pack(torch.randint(7, is_padding.shape, generator=generator(5)))
+    results = []
+    for of_letters in (False, True):
+        stem = Stem(6, width).double()
+        torch.nn.init.normal_(stem.convolution.weight, generator=torch.Generator().manual_seed(1))
+        torch.nn.init.normal_(stem.convolution.bias, generator=torch.Generator().manual_seed(2))
+        table = torch.randn(7, 6, generator=torch.Generator().manual_seed(3)).double()
+        table.requires_grad_()
+        states = (
+            stem.of_letters(letters, table, packing)
+            if of_letters
+            else stem(table[letters], packing)
+        )
+        states = packing.unpack(states, is_padding)
+        (states**2).sum().backward()
+        results.append(
+            [states, table.grad, stem.convolution.weight.grad, stem.convolution.bias.grad]
+        )
+    for own, other in zip(*results, strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-9, atol=1e-9)
+
+
+def test_single_bases_go_through_the_stem_by_letter(monkeypatch):
+    config = replace(CONFIG, vocab_size=10, positions="rotary", stem_width=5)
+    encoder = Encoder(config).double().eval()
+    ids = torch.randint(10, (2, 50), generator=generator(5))
+    is_padding = torch.zeros(2, 50, dtype=torch.bool)
+    by_letter = encoder(ids, is_padding)
+    monkeypatch.setattr("dna_bigbird.models.encoder.FEW_LETTERS", 9)
+    monkeypatch.setattr(Stem, "of_letters", None)
+    torch.testing.assert_close(encoder(ids, is_padding), by_letter)
+
+
 @pytest.mark.parametrize("change", [{"positions": "rotary"}, {"qk_norm": True}, {"stem_width": 3}])
 def test_a_decoder_refuses_what_it_cannot_have(change):
     (name,) = change
