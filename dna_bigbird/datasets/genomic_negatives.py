@@ -34,11 +34,12 @@ def match_negatives(
     sites: Iterable[Interval],
     split: SplitConfig,
     *,
+    is_matched: NDArray[np.bool_] | None = None,
     max_n_fraction: float,
     unread: SplitConfig | None = None,
     seed: int,
 ) -> Matched:
-    """Choose one window for each positive, all of them disjoint.
+    """Choose one window for each positive, all of them disjoint; matched ones as follows.
 
     A positive takes one of the windows (see `candidate_windows`) within `GC_TOLERANCE` and
     `REPEAT_TOLERANCE` of its own shares, else the nearest one. Which one, and its strand, depends
@@ -53,6 +54,7 @@ def match_negatives(
         positives: Windows of one length inside the genome.
         splits: (n,), the split of each.
         sites: Every known start site, on the genome's chromosome names.
+        is_matched: (n,), False: any window, drawn with equal chances. All are matched by default.
         unread: With folds: its test regions are those of the negatives of validation and test, all
             else is for the negatives of training.
 
@@ -71,19 +73,23 @@ def match_negatives(
         for number in np.unique(pool_of).tolist()
     }
     intervals, gaps = [], []
-    for number, positive in zip(pool_of.tolist(), positives, strict=True):
+    matched = [True] * len(positives) if is_matched is None else is_matched.tolist()
+    for number, positive, to_match in zip(pool_of.tolist(), positives, matched, strict=True):
         own = composition(genome, repeats, positive.chrom, np.array([positive.start]), window_bp)
         key = zlib.crc32(f"{positive.chrom}:{positive.start}:{positive.strand}".encode())
         rng = np.random.default_rng([seed, key])
-        index = pools[number].take(own.gc[0], own.repeat[0], rng)
+        pool = pools[number]
+        index = pool.take(own.gc[0], own.repeat[0], rng) if to_match else pool.take_any(rng)
         if index is None:
             num_matched = int((pool_of[: len(intervals)] == number).sum())
             location = _pool_name(number, split, unread)
             raise _too_few(int((pool_of == number).sum()), location, window_bp, num_matched)
         chrom, start = candidates.chroms[candidates.chrom[index]], int(candidates.start[index])
         intervals.append(Interval(chrom, start, start + window_bp, "+-"[int(rng.integers(2))]))
-        gaps.append((own.gc[0] - candidates.gc[index], own.repeat[0] - candidates.repeat[index]))
-    return Matched(intervals, _gap_counts(np.abs(gaps), len(candidates.start)))
+        if to_match:
+            gc, repeat = candidates.gc[index], candidates.repeat[index]
+            gaps.append((own.gc[0] - gc, own.repeat[0] - repeat))
+    return Matched(intervals, _gap_counts(np.abs(gaps), len(candidates.start)) if gaps else {})
 
 
 def _pools_of(
@@ -172,6 +178,12 @@ class _Pool:
             if last - first == len(self._rows):
                 return self._mark(rows[np.argmin(distance)]) if len(rows) else None
             reach *= 2
+
+    def take_any(self, rng: np.random.Generator) -> int | None:
+        """Take a window of any composition and return its place among all candidates; None if none is free."""
+        salt = rng.integers(1 << 63, dtype=np.uint64)
+        rows = self._rows[self._is_free[self._rows]]
+        return self._mark(rows[np.argmin(self._lots(rows, salt))]) if len(rows) else None
 
     def _distance(self, rows: NDArray[np.int64], gc: float, repeat: float) -> NDArray[np.float64]:
         """The larger of both differences, in tolerances."""

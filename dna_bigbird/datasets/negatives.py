@@ -13,7 +13,10 @@ ARTIFICIAL = {
 }
 NEGATIVES = ARTIFICIAL | {
     "genomic": "real windows away from every start site, similar in GC and repeat content",
+    "background": "real windows away from every start site, of any content",
 }
+MATCHED = "genomic"
+"""Windows of the genome that are like the positive; those of other types are not."""
 
 
 def part_borders(length_bp: int) -> NDArray[np.int64]:

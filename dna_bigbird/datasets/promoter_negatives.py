@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.genomic_negatives import match_negatives
-from dna_bigbird.datasets.negatives import ARTIFICIAL, make_negative
+from dna_bigbird.datasets.negatives import ARTIFICIAL, MATCHED, make_negative
 from dna_bigbird.datasets.splits import TRAIN, SplitConfig
 from dna_bigbird.genome import Genome, Interval
 
@@ -96,15 +96,17 @@ def make_negatives(
     owners = [draw.owners(splits) for draw in chosen]
     counts: dict[str, float] = {}
     genomic: list[Interval] = []
-    needed = [x for x, draw in zip(owners, chosen, strict=True) if draw.method == "genomic"]
-    if needed:
-        rows = np.concatenate(needed)
+    in_genome = [i for i, draw in enumerate(chosen) if draw.method not in ARTIFICIAL]
+    if in_genome:
+        rows = np.concatenate([owners[i] for i in in_genome])
+        is_matched = [np.full(len(owners[i]), chosen[i].method == MATCHED) for i in in_genome]
         matched = match_negatives(
             genome,
             [windows[i] for i in rows.tolist()],
             np.asarray(splits)[rows],
             avoided,
             split,
+            is_matched=np.concatenate(is_matched),
             max_n_fraction=max_n_fraction,
             unread=unread,
             seed=seed,

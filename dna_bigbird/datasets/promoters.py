@@ -26,7 +26,7 @@ class PromoterConfig:
     downstream: int = 3000
     """Bases from the start site on, the first transcribed base included."""
     negatives: str = "random_base"
-    """How negatives are made: random_base, permuted or genomic, or several kinds with commas between
+    """How negatives are made: random_base, permuted, genomic or background, or several kinds with commas between
     them: every promoter then has one of each. A kind named again is drawn again."""
     max_n_fraction: float = 0.0
     """Windows with a larger share of N are left out."""
@@ -70,7 +70,7 @@ class PromoterConfig:
     @property
     def has_genomic(self) -> bool:
         """True if some negatives are windows of the genome."""
-        return "genomic" in [*self.methods, *self.training_methods]
+        return not set(ARTIFICIAL).issuperset([*self.methods, *self.training_methods])
 
     @property
     def window_bp(self) -> int:

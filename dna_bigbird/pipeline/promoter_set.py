@@ -50,7 +50,8 @@ def promoter_set(
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
         negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic
-            takes real windows away from every start site, with similar GC content and repeats.
+            takes real windows away from every start site, with similar GC content and repeats, and
+            background takes such windows of any content.
             Several, joined by commas (random_base,permuted,genomic), give every promoter a negative
             of each; a repeated name gives another negative.
         training_negatives: The same for promoters in training; as `negatives` if not given. More of them,

@@ -115,6 +115,32 @@ def test_a_second_one_is_another_window_and_the_first_one_stays(tmp_path, genome
         assert chrom != other or start >= end
 
 
+def test_background_is_any_window_and_leaves_matched_ones_as_they_are(tmp_path, genome):
+    """Their mean GC content is that of the genome (blocks of 500 bp from 0.3 to 0.7), whatever the site's."""
+    matched = build(tmp_path, genome, some_sites())
+    asked = "--negatives=genomic,background,background"
+    made = build(tmp_path, genome, some_sites(), asked, output="more.h5")
+    rows = np.arange(len(made))
+    assert [made.interval(i) for i in rows[1::4]] == [
+        matched.interval(i) for i in rows[1 : len(matched) : 2]
+    ]
+    windows = [made.interval(i) for i in rows if i % 4]
+    taken = sorted((x.chrom, x.start, x.end) for x in windows)
+    for (chrom, _, end), (other, start, _) in itertools.pairwise(taken):
+        assert chrom != other or start >= end
+    sites = {(chrom, start) for chrom, start, _, _ in some_sites()}
+    for window in windows:
+        assert all(
+            c != window.chrom or not window.start - 300 < p < window.end + 299 for c, p in sites
+        )
+    gaps = [
+        abs(shares(genome, made.interval(i))[0] - shares(genome, made.interval(i - i % 4))[0])
+        for i in rows
+        if i % 4 > 1
+    ]
+    assert np.mean(gaps) > 0.08  # two independent windows; matched ones are within 0.01
+
+
 def sum_left_out(made):
     return sum(value for key, value in made.counts.items() if key.startswith("left_out"))
 
