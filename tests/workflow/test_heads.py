@@ -2,11 +2,14 @@
 
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.models.encoder_changes import EncoderChanges
 
 ROOT = Path(__file__).parents[2]
 STEPS = {"max_steps": 10, "warmup_steps": 1, "validate_every": 5}
@@ -229,3 +232,29 @@ def test_a_table_of_unknown_variants(workflow):
     assert (
         "experiments.table6[0]: 'other' is not among the variants (promoter, chromatin," in output
     )
+
+
+def test_encoders_of_variants_without_pretraining(workflow):
+    heads = {
+        "bases": {"promoter": {"training": STEPS}, "tokenizer": "bases", "model": {"ffn_size": 64}},
+        "bare": {"promoter": {}, "from_scratch": True, "model": {"num_layers": 0}},
+    }
+    output = plan(workflow, "experiments", heads={"heads": heads, "table6": ["bases", "bare"]})
+    found = commands(workflow, output)
+    bases = the_one(found, "finetune", "--output results/exp/trained/heads/bases ")
+    assert "--tokenizer bases --model.ffn_size 64" in bases
+    assert "--pretrained" not in bases
+    bare = the_one(found, "finetune", "--output results/exp/trained/heads/bare ")
+    assert "--pretrained results/exp/trained/pretrained --from_scratch true" in bare
+    assert "--model.num_layers 0" in bare
+    alone = plan(workflow, "table6", heads={"heads": heads, "table6": ["bases"]})
+    assert "pretrain" not in workflow.jobs_of(alone)
+    heads["bases"]["from_scratch"] = True
+    refused = plan(workflow, "table6", heads={"heads": heads, "table6": ["bases"]}, check=False)
+    assert "does not go with `from_scratch`; keep one of the two" in refused
+
+
+def test_encoder_settings_of_variants_are_those_of_finetune():
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    keys = schema["$defs"]["encoderChanges"]["properties"]
+    assert set(keys) == {field.name for field in fields(EncoderChanges)}

@@ -111,7 +111,7 @@ rule finetune:
         version=VERSION,
         seed=head_seed,
         checkpoints=f"{RES}/checkpoints/{{member}}",
-        start=from_scratch,
+        start=start_options,
         dropout=lambda wildcards: options(
             section_of(head_of(wildcards.member)), keys=["dropout"]
         ),
@@ -119,8 +119,8 @@ rule finetune:
         training=member_options("training", "training"),
     shell:
         "keep_log {log}; {params.run} finetune --genome {input.genome} --data {input.data}"
-        " --pretrained {input.pretrained} --output {output} --checkpoints {params.checkpoints}"
-        " --seed {params.seed} --threads {threads} {params.start} {params.dropout}"
+        " {params.start} --output {output} --checkpoints {params.checkpoints}"
+        " --seed {params.seed} --threads {threads} {params.dropout}"
         " {params.head} {params.training}"
         " >> {log} 2>&1"
 

@@ -64,6 +64,12 @@ def read_variant(name):
             f"{variant['pretrained']!r} is not among the variants of pretraining "
             f"({', '.join(VARIANTS) or 'none'})",
         )
+    others = [key for key in ("pretrained", "from_scratch") if key in variant]
+    if "tokenizer" in variant and others:
+        refuse(
+            (*path, "tokenizer"),
+            f"a fresh encoder on this vocabulary does not go with `{others[0]}`; keep one of the two",
+        )
     sites = source(variant["sites"]) if "sites" in variant else SITES
     if not (sites if task == "promoter" else PEAKS or BUNDLE):
         refuse(path, f"no source of {task} labels in inputs")
@@ -184,17 +190,25 @@ def network_options(wildcards):
 
 
 def pretrained_of(wildcards):
-    """The pretrained model that a training starts from; of a variant with seeds the first one."""
+    """The pretrained model that a training starts from; of a variant with seeds the first one.
+
+    A fresh encoder on single bases needs none.
+    """
+    if "tokenizer" in HEADS[head_of(wildcards.member)]:
+        return []
     variant = HEADS[head_of(wildcards.member)].get("pretrained")
     if not variant:
         return ENCODER
     return f"{RES}/experiments/runs/{trainings_of(variant)[0]}/trained"
 
 
-def from_scratch(wildcards):
-    """Whether the weights of the pretrained model are left aside, as an option."""
-    chosen = HEADS[head_of(wildcards.member)].get("from_scratch")
-    return option("from_scratch", chosen) if chosen else ""
+def start_options(wildcards, input):
+    """What a training starts from, and with which settings of the encoder, as options."""
+    variant = HEADS[head_of(wildcards.member)]
+    start = {"pretrained": input.pretrained} if input.pretrained else {}
+    keys = [key for key in ("from_scratch", "tokenizer") if variant.get(key)]
+    start |= {key: variant[key] for key in keys}
+    return f"{options(start)} {options(variant.get('model', {}), 'model')}"
 
 
 def baselines_of(head):
