@@ -258,3 +258,46 @@ def test_encoder_settings_of_variants_are_those_of_finetune():
     schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
     keys = schema["$defs"]["encoderChanges"]["properties"]
     assert set(keys) == {field.name for field in fields(EncoderChanges)}
+
+
+def test_a_variant_with_seeds_is_trained_per_seed_on_one_set(workflow):
+    promoter = {"training": STEPS, "baseline_training": STEPS, "baselines": ["kmer", "cnnprom"]}
+    heads = {
+        "many": {"promoter": promoter, "seeds": [3, 4], "seed": 9},
+        "fresh": {"promoter": {}, "set": "many", "from_scratch": True, "seeds": [3, 5]},
+    }
+    output = plan(workflow, "table6", heads={"heads": heads, "table6": ["many", "fresh"]})
+    counts = {"promoter_set": 1, "finetune": 4, "evaluate": 4, "baseline": 1, "compare_seeds": 2}
+    jobs = workflow.jobs_of(output)
+    assert {name: jobs[name] for name in counts} == counts
+    assert jobs["baseline_network"] == 3, "seeds 3, 4 and 5"
+    found = commands(workflow, output)
+    assert "--seed 9 " in the_one(found, "promoter-set")
+    for head, seed in (("many", 3), ("many", 4), ("fresh", 3), ("fresh", 5)):
+        where = f"heads/{head}/seed{seed}"
+        trained = the_one(found, "finetune", f"--output results/exp/trained/{where} ")
+        assert f"--seed {seed} " in trained
+        assert "--data results/exp/heads/many/set.h5" in trained
+        scored = the_one(found, "evaluate", f"--report results/exp/evaluation/{where} ")
+        assert f"--seed {9 if head == 'many' else 0} " in scored
+        assert f'"results/exp/baselines/heads/many/cnnprom/seed{seed}.h5"' in scored
+        assert '"results/exp/baselines/heads/many/kmer.h5"' in scored
+    for seed in (3, 4, 5):
+        network = the_one(found, "--method cnnprom", f"/heads/many/cnnprom/seed{seed}.h5 ")
+        assert f"--seed {seed} " in network
+    joined = the_one(
+        found, "compare-seeds", "--output results/exp/evaluation/heads/fresh/seeds.json"
+    )
+    scores = [f"results/exp/evaluation/heads/fresh/seed{seed}/scores.h5" for seed in (3, 5)]
+    words = shlex.split(joined)
+    assert yaml.safe_load(words[words.index("--scores") + 1]) == scores
+    assert yaml.safe_load(words[words.index("--baselines") + 1]) == [
+        "kmer=results/exp/baselines/heads/many/kmer.h5",
+        "cnnprom=results/exp/baselines/heads/many/cnnprom/seed3.h5",
+        "cnnprom=results/exp/baselines/heads/many/cnnprom/seed5.h5",
+    ]
+    compared = the_one(found, "compare-heads")
+    assert '--runs \'["heads/many", "heads/fresh"]\'' in compared
+    heads["many"]["promoter"] = promoter | {"ensemble": 2}
+    refused = plan(workflow, "table6", heads={"heads": heads, "table6": ["many"]}, check=False)
+    assert "keep `seeds` or `ensemble`" in refused
