@@ -101,6 +101,7 @@ COMMANDS = {
     ),
     "ensemble": _command("ensemble", "join independently trained models into one that gives their mean"),
     "evaluate": _command("evaluate", "score a fine-tuned model on the held-out rows, next to its baselines", **_WITH_PROGRESS),
+    "compare-seeds": _command("compare_seeds", "average the scores of trainings with several seeds, next to baselines"),
     "compare-heads": _command("compare_heads", "compare promoter or chromatin models with each other and with published ones"),
     "predict": Command(
         "dna_bigbird.inference.predicting:predict",
@@ -204,8 +205,8 @@ SECTIONS = {
         "documents", "train-tokenizer", "tokenize", "token-statistics", "pretrain", "evaluate-lm",
     ),
     "models: baselines, comparisons, formats": (
-        "info", "baseline", "ensemble", "compare-lm", "compare-heads", "rank-variants",
-        "plot-attention", "convert",
+        "info", "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
+        "rank-variants", "plot-attention", "convert",
     ),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
     "machine: workflow, shell, computer": ("init", "plan", "report", "clear-lock", "completion", "doctor"),

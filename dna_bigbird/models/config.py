@@ -45,7 +45,7 @@ class EncoderConfig:
     hidden_size: int = 768
     """Width of the hidden states."""
     num_layers: int = 12
-    """Transformer layers."""
+    """Transformer layers; 0: embeddings (and stem) alone, for comparisons."""
     num_heads: int = 12
     """Attention heads; divides `hidden_size`."""
     ffn_size: int = 3072
@@ -110,8 +110,9 @@ class EncoderConfig:
 
     def __post_init__(self) -> None:
         for name in SIZES:
-            if getattr(self, name) < 1:
-                raise ValueError(f"--model.{name} {getattr(self, name)} must be at least 1")
+            least = 0 if name == "num_layers" else 1
+            if getattr(self, name) < least:
+                raise ValueError(f"--model.{name} {getattr(self, name)} must be at least {least}")
         largest = max(LARGEST_BLOCK, self.max_tokens)
         if self.block_size > largest:  # sequences are padded to whole blocks
             raise ValueError(f"--model.block_size {self.block_size} must be at most {largest}")

@@ -30,7 +30,8 @@ def compare_heads(
     Args:
         results: Results folder: of a workflow run.
         runs: Models to compare, in the order of the rows: `promoter`, `chromatin` or
-            `heads/VARIANT`.
+            `heads/VARIANT`; a variant with evaluation/heads/VARIANT/seeds.json (`compare-seeds`) is the
+            mean of models/heads/VARIANT/seed0, seed1, ...
         data: Labelled set: one for each model, in their order.
         table: Comparison to write: promoters by their negatives (table6), medians of the AUROC by
             group of labels (table7), or one set of bins seen through windows of several lengths

@@ -1,6 +1,7 @@
 """`dna-bigbird finetune`."""
 
 from dna_bigbird.choices import checked
+from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.paths import InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
@@ -18,8 +19,10 @@ def finetune(
     checkpoints: OutputFolder | None = None,
     seed: int = 0,
     from_scratch: bool = False,
+    tokenizer: InputPath | None = None,
+    model: EncoderChanges = EncoderChanges(),  # noqa: B008 - jsonargparse shows the default
     dropout: float | None = None,
-    head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008 - jsonargparse shows the default
+    head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     threads: ProcessThreads = 0,
     progress: Progress = True,
@@ -36,6 +39,7 @@ def finetune(
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/seed1 --seed 1
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
             --output results/trained/own
+        dna-bigbird finetune --genome hg19.fa --data promoters.h5 --tokenizer bases --output results/trained/small
 
     Args:
         data: Labelled set: made by promoter-set or chromatin-set.
@@ -46,6 +50,11 @@ def finetune(
         seed: Seed of the random numbers: of the label head, the order of windows and dropout.
         from_scratch: Take only the architecture and tokenizer of `pretrained`: weights are drawn
             fresh, to see what pretraining is worth.
+        tokenizer: Tokenizer: 'bases' (one token per base) or a SentencePiece model of `train-tokenizer`,
+            for a small encoder with fresh weights instead of `pretrained`: 2 layers of width 128, rotary
+            positions, a convolution over 9 tokens.
+        model: Settings of the encoder that differ from those of `pretrained`, or of the small one of
+            `tokenizer`. Those that weights depend on need fresh weights (`from_scratch`).
         dropout: Dropout: of the encoder in this training; that of `pretrained` if not given. A few
             thousand examples are soon memorised without any.
         head: How labels are read off the encoder.
@@ -62,6 +71,7 @@ def finetune(
     from dna_bigbird.genome import Genome
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import label_model as steps
+    from dna_bigbird.pipeline.encoder_source import note_source, open_source
     from dna_bigbird.pipeline.label_training import train_on_labels
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.pipeline.training_checks import set_training_backend
@@ -73,23 +83,24 @@ def finetune(
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     check_output(output)
     use_threads(threads)
-    source = steps.load_encoder(pretrained)
+    source = open_source(pretrained, tokenizer, model, from_scratch=from_scratch)
     labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
+    source = source.for_windows(labelled.window_bp)
     if is_first_on_node():
-        steps.note_encoder(source, is_bundled=pretrained is None, from_scratch=from_scratch)
+        note_source(source, is_bundled=pretrained is None)
     training, head = steps.choose_settings(training, head, labelled, source.tokenizer)
-    setup = steps.FinetuningSetup(source, labelled, head, dropout, from_scratch, seed)
-    model = setup.build_model()
-    set_training_backend(model.encoder, training.attention_backend)
+    setup = steps.FinetuningSetup(source, labelled, head, dropout, seed)
+    network = setup.build_model()
+    set_training_backend(network.encoder, training.attention_backend)
     task, result, examples = train_on_labels(
-        model,
+        network,
         labelled,
         source.tokenizer,
         training,
-        max_tokens=model.encoder.config.max_tokens,
+        max_tokens=network.encoder.config.max_tokens,
         checkpoints=checkpoints or next_to(output, "checkpoints"),
         seed=seed,
-        settings=setup.run_settings(model),
+        settings=setup.run_settings(network),
     )
     metrics = validation_metrics(result.best_metrics, result.best_step, seed, n=examples)
     return save_trained(

@@ -1,6 +1,7 @@
 """Steps of `compare-heads`: read the models and their sets, score them on the same bins."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dna_bigbird.bundles.choice import choose_labels
@@ -13,7 +14,11 @@ from dna_bigbird.report.compare.context_table import context_table
 from dna_bigbird.report.compare.head_runs import HeadRun, SetFacts
 from dna_bigbird.report.compare.head_tables import TABLES
 from dna_bigbird.report.model_results import count_leaks, read_model
+from dna_bigbird.report.reading import read_json_object
+from dna_bigbird.report.scores import ModelMetrics
 
+SEEDS = "seeds.json"
+"""What compare-seeds wrote of a model with several seeds, in the folder of its evaluation."""
 __all__ = ["TABLES", "areas_of", "context_table", "label_sets", "read_runs"]
 
 
@@ -28,6 +33,10 @@ def read_runs(
     runs = [read_run(results, name, path) for name, path in zip(names, sets, strict=True)]
     task = "promoter" if table == "table6" else "chromatin"
     for run in runs:
+        if table == "context" and run.seeds:
+            raise InputError(
+                f"--runs {run.name}: trainings with several seeds; expected a single model for context"
+            )
         if run.facts.task != task:
             raise InputError(
                 f"--runs {run.name}: a {run.facts.task} model; {table} is of {task} models"
@@ -36,7 +45,7 @@ def read_runs(
 
 
 def read_run(results: Path, name: str, data: Path) -> HeadRun:
-    """Read the results of one model and the facts of its labelled set."""
+    """Read the results of one model, or the mean of its seeds, and the facts of its labelled set."""
     labelled = LabelledSet(data)
     facts = SetFacts(
         sha256=sha256_of(data),
@@ -47,7 +56,16 @@ def read_run(results: Path, name: str, data: Path) -> HeadRun:
         rows={split: len(labelled.rows(split)) for split in ("train", "validation", "test")},
         leaks=count_leaks(data.with_name("leakage.tsv")),
     )
-    return HeadRun(read_model(results, name), facts)
+    joined = results / "evaluation" / name / SEEDS
+    if not joined.is_file():
+        return HeadRun(read_model(results, name), facts)
+    folders = sorted((results / "models" / name).glob("seed*"), key=lambda x: (len(x.name), x.name))
+    if not folders:
+        raise InputError(f"{results / 'models' / name}: no seed0, seed1, ... of {joined}")
+    models = [read_model(results, f"{name}/{folder.name}") for folder in folders]
+    metrics = ModelMetrics.from_json(read_json_object(joined, "the rule compare_seeds"))
+    mean = replace(models[0], name=name, metrics=metrics, curves=(), calibration=())
+    return HeadRun(mean, facts, tuple(model.config.seed for model in models))
 
 
 def areas_of(

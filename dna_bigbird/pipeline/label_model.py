@@ -1,17 +1,15 @@
 """Steps of `finetune`: the model before its training, and the settings that its bundle keeps."""
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.bundles.bundle import Bundle, load_bundle
-from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.pipeline.encoder_source import EncoderSource
 from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
 from dna_bigbird.tasks.config import TrainConfig
@@ -25,30 +23,6 @@ SET_FACTS = (
 
 MEASURED_WINDOWS = 16
 """Training rows whose tokens are counted to choose how many are in the middle."""
-
-
-def load_encoder(pretrained: Path | None) -> Bundle:
-    """Load the bundle whose encoder is fine-tuned; None is the bundled model.
-
-    Raises:
-        InputError: If it reads text or is an ensemble.
-    """
-    bundle = load_bundle(bundled_model() if pretrained is None else pretrained)
-    bundle.check_reads_dna()
-    bundle.check_single("fine-tuning")
-    return bundle
-
-
-def note_encoder(source: Bundle, *, is_bundled: bool, from_scratch: bool) -> None:
-    """Name the encoder if none was given, and what it has read."""
-    if from_scratch:
-        return
-    if is_bundled:
-        note(
-            f"no --pretrained given: fine-tuning the encoder of the bundled model ({source.folder.name})"
-        )
-    for record in source.config.regions_read or ():
-        note(f"the encoder has read {record.sentence()}")
 
 
 def choose_settings(
@@ -87,26 +61,25 @@ def _bp_per_token(labelled: LabelledSet, rows: np.ndarray, tokenizer: object) ->
 class FinetuningSetup:
     """What is fine-tuned, on which set, from which weights."""
 
-    source: Bundle
+    source: EncoderSource
     labelled: LabelledSet
     head: HeadConfig
     dropout: float | None
     """Dropout of the encoder; None keeps that of the source."""
-    from_scratch: bool
     seed: int
 
     @property
     def encoder(self) -> EncoderConfig:
         """Settings of the encoder."""
-        encoder = self.source.config.encoder
+        encoder = self.source.encoder
         return encoder if self.dropout is None else replace(encoder, dropout=self.dropout)
 
     def build_model(self) -> SequenceClassifier:
         """Return the model with the weights that training starts from."""
         num_labels = len(self.labelled.label_names)
         model = SequenceClassifier(self.encoder, num_labels, self.head, seed=self.seed)
-        if not self.from_scratch:
-            model.encoder.load_state_dict(self.source.model.encoder.state_dict())
+        if (bundle := self.source.bundle) is not None:
+            model.encoder.load_state_dict(bundle.model.encoder.state_dict())
         return model
 
     def run_settings(self, model: SequenceClassifier) -> dict:
@@ -115,7 +88,7 @@ class FinetuningSetup:
             "command": "finetune",
             "model": asdict(self.encoder),
             "head": asdict(self.head),
-            "inputs": {"encoder": module_sha256(model.encoder)},
+            "inputs": {"encoder": module_sha256(model.encoder), **self.source.inputs},
         }
 
     def config(self) -> dict:
@@ -125,15 +98,15 @@ class FinetuningSetup:
             **{name: getattr(self.labelled, name) for name in SET_FACTS},
             "encoder": asdict(self.encoder),
             "head": asdict(self.head),
-            "semi_synthetic": semi_synthetic or self.source.config.semi_synthetic,
-            "initial_weights": "random" if self.from_scratch else "pretrained",
+            "semi_synthetic": semi_synthetic or self.source.semi_synthetic,
+            "initial_weights": "random" if self.source.bundle is None else "pretrained",
             "seed": self.seed,
             **self._regions_read(),
         }
 
     def _regions_read(self) -> dict:
         """Return what encoder and head have read; nothing if that of the encoder is unknown."""
-        before = [] if self.from_scratch else self.source.config.regions_read
+        before = self.source.regions_read
         if before is None:
             return {}
         return {"regions_read": [asdict(x) for x in (*before, read_in_fine_tuning(self.labelled))]}

@@ -188,3 +188,38 @@ def test_what_cannot_be_compared(tmp_path, capsys, change, message):
         main(["compare-heads", *words, "--output", str(tmp_path / "x")])
     assert re.search(message, capsys.readouterr().err)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_variant_with_seeds_has_one_row_with_their_mean_and_spread(tmp_path):
+    results = tmp_path / "results"
+    options = example_heads.write_table6(results, tmp_path / "genome.fa")
+    for seed, value in ((3, 0.94), (4, 0.96)):
+        metrics = example_heads.promoter_scores(value)
+        name = f"heads/random/seed{seed}"
+        example_heads.write_model(results, name, metrics, negatives="random_base", seed=seed)
+    mean = example_heads.promoter_scores(0.95) | {"n_seeds": 2, "f1_sd": 0.01, "auroc_sd": 0.014142}
+    mean |= example_heads.score("auroc_gain_over_net", 0.05, 0.02)
+    net = example_heads.promoter_scores(0.90) | {"n_seeds": 2, "auroc_sd": 0.02}
+    mean["baselines"] = {"net": net, "kmer": example_heads.promoter_scores(0.92) | {"n_seeds": 1}}
+    (results / "evaluation/heads/random/seeds.json").write_text(json.dumps(mean))
+    main(["compare-heads", "--table", "table6", *options, "--output", str(tmp_path / "out")])
+    rows = {
+        (row["set"], row["predictor"]): row
+        for row in rows_of(tmp_path / "out")
+        if row["source"] != "published" and "fold 0" in row["set"]
+    }
+    cells = {predictor: row for (_, predictor), row in rows.items()}
+    assert cells["random"]["auroc"] == "0.95"
+    assert (cells["random"]["seeds"], cells["random"]["auroc_sd"]) == ("2", "0.014142")
+    assert cells["random"]["seed"] == "3, 4"
+    assert cells["random"]["protocol"].startswith("mean over 2 seeds: 4 layers of 128")
+    assert (cells["net"]["seeds"], cells["net"]["auroc_sd"]) == ("2", "0.02")
+    assert (cells["k-mer regression"]["seeds"], cells["k-mer regression"]["auroc_sd"]) == ("1", "")
+    assert (cells["random_scratch"]["seeds"], cells["random_scratch"]["auroc_sd"]) == ("1", "")
+    text = (tmp_path / "out/table.md").read_text()
+    assert "random, on the same draws of rows" in text
+    assert "[+0.030, +0.070] excludes 0" in text
+    options[options.index("--runs") + 1] = '["heads/random"]'
+    options[options.index("--data") + 1] = json.dumps([str(results / "heads/random/set.h5")])
+    with pytest.raises(SystemExit, match="2"):
+        main(["compare-heads", "--table", "context", *options, "--output", str(tmp_path / "no")])

@@ -2,11 +2,14 @@
 
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.models.encoder_changes import EncoderChanges
 
 ROOT = Path(__file__).parents[2]
 STEPS = {"max_steps": 10, "warmup_steps": 1, "validate_every": 5}
@@ -229,3 +232,72 @@ def test_a_table_of_unknown_variants(workflow):
     assert (
         "experiments.table6[0]: 'other' is not among the variants (promoter, chromatin," in output
     )
+
+
+def test_encoders_of_variants_without_pretraining(workflow):
+    heads = {
+        "bases": {"promoter": {"training": STEPS}, "tokenizer": "bases", "model": {"ffn_size": 64}},
+        "bare": {"promoter": {}, "from_scratch": True, "model": {"num_layers": 0}},
+    }
+    output = plan(workflow, "experiments", heads={"heads": heads, "table6": ["bases", "bare"]})
+    found = commands(workflow, output)
+    bases = the_one(found, "finetune", "--output results/exp/trained/heads/bases ")
+    assert "--tokenizer bases --model.ffn_size 64" in bases
+    assert "--pretrained" not in bases
+    bare = the_one(found, "finetune", "--output results/exp/trained/heads/bare ")
+    assert "--pretrained results/exp/trained/pretrained --from_scratch true" in bare
+    assert "--model.num_layers 0" in bare
+    alone = plan(workflow, "table6", heads={"heads": heads, "table6": ["bases"]})
+    assert "pretrain" not in workflow.jobs_of(alone)
+    heads["bases"]["from_scratch"] = True
+    refused = plan(workflow, "table6", heads={"heads": heads, "table6": ["bases"]}, check=False)
+    assert "does not go with `from_scratch`; keep one of the two" in refused
+
+
+def test_encoder_settings_of_variants_are_those_of_finetune():
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    keys = schema["$defs"]["encoderChanges"]["properties"]
+    assert set(keys) == {field.name for field in fields(EncoderChanges)}
+
+
+def test_a_variant_with_seeds_is_trained_per_seed_on_one_set(workflow):
+    promoter = {"training": STEPS, "baseline_training": STEPS, "baselines": ["kmer", "cnnprom"]}
+    heads = {
+        "many": {"promoter": promoter, "seeds": [3, 4], "seed": 9},
+        "fresh": {"promoter": {}, "set": "many", "from_scratch": True, "seeds": [3, 5]},
+    }
+    output = plan(workflow, "table6", heads={"heads": heads, "table6": ["many", "fresh"]})
+    counts = {"promoter_set": 1, "finetune": 4, "evaluate": 4, "baseline": 1, "compare_seeds": 2}
+    jobs = workflow.jobs_of(output)
+    assert {name: jobs[name] for name in counts} == counts
+    assert jobs["baseline_network"] == 3, "seeds 3, 4 and 5"
+    found = commands(workflow, output)
+    assert "--seed 9 " in the_one(found, "promoter-set")
+    for head, seed in (("many", 3), ("many", 4), ("fresh", 3), ("fresh", 5)):
+        where = f"heads/{head}/seed{seed}"
+        trained = the_one(found, "finetune", f"--output results/exp/trained/{where} ")
+        assert f"--seed {seed} " in trained
+        assert "--data results/exp/heads/many/set.h5" in trained
+        scored = the_one(found, "evaluate", f"--report results/exp/evaluation/{where} ")
+        assert f"--seed {9 if head == 'many' else 0} " in scored
+        assert f'"results/exp/baselines/heads/many/cnnprom/seed{seed}.h5"' in scored
+        assert '"results/exp/baselines/heads/many/kmer.h5"' in scored
+    for seed in (3, 4, 5):
+        network = the_one(found, "--method cnnprom", f"/heads/many/cnnprom/seed{seed}.h5 ")
+        assert f"--seed {seed} " in network
+    joined = the_one(
+        found, "compare-seeds", "--output results/exp/evaluation/heads/fresh/seeds.json"
+    )
+    scores = [f"results/exp/evaluation/heads/fresh/seed{seed}/scores.h5" for seed in (3, 5)]
+    words = shlex.split(joined)
+    assert yaml.safe_load(words[words.index("--scores") + 1]) == scores
+    assert yaml.safe_load(words[words.index("--baselines") + 1]) == [
+        "kmer=results/exp/baselines/heads/many/kmer.h5",
+        "cnnprom=results/exp/baselines/heads/many/cnnprom/seed3.h5",
+        "cnnprom=results/exp/baselines/heads/many/cnnprom/seed5.h5",
+    ]
+    compared = the_one(found, "compare-heads")
+    assert '--runs \'["heads/many", "heads/fresh"]\'' in compared
+    heads["many"]["promoter"] = promoter | {"ensemble": 2}
+    refused = plan(workflow, "table6", heads={"heads": heads, "table6": ["many"]}, check=False)
+    assert "keep `seeds` or `ensemble`" in refused

@@ -120,12 +120,7 @@ rule compare_lm:
 
 rule compare_heads:
     input:
-        models=lambda wildcards: expand(
-            "{res}/{part}/{head}",
-            res=RES,
-            part=["models", "evaluation"],
-            head=map(head_named, EXPERIMENTS[wildcards.table]),
-        ),
+        models=compared_files,
         data=lambda wildcards: [
             f"{RES}/{set_of(head_named(name))}/set.h5"
             for name in EXPERIMENTS[wildcards.table]

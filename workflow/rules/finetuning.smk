@@ -61,13 +61,14 @@ rule baseline_network:
         index=f"{GENOME}.fai",
         data=f"{RES}/{{head}}/set.h5",
     output:
-        f"{RES}/baselines/{{head}}/{{baseline}}.h5",
+        f"{RES}/baselines/{{head}}/{{baseline}}{{seed}}.h5",
     log:
-        f"{LOGS}/baseline_{{baseline}}_{{head}}.log",
+        f"{LOGS}/baseline_{{baseline}}_{{head}}{{seed}}.log",
     benchmark:
-        f"{RES}/benchmarks/baseline_{{baseline}}_{{head}}.tsv"
+        f"{RES}/benchmarks/baseline_{{baseline}}_{{head}}{{seed}}.tsv"
     wildcard_constraints:
         baseline="|".join(NETWORKS),
+        seed="|/seed[0-9]+",
     conda:
         "../../environment.yml"
     threads: 8
@@ -77,9 +78,9 @@ rule baseline_network:
     params:
         run=training_command,
         version=VERSION,
-        seed=head_seed,
+        seed=network_seed,
         checkpoints=lambda wildcards: (
-            f"{RES}/checkpoints/baselines/{wildcards.head}/{wildcards.baseline}"
+            f"{RES}/checkpoints/baselines/{wildcards.head}/{wildcards.baseline}{wildcards.seed}"
         ),
         options=network_options,
     shell:
@@ -111,7 +112,7 @@ rule finetune:
         version=VERSION,
         seed=head_seed,
         checkpoints=f"{RES}/checkpoints/{{member}}",
-        start=from_scratch,
+        start=start_options,
         dropout=lambda wildcards: options(
             section_of(head_of(wildcards.member)), keys=["dropout"]
         ),
@@ -119,8 +120,8 @@ rule finetune:
         training=member_options("training", "training"),
     shell:
         "keep_log {log}; {params.run} finetune --genome {input.genome} --data {input.data}"
-        " --pretrained {input.pretrained} --output {output} --checkpoints {params.checkpoints}"
-        " --seed {params.seed} --threads {threads} {params.start} {params.dropout}"
+        " {params.start} --output {output} --checkpoints {params.checkpoints}"
+        " --seed {params.seed} --threads {threads} {params.dropout}"
         " {params.head} {params.training}"
         " >> {log} 2>&1"
 
@@ -179,10 +180,38 @@ rule evaluate:
     params:
         run=command,
         version=VERSION,
-        seed=head_seed,
+        seed=scored_seed,
         baselines=lambda wildcards: option("baselines", baselines_of(wildcards.head)),
         strand=strand_options,
     shell:
         "{params.run} evaluate --genome {input.genome} --model {input.model} --data {input.data}"
         " {params.baselines} --output {output.model} --report {output.report}"
         " --seed {params.seed} --threads {threads} {params.strand} > {log} 2>&1"
+
+
+rule compare_seeds:
+    input:
+        unpack(seed_files),
+    output:
+        f"{RES}/evaluation/{{head}}/seeds.json",
+    log:
+        f"{LOGS}/compare_seeds_{{head}}.log",
+    wildcard_constraints:
+        head="|".join(re.escape(h) for h in HEADS if seeds_of(h)) or "(?!)",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        run=command,
+        version=VERSION,
+        seed=head_seed,
+        scores=lambda wildcards, input: option(
+            "scores", [f"{report}/scores.h5" for report in input.reports]
+        ),
+        baselines=lambda wildcards: option("baselines", seed_baselines(wildcards.head)),
+    shell:
+        "{params.run} compare-seeds --data {input.data} {params.scores} {params.baselines}"
+        " --output {output} --seed {params.seed} > {log} 2>&1"

@@ -66,16 +66,48 @@ def read_variant(name):
             f"{variant['pretrained']!r} is not among the variants of pretraining "
             f"({', '.join(VARIANTS) or 'none'})",
         )
+    others = [key for key in ("pretrained", "from_scratch") if key in variant]
+    if "tokenizer" in variant and others:
+        refuse(
+            (*path, "tokenizer"),
+            f"a fresh encoder on this vocabulary does not go with `{others[0]}`; keep one of the two",
+        )
     sites = source(variant["sites"]) if "sites" in variant else SITES
     if not (sites if task == "promoter" else PEAKS or BUNDLE):
         refuse(path, f"no source of {task} labels in inputs")
     section = merged(base, variant[task])
+    if "seeds" in variant and section.get("ensemble", 1) > 1:
+        refuse(
+            (*path, "seeds"),
+            "members of an ensemble have seeds of their own; keep `seeds` or `ensemble`",
+        )
     return {**variant, "task": task, "section": section, "sites": sites}
 
 
 HEADS = {
     task: {"task": task, "section": config[task], "sites": SITES} for task in TASKS
 } | {head_named(name): read_variant(name) for name in HEAD_VARIANTS}
+
+
+def seeds_of(head):
+    """The seeds of the trainings of a variant; [] if there is one training with the run's seed."""
+    seeds = HEADS[head].get("seeds", [])
+    if isinstance(seeds, list):
+        return seeds
+    return list(range(config["seed"], config["seed"] + seeds))
+
+
+# Each training of a variant with seeds is a model like any other, on the variant's set.
+for seeded in [head for head in HEADS if seeds_of(head)]:
+    entry = HEADS[seeded]
+    owner = entry.get("set", seeded.removeprefix("heads/"))
+    for number in seeds_of(seeded):
+        HEADS[f"{seeded}/seed{number}"] = {
+            **{key: value for key, value in entry.items() if key != "seeds"},
+            "seed": number,
+            "set": owner,
+            "scored_seed": entry.get("seed", config["seed"]),
+        }
 
 
 def section_of(head):
@@ -186,23 +218,83 @@ def network_options(wildcards):
 
 
 def pretrained_of(wildcards):
-    """The pretrained model that a training starts from; of a variant with seeds the first one."""
+    """The pretrained model that a training starts from; of a variant with seeds the first one.
+
+    A fresh encoder on single bases needs none.
+    """
+    if "tokenizer" in HEADS[head_of(wildcards.member)]:
+        return []
     variant = HEADS[head_of(wildcards.member)].get("pretrained")
     if not variant:
         return ENCODER
     return f"{RES}/experiments/runs/{trainings_of(variant)[0]}/trained"
 
 
-def from_scratch(wildcards):
-    """Whether the weights of the pretrained model are left aside, as an option."""
-    chosen = HEADS[head_of(wildcards.member)].get("from_scratch")
-    return option("from_scratch", chosen) if chosen else ""
+def start_options(wildcards, input):
+    """What a training starts from, and with which settings of the encoder, as options."""
+    variant = HEADS[head_of(wildcards.member)]
+    start = {"pretrained": input.pretrained} if input.pretrained else {}
+    keys = [key for key in ("from_scratch", "tokenizer") if variant.get(key)]
+    start |= {key: variant[key] for key in keys}
+    return f"{options(start)} {options(variant.get('model', {}), 'model')}"
+
+
+def scored_seed(wildcards):
+    """The seed of the bootstrap of a model; the same for all seeds of a variant."""
+    entry = HEADS[wildcards.head]
+    return entry.get("scored_seed", entry.get("seed", config["seed"]))
+
+
+def network_seed(wildcards):
+    """The seed of a baseline network: that of a variant's training, or of its set."""
+    return int(wildcards.seed.rpartition("seed")[2] or head_seed(wildcards))
 
 
 def baselines_of(head):
-    """The files of a model's baselines by name."""
+    """The files of a model's baselines by name; a network has the seed of a variant's training."""
     baselines = section_of(head).get("baselines", ["kmer"])
-    return {name: f"{RES}/baselines/{set_of(head)}/{name}.h5" for name in baselines}
+    seed = f"/seed{HEADS[head]['seed']}" if "scored_seed" in HEADS[head] else ""
+    ends = {name: seed if name in NETWORKS else "" for name in baselines}
+    return {
+        name: f"{RES}/baselines/{set_of(head)}/{name}{end}.h5"
+        for name, end in ends.items()
+    }
+
+
+def trainings_of_head(head):
+    """A model, or those of all seeds of a variant."""
+    return [f"{head}/seed{seed}" for seed in seeds_of(head)] or [head]
+
+
+def seed_baselines(head):
+    """The files of all baselines of a variant with seeds, as NAME=FILE; each file once."""
+    pairs = [
+        f"{name}={path}"
+        for each in trainings_of_head(head)
+        for name, path in baselines_of(each).items()
+    ]
+    return list(dict.fromkeys(pairs))
+
+
+def seed_files(wildcards):
+    """The results that the mean of a variant with seeds is made of."""
+    pairs = seed_baselines(wildcards.head)
+    return {
+        "data": f"{RES}/{set_of(wildcards.head)}/set.h5",
+        "reports": [f"{RES}/evaluation/{x}" for x in trainings_of_head(wildcards.head)],
+        "baselines": [pair.partition("=")[2] for pair in pairs],
+    }
+
+
+def compared_files(wildcards):
+    """The results that a comparison of models reads."""
+    heads = [head_named(name) for name in EXPERIMENTS[wildcards.table]]
+    trained = [x for head in heads for x in trainings_of_head(head)]
+    joined = [head for head in heads if seeds_of(head)]
+    return [
+        *(f"{RES}/{part}/{x}" for part in ("models", "evaluation") for x in trained),
+        *(f"{RES}/evaluation/{head}/seeds.json" for head in joined),
+    ]
 
 
 def leakage_of(head):

@@ -59,6 +59,8 @@ def set_warnings(same: Sequence[HeadRun]) -> list[str]:
     if any(run.result.config.semi_synthetic for run in same):
         notes.append(sentence("notes.semi_synthetic"))
     notes.append(sentence("notes.leakage", facts.leaks))
+    if any(run.seeds for run in same):
+        notes.append(sentence("notes.seed_means"))
     seeds = {run.metrics.seed for run in same}
     if len(seeds) > 1:
         notes.append(sentence("notes.seeds_differ", sorted(seeds, key=str)))

@@ -65,7 +65,7 @@ def comparison_page(
 
 def _table(comparison: HeadComparison, block: Block, number: int, gallery: Gallery) -> BlockTable:
     columns = _columns(block)
-    right = (*comparison.scores, "n", "seed")
+    right = (*comparison.scores, "n", "seed", "seeds")
     drawn = [name for name in comparison.shown if name in columns]
     picture = None
     if drawn:
@@ -115,4 +115,6 @@ def comparison_markdown(comparison: HeadComparison) -> str:
 
 def comparison_tsv(comparison: HeadComparison) -> str:
     """Write all rows of all blocks as one table."""
-    return to_tsv([row for block in comparison.blocks for row in block.rows])
+    rows = [row for block in comparison.blocks for row in block.rows]
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return to_tsv([columns | row for row in rows])

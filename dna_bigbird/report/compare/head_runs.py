@@ -59,6 +59,8 @@ class HeadRun:
 
     result: ModelResult
     facts: SetFacts
+    seeds: tuple[int | None, ...] = ()
+    """Seeds of the trainings whose mean scores these are; empty for a single training."""
 
     @property
     def name(self) -> str:
@@ -80,7 +82,8 @@ class HeadRun:
         weights = config.all_initial_weights
         members = len(config.member_models)
         return (
-            f"{size[0]} layers of {size[1]}, "
+            (f"mean over {len(self.seeds)} seeds: " if self.seeds else "")
+            + f"{size[0]} layers of {size[1]}, "
             f"{shown(config.training.max_steps)} steps x {shown(config.examples_per_step)} windows"
             + (f" from {' and '.join(weights)} weights" if weights else "")
             + (f", mean of {members} models" if members > 1 else "")

@@ -83,7 +83,7 @@ def _promoter_block(negatives: str, runs: Sequence[HeadRun]) -> Block:
     return Block(
         f"Negatives: {negatives}",
         sentence("sentences.negatives", negatives),
-        tuple((heading, rows) for heading, rows in groups if rows),
+        _with_all_columns([(heading, rows) for heading, rows in groups if rows]),
         notes,
     )
 
@@ -108,7 +108,18 @@ def _chromatin_block(
     ranked = {f"median AUROC of {group}": key for key, group in groups.items()}
     own = (heading, set_rows(same, groups))
     others = [("published, not ranked", published)] if same[0].facts.is_published else []
-    return Block(heading, "", (*others, own), {heading: set_notes(same, ranked, "macro_auroc")})
+    return Block(
+        heading,
+        "",
+        _with_all_columns([*others, own]),
+        {heading: set_notes(same, ranked, "macro_auroc")},
+    )
+
+
+def _with_all_columns(groups: Sequence[tuple[str, tuple[dict, ...]]]) -> tuple:
+    """Give every row the columns that any row of the block has; None where it has no value."""
+    columns = dict.fromkeys(key for _, rows in groups for row in rows for key in row)
+    return tuple((heading, tuple(columns | row for row in rows)) for heading, rows in groups)
 
 
 TABLES = {"table6": table6, "table7": table7}
@@ -135,7 +146,19 @@ def set_rows(same: Sequence[HeadRun], keys: dict[str, str | None]) -> tuple[dict
         _row(x.name, "baseline", x.run, x.scores, keys, _described(x.scores))
         for x in baseline_scores(same)
     ]
-    return (*models, *baselines)
+    has_seeds = any(run.seeds for run in same)
+    scores = [run.metrics for run in same] + [x.scores for x in baseline_scores(same)]
+    rows = zip((*models, *baselines), scores, strict=True)
+    return tuple(row | (_seed_cells(x, keys) if has_seeds else {}) for row, x in rows)
+
+
+def _seed_cells(
+    scores: PredictorScores, keys: dict[str, str | None]
+) -> dict[str, float | int | None]:
+    """Return the number of seeds and the standard deviations over them."""
+    names = {name: group_key(scores, group) if group else name for name, group in keys.items()}
+    sds = {f"{name}_sd": scores.number(f"{key}_sd") for name, key in names.items()}
+    return {"seeds": scores.number("n_seeds") or 1, **sds}
 
 
 def _described(scores: PredictorScores) -> str:
@@ -162,7 +185,7 @@ def _row(
         "n": run.metrics.number("n"),
         "n_positive": run.metrics.number("n_positive"),
         "split": run.facts.split,
-        "seed": run.metrics.seed,
+        "seed": ", ".join(map(str, run.seeds)) or run.metrics.seed,
         "protocol": protocol,
     }
 

@@ -99,3 +99,49 @@ def test_a_set_without_validation_rows_is_refused(project, capsys):
     assert "whole.h5: no row in the validation split" in refused(
         f"{line} --output x --checkpoints ck/x", capsys
     )
+
+
+def test_an_encoder_with_other_settings_needs_fresh_weights(project, capsys):
+    line = f"{FINETUNE} --model.num_layers 0 --model.stem_width 3 --model.positions rotary"
+    message = refused(f"{line} --output x --checkpoints ck/x", capsys)
+    assert (
+        "--model.num_layers 0: the weights of pretrained were trained with num_layers 2" in message
+    )
+    assert "give --from_scratch true" in message
+    assert not (project / "x").exists()
+    run(f"{line} --from_scratch true --output bare --checkpoints ck/bare")
+    bare = load_bundle("bare")
+    encoder, own = bare.config.encoder, load_bundle("pretrained").config.encoder
+    assert (encoder.num_layers, encoder.stem_width, encoder.positions) == (0, 3, "rotary")
+    assert (encoder.hidden_size, encoder.vocab_size) == (own.hidden_size, own.vocab_size)
+    assert len(bare.model.encoder.layers) == 0
+    run("evaluate --genome toy.fa --model bare --data set.h5 --output bare_scored --replicates 5")
+    run(f"{FINETUNE} --model.num_random 0 --output near --checkpoints ck/near")
+    assert load_bundle("near").config.encoder.num_random == 0, "no weight depends on it"
+
+
+def test_a_small_encoder_on_single_bases_needs_no_pretraining(project, capsys):
+    line = FINETUNE.replace("--pretrained pretrained", "--tokenizer bases")
+    few = "--training.optimizer muon --model.hidden_size 16 --model.num_heads 2 --model.ffn_size 16"
+    run(f"{line} {few} --output single --checkpoints ck/single")
+    small = load_bundle("single")
+    assert small.tokenizer.pieces[5:] == list("ACGTN")
+    assert small.config.initial_weights == "random"
+    assert [record.training for record in small.config.regions_read] == ["promoter"], (
+        "no pretraining"
+    )
+    encoder = small.config.encoder
+    assert (encoder.num_layers, encoder.positions, encoder.norm_first) == (2, "rotary", True)
+    assert (encoder.stem_width, encoder.vocab_size, encoder.max_tokens) == (9, 10, 202)
+    (project / "one.fa").write_text(">a\n" + "ACGT" * 50 + "\n")
+    run("predict --fasta one.fa --model single --output one.tsv")
+    assert len((project / "one.tsv").read_text().splitlines()) == 2
+    run(f"{line.replace('bases', 'bpe.model')} {few} --output own --checkpoints ck/own")
+    assert load_bundle("own").tokenizer.vocab_size == 128
+    for options, expected in (
+        ("--pretrained pretrained", "--tokenizer bases with --pretrained pretrained"),
+        ("--model.hidden_size 9", "--model.hidden_size 9 is not a multiple of --model.num_heads 4"),
+    ):
+        assert expected in refused(f"{line} {options} --output x --checkpoints ck/x", capsys)
+    other = line.replace("bases", "nothing.model")
+    assert "nothing.model" in refused(f"{other} --output x --checkpoints ck/x", capsys)

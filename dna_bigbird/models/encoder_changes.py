@@ -1,0 +1,93 @@
+"""Changes to the settings of an encoder that another model had; read without torch."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
+
+from dna_bigbird.choices import check_fields
+from dna_bigbird.models.config import PATTERN, EncoderConfig
+
+
+@dataclass(frozen=True)
+class EncoderChanges:
+    """Settings of the encoder that differ from those it is taken from; None keeps a setting."""
+
+    hidden_size: int | None = None
+    """Width of the hidden states."""
+    num_layers: int | None = None
+    """Transformer layers; with 0 the head reads embeddings and stem."""
+    num_heads: int | None = None
+    """Attention heads; they divide `hidden_size`."""
+    ffn_size: int | None = None
+    """Width of the feed-forward layer."""
+    max_tokens: int | None = None
+    """Longest sequence in tokens: with rotary positions it may differ with pretrained weights."""
+    block_size: int | None = None
+    """Tokens in one attention block; may differ with pretrained weights."""
+    attention: Literal["bigbird", "full"] | None = None
+    """Block-sparse attention, or full: may differ with pretrained weights."""
+    window_blocks: int | None = None
+    """Neighbouring blocks that a block reads, itself included: may differ with pretrained weights."""
+    global_blocks: Literal["first_last", "first_two", "none"] | None = None
+    """Blocks that read every block and are read by every block; may differ with pretrained weights."""
+    num_random: int | None = None
+    """Random key blocks of an ordinary query block; may differ with pretrained weights."""
+    pattern_seed: int | None = None
+    """Seed of the uniform plan; may differ with pretrained weights."""
+    activation: Literal["gelu_tanh", "gelu", "relu"] | None = None
+    """Activation: of the feed-forward layers."""
+    norm_first: bool | None = None
+    """LayerNorm before attention and feed-forward layer, and once after the last layer (Pegasus),
+    instead of after each sum and after the embeddings (BERT); fresh weights only."""
+    positions: Literal["learned", "rotary"] | None = None
+    """Positions of tokens: a learned table or rotary ones."""
+    qk_norm: bool | None = None
+    """Scale each query and key to root mean square 1, times a learned gain, in every head; fresh weights
+    only."""
+    stem_width: int | None = None
+    """Tokens that a convolution over the embeddings reads, added to them before the first layer: 0 for
+    no stem."""
+    scale_residual: bool | None = None
+    """Draw the last matrices of attention and feed-forward layer with `init_std` / sqrt(2 *
+    `num_layers`); fresh weights only."""
+    attention_dropout: float | None = None
+    """Dropout of the attention weights; block-sparse backends other than gather have none."""
+    init_std: float | None = None
+    """Standard deviation of fresh kernels and embeddings; 0.02 in the paper, more for narrower models."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The settings that are given, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def applied_to(self, encoder: EncoderConfig) -> EncoderConfig:
+        """Return the settings of an encoder with these changes.
+
+        Raises:
+            ValueError: If the settings contradict each other.
+
+        Example:
+            >>> EncoderChanges(num_layers=0).applied_to(EncoderConfig()).num_layers
+            0
+        """
+        return replace(encoder, **self.values)
+
+    def other_weights(self, encoder: EncoderConfig) -> list[str]:
+        """Return the changed settings of an encoder that its weights were not trained with.
+
+        The attention pattern, dropout and, with rotary positions, the longest sequence may change.
+
+        Example:
+            >>> EncoderChanges(num_random=1, stem_width=9).other_weights(EncoderConfig())
+            ['stem_width']
+        """
+        free = {*PATTERN, "attention_dropout"} | (
+            {"max_tokens"} if encoder.reads_any_length else set()
+        )
+        return [
+            name
+            for name, value in self.values.items()
+            if name not in free and value != getattr(encoder, name)
+        ]
