@@ -1,8 +1,7 @@
 """Promoter sets: windows around start sites, and negatives for each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,12 +116,11 @@ class _Promoter:
 
 def build_promoters(
     genome: Genome,
-    sites: list[StartSite],
+    files: Mapping[str, Sequence[StartSite]],
     config: PromoterConfig,
     split: SplitConfig,
     *,
     seed: int,
-    path: Path | str,
     pieces: bool = False,
     avoid: Sequence[StartSite] = (),
 ) -> LabelledData:
@@ -135,7 +133,7 @@ def build_promoters(
     `datasets.genomic_negatives.match_negatives`.
 
     Args:
-        path: The file of the sites, for messages.
+        files: Start sites by the file that they are from.
         pieces: The genome holds only the first part of its chromosomes; sites beyond it are
             left out and counted.
         avoid: Further start sites that genomic negatives keep away from.
@@ -144,18 +142,20 @@ def build_promoters(
         InputError: If a site lies beyond its chromosome, none is on the genome, no window is left
             for training, or there are too few windows for genomic negatives.
     """
-    placed = place_on_genome(sites, genome, path, pieces=pieces)
+    sites = [site for part in files.values() for site in part]
+    placed = [place_on_genome(part, genome, x, pieces=pieces) for x, part in files.items()]
     counts: dict[str, float] = {
         "sites_read": len(sites),
-        "left_out_chromosome_absent": placed.absent,
-        "left_out_beyond_the_piece": placed.beyond,
+        "left_out_chromosome_absent": sum(x.absent for x in placed),
+        "left_out_beyond_the_piece": sum(x.beyond for x in placed),
     }
+    on_genome = [site for x in placed for site in x.rows]
     by_place: dict[Interval, StartSite] = {}
-    for site in placed.rows:
+    for site in on_genome:
         by_place.setdefault(site.interval, site)
-    counts["left_out_same_site_again"] = len(placed.rows) - len(by_place)
+    counts["left_out_same_site_again"] = len(on_genome) - len(by_place)
     whole = _whole_windows(genome, _in_genome_order(by_place, genome), by_place, config, counts)
-    nothing_left = f"{path}: no promoter window of {config.window_bp} bp is left"
+    nothing_left = f"{', '.join(files)}: no promoter window of {config.window_bp} bp is left"
     if not whole:
         raise InputError(f"{nothing_left} ({_listed(counts)})")
     kept, splits = _split(whole, split, counts)

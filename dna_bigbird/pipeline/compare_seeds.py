@@ -76,7 +76,7 @@ def compare_seeds(
         scores: Scores to read: scores.h5 of `dna-bigbird evaluate`, one file per seed.
         output: Result to write: JSON with the mean of every score, its interval, the standard deviation
             over seeds and the value of each seed, and the same of each baseline.
-        baselines: Score files of `dna-bigbird baseline` by name: NAME=FILE, as often as there are seeds;
+        baselines: Score files of `dna-bigbird baseline` by name: `NAME=FILE`, as often as there are seeds;
             also scores.h5 of another model, such as a control.
         replicates: Bootstrap draws: of the test rows, for the part of the intervals that comes from them.
         block_bp: Bases in a block of the genome whose rows the bootstrap draws together; 0 as in

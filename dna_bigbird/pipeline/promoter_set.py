@@ -15,7 +15,7 @@ from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput, SiteFo
 @checked()
 def promoter_set(
     genome: InputPath,
-    sites: InputPath,
+    sites: InputText | list[InputText],
     output: SetOutput,
     assembly: Assembly,
     split: SplitConfig,
@@ -44,7 +44,8 @@ def promoter_set(
 
     Args:
         genome: Genome: a plain FASTA file.
-        sites: Sites: starts of transcription as BED (1-bp rows, or EPD's 60-bp rows), GTF, GFF3, FPS or SGA.
+        sites: Sites: starts of transcription as BED (1-bp rows, or EPD's 60-bp rows), GTF, GFF3, FPS or SGA;
+            one file or several: --sites a.bed b.bed.
         split: What is held out for validation and test.
         seed: Seed of the random numbers: of the negatives.
         upstream: Bases before the start site, in the direction of transcription.
@@ -87,20 +88,23 @@ def promoter_set(
     reference = Genome(genome)
     split.check_chromosomes(reference)
     SplitConfig(test=unread).check_chromosomes(reference)
-    starts = read_sites(sites, site_format)
+    site_files = [sites] if isinstance(sites, str | Path) else sites
+    starts = {str(file): read_sites(file, site_format) for file in site_files}
     data = build_promoters(
         reference,
         starts,
         config,
         split,
         seed=seed,
-        path=sites,
         pieces=pieces,
         avoid=[site for path in avoided for site in read_sites(path)],
     )
     if near_identical == "drop":
         data = without_leaks(data, reference)
-    inputs = {"genome": genome, "sites": sites}
+    inputs = {"genome": genome} | {
+        f"sites {number}" if number > 1 else "sites": Path(file)
+        for number, file in enumerate(site_files, start=1)
+    }
     inputs |= {f"avoid {number}": path for number, path in enumerate(avoided, start=1)}
     settings = {
         "seed": seed,
@@ -125,6 +129,7 @@ def promoter_set(
         split=split,
         inputs=inputs,
     )
-    for text in set_notes(result, data, config, [site.interval for site in starts], reference):
+    intervals = [site.interval for part in starts.values() for site in part]
+    for text in set_notes(result, data, config, intervals, reference):
         note(text)
     return result

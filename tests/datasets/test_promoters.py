@@ -150,6 +150,21 @@ def test_more_negatives_in_training_leave_validation_and_test_as_they_are(tmp_pa
     assert sorted(more.sequence(3)) == sorted(more.sequence(0)) != sorted(more.sequence(2))
 
 
+def test_sites_of_several_files_are_one_set(tmp_path, toy, capsys):
+    one = build(tmp_path, toy, SITES)
+    first = sites_file(tmp_path, SITES[:2]).rename(tmp_path / "first.bed")
+    again = [f"--sites={first}"]
+    two = build(tmp_path, toy, SITES[1:], "two.h5", again)
+    assert [two.sequence(i) for i in range(len(two))] == [one.sequence(i) for i in range(len(one))]
+    assert two.counts["sites_read"] == 5
+    assert two.counts["left_out_same_site_again"] == 1
+    assert set(two.inputs) == {"genome", "sites", "sites 2"}
+    first.write_text("chr1\t999999\t1000000\tx\t0\t+\n")
+    with pytest.raises(SystemExit, match="2"):
+        build(tmp_path, toy, SITES[1:], "three.h5", again)
+    assert "first.bed:1: " in capsys.readouterr().err
+
+
 def test_what_is_left_out_is_counted(tmp_path, toy):
     made = build(
         tmp_path,

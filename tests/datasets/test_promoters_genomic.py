@@ -55,11 +55,12 @@ def write_bed(path, sites):
 
 
 def build(tmp_path, genome, sites, *extra, split=REGIONS, up=250, down=50, output="set.h5"):
+    if sites:
+        extra = (f"--sites={write_bed(tmp_path / 'sites.bed', sites)}", *extra)
     main(
         [
             "promoter-set",
             f"--genome={genome.path}",
-            f"--sites={write_bed(tmp_path / 'sites.bed', sites)}",
             f"--output={tmp_path / output}",
             "--assembly=toy",
             f"--upstream={up}",
