@@ -297,6 +297,11 @@ else:
     GENOME_SOURCES = [source(name) for name in INPUTS.get("genome", [])]
     PROMOTERS, PEAKS = named_input("promoters"), given_peaks()
     VARIANT_FILE = named_input("variants")
+SEQUENCES = INPUTS.get("promoter_sequences", {})
+SEQUENCE_SOURCE = source(SEQUENCES["source"]) if SEQUENCES else []
+SEQUENCE_SITES = f"{RES}/promoter/sequences.bed"
+if SEQUENCES:
+    GENOME_SOURCES.append(f"{RES}/promoter/sequences.fa")
 CHAIN, REPEATS = named_input("chain"), named_input("repeats")
 AVOID, BLACKLIST = named_input("avoid"), named_input("blacklist")
 BUNDLE = named_input("deepsea")

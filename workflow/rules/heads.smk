@@ -32,6 +32,18 @@ def head_named(name):
     return name if name in TASKS else f"heads/{name}"
 
 
+def sites_named(names, path):
+    """The files of start sites that a variant names; a word of `inputs` is the file made of it."""
+    made = {
+        "promoters": SITES,
+        "promoter_sequences": SEQUENCE_SITES if SEQUENCES else [],
+    }
+    for name in names:
+        if not made.get(name, True):
+            refuse(path, f"inputs has no {name}")
+    return [made.get(name) or source(name) for name in names]
+
+
 def read_variant(name):
     """The settings of one variant, checked as far as names go.
 
@@ -72,7 +84,10 @@ def read_variant(name):
             (*path, "tokenizer"),
             f"a fresh encoder on this vocabulary does not go with `{others[0]}`; keep one of the two",
         )
-    sites = source(variant["sites"]) if "sites" in variant else SITES
+    sites = variant.get("sites", SITES)
+    if "sites" in variant:
+        names = [sites] if isinstance(sites, str) else sites
+        sites = sites_named(names, (*path, "sites"))
     if not (sites if task == "promoter" else PEAKS or BUNDLE):
         refuse(path, f"no source of {task} labels in inputs")
     section = merged(base, variant[task])
@@ -179,9 +194,15 @@ def bundle_options(wildcards):
     )
 
 
+def files_of_sites(head):
+    """The files of start sites of a model."""
+    sites = HEADS[head]["sites"]
+    return [sites] if isinstance(sites, str) else sites
+
+
 def sites_format(wildcards):
     """The format of the start sites as an option; lifted ones are always BED."""
-    if CHAIN and HEADS[wildcards.head]["sites"] == SITES:
+    if CHAIN and SITES in files_of_sites(wildcards.head):
         return ""
     section = section_of(wildcards.head)
     return option("site_format", section["format"]) if "format" in section else ""
@@ -196,8 +217,8 @@ def member_options(key, group):
 
 def avoided(wildcards):
     """Files of further start sites that genomic negatives keep away from."""
-    further = [SITES] if HEADS[wildcards.head]["sites"] != SITES else []
-    return [path for path in [*further, AVOID] if path]
+    own = files_of_sites(wildcards.head)
+    return [path for path in [SITES, AVOID] if path and path not in own]
 
 
 def word_options(wildcards):

@@ -26,11 +26,34 @@ rule lift_over:
         " --output {output.sites} --unlifted {output.unlifted} > {log} 2>&1"
 
 
+rule promoter_sequences:
+    input:
+        SEQUENCE_SOURCE,
+    output:
+        fasta=f"{RES}/promoter/sequences.fa",
+        sites=SEQUENCE_SITES,
+    log:
+        f"{LOGS}/promoter_sequences.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        tss_offset=SEQUENCES.get("tss_offset", 0),
+    shell:
+        "{params.run} promoter-sequences --input {input:q} --tss_offset {params.tss_offset}"
+        " --output {output.fasta} --output_sites {output.sites} > {log} 2>&1"
+
+
 rule promoter_set:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        sites=lambda wildcards: HEADS[wildcards.head]["sites"],
+        sites=lambda wildcards: files_of_sites(wildcards.head),
         avoid=avoided,
     output:
         f"{RES}/{{head}}/set.h5",
@@ -53,9 +76,10 @@ rule promoter_set:
         genome=assembly_options(),
         split=split_options,
         format=sites_format,
+        sites=lambda wildcards, input: option("sites", list(map(str, input.sites))),
         avoid=lambda wildcards, input: option("avoid", list(map(str, input.avoid))),
         options=set_options,
     shell:
-        "{params.run} promoter-set --genome {input.genome} --sites {input.sites:q}"
+        "{params.run} promoter-set --genome {input.genome} {params.sites}"
         " --output {output} --seed {params.seed} {params.genome} {params.split} {params.format}"
         " {params.avoid} {params.options} > {log} 2>&1"

@@ -101,6 +101,10 @@ def _regions(run: Mapping) -> Iterator[Mistake]:
             yield path, str(error)
 
 
+OWN_SITES = ("promoters", "promoter_sequences")
+"""Words for the start sites of `inputs`; in place of a source."""
+
+
 def region_texts(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
     """Yield every region in a config with its path."""
     lists: list[tuple[KeyPath, Mapping, tuple[str, ...]]] = [
@@ -144,10 +148,13 @@ def sources(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
                 yield ("inputs", key), value
                 continue
             for i, source in value.items() if isinstance(value, Mapping) else enumerate(value):
-                yield ("inputs", key, i), source
+                if isinstance(source, str):
+                    yield ("inputs", key, i), source
     for name, variant in run.get("experiments", {}).get("heads", {}).items():
-        if "sites" in variant:
-            yield ("experiments", "heads", name, "sites"), variant["sites"]
+        sites = variant.get("sites", [])
+        for source in [sites] if isinstance(sites, str) else sites:
+            if source not in OWN_SITES:
+                yield ("experiments", "heads", name, "sites"), source
 
 
 def _tables(run: Mapping) -> Iterator[Mistake]:
