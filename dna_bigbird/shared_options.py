@@ -106,7 +106,10 @@ Labels = Annotated[
 ]
 BothStrands = Annotated[
     Literal["both", "forward"],
-    Doc("Strands to read: 'both' averages the two; 'forward' reads only the forward strand."),
+    Doc(
+        "Strands to read: 'both' averages the two, or takes the higher one of a directional model for each "
+        "allele; 'forward' reads only the forward strand."
+    ),
 ]
 Progress = Annotated[
     bool, Doc("Show a progress bar: on standard error if that is a terminal, and in a notebook.")

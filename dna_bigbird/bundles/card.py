@@ -29,6 +29,10 @@ TEXT_LIMITS = (
     "Scores hold for text like that of its validation or test set; other domains and languages were "
     "not tested.",
 )
+DIRECTION = (
+    "trained on the strand of each label only; `--strand both` gives the higher probability of the two "
+    "strands, and test scores are of the strand that the set gives"
+)
 NAMED_LABELS = 12
 
 
@@ -131,6 +135,7 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
     return {
         "assembly": config.assembly or "unknown",
         "negatives": config.negatives,
+        "direction": DIRECTION if config.directional else None,
         "regions read": _regions_read(config),
         "members": "; ".join(members),
         **_training_facts(config),

@@ -66,6 +66,8 @@ class BundleConfig(Mapping[str, Any]):
     negatives: str | None = None
     """How negatives were made, separated by commas."""
     semi_synthetic: bool = False
+    directional: bool = False
+    """Whether the labels belong to one strand; False in bundles of older versions."""
     reads: str = "dna"
     """What its vocabulary is made for: 'dna' or 'text'."""
     set_name: str | None = None

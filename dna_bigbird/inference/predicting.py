@@ -75,7 +75,8 @@ def predict(
         format: Format of the output: inferred from its suffix by default (.tsv, .csv, .bed, .bw,
             .h5); TSV if it has none.
         window: Window in base pairs: by default that of the model.
-        strand: Strands to read: 'both' averages a window and its reverse complement; 'forward'
+        strand: Strands to read: 'both' averages a window and its reverse complement, or takes the higher
+            probability if the model is directional (its card says so); 'forward'
             reads windows as they are; 'interval' reads each BED row on the strand in its column 6.
         coordinates: 'record' counts from the start of each FASTA record; 'genome' converts records
             named by location, such as chr1:100-200, to coordinates of the chromosome. Default:

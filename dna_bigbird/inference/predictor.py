@@ -49,13 +49,15 @@ class Predictor:
     Args:
         bundles: Several give the mean of their probabilities, label by label of the same name.
         compute: Performance settings.
-        strand: 'both' averages the probabilities of a window and of its reverse complement.
+        strand: 'both' averages the probabilities of a window and of its reverse complement, or takes
+            the higher of the two where the bundles are directional.
         labels: Columns to return, as indices in `label_names` of the first bundle. Default: all.
 
     Attributes:
         label_names: Names of the columns.
         window_bp: Bases of the windows that the bundles were made for.
         precision: '32-true' or 'bf16-mixed', also if `compute.precision` is 'auto'.
+        is_directional: Whether the labels belong to one strand.
 
     Raises:
         InputError: If a bundle has no label head or does not read DNA, bundles cannot be averaged,
@@ -77,6 +79,7 @@ class Predictor:
         self.label_names = [names[i] for i in (range(len(names)) if labels is None else labels)]
         self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
         self.window_bp: int = bundles[0].config.window_bp
+        self.is_directional = bundles[0].config.directional
         self.strand, self.compute = strand, compute
         setup = set_up(bundles, compute)
         device, self.precision = setup.device, setup.compute.precision
@@ -123,7 +126,7 @@ class Predictor:
             yield chunk, values_SL.astype(np.float32)
 
     def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:
-        """Return probabilities (S, L), the mean over the strands, of normalised sequences."""
+        """Return probabilities (S, L), joined over the strands, of normalised sequences."""
         chunks = [values_SL for _, values_SL in self._probabilities(sequences, lambda text: text)]
         return np.concatenate([np.empty((0, len(self.label_names))), *chunks])
 
@@ -147,7 +150,7 @@ class Predictor:
 
         for chunk, logits_SL in self._logits(items, group_of):
             of_strands = sigmoid(logits_SL.reshape(len(chunk), -1, len(self.label_names)))
-            yield chunk, of_strands.mean(axis=1)
+            yield chunk, of_strands.max(axis=1) if self.is_directional else of_strands.mean(axis=1)
 
     def _logits(
         self, items: Iterable[Item], group_of: Callable[[Item], Sequence[str]]
@@ -202,6 +205,15 @@ def check_together(bundles: Sequence[Bundle]) -> None:
                 f"{bundle.folder}: its window_bp is {window_bp}, that of {first.folder} {expected}; "
                 "models that are averaged must agree"
             )
+        if bundle.config.directional != first.config.directional:
+            raise InputError(
+                f"{bundle.folder}: its labels {_direction(bundle)}, those of {first.folder} "
+                f"{_direction(first)}; models that are averaged must agree"
+            )
+
+
+def _direction(bundle: Bundle) -> str:
+    return "belong to one strand" if bundle.config.directional else "have no direction"
 
 
 def columns_of(bundle: Bundle, names: Sequence[str], first: Bundle) -> list[int]:

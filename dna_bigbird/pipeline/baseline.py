@@ -26,7 +26,7 @@ def baseline(
     deepromoter: DeePromoterConfig = DeePromoterConfig(),  # noqa: B008
     deepsea: DeepSeaConfig = DeepSeaConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
-    strand: Literal["both", "forward"] = "both",
+    strand: Literal["both", "forward"] | None = None,
     seed: int = 0,
     threads: int = 0,
     progress: Progress = True,
@@ -54,7 +54,8 @@ def baseline(
         deepsea: The network of that name.
         training: How a network is trained.
         strand: Strands to read: on which a network is scored, the mean of a window and its reverse
-            complement, or the window as the set orients it; as --strand of `evaluate`. Word counts
+            complement, or the window as the set orients it; as --strand of `evaluate`. Default:
+            'forward' with --training.both_strands false on a set without bins, else 'both'. Word counts
             have no strand.
         seed: Seed of the random numbers: of a network's weights, order of windows and dropout; of
             the choice of training rows for word counts, if the set has more than --kmer.max_rows.

@@ -68,7 +68,7 @@ def evaluate(
     output: ScoredBundle,
     report: OutputFolder | None = None,
     baselines: dict[str, InputPath] = {},  # noqa: B006 - jsonargparse shows the default
-    strand: Literal["both", "forward"] = "both",
+    strand: Literal["both", "forward"] | None = None,
     seed: BootstrapSeed = 0,
     batch_size: int = 64,
     replicates: int = 1000,
@@ -94,7 +94,8 @@ def evaluate(
         baselines: Score files of `dna-bigbird baseline` by name: `kmer=kmer.h5 gc=gc.h5`.
         strand: Strands to read: 'both' scores the mean of a window and its reverse complement,
             'forward' the window as the set orients it: a promoter with its gene, a bin on the
-            forward strand.
+            forward strand. Default: 'forward' for a directional model, for which 'both' is the higher
+            probability of the two, else 'both'.
         batch_size: Examples computed at once.
         replicates: Bootstrap draws: of the test rows, for each interval.
         block_bp: Bases in a block of the genome whose rows the bootstrap draws together: 0 takes
@@ -120,6 +121,7 @@ def evaluate(
     bundle = load_bundle(model)
     labelled = open_labelled_set(data, Genome(genome))
     steps.check_labels(bundle, labelled)
+    strand = strand or ("forward" if bundle.config.directional else "both")
     checksum = sha256_of(data)
     held_out = steps.HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
     steps.check_baselines(baselines, held_out, data, checksum, strand)

@@ -89,7 +89,7 @@ def finetune(
     if is_first_on_node():
         note_source(source, is_bundled=pretrained is None)
     training, head = steps.choose_settings(training, head, labelled, source.tokenizer)
-    setup = steps.FinetuningSetup(source, labelled, head, dropout, seed)
+    setup = steps.FinetuningSetup(source, labelled, head, dropout, seed, training.both_strands)
     network = setup.build_model()
     set_training_backend(network.encoder, training.attention_backend)
     task, result, examples = train_on_labels(

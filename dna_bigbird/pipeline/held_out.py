@@ -192,13 +192,19 @@ def model_scores(
         note(line)
     return LabelScores(
         name=MODEL,
-        description=f"probabilities of the model, {STRANDS[strand]}",
+        description=f"probabilities of the model, {strand_text(bundle, strand)}",
         label_names=labelled.label_names,
         rows=rows,
         values=values,
         set_sha256=checksum,
         strand=strand,
     )
+
+
+def strand_text(bundle: Bundle, strand: str) -> str:
+    """Return which strands are read, in words."""
+    is_higher = bundle.config.directional and strand == "both"
+    return "the higher of both strands" if is_higher else STRANDS[strand]
 
 
 def _check_has_bases(probabilities: np.ndarray, labelled: LabelledSet, rows: np.ndarray) -> None:

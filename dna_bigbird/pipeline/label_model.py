@@ -57,6 +57,15 @@ def _bp_per_token(labelled: LabelledSet, rows: np.ndarray, tokenizer: object) ->
     return labelled.window_bp * len(rows) / max(1, tokens)
 
 
+def is_directional(labelled: LabelledSet, both_strands: bool) -> bool:
+    """Return True if the labels belong to one strand: trained so, and not bins, which have none.
+
+    Args:
+        both_strands: As in the settings of the training.
+    """
+    return not both_strands and not labelled.bin_bp
+
+
 @dataclass(frozen=True)
 class FinetuningSetup:
     """What is fine-tuned, on which set, from which weights."""
@@ -67,6 +76,8 @@ class FinetuningSetup:
     dropout: float | None
     """Dropout of the encoder; None keeps that of the source."""
     seed: int
+    both_strands: bool
+    """Whether training windows are shown on both strands."""
 
     @property
     def encoder(self) -> EncoderConfig:
@@ -101,6 +112,7 @@ class FinetuningSetup:
             "semi_synthetic": semi_synthetic or self.source.semi_synthetic,
             "initial_weights": "random" if self.source.bundle is None else "pretrained",
             "seed": self.seed,
+            **({"directional": True} if is_directional(self.labelled, self.both_strands) else {}),
             **self._regions_read(),
         }
 

@@ -16,6 +16,7 @@ from dna_bigbird.datasets.tokenized import RowsOnTheFly
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
+from dna_bigbird.pipeline.label_model import is_directional
 from dna_bigbird.pipeline.label_training import train_on_labels
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
@@ -35,15 +36,21 @@ def fit_network_baseline(
     *,
     checkpoints: Path,
     seed: int,
-    strand: str,
+    strand: str | None,
 ) -> BaselineScores:
-    """Train a published network and write its scores of the held-out rows."""
+    """Train a published network and write its scores of the held-out rows.
+
+    Args:
+        strand: None for the strands that `evaluate` reads by default of a model trained as this one.
+    """
     if training.head_learning_rate:
         raise InputError(
             "--training.head_learning_rate belongs to models with an encoder; a baseline network has "
             "one rate, --training.learning_rate"
         )
     labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
+    if strand is None:
+        strand = "forward" if is_directional(labelled, training.both_strands) else "both"
     task, result, _ = train_on_labels(
         network_for(labelled, config, seed),
         labelled,

@@ -58,16 +58,18 @@ def site_effects(
     For every label and strand the window with the alternative allele is compared with the
     reference window, which all alleles of a site share: the difference of probabilities `diff`,
     and of their log-odds `log_odds`, each the mean over strands. `ref` and `alt` are the mean
-    probabilities. Alleles that cannot be scored have NaN.
+    probabilities. Of a directional model each allele has the strand on which it scores higher. Alleles
+    that cannot be scored have NaN.
     """
     labels = len(scorer.label_names)
+    is_directional = getattr(scorer, "is_directional", False)
     frame: list[Site] = []
     rows: list[NDArray[np.float32]] = []
     num_rows, started_at = 0, time.monotonic()
     for site, logits in _with_logits(scorer, genome, sites, window_bp, strand):
         effects = np.full((len(EFFECTS), len(site.variant.alts), labels), np.nan, dtype=np.float32)
         if logits is not None:
-            effects[:, site.scored] = compare(logits)
+            effects[:, site.scored] = compare(logits, directional=is_directional)
         frame.append(site)
         rows.append(effects)
         num_rows += max(1, len(site.variant.alts))
@@ -78,16 +80,20 @@ def site_effects(
         yield frame, _columns(rows)
 
 
-def compare(logits: NDArray[np.float64]) -> NDArray[np.float32]:
+def compare(logits: NDArray[np.float64], *, directional: bool = False) -> NDArray[np.float32]:
     """Return (4, alleles, labels): `diff`, `log_odds`, `ref`, `alt`, means over strands.
 
     Args:
         logits: (strands, 1 + alleles, labels), the reference first.
+        directional: Take the higher logit of the strands for each allele instead, as `predict` does:
+            a variant that ends a promoter or begins one on either strand has an effect.
 
     Example:
         >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(2).astype(str).tolist()
         ['0.12', '0.55', '0.5', '0.62']
     """
+    if directional:
+        logits = logits.max(axis=0, keepdims=True)
     probabilities = sigmoid(logits)
     ref, alt = probabilities[:, :1], probabilities[:, 1:]
     change = logits[:, 1:] - logits[:, :1]

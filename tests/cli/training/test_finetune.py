@@ -3,6 +3,7 @@
 import numpy as np
 
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.inference import load_bundle
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
@@ -145,3 +146,19 @@ def test_a_small_encoder_on_single_bases_needs_no_pretraining(project, capsys):
         assert expected in refused(f"{line} {options} --output x --checkpoints ck/x", capsys)
     other = line.replace("bases", "nothing.model")
     assert "nothing.model" in refused(f"{other} --output x --checkpoints ck/x", capsys)
+
+
+def test_a_head_trained_on_one_strand_has_a_direction(project, capsys):
+    line = f"{FINETUNE} --training.both_strands false --training.max_steps 2"
+    line = line.replace("--training.max_steps 20 --training.validate_every 10", "")
+    line = line.replace("--training.warmup_steps 3", "") + " --training.validate_every 2"
+    run(f"{line} --output directed --checkpoints ck/directed")
+    assert load_bundle("directed").config.directional
+    assert "directional" not in load_bundle("promoter").config.stored
+    run("evaluate --genome toy.fa --model directed --data set.h5 --output dir --replicates 5")
+    assert load_bundle("dir").metrics.strand == "forward"
+    steps = "--training.max_steps 2 --training.validate_every 2 --cnnprom.width 0.1 --threads 1"
+    net = f"baseline --genome toy.fa --data set.h5 --method cnnprom {steps}"
+    for name, options in (("forward", "--training.both_strands false"), ("both", "")):
+        run(f"{net} --output {name}.h5 {options}")
+        assert read_scores(project / f"{name}.h5").strand == name
