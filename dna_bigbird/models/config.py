@@ -1,6 +1,6 @@
 """Settings of the models; read without torch."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 SIZES = (
@@ -32,7 +32,8 @@ CHOICES = {
     "positions": ("learned", "rotary"),
 }
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
-POOLINGS = ("cls", "mean", "centre")
+POOLINGS = ("cls", "mean", "centre", "attention")
+ATTENTION_HEAD = ("queries", "reach_tokens")
 POOLER_ACTIVATIONS = ("tanh", "gelu_tanh", "gelu", "relu")
 
 
@@ -177,16 +178,21 @@ class EncoderConfig:
 class HeadConfig:
     """How label logits come from the hidden states."""
 
-    pooling: Literal["cls", "mean", "centre"] = "cls"
+    pooling: Literal["cls", "mean", "centre", "attention"] = "cls"
     """How the tokens of a window become a vector: the first token through a dense layer with
     `activation`, or the plain mean over all real tokens or over those in the middle of the window,
-    where the labelled bin is."""
+    where the labelled bin is, or that mean and what it reads from all tokens through attention."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
     """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: int = 40
-    """Tokens that 'centre' reads; 200 bp are about 40 tokens of 4.9 bp, or 23 of 8.8 bp."""
+    """Tokens in the middle that 'centre' and 'attention' average; 200 bp are about 40 tokens of
+    4.9 bp, or 23 of 8.8 bp."""
     dropout: float = 0.1
     """Dropout: before the last layer."""
+    queries: int = 8
+    """Queries of 'attention'. Each begins as the mean over one band of distances from the middle."""
+    reach_tokens: int = 800
+    """Distance from the middle up to which 'attention' distinguishes distances; the bands divide it."""
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
@@ -196,9 +202,25 @@ class HeadConfig:
                 f"--head.activation {self.activation!r} is not one of "
                 f"{', '.join(POOLER_ACTIVATIONS)}"
             )
-        if self.centre_tokens < 1:
-            raise ValueError(f"--head.centre_tokens {self.centre_tokens} must be at least 1")
+        for name in ("centre_tokens", "queries", "reach_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"--head.{name} {getattr(self, name)} must be at least 1")
         check_share("--head.dropout", self.dropout)
+
+
+def stored_head(head: HeadConfig) -> dict:
+    """Return the settings of a head for a file: those of 'attention' only where it reads them.
+
+    So files of other heads stay as they were before there was an attention head.
+
+    Example:
+        >>> sorted(stored_head(HeadConfig(pooling="mean")))
+        ['activation', 'centre_tokens', 'dropout', 'pooling']
+    """
+    settings = asdict(head)
+    if head.pooling != "attention":
+        settings = {k: v for k, v in settings.items() if k not in ATTENTION_HEAD}
+    return settings
 
 
 def check_share(option: str, value: float) -> None:

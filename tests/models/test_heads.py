@@ -132,7 +132,7 @@ def test_centre_pooling_by_hand(tokens, real, read):
     torch.testing.assert_close(pooled, expected)
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "centre"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "centre", "attention"])
 def test_a_window_scores_the_same_alone_and_beside_others(inputs, pooling):
     model = SequenceClassifier(CONFIG, 3, HeadConfig(pooling=pooling)).eval()
     ids, is_padding, _ = inputs
