@@ -1,12 +1,14 @@
 """What a longer context is worth where a label depends on a site far away: docs/long-range.md.
 
     python benchmarks/context.py --output results/long-range [--jobs 2]
+    python benchmarks/context.py --config config/long-range-distance.yaml --output results/distance
 
 Makes the long-range demo (semi-synthetic), builds a set of the same bins at every window of
-config/long-range.yaml, trains the same model from the same random weights on each, and writes
-context.tsv (AUROC of every label and window with bootstrap intervals, and the difference to the
-shortest window on the same rows and draws) and context.png. Steps whose output is there are left
-out, so a run that was cut off goes on.
+config/long-range.yaml, trains the same model from the same random weights on each, counts k-mers, and
+writes context.tsv (AUROC of every label and window with bootstrap intervals, the difference to the
+shortest window and the AUROC of the k-mers on the same rows and draws) and context.png. Steps whose
+output is there are left out, so a run that was cut off goes on. What the model reads in the long
+window: benchmarks/shuffled_partner.py.
 """
 
 import argparse
@@ -34,8 +36,11 @@ if TYPE_CHECKING:
 REPLICATES = 2000
 COLUMNS = (
     "window_bp", "label", "group", "n", "n_positive", "auroc", "auroc_low", "auroc_high",
-    "gain", "gain_low", "gain_high",
+    "gain", "gain_low", "gain_high", "kmer", "kmer_low", "kmer_high",
 )  # fmt: skip
+
+SCORES = ("report/scores.h5", "kmer.h5")
+"""Files with the scores of the model and of the counted k-mers, in the folder of a window."""
 
 
 class Steps:
@@ -110,6 +115,10 @@ class Steps:
         )  # fmt: skip
         shared = ["--genome", self.genome, "--data", data, *self.seed, "--threads", self.threads]
         self.call(
+            folder / "kmer.h5", "baseline", *shared, "--output", folder / "kmer.h5",
+            *options("kmer", config["kmer"]),
+        )  # fmt: skip
+        self.call(
             folder / "trained", "finetune", *shared, "--pretrained", self.bundle, "--from_scratch",
             "true", "--output", folder / "trained", "--checkpoints",
             self.folder / "checkpoints" / f"window_{window}",
@@ -147,14 +156,17 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
             draws = draw_units(len(test), replicates=REPLICATES, seed=steps.config["seed"])
         elif starts.tolist() != bins.tolist() or (labels != expected).any():
             raise ValueError(f"the set at {window} bp holds other bins than the first")
-        scores = read_scores(steps.at(window) / "report" / "scores.h5").of(test)
-        areas = label_areas(labels, scores, draws)
+        areas, kmer = (
+            label_areas(labels, read_scores(steps.at(window) / name).of(test), draws)
+            for name in SCORES
+        )
         shortest = shortest or areas
         for i in np.flatnonzero(~areas.undefined):
             gain = areas.drawn[0, i] - shortest.drawn[0, i]
             names = (window, data.label_names[i], data.label_groups[i], len(test))
             values = [areas.point[0, i], *percentile_interval(areas.drawn[0, i])]
             values += [areas.point[0, i] - shortest.point[0, i], *percentile_interval(gain)]
+            values += [kmer.point[0, i], *percentile_interval(kmer.drawn[0, i])]
             rounded = [f"{value:.4f}" for value in values]
             rows.append(
                 dict(zip(COLUMNS, [*names, int(areas.positives[i]), *rounded], strict=True))

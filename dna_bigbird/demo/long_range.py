@@ -4,9 +4,13 @@ Each unit is a generated piece of background with one promoter in its middle and
 of a coin, a cluster of FOS::JUN sites and a cluster of REST sites 1 to 3 kb from the start on
 either side. The labels POLR2A and H3K27me3 follow by the rules of the demo. Nothing within a
 kilobase of the start says which partners there are.
+
+With misplaced negatives every promoter has both clusters, and only their distances decide: a
+cluster is 1 to 3 kb away, or nearer or farther.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -33,6 +37,13 @@ CLASS_OFFSETS = (-100, 220)
 """Reach of the peaks of a class, half-open: that of POLR2A peaks."""
 SETBACK_BP = 100
 """Least distance of a partner cluster from both ends of the range of the rule, and from another."""
+RIGHT_BP = (grammar.LONG_PAIR_BP[0] + SETBACK_BP, grammar.LONG_PAIR_BP[1] - SETBACK_BP)
+"""Distances from the start to a cluster that counts, first base to end, half-open."""
+WRONG_BP = ((600, 950), (3100, 3850))
+"""The same of misplaced clusters: outside a window of 1000 bp, inside one of 8000 bp."""
+NEGATIVES = ("absent", "misplaced")
+MOST_MISPLACED_COPIES = 6
+"""So many sites fit into the nearer of the wrong distances."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,9 @@ class LongRangeConfig:
     """Chance of each partner cluster, independent of everything else."""
     copies: int = 6
     """Sites in a partner cluster."""
+    negatives: Literal["absent", "misplaced"] = "absent"
+    """A promoter that does not get a partner 1 to 3 kb away: without the cluster, or with the cluster
+    at a distance that does not count."""
 
     def __post_init__(self) -> None:
         if self.units < 1:
@@ -60,6 +74,13 @@ class LongRangeConfig:
             raise ValueError(f"partner_share is {self.partner_share}, expected between 0 and 1")
         if not 1 <= self.copies <= 12:
             raise ValueError(f"copies is {self.copies}, expected 1 to 12")
+        if self.negatives not in NEGATIVES:
+            raise ValueError(f"negatives is {self.negatives!r}, expected absent or misplaced")
+        if self.negatives == "misplaced" and self.copies > MOST_MISPLACED_COPIES:
+            raise ValueError(
+                f"copies is {self.copies}, expected at most {MOST_MISPLACED_COPIES} with misplaced "
+                "negatives: more do not fit between the promoter and 1 kb"
+            )
         if self.seed < 0:
             raise ValueError(f"seed is {self.seed}, expected 0 or more")
 
@@ -106,28 +127,43 @@ def _plant_unit(
     tss = _start_site(unit, config, strand, rng)
     elements = [plant_promoter(f"P{unit + 1:05d}", tss, strand, canvas, motifs, rng)]
     for factor in PARTNERS:
-        if rng.random() < config.partner_share:
+        zone = _draw_zone(config, rng)
+        if zone:
             name = f"{factor}{unit + 1:05d}"
+            cluster = _cluster(motifs[factor].width, config.copies, rng)
             elements.append(
-                _plant_partner(name, motifs[factor], config.copies, elements, canvas, rng)
+                _plant_partner(name, motifs[factor], cluster, zone, elements, canvas, rng)
             )
     return elements
+
+
+def _draw_zone(config: LongRangeConfig, rng: np.random.Generator) -> tuple[int, int] | None:
+    """Return the range of distances for a cluster; None: there is no cluster."""
+    if rng.random() < config.partner_share:
+        return RIGHT_BP
+    return WRONG_BP[rng.integers(len(WRONG_BP))] if config.negatives == "misplaced" else None
 
 
 def _plant_partner(
     name: str,
     motif: Motif,
-    copies: int,
+    cluster: tuple[list[int], int],
+    zone: tuple[int, int],
     there: list[Element],
     canvas: Canvas,
     rng: np.random.Generator,
 ) -> Element:
-    """Plant a cluster at a random distance on a random side of the promoter, `there[0]`."""
-    offsets, length = _cluster(motif.width, copies, rng)
+    """Plant a cluster at a random distance on a random side of the promoter, `there[0]`.
+
+    Args:
+        cluster: Offsets of its sites, and its length.
+        zone: Range of its distance from the start, first base to end.
+    """
+    offsets, length = cluster
     tss, others = there[0].tss, there[1:]
-    low, high = grammar.LONG_PAIR_BP
+    low, high = zone
     while True:
-        distance = int(rng.integers(low + SETBACK_BP, high - SETBACK_BP - length))
+        distance = int(rng.integers(low, high - length))
         start = tss - distance - length if rng.random() < 0.5 else tss + distance
         if all(start > x.end + SETBACK_BP or start + length < x.start - SETBACK_BP for x in others):
             break

@@ -4,7 +4,14 @@ from pathlib import Path
 
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.demo_files import write_genome_and_peaks, write_text
-from dna_bigbird.demo.long_range import CHROM, CLASSES, CONTROLS, DISTANT, LongRange
+from dna_bigbird.demo.long_range import (
+    CHROM,
+    CLASSES,
+    CONTROLS,
+    DISTANT,
+    WRONG_BP,
+    LongRange,
+)
 from dna_bigbird.writing import atomic_directory
 
 RULES = {label.name: label.rule for label in grammar.LABELS} | {
@@ -13,6 +20,13 @@ RULES = {label.name: label.rule for label in grammar.LABELS} | {
 }
 GROUPS = (("Distant", DISTANT), ("Control", CONTROLS), ("Anchor", tuple(CLASSES)))
 """Groups of the sample sheet: `chromatin-set --require_group Anchor` keeps one bin per promoter."""
+
+MISPLACED = {
+    "absent": "",
+    "misplaced": "\nA cluster that is not there is elsewhere: "
+    + " or ".join(f"{low:,} to {high:,}" for low, high in WRONG_BP)
+    + " bp from the start,\nwith equal chances, so every window of 8000 bp contains both clusters.",
+}
 
 
 def write_long_range(demo: LongRange, folder: Path) -> None:
@@ -32,6 +46,9 @@ def readme(demo: LongRange) -> str:
     rows = "\n".join(
         f"| {name} | {group} | {RULES[name]} |" for group, names in GROUPS for name in names
     )
+    command = f"dna-bigbird demo-data --output DIR --long_range {config.units}"
+    command += f" --copies {config.copies} --seed {config.seed}"
+    command += "" if config.negatives == "absent" else f" --negatives {config.negatives}"
     return f"""\
 # Long-range demo data: semi-synthetic
 
@@ -39,11 +56,11 @@ def readme(demo: LongRange) -> str:
 fitted on hg19 chr22:20,000,001-21,000,000; promoters and binding sites were planted into it.
 Scores reached on these data say what a model can learn of this grammar, not of a genome.
 
-Made by `dna-bigbird demo-data --output DIR --long_range {config.units} --copies {config.copies} --seed {config.seed}`.
+Made by `{command}`.
 
 `{CHROM}` is {len(demo.sequence):,} bp: {config.units:,} units of {config.unit_bp:,} bp, each with one
 promoter in its middle and, by chance {config.partner_share} each, a cluster of {config.copies} FOS::JUN sites and one of
-{config.copies} REST sites, 1 to 3 kb from the start on either side.
+{config.copies} REST sites, 1 to 3 kb from the start on either side.{MISPLACED[config.negatives]}
 
 | label | group | rule |
 |---|---|---|

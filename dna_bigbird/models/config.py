@@ -1,6 +1,6 @@
 """Settings of the models; read without torch."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 SIZES = (
@@ -32,7 +32,9 @@ CHOICES = {
     "positions": ("learned", "rotary"),
 }
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
-POOLINGS = ("cls", "mean", "centre", "parts")
+POOLINGS = ("cls", "mean", "centre", "parts", "attention")
+POOLING_SETTINGS = {"parts": ("parts",), "attention": ("queries", "reach_tokens")}
+"""Settings of a head that only one pooling reads, and that are stored only with it."""
 POOLER_ACTIVATIONS = ("tanh", "gelu_tanh", "gelu", "relu")
 
 
@@ -178,18 +180,27 @@ class EncoderConfig:
 class HeadConfig:
     """How label logits come from the hidden states."""
 
-    pooling: Literal["cls", "mean", "centre", "parts"] = "cls"
+    pooling: Literal["cls", "mean", "centre", "parts", "attention"] = "cls"
     """How the tokens of a window become a vector: the first token through a dense layer with
     `activation`, or the plain mean over all real tokens or over those in the middle of the window,
-    where the labelled bin is, or the means over equal parts of the window, each with weights of its own."""
+    where the labelled bin is, or the means over equal parts of the window, each with weights of its own,
+    or the mean of the middle and what it reads from all tokens through attention."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
     """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: int = 40
-    """Tokens that 'centre' reads; 200 bp are about 40 tokens of 4.9 bp, or 23 of 8.8 bp."""
+    """Tokens in the middle that 'centre' and 'attention' average; 200 bp are about 40 tokens of
+    4.9 bp, or 23 of 8.8 bp."""
     dropout: float = 0.1
     """Dropout: before the last layer."""
+    rank: int = 0
+    """Numbers from which all labels are computed; 0: no limit. Fewer than labels make labels that go
+    together help each other."""
     parts: int = 30
     """Parts of the window that 'parts' reads; a part should be about as long as what it is to find."""
+    queries: int = 8
+    """Queries of 'attention'. Each begins as the mean over one band of distances from the middle."""
+    reach_tokens: int = 800
+    """Distance from the middle up to which 'attention' distinguishes distances; the bands divide it."""
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
@@ -199,10 +210,30 @@ class HeadConfig:
                 f"--head.activation {self.activation!r} is not one of "
                 f"{', '.join(POOLER_ACTIVATIONS)}"
             )
-        for name in ("centre_tokens", "parts"):
+        for name in ("centre_tokens", "parts", "queries", "reach_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--head.{name} {getattr(self, name)} must be at least 1")
+        if self.rank < 0:
+            raise ValueError(f"--head.rank {self.rank} must be 0 or more")
         check_share("--head.dropout", self.dropout)
+
+
+def stored_head(head: HeadConfig) -> dict:
+    """Return the settings of a head for a file, without those that its pooling does not read.
+
+    So files of a pooling stay as they were before there were others.
+
+    Example:
+        >>> sorted(stored_head(HeadConfig(pooling="mean")))
+        ['activation', 'centre_tokens', 'dropout', 'pooling']
+    """
+    settings = asdict(head)
+    for pooling, names in POOLING_SETTINGS.items():
+        for name in names if head.pooling != pooling else ():
+            del settings[name]
+    if not head.rank:
+        del settings["rank"]
+    return settings
 
 
 def check_share(option: str, value: float) -> None:

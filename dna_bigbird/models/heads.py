@@ -1,6 +1,7 @@
 """Heads (specification §1.6)."""
 
-# B batch, T tokens, E hidden size, P predicted positions, V vocabulary, L labels, R parts
+# B batch, T tokens, E hidden size, P predicted positions, V vocabulary, L labels, R parts,
+# K queries, D knots
 
 import math
 
@@ -9,6 +10,12 @@ from torch import Tensor, nn
 
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
+
+KNOTS = 32
+"""Values of a learned profile over distances."""
+OUTSIDE = -4.0
+"""Value of a fresh profile outside its band: a token there has 1/55 of the weight."""
+LOWEST = -1e30
 
 
 class MlmHead(nn.Module):
@@ -49,6 +56,12 @@ class MeanPooler(nn.Module):
         return (hidden_BTE * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
 
 
+def numbers_and_middle(is_padding_BT: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the number of each real token, from 1, and that of the middle (batch, 1), maybe a half."""
+    real_BT = ~is_padding_BT
+    return real_BT.cumsum(dim=1), (real_BT.sum(dim=1, keepdim=True) + 1) / 2
+
+
 class CentrePooler(nn.Module):
     """The mean over about `tokens` real tokens (one more, if that is symmetric) in the middle.
 
@@ -61,10 +74,8 @@ class CentrePooler(nn.Module):
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return one vector per sequence (batch, hidden)."""
-        real_BT = ~is_padding_BT
-        number_BT = real_BT.cumsum(dim=1)  # of each real token, from 1
-        middle_B1 = (real_BT.sum(dim=1, keepdim=True) + 1) / 2
-        is_read_BT = real_BT & ((number_BT - middle_B1).abs() <= self.tokens / 2)
+        number_BT, middle_B1 = numbers_and_middle(is_padding_BT)
+        is_read_BT = ~is_padding_BT & ((number_BT - middle_B1).abs() <= self.tokens / 2)
         share_BT = is_read_BT / is_read_BT.sum(dim=1, keepdim=True).clamp(min=1)
         return torch.einsum("bt,bte->be", share_BT.to(hidden_BTE.dtype), hidden_BTE)
 
@@ -96,25 +107,91 @@ class PartsPooler(nn.Module):
         return parts_BRE.flatten(1) / math.sqrt(self.parts)
 
 
+class AttentionPooler(nn.Module):
+    """The mean of the middle, and what queries built from it read from all tokens.
+
+    Query k of a window with centre mean c reads the tokens t with the weights softmax over t of
+    (W_k c + b_k) · h_t / sqrt(E) + p_k(d_t), where d_t is the distance of t from the middle and p_k a
+    learned profile over distances, linear between `KNOTS` values. Attention with learned queries as
+    in Lee et al. 2019 (Set Transformer, PMA); a learned term of the distance as in Enformer (Avsec et
+    al. 2021). p_k begins as a band, the k-th of `queries` equal parts of `reach_tokens`: from the first
+    step each part of the window has numbers of its own in the vector.
+
+    Args:
+        queries: Number of queries, K.
+        reach_tokens: Distance of the last knot; farther tokens have its value.
+    """
+
+    def __init__(
+        self, hidden_size: int, centre_tokens: int, queries: int, reach_tokens: int
+    ) -> None:
+        super().__init__()
+        self.centre = CentrePooler(centre_tokens)
+        self.query = nn.Linear(hidden_size, queries * hidden_size)
+        self.reach_tokens = reach_tokens
+        self.profiles_KD = nn.Parameter(bands(queries, KNOTS))
+
+    def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return one vector per sequence (batch, (1 + queries) * hidden)."""
+        centre_BE = self.centre(hidden_BTE, is_padding_BT)
+        query_BKE = self.query(centre_BE).unflatten(1, (len(self.profiles_KD), -1))
+        content_BKT = query_BKE @ hidden_BTE.mT / math.sqrt(hidden_BTE.shape[-1])
+        scores_BKT = content_BKT.float() + self._profiles(is_padding_BT)
+        scores_BKT = scores_BKT.masked_fill(is_padding_BT[:, None], LOWEST)
+        read_BKE = scores_BKT.softmax(dim=-1).to(hidden_BTE.dtype) @ hidden_BTE
+        return torch.cat([centre_BE[:, None], read_BKE], dim=1).flatten(1)
+
+    def _profiles(self, is_padding_BT: Tensor) -> Tensor:
+        """Return the profiles at the distances of the tokens (batch, queries, tokens)."""
+        number_BT, middle_B1 = numbers_and_middle(is_padding_BT)
+        last = self.profiles_KD.shape[1] - 1
+        at_BT = (
+            (number_BT - middle_B1).abs().clamp(max=self.reach_tokens) / self.reach_tokens * last
+        )
+        below_BT = at_BT.long().clamp(max=last - 1)
+        share_BT = at_BT - below_BT
+        lower_KBT, upper_KBT = self.profiles_KD[:, below_BT], self.profiles_KD[:, below_BT + 1]
+        return (lower_KBT + share_BT * (upper_KBT - lower_KBT)).transpose(0, 1)
+
+
+def bands(queries: int, knots: int) -> Tensor:
+    """Return one profile per query (queries, knots): 0 in its part of the knots, `OUTSIDE` elsewhere.
+
+    Example:
+        >>> bands(2, 4)
+        tensor([[ 0.,  0., -4., -4.],
+                [-4., -4.,  0.,  0.]])
+    """
+    part_D = torch.arange(knots) * queries // knots
+    return torch.where(part_D == torch.arange(queries)[:, None], 0.0, OUTSIDE)
+
+
 def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
     """Return how the hidden states of a sequence become one vector."""
     if config.pooling == "cls":
         return Pooler(hidden_size, config.activation)
     if config.pooling == "parts":
         return PartsPooler(config.parts)
+    if config.pooling == "attention":
+        return AttentionPooler(
+            hidden_size, config.centre_tokens, config.queries, config.reach_tokens
+        )
     return MeanPooler() if config.pooling == "mean" else CentrePooler(config.centre_tokens)
 
 
 class LabelHead(nn.Module):
-    """Pooler, dropout, dense to one logit per label."""
+    """Pooler, dropout, dense to one logit per label; with `rank` through so many numbers."""
 
     def __init__(self, hidden_size: int, num_labels: int, config: HeadConfig) -> None:
         super().__init__()
         self.pooler = pooler(config, hidden_size)
         self.dropout = nn.Dropout(config.dropout)
-        parts = config.parts if config.pooling == "parts" else 1
-        self.dense = nn.Linear(parts * hidden_size, num_labels)
+        vectors = {"parts": config.parts, "attention": 1 + config.queries}.get(config.pooling, 1)
+        size = vectors * hidden_size
+        self.few = nn.Linear(size, config.rank, bias=False) if config.rank else None
+        self.dense = nn.Linear(config.rank or size, num_labels)
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return logits (batch, labels)."""
-        return self.dense(self.dropout(self.pooler(hidden_BTE, is_padding_BT)))
+        pooled = self.dropout(self.pooler(hidden_BTE, is_padding_BT))
+        return self.dense(pooled if self.few is None else self.few(pooled))

@@ -1,6 +1,7 @@
 """`dna-bigbird demo-data`."""
 
 from pathlib import Path
+from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
@@ -16,6 +17,7 @@ def demo_data(
     variants: int = 300,
     long_range: int = 0,
     copies: int = 6,
+    negatives: Literal["absent", "misplaced"] = "absent",
 ) -> Written:
     """Write the semi-synthetic demo: real hg19 background, planted truth.
 
@@ -25,6 +27,7 @@ def demo_data(
     Examples:
         dna-bigbird demo-data --output demo
         dna-bigbird demo-data --output demo_long_range --long_range 300
+        dna-bigbird demo-data --output demo_distance --long_range 300 --negatives misplaced
 
     Args:
         seed: Seed of the random numbers: the same seed gives the same files, byte by byte.
@@ -33,13 +36,16 @@ def demo_data(
         long_range: Write the long-range demo instead, with so many promoters, 10 kb each on
             generated background: labels that only a partner 1 to 3 kb away decides.
         copies: Sites in a partner cluster of the long-range demo.
+        negatives: Promoters of the long-range demo without a partner 1 to 3 kb away: 'absent' leaves
+            the cluster out, 'misplaced' plants the same cluster nearer or farther, so that only its
+            distance decides and counts of k-mers in 8 kb contain no information.
     """
     from dna_bigbird.demo.build import DemoConfig, build_demo
     from dna_bigbird.demo.demo_files import refuse_to_replace_other_files, write_demo
 
     refuse_to_replace_other_files(output)
     if long_range:
-        _long_range(output, long_range, seed, copies)
+        _long_range(output, long_range, seed, copies, negatives)
         return Written(output)
     try:
         config = DemoConfig(seed, promoters, variants)
@@ -49,12 +55,12 @@ def demo_data(
     return Written(output)
 
 
-def _long_range(output: Path, units: int, seed: int, copies: int) -> None:
+def _long_range(output: Path, units: int, seed: int, copies: int, negatives: str) -> None:
     from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
     from dna_bigbird.demo.long_range_files import write_long_range
 
     try:
-        config = LongRangeConfig(units, seed, copies=copies)
+        config = LongRangeConfig(units, seed, copies=copies, negatives=negatives)
     except ValueError as error:
         raise InputError(f"demo-data --long_range: {error}") from None
     write_long_range(build_long_range(config), output)

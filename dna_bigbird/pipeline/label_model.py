@@ -8,7 +8,7 @@ from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.models.classifier import SequenceClassifier
-from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.config import EncoderConfig, HeadConfig, stored_head
 from dna_bigbird.pipeline.encoder_source import EncoderSource
 from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
@@ -37,7 +37,9 @@ def choose_settings(
     with checked_settings():
         if isinstance(head, LabelHeadConfig):
             bp_per_token = _bp_per_token(labelled, rows[:MEASURED_WINDOWS], tokenizer)
-            head = head.for_set(bin_bp=labelled.bin_bp, bp_per_token=bp_per_token)
+            head = head.for_set(
+                bin_bp=labelled.bin_bp, bp_per_token=bp_per_token, window_bp=labelled.window_bp
+            )
         if not isinstance(training, LabelTrainConfig):
             return training, head
         chosen = training.for_rows(len(rows))
@@ -98,7 +100,7 @@ class FinetuningSetup:
         return {
             "command": "finetune",
             "model": asdict(self.encoder),
-            "head": asdict(self.head),
+            "head": stored_head(self.head),
             "inputs": {"encoder": module_sha256(model.encoder), **self.source.inputs},
         }
 
@@ -108,7 +110,7 @@ class FinetuningSetup:
         return {
             **{name: getattr(self.labelled, name) for name in SET_FACTS},
             "encoder": asdict(self.encoder),
-            "head": asdict(self.head),
+            "head": stored_head(self.head),
             "semi_synthetic": semi_synthetic or self.source.semi_synthetic,
             "initial_weights": "random" if self.source.bundle is None else "pretrained",
             "seed": self.seed,

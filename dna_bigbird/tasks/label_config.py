@@ -94,23 +94,29 @@ class LabelTrainConfig(TrainConfig):
 class LabelHeadConfig(HeadConfig):
     """How labels are read off the encoder; what is not given is chosen for the set."""
 
-    pooling: Literal["cls", "mean", "centre", "parts"] | None = None
+    pooling: Literal["cls", "mean", "centre", "parts", "attention"] | None = None
     """How the tokens of a window become a vector: 'cls' reads the first token through a dense layer
     with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
-    where the labelled bin is, and 'parts' averages each of so many equal parts of the window, so that it
-    sees where something is. If not given: 'centre' for a set of bins, else 'mean'."""
+    where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
+    sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
+    and distance (docs/long-range.md). If not given: 'centre' for a set of bins, else 'mean'."""
     centre_tokens: int | None = None
-    """Tokens that 'centre' reads. If not given: as many as three bins have on average."""
+    """Tokens in the middle that 'centre' and 'attention' average. If not given: as many as three bins
+    have on average."""
+    reach_tokens: int | None = None
+    """Distance from the middle up to which 'attention' distinguishes distances. If not given: as many
+    as half a window has on average."""
 
     def __post_init__(self) -> None:
         HeadConfig(**_given(self))  # checks what is given
 
-    def for_set(self, *, bin_bp: int, bp_per_token: float) -> HeadConfig:
+    def for_set(self, *, bin_bp: int, bp_per_token: float, window_bp: int = 0) -> HeadConfig:
         """Return settings without gaps for a set.
 
         Args:
             bin_bp: Labelled bases in the middle of the window; 0: the whole window.
             bp_per_token: Base pairs of a token, on average.
+            window_bp: Length of a window, for `reach_tokens` of 'attention'; 0: its plain default.
 
         Example:
             >>> LabelHeadConfig().for_set(bin_bp=200, bp_per_token=4.0).centre_tokens
@@ -121,6 +127,8 @@ class LabelHeadConfig(HeadConfig):
         chosen: dict[str, object] = {"pooling": "centre" if bin_bp else "mean"}
         if bin_bp:
             chosen["centre_tokens"] = max(1, round(CENTRE_BINS * bin_bp / bp_per_token))
+        if window_bp and self.pooling == "attention":
+            chosen["reach_tokens"] = max(1, round(window_bp / 2 / bp_per_token))
         return HeadConfig(**chosen | _given(self))
 
 

@@ -29,8 +29,9 @@ def folder(tmp_path):
         rows = data.rows("test")
         known = data.labels_of(rows).astype(np.float32)
         values = np.full_like(known, 0.5) if window == WINDOWS[0] else known
-        scores = LabelScores("model", "", data.label_names, rows, values, "")
-        write_scores(tmp_path / f"window_{window}" / "report" / "scores.h5", scores)
+        at = tmp_path / f"window_{window}"
+        for name, scores in (("report/scores.h5", values), ("kmer.h5", 1 - values)):
+            write_scores(at / name, LabelScores("x", "", data.label_names, rows, scores, ""))
     return tmp_path
 
 
@@ -47,6 +48,7 @@ def test_table_has_areas_and_gains(script, folder, tmp_path):
             1.0 if long else 0.5
         ] * 3
         assert [float(row[f"gain{x}"]) for x in ("", "_low", "_high")] == [0.5 if long else 0.0] * 3
+        assert [float(row[f"kmer{x}"]) for x in ("", "_low", "_high")] == [0.0 if long else 0.5] * 3
         assert row["n"] == 34
         assert 0 < row["n_positive"] < 34
     context.draw(rows, tmp_path / "context.png")

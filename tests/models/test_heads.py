@@ -149,7 +149,7 @@ def test_parts_pooling_by_a_loop(parts, real):
     torch.testing.assert_close(pooled[0], expected.flatten() / parts**0.5)
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "centre", "parts"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "centre", "parts", "attention"])
 def test_a_window_scores_the_same_alone_and_beside_others(inputs, pooling):
     model = SequenceClassifier(CONFIG, 3, HeadConfig(pooling=pooling)).eval()
     ids, is_padding, _ = inputs
@@ -235,3 +235,21 @@ def test_paper_sizes_have_as_many_parameters_as_the_library(size, count):
         )
     for model in (ours, theirs):
         assert sum(parameter.numel() for parameter in model.parameters()) == count
+
+
+def test_labels_of_a_head_of_low_rank_come_from_few_numbers(inputs):
+    """Without their biases, logits of many windows have the rank; of a head without limit more."""
+    ids, is_padding, _ = inputs
+    ids, is_padding = ids.repeat(4, 1), is_padding.repeat(4, 1)
+    ids = torch.randint(5, 40, ids.shape, generator=torch.Generator().manual_seed(3))
+    ranks = []
+    for rank in (2, 0):
+        model = SequenceClassifier(CONFIG, 9, HeadConfig(pooling="mean", rank=rank)).double().eval()
+        logits = model(ids, is_padding) - model.label_layer.bias
+        ranks.append(int(torch.linalg.matrix_rank(logits, rtol=1e-9)))
+    assert ranks == [2, 9]
+
+
+def test_a_negative_rank_is_refused():
+    with pytest.raises(ValueError, match=r"--head.rank -1 must be 0 or more"):
+        HeadConfig(rank=-1)

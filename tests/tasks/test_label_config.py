@@ -72,6 +72,9 @@ def test_the_head_reads_the_middle_of_a_set_of_bins():
     head = LabelHeadConfig(dropout=0.2)
     assert head.for_set(bin_bp=200, bp_per_token=5.0) == HeadConfig("centre", "tanh", 120, 0.2)
     assert head.for_set(bin_bp=0, bp_per_token=5.0).pooling == "mean"
+    attention = LabelHeadConfig(pooling="attention")
+    chosen = attention.for_set(bin_bp=200, bp_per_token=5.0, window_bp=8000)
+    assert (chosen.centre_tokens, chosen.reach_tokens) == (120, 800)
     cls = LabelHeadConfig(pooling="cls").for_set(bin_bp=200, bp_per_token=5.0)
     assert cls.pooling == "cls"
     with pytest.raises(ValueError, match="pooling"):

@@ -38,8 +38,9 @@ def changed_options(options, changes: str):
 
     Example:
         >>> from dna_bigbird.models.config import HeadConfig
-        >>> changed_options(HeadConfig(), "centre_tokens=7,dropout=0")
-        HeadConfig(pooling='cls', activation='tanh', centre_tokens=7, dropout=0.0, parts=30)
+        >>> changed = changed_options(HeadConfig(), "centre_tokens=7,dropout=0")
+        >>> changed.pooling, changed.centre_tokens, changed.dropout
+        ('cls', 7, 0.0)
     """
     values = {}
     known = {field.name: type(field.default) for field in fields(options)}
