@@ -175,6 +175,12 @@ class LabelledSet:
         """Return the name of a row."""
         return self._names[row].decode()
 
+    def is_stored(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which rows have bases of their own, not those of the genome, (rows,)."""
+        if self._stored is None:
+            return np.zeros(len(rows), dtype=bool)
+        return self._stored[np.asarray(rows)] >= 0
+
     def sequence(self, row: int) -> str:
         """Return the bases of a row as its strand reads them.
 

@@ -186,11 +186,11 @@ def labelled_data(
 ) -> StreamData:
     """Micro-batches of a labelled set, in the order of `LabelledOrder`.
 
-    Rows whose tokens are drawn (`RowsOnTheFly.dropout`) are drawn for every example of the stream.
+    Rows whose tokens are drawn (`RowsOnTheFly.is_drawn`) are drawn for every example of the stream.
     """
     order = LabelledOrder(len(train), seed=seed, batch_size=batch_size, both_strands=both_strands)
     by_length = sorted(range(len(validation)), key=lambda index: len(validation.ids(index)))
-    is_drawn = isinstance(train, RowsOnTheFly) and train.dropout is not None
+    is_drawn = isinstance(train, RowsOnTheFly) and train.is_drawn
     return StreamData(
         train=_DrawnRows(train, order) if is_drawn else _Rows(train),
         train_numbers=order.examples if is_drawn else order.micro_batch,

@@ -32,6 +32,12 @@ class Draw(Protocol):
     def encode(self, sequence: str, rng: np.random.Generator) -> np.ndarray: ...
 
 
+class Shifts(Protocol):
+    """What is needed of datasets.shifted.ShiftedRows."""
+
+    def bases(self, row: int, example: int) -> str: ...
+
+
 class TokenizedRows:
     """[CLS] window [SEP] of some rows of a labelled set, on one strand or both.
 
@@ -75,6 +81,7 @@ class RowsOnTheFly:
         name: What to call the set in messages.
         dropout: Draws the tokens of an example.
         seed: Of these draws.
+        shifts: Moves the window of an example.
     """
 
     def __init__(
@@ -87,6 +94,7 @@ class RowsOnTheFly:
         name: str = "labelled set",
         dropout: Draw | None = None,
         seed: int = 0,
+        shifts: Shifts | None = None,
     ) -> None:
         self.data = data
         self.rows = np.asarray(rows)
@@ -96,9 +104,15 @@ class RowsOnTheFly:
         self.name = name
         self.dropout = dropout
         self.seed = seed
+        self.shifts = shifts
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether an example of the stream has ids of its own (`drawn_ids`)."""
+        return self.dropout is not None or self.shifts is not None
 
     def ids(self, index: int, strand: str = "+") -> np.ndarray:
         """Return the ids of the `index`-th row.
@@ -115,21 +129,26 @@ class RowsOnTheFly:
     def drawn_ids(self, index: int, strand: str, example: int) -> np.ndarray:
         """Return ids drawn for an example of the stream: a function of its number and the seed.
 
-        If what is drawn has more tokens than the model reads, these are the usual tokens.
+        If what is drawn has more tokens than the model reads, these are the usual tokens, and then
+        those of the window where it is.
 
         Raises:
             InputError: As `ids`.
         """
+        bases = self._bases(int(self.rows[index]), strand, example)
         if self.dropout is not None:
             rng = np.random.default_rng([self.seed, example, _DRAW])
-            drawn = self.dropout.encode(self._bases(int(self.rows[index]), strand), rng)
-            ids = with_ends(drawn, self.tokenizer)
+            ids = with_ends(self.dropout.encode(bases, rng), self.tokenizer)
             if len(ids) <= self.max_tokens:
                 return ids
-        return self.ids(index, strand)
+        ids = encode_window(bases, tokenizer=self.tokenizer)
+        return ids if len(ids) <= self.max_tokens else self.ids(index, strand)
 
-    def _bases(self, row: int, strand: str) -> str:
-        bases = self.data.sequence(row)
+    def _bases(self, row: int, strand: str, example: int | None = None) -> str:
+        if self.shifts is None or example is None:
+            bases = self.data.sequence(row)
+        else:
+            bases = self.shifts.bases(row, example)
         return reverse_complement(bases) if strand == "-" else bases
 
 

@@ -1,7 +1,10 @@
 """`dna-bigbird finetune`."""
 
+from typing import Literal
+
 from dna_bigbird.choices import checked
 from dna_bigbird.models.encoder_changes import EncoderChanges
+from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.paths import InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
@@ -22,6 +25,8 @@ def finetune(
     tokenizer: InputPath | None = None,
     model: EncoderChanges = EncoderChanges(),  # noqa: B008 - jsonargparse shows the default
     dropout: float | None = None,
+    freeze: Literal["encoder"] | None = None,
+    lora: LoraConfig = LoraConfig(),  # noqa: B008
     head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     threads: ProcessThreads = 0,
@@ -57,6 +62,9 @@ def finetune(
             `tokenizer`. Those that weights depend on need fresh weights (`from_scratch`).
         dropout: Dropout: of the encoder in this training; that of `pretrained` if not given. A few
             thousand examples are soon memorised without any.
+        freeze: What keeps its weights: 'encoder' trains the head alone, a probe of what pretraining gave.
+        lora: Low-rank updates of the encoder instead of training all of its weights; the bundle has them
+            added to its matrices.
         head: How labels are read off the encoder.
         training: How it is trained. Steps and rates that are not given are chosen for the number of training
             rows (docs/your-peaks.md); a note names them and the bundle records them.
@@ -70,6 +78,7 @@ def finetune(
     from dna_bigbird.errors import InputError
     from dna_bigbird.genome import Genome
     from dna_bigbird.limits import use_threads
+    from dna_bigbird.models.lora import merge
     from dna_bigbird.pipeline import label_model as steps
     from dna_bigbird.pipeline.encoder_source import note_source, open_source
     from dna_bigbird.pipeline.label_training import train_on_labels
@@ -81,6 +90,10 @@ def finetune(
         raise InputError("--output is missing; name a folder for the fine-tuned model")
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
+    if freeze and lora.rank:
+        raise InputError(
+            "--freeze encoder with --lora.rank: LoRA trains the encoder; leave one out"
+        )
     check_output(output)
     use_threads(threads)
     source = open_source(pretrained, tokenizer, model, from_scratch=from_scratch)
@@ -89,7 +102,16 @@ def finetune(
     if is_first_on_node():
         note_source(source, is_bundled=pretrained is None)
     training, head = steps.choose_settings(training, head, labelled, source.tokenizer)
-    setup = steps.FinetuningSetup(source, labelled, head, dropout, seed, training.both_strands)
+    setup = steps.FinetuningSetup(
+        source,
+        labelled,
+        head,
+        dropout,
+        seed,
+        training.both_strands,
+        frozen=freeze == "encoder",
+        lora=lora,
+    )
     network = setup.build_model()
     set_training_backend(network.encoder, training.attention_backend)
     task, result, examples = train_on_labels(
@@ -101,7 +123,9 @@ def finetune(
         checkpoints=checkpoints or next_to(output, "checkpoints"),
         seed=seed,
         settings=setup.run_settings(network),
+        leaves_out_frozen=setup.is_adapted and training.strategy != "fsdp",
     )
+    merge(task.model)
     metrics = validation_metrics(result.best_metrics, result.best_step, seed, n=examples)
     return save_trained(
         output,

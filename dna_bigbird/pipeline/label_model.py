@@ -1,14 +1,17 @@
 """Steps of `finetune`: the model before its training, and the settings that its bundle keeps."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
+import torch
 
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig, stored_head
+from dna_bigbird.models.lora import adapt, freeze
+from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.pipeline.encoder_source import EncoderSource
 from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
@@ -80,6 +83,20 @@ class FinetuningSetup:
     seed: int
     both_strands: bool
     """Whether training windows are shown on both strands."""
+    frozen: bool = False
+    """Whether the encoder keeps its weights."""
+    lora: LoraConfig = field(default_factory=LoraConfig)
+
+    @property
+    def is_adapted(self) -> bool:
+        """Whether most weights of the encoder are not trained."""
+        return self.frozen or self.lora.rank > 0
+
+    @property
+    def adaptation(self) -> dict:
+        """Which weights are trained, for settings and config; nothing if all are."""
+        kept = {"freeze": "encoder"} if self.frozen else {}
+        return kept | ({"lora": asdict(self.lora)} if self.lora.rank else {})
 
     @property
     def encoder(self) -> EncoderConfig:
@@ -93,6 +110,11 @@ class FinetuningSetup:
         model = SequenceClassifier(self.encoder, num_labels, self.head, seed=self.seed)
         if (bundle := self.source.bundle) is not None:
             model.encoder.load_state_dict(bundle.model.encoder.state_dict())
+        if self.frozen:
+            freeze(model.encoder)
+        if self.lora.rank:
+            with checked_settings():
+                adapt(model.encoder, self.lora, torch.Generator().manual_seed(self.seed))
         return model
 
     def run_settings(self, model: SequenceClassifier) -> dict:
@@ -101,6 +123,7 @@ class FinetuningSetup:
             "command": "finetune",
             "model": asdict(self.encoder),
             "head": stored_head(self.head),
+            **self.adaptation,
             "inputs": {"encoder": module_sha256(model.encoder), **self.source.inputs},
         }
 
@@ -111,6 +134,7 @@ class FinetuningSetup:
             **{name: getattr(self.labelled, name) for name in SET_FACTS},
             "encoder": asdict(self.encoder),
             "head": stored_head(self.head),
+            **self.adaptation,
             "semi_synthetic": semi_synthetic or self.source.semi_synthetic,
             "initial_weights": "random" if self.source.bundle is None else "pretrained",
             "seed": self.seed,

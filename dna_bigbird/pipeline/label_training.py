@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.shifted import ShiftedRows
 from dna_bigbird.datasets.streams import labelled_data
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows, tokenize_rows
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.files import sha256_of
 from dna_bigbird.pipeline.training_checks import (
     check_compiles,
@@ -21,8 +23,10 @@ from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult, fit
 from dna_bigbird.tasks.labelling import LabellingTask, note_few_positives, start_at_base_rates
+from dna_bigbird.tasks.processes import is_first_on_node
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch import nn
 
 
@@ -36,12 +40,14 @@ def train_on_labels(
     checkpoints: Path,
     seed: int,
     settings: dict,
+    leaves_out_frozen: bool = False,
 ) -> tuple[LabellingTask, FitResult, int]:
     """Train a model on the training rows; killed and called again it continues.
 
     Args:
         model: Called as models.classifier.SequenceClassifier.
         settings: What else decides the result: not the set, the seed and `training`.
+        leaves_out_frozen: Whether checkpoints lack the weights that are not trained.
 
     Returns:
         The task (its model has the weights of the step with the highest macro AUROC on validation),
@@ -71,6 +77,7 @@ def train_on_labels(
     if training.start_at_base_rates:
         set_label_biases(model, labelled, training.positive_weight)
     task = LabellingTask(model, training)
+    task.leaves_out_frozen = leaves_out_frozen
     settings = {**settings, "inputs": inputs}
     result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
     return task, result, len(validation)
@@ -108,12 +115,46 @@ def tokenized_splits(
 
     train = labelled.rows("train")
     validation = validation_rows(labelled, training.validation_examples, seed)
-    if training.bpe_dropout:
-        dropout = PieceDropout(tokenizer, training.bpe_dropout)
-        train_rows = RowsOnTheFly(labelled, train, tokenizer, dropout=dropout, seed=seed, **limits)
-        check_drawn_windows(train_rows)
+    if training.bpe_dropout or training.max_shift:
+        train_rows = drawn_rows(labelled, train, tokenizer, training, seed=seed, **limits)
     elif training.tokenize == "on_the_fly":
         train_rows = RowsOnTheFly(labelled, train, tokenizer, **limits)
     else:
         train_rows = tokenize_once("train", train, training.both_strands)
     return train_rows, tokenize_once("validation", validation, False)
+
+
+def drawn_rows(
+    labelled: LabelledSet,
+    rows: np.ndarray,
+    tokenizer: object,
+    training: TrainConfig,
+    *,
+    seed: int,
+    **limits: object,
+) -> RowsOnTheFly:
+    """Return training rows whose windows or tokens are drawn for every example.
+
+    Raises:
+        InputError: If `bpe_dropout` does not fit the vocabulary or the model, or windows are moved by as
+            much as they are long.
+    """
+    share, most = training.bpe_dropout, training.max_shift
+    dropout = PieceDropout(tokenizer, share) if share else None
+    if most >= labelled.window_bp:
+        raise InputError(
+            f"--training.max_shift {most}: the windows of {labelled.path} are {labelled.window_bp} bp; "
+            "expected less"
+        )
+    shifts = ShiftedRows(labelled, rows, most, seed) if most else None
+    if shifts is not None and not shifts.from_genome and is_first_on_node():
+        note(
+            f"{labelled.path}: not all training rows have {most} bp of genome on both sides; "
+            "--training.max_shift moves each window within itself, with N at the free end"
+        )
+    drawn = RowsOnTheFly(
+        labelled, rows, tokenizer, dropout=dropout, seed=seed, shifts=shifts, **limits
+    )
+    if dropout is not None:
+        check_drawn_windows(drawn)
+    return drawn

@@ -43,11 +43,15 @@ def fit_network_baseline(
     Args:
         strand: None for the strands that `evaluate` reads by default of a model trained as this one.
     """
-    if training.head_learning_rate:
-        raise InputError(
-            "--training.head_learning_rate belongs to models with an encoder; a baseline network has "
-            "one rate, --training.learning_rate"
-        )
+    for name, is_set in (
+        ("head_learning_rate", training.head_learning_rate),
+        ("layer_decay", training.layer_decay < 1),
+    ):
+        if is_set:
+            raise InputError(
+                f"--training.{name} belongs to models with an encoder; a baseline network has one rate, "
+                "--training.learning_rate"
+            )
     labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
     if strand is None:
         strand = "forward" if is_directional(labelled, training.both_strands) else "both"

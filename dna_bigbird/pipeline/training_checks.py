@@ -60,7 +60,12 @@ def check_compiles(training: TrainConfig) -> None:
 
 
 def check_no_dropout(training: TrainConfig) -> None:
-    """Raise InputError if tokens are to be drawn where they come from a file."""
+    """Raise InputError if tokens or windows are to be drawn where they come from a file."""
+    if training.max_shift:
+        raise InputError(
+            f"--training.max_shift {training.max_shift} is for finetune; these tokens are read from a "
+            "store: leave it out"
+        )
     if training.bpe_dropout:
         raise InputError(
             f"--training.bpe_dropout {training.bpe_dropout:g} is for finetune; these tokens are read "

@@ -68,6 +68,9 @@ class TrainConfig:
     """Validations without improvement after which training stops; 0 never stops early."""
     head_learning_rate: float = 0.0
     """Largest learning rate of the layers on top of the encoder; 0: `learning_rate` there too."""
+    layer_decay: float = 1.0
+    """Factor of the learning rates from layer to layer, downwards: the head has the whole rate, the last layer
+    of N has this share, the first one its N-th power, the embeddings one more. 1: all the same."""
     start_at_base_rates: bool = False
     """Begin with a last layer that gives every label its share in the training rows: without it the
     first hundreds of steps of a run with many rare labels go into learning those shares."""
@@ -92,6 +95,10 @@ class TrainConfig:
     """Chance that an occurrence of a piece of the vocabulary is left out when a training window of a
     labelled set is cut into tokens (BPE-dropout): other tokens for every example, made in the data
     workers. Validation and scores have the usual tokens. 0: the usual tokens; 0.1 is common."""
+    max_shift: int = 0
+    """Most bases by which a training window of a labelled set is moved, to either side, by chance for every
+    example: as far as its label still holds (docs/fine-tuning.md). Validation and scores have the windows of
+    the set. 0: none."""
     tensorboard: bool = False
     """Write TensorBoard files to the folder of the checkpoints."""
     measure_speed: bool = True
@@ -104,7 +111,7 @@ class TrainConfig:
             _at_least(1, name, getattr(self, name))
         for name in ("devices", "nodes"):
             _at_least(1, name, getattr(self, name))
-        for name in ("workers", "patience", "warmup_steps", "checkpoint_every_steps"):
+        for name in ("workers", "patience", "warmup_steps", "checkpoint_every_steps", "max_shift"):
             _at_least(0, name, getattr(self, name))
         for name in ("checkpoint_every_minutes", "validation_examples", "head_learning_rate"):
             _at_least(0, name, getattr(self, name))
@@ -119,6 +126,14 @@ class TrainConfig:
             )
         if not 0 <= self.beta2 < 1:
             raise ValueError(f"--beta2 is {self.beta2}; expected at least 0 and below 1")
+        if not 0 < self.layer_decay <= 1:
+            raise ValueError(
+                f"--layer_decay is {self.layer_decay}; expected more than 0 and at most 1"
+            )
+        if self.layer_decay < 1 and self.optimizer == "adafactor":
+            raise ValueError(
+                "--layer_decay with --optimizer adafactor is not supported; take adamw or muon"
+            )
         if not 0 < self.decay_share <= 1:
             raise ValueError(
                 f"--decay_share is {self.decay_share}; expected more than 0 and at most 1"

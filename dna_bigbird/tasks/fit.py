@@ -59,6 +59,9 @@ FREE_SETTINGS = (
     "accumulate",
 )
 
+LATER_SETTINGS = {"max_shift": 0, "layer_decay": 1.0}
+"""Settings that runs of earlier versions do not have; left out at these values, so that they continue."""
+
 # Otherwise DDP packs the gradients again after the first step of each start, and with more than two
 # processes their sums would be rounded differently from there: no exact restart. (That torch finds
 # nothing unused, and says so at each start, is meant.)
@@ -98,7 +101,8 @@ class FitResult:
 
 def training_settings(config: TrainConfig) -> dict:
     """Return the settings that decide the result: micro-batches per step, but not who computes them."""
-    settings = {k: v for k, v in asdict(config).items() if k not in FREE_SETTINGS}
+    chosen = {k: v for k, v in asdict(config).items() if k not in FREE_SETTINGS}
+    settings = {k: v for k, v in chosen.items() if (k, v) not in LATER_SETTINGS.items()}
     return settings | {"micro_batches_per_step": config.accumulate * config.processes}
 
 

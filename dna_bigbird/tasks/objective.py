@@ -49,7 +49,8 @@ class Objective(pl.LightningModule):
     Subclasses compute `loss_and_sums(batch)`. After every validation `validation_metrics` holds
     its figures; `monitor` names the one that chooses the best step, `mode` is 'min' or 'max'.
     `example` is the word for what is counted. With `packs_ahead` the packing of each batch is planned
-    as it is moved, and the model is to be called with `**planned(batch)`.
+    as it is moved, and the model is to be called with `**planned(batch)`. `leaves_out_frozen`: checkpoints
+    lack the weights that are not trained, which the same command has at its start.
     """
 
     monitor: str
@@ -63,8 +64,31 @@ class Objective(pl.LightningModule):
         self.config = config
         self.validation_metrics: dict[str, float] = {}
         self._validation_sums: Sums = {}
+        self.leaves_out_frozen = False
         # By tensor: DDP makes a new batch of the same tensors.
         self._packings = WeakTensorKeyDictionary()
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Leave frozen weights out of a checkpoint, if `leaves_out_frozen`."""
+        if self.leaves_out_frozen:
+            kept = checkpoint["state_dict"].items()
+            frozen = self.frozen_names()
+            checkpoint["state_dict"] = {k: v for k, v in kept if k not in frozen}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add the frozen weights to those of a checkpoint."""
+        checkpoint["state_dict"] = self.with_frozen(checkpoint["state_dict"])
+
+    def with_frozen(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return weights of a checkpoint with the frozen ones, which it does not have."""
+        if not self.leaves_out_frozen:
+            return weights
+        frozen = self.frozen_names()
+        return {k: v for k, v in self.state_dict().items() if k in frozen} | weights
+
+    def frozen_names(self) -> set[str]:
+        """Return the names of the parameters that are not trained."""
+        return {name for name, each in self.named_parameters() if not each.requires_grad}
 
     def loss_and_sums(self, batch: Any) -> tuple[Tensor, Sums]:
         """Return the loss to minimise and the figures of one batch."""

@@ -85,6 +85,42 @@ def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
     ]
 
 
+def with_layer_decay(model: nn.Module, groups: list[dict], rate: float, decay: float) -> list[dict]:
+    """Split groups by the height of their parameters, each with its share of the group's rate.
+
+    Args:
+        rate: That of groups without their own.
+        decay: Share per layer; the exponent is 0 for what is on top of the encoder, 1 for its last
+            layer (and a LayerNorm after it), N for the first of N layers, N + 1 for the embeddings.
+    """
+    if decay == 1:
+        return groups
+    exponents = _exponents(model)
+    split = []
+    for group in groups:
+        by_exponent: dict[int, list[nn.Parameter]] = {}
+        for parameter in group["params"]:
+            by_exponent.setdefault(exponents.get(id(parameter), 0), []).append(parameter)
+        own = group.get("lr", rate)
+        split += [
+            group | {"params": parameters, "lr": own * decay**exponent}
+            for exponent, parameters in sorted(by_exponent.items())
+        ]
+    return split
+
+
+def _exponents(model: nn.Module) -> dict[int, int]:
+    """Return the exponent of the decay of each parameter of the encoder, by identity."""
+    encoder = model.encoder
+    count = len(encoder.layers)
+    exponents = {id(p): count + 1 for p in encoder.parameters()}
+    for number, layer in enumerate(encoder.layers):
+        exponents |= {id(p): count - number for p in layer.parameters()}
+    if encoder.config.norm_first:
+        exponents |= {id(p): 1 for p in encoder.norm.parameters()}
+    return exponents
+
+
 def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[dict]:
     """Move the matrices of the layers (of encoder and decoder) to groups of their own for Muon.
 
@@ -129,9 +165,12 @@ def build_optimizer(
     """
     groups = groups_with_rates(model, config)
     if config.optimizer == "muon":
+        groups = groups_with_muon(model, groups, config.muon_learning_rate)
+    groups = with_layer_decay(model, groups, config.learning_rate, config.layer_decay)
+    if config.optimizer == "muon":
         products = resolve_muon_precision(config.muon_precision, config.precision, device_of(model))
         optimizer = MuonWithAdamW(
-            groups_with_muon(model, groups, config.muon_learning_rate),
+            groups,
             lr=config.learning_rate,
             betas=(BETA1, config.beta2),
             eps=EPSILON,

@@ -40,7 +40,7 @@ def load_best(task: Objective, path: Path) -> None:
     try:
         weights = read_checkpoint(path)["state_dict"]
         try:
-            task.cpu().load_state_dict(weights)
+            task.cpu().load_state_dict(task.with_frozen(weights))
         except RuntimeError as error:
             raise DamagedError(f"{path}: damaged: {_shortened(error)}") from error
     except DamagedError as error:

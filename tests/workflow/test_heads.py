@@ -237,9 +237,11 @@ def test_a_table_of_unknown_variants(workflow):
 def test_encoders_of_variants_without_pretraining(workflow):
     heads = {
         "bases": {"promoter": {"training": STEPS}, "tokenizer": "bases", "model": {"ffn_size": 64}},
+        "probe": {"promoter": {"freeze": "encoder"}},
+        "low": {"promoter": {"lora": {"rank": 4, "targets": ["query", "ffn"]}}},
         "bare": {"promoter": {}, "from_scratch": True, "model": {"num_layers": 0}},
     }
-    output = plan(workflow, "experiments", heads={"heads": heads, "table6": ["bases", "bare"]})
+    output = plan(workflow, "experiments", heads={"heads": heads, "table6": [*heads]})
     found = commands(workflow, output)
     bases = the_one(found, "finetune", "--output results/exp/trained/heads/bases ")
     assert "--tokenizer bases --model.ffn_size 64" in bases
@@ -247,6 +249,14 @@ def test_encoders_of_variants_without_pretraining(workflow):
     bare = the_one(found, "finetune", "--output results/exp/trained/heads/bare ")
     assert "--pretrained results/exp/trained/pretrained --from_scratch true" in bare
     assert "--model.num_layers 0" in bare
+    probe = the_one(found, "finetune", "--output results/exp/trained/heads/probe ")
+    assert "--freeze encoder" in probe
+    low = the_one(found, "finetune", "--output results/exp/trained/heads/low ")
+    assert '--lora.rank 4 --lora.targets \'["query", "ffn"]\'' in low
+    for command in (probe, low):
+        name, *words = shlex.split(command)
+        parser, _ = build_parser(name)
+        parser.instantiate(parse_words(parser, renamed(words)))
     alone = plan(workflow, "table6", heads={"heads": heads, "table6": ["bases"]})
     assert "pretrain" not in workflow.jobs_of(alone)
     heads["bases"]["from_scratch"] = True

@@ -114,14 +114,15 @@ rule finetune:
         checkpoints=f"{RES}/checkpoints/{{member}}",
         start=start_options,
         dropout=lambda wildcards: options(
-            section_of(head_of(wildcards.member)), keys=["dropout"]
+            section_of(head_of(wildcards.member)), keys=["dropout", "freeze"]
         ),
+        lora=member_options("lora", "lora"),
         head=member_options("head", "head"),
         training=member_options("training", "training"),
     shell:
         "keep_log {log}; {params.run} finetune --genome {input.genome} --data {input.data}"
         " {params.start} --output {output} --checkpoints {params.checkpoints}"
-        " --seed {params.seed} --threads {threads} {params.dropout}"
+        " --seed {params.seed} --threads {threads} {params.dropout} {params.lora}"
         " {params.head} {params.training}"
         " >> {log} 2>&1"
 

@@ -1,6 +1,8 @@
 """`dna-bigbird finetune`, as the workflow calls it, on a toy genome."""
 
 import numpy as np
+import pytest
+import torch
 
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
@@ -162,3 +164,59 @@ def test_a_head_trained_on_one_strand_has_a_direction(project, capsys):
     for name, options in (("forward", "--training.both_strands false"), ("both", "")):
         run(f"{net} --output {name}.h5 {options}")
         assert read_scores(project / f"{name}.h5").strand == name
+
+
+def test_random_shifts_change_the_training_and_nothing_else(project, capsys):
+    line = f"{FINETUNE} --training.max_shift 8"
+    capsys.readouterr()
+    run(f"{line} --output moved0 --checkpoints checkpoints/moved0")
+    assert "moves each window within itself" in capsys.readouterr().err, "negatives are stored"
+    run(f"{line} --training.workers 1 --output moved1 --checkpoints checkpoints/moved1")
+    weights = [load_bundle(name).model.state_dict() for name in ("promoter", "moved0", "moved1")]
+    assert all(weights[1][name].equal(value) for name, value in weights[2].items())
+    assert not weights[0]["head.dense.weight"].equal(weights[1]["head.dense.weight"])
+    message = refused(f"{FINETUNE} --training.max_shift 200 --output x --checkpoints y", capsys)
+    assert "--training.max_shift 200: the windows of set.h5 are 200 bp; expected less" in message
+    message = refused(f"{PRETRAIN} --training.max_shift 3 --output x --checkpoints y", capsys)
+    assert "--training.max_shift 3 is for finetune" in message
+    assert not (project / "x").exists()
+    settings = (project / "checkpoints/promoter/settings.json").read_text()
+    assert "max_shift" not in settings, "a run that an earlier version began continues"
+    assert '"max_shift": 8' in (project / "checkpoints/moved0/settings.json").read_text()
+
+
+@pytest.mark.parametrize("options", ["--freeze encoder", "--lora.rank 2 --lora.targets query ffn"])
+def test_most_weights_of_the_encoder_may_stay(project, options):
+    """Checkpoints have only what is trained; a run that was stopped ends with the same bundle."""
+    name = options.split()[0].strip("-").replace(".", "_")
+    line = f"{FINETUNE} {options} --training.learning_rate 0.01"
+    line = line.replace("--training.learning_rate 0.003 ", "")
+    run(f"{line} --output {name} --checkpoints ck/{name}")
+    adapted = load_bundle(name).model.state_dict()
+    before = load_bundle("pretrained").model.encoder.state_dict()
+    changed = {key for key, value in before.items() if not adapted[f"encoder.{key}"].equal(value)}
+    if "freeze" in options:
+        assert changed == set()
+    else:
+        parts = ("attention.qkv", "ffn_in", "ffn_out")
+        assert changed == {f"layers.{i}.{part}.weight" for i in (0, 1) for part in parts}
+        qkv = "layers.0.attention.qkv.weight"
+        assert adapted[f"encoder.{qkv}"][16:].equal(before[qkv][16:]), "keys and values stay"
+        difference = adapted[f"encoder.{qkv}"][:16] - before[qkv][:16]
+        assert torch.linalg.matrix_rank(difference, tol=1e-5) <= 2
+    (best,) = (project / "ck" / name).glob("best_*20.ckpt")
+    names = torch.load(best, weights_only=True)["state_dict"]
+    assert "model.head.dense.weight" in names
+    assert "model.encoder.word.weight" not in names
+    for path in (project / "ck" / name).glob("*20.ckpt"):
+        path.unlink()  # as if the run had been killed after step 10
+    run(f"{line} --output {name}_again --checkpoints ck/{name}")
+    again = load_bundle(f"{name}_again").model.state_dict()
+    assert all(again[key].equal(value) for key, value in adapted.items())
+
+
+def test_freezing_and_lora_are_one_or_the_other(project, capsys):
+    line = f"{FINETUNE} --output x --checkpoints ck/x"
+    message = refused(f"{line} --freeze encoder --lora.rank 2", capsys)
+    assert "LoRA trains the encoder; leave one out" in message
+    assert "--lora.rank 99 is larger than the width 16" in refused(f"{line} --lora.rank 99", capsys)

@@ -1,0 +1,100 @@
+"""Low-rank adaptation (LoRA, Hu et al. 2021): frozen matrices plus trained products of low rank."""
+
+# O output size, I input size, R rank, K rows of a matrix that are adapted
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from dna_bigbird.models.encoder import Encoder, EncoderLayer
+from dna_bigbird.models.lora_config import LoraConfig
+
+PARTS = ("query", "key", "value")
+"""Of the rows of `qkv`, in their order."""
+
+
+class LowRank(nn.Module):
+    """W + scale * B A on some rows of W; the rest of W is as it was.
+
+    Args:
+        rows: First and last row (exclusive) of each adapted part, which has a product of its own.
+        scale: alpha / rank.
+        generator: Draws A; B begins at 0, so the matrix begins as it was.
+    """
+
+    def __init__(
+        self,
+        rows: list[tuple[int, int]],
+        size: int,
+        rank: int,
+        scale: float,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.rows, self.scale = rows, scale
+        self.down = nn.ParameterList(
+            torch.randn(rank, size, generator=generator) / math.sqrt(size) for _ in rows
+        )
+        self.up = nn.ParameterList(torch.zeros(last - first, rank) for first, last in rows)
+
+    def forward(self, weight_OI: Tensor) -> Tensor:
+        """Return the adapted matrix, (O, I)."""
+        parts, done = [], 0
+        for (first, last), down_RI, up_KR in zip(self.rows, self.down, self.up, strict=True):
+            parts += [
+                weight_OI[done:first],
+                weight_OI[first:last] + self.scale * (up_KR @ down_RI),
+            ]
+            done = last
+        return torch.cat([*parts, weight_OI[done:]])
+
+
+def adapt(encoder: Encoder, config: LoraConfig, generator: torch.Generator) -> None:
+    """Freeze an encoder and add trained products to the matrices of its layers.
+
+    Raises:
+        ValueError: If it has no layers, or the rank is larger than a matrix allows.
+    """
+    if not len(encoder.layers):
+        raise ValueError(f"--lora.rank {config.rank}: the encoder has no layers to adapt")
+    if config.rank > encoder.config.hidden_size:
+        raise ValueError(
+            f"--lora.rank {config.rank} is larger than the width {encoder.config.hidden_size} of the model"
+        )
+    freeze(encoder)
+    scale = config.alpha / config.rank
+    for layer in encoder.layers:
+        for linear, rows in _adapted(layer, config):
+            product = LowRank(rows, linear.in_features, config.rank, scale, generator)
+            parametrize.register_parametrization(linear, "weight", product)
+
+
+def freeze(module: nn.Module) -> None:
+    """Keep all weights of a module as they are."""
+    for parameter in module.parameters():
+        parameter.requires_grad_(False)
+
+
+def merge(module: nn.Module) -> None:
+    """Replace adapted matrices by plain ones of the same values."""
+    for child in list(module.modules()):
+        if parametrize.is_parametrized(child, "weight"):
+            parametrize.remove_parametrizations(child, "weight", leave_parametrized=True)
+
+
+def _adapted(
+    layer: EncoderLayer, config: LoraConfig
+) -> list[tuple[nn.Linear, list[tuple[int, int]]]]:
+    """Return the adapted matrices of a layer with their adapted rows."""
+    size = layer.attention.output.in_features
+    rows = [
+        (number * size, (number + 1) * size)
+        for number, name in enumerate(PARTS)
+        if name in config.targets
+    ]
+    chosen = [(layer.attention.qkv, rows)] if rows else []
+    whole = [layer.attention.output] if "output" in config.targets else []
+    whole += [layer.ffn_in, layer.ffn_out] if "ffn" in config.targets else []
+    return chosen + [(linear, [(0, linear.out_features)]) for linear in whole]
