@@ -83,7 +83,12 @@ Assembly = Annotated[
     str, Doc("Name of the assembly: it is kept with the set and with every model made from it.")
 ]
 MaxNFraction = Annotated[float, Doc("Windows with a larger share of N are left out.")]
-SetGenome = Annotated[InputPath, Doc("Genome: the FASTA file that the labelled set was made from.")]
+SetGenome = Annotated[
+    InputPath,
+    Doc(
+        "Genome: the FASTA file that the labelled set was made from; a set of sequence-set needs none."
+    ),
+]
 DocumentGenome = Annotated[
     InputPath, Doc("Genome: the plain FASTA file that the documents were drawn from.")
 ]

@@ -1,4 +1,4 @@
-"""Label probabilities for windows of DNA."""
+"""Label probabilities, or targets, for windows of DNA."""
 
 # S sequences, L labels, M bundles
 
@@ -22,6 +22,7 @@ from dna_bigbird.inference.lengths import beyond_training
 from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.inference.sigmoid import sigmoid
 from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird.label_types import REGRESSION
 from dna_bigbird.limits import allowed_workers
 
 BP_PER_TOKEN = 4
@@ -55,6 +56,7 @@ class Predictor:
     Attributes:
         label_names: Names of the columns.
         window_bp: Bases of the windows that the bundles were made for.
+        label_type: One of `label_types.LABEL_TYPES`.
         precision: '32-true' or 'bf16-mixed', also if `compute.precision` is 'auto'.
 
     Raises:
@@ -77,6 +79,7 @@ class Predictor:
         self.label_names = [names[i] for i in (range(len(names)) if labels is None else labels)]
         self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
         self.window_bp: int = bundles[0].config.window_bp
+        self.label_type = bundles[0].config.label_type
         self.strand, self.compute = strand, compute
         setup = set_up(bundles, compute)
         device, self.precision = setup.device, setup.compute.precision
@@ -123,7 +126,7 @@ class Predictor:
             yield chunk, values_SL.astype(np.float32)
 
     def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:
-        """Return probabilities (S, L), the mean over the strands, of normalised sequences."""
+        """Return probabilities or targets (S, L), the mean over the strands, of normalised sequences."""
         chunks = [values_SL for _, values_SL in self._probabilities(sequences, lambda text: text)]
         return np.concatenate([np.empty((0, len(self.label_names))), *chunks])
 
@@ -146,7 +149,9 @@ class Predictor:
             return (text,) if self.strand == "forward" else (text, reverse_complement(text))
 
         for chunk, logits_SL in self._logits(items, group_of):
-            of_strands = sigmoid(logits_SL.reshape(len(chunk), -1, len(self.label_names)))
+            of_strands = logits_SL.reshape(len(chunk), -1, len(self.label_names))
+            if self.label_type != REGRESSION:
+                of_strands = sigmoid(of_strands)
             yield chunk, of_strands.mean(axis=1)
 
     def _logits(
@@ -196,12 +201,13 @@ def check_together(bundles: Sequence[Bundle]) -> None:
                 f"{bundle.folder}: this is a pretrained model without a label head; "
                 "fine-tune it first. See: dna-bigbird finetune --help"
             )
-        window_bp, expected = bundle.config.window_bp, first.config.window_bp
-        if window_bp != expected:
-            raise InputError(
-                f"{bundle.folder}: its window_bp is {window_bp}, that of {first.folder} {expected}; "
-                "models that are averaged must agree"
-            )
+        for name in ("window_bp", "label_type"):
+            value, expected = getattr(bundle.config, name), getattr(first.config, name)
+            if value != expected:
+                raise InputError(
+                    f"{bundle.folder}: its {name} is {value}, that of {first.folder} {expected}; "
+                    "models that are averaged must agree"
+                )
 
 
 def columns_of(bundle: Bundle, names: Sequence[str], first: Bundle) -> list[int]:

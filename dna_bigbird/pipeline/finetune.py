@@ -11,8 +11,8 @@ from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 @checked()
 @shows_progress
 def finetune(
-    genome: SetGenome,
-    data: InputPath,
+    genome: SetGenome | None = None,
+    data: InputPath | None = None,
     pretrained: InputPath | None = None,
     output: TrainedBundle | None = None,
     checkpoints: OutputFolder | None = None,
@@ -29,7 +29,8 @@ def finetune(
     Killed and started again with the same command, it continues from the newest checkpoint and ends
     with the same weights. With other settings or inputs it starts over with a note and moves the earlier
     states to a subfolder of `checkpoints`. The bundle has the weights of the step with the
-    highest macro AUROC on validation.
+    highest score on validation: macro AUROC of labels, Matthews correlation of classes, Pearson correlation
+    of targets.
 
     Examples:
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/chromatin
@@ -38,7 +39,7 @@ def finetune(
             --output results/trained/own
 
     Args:
-        data: Labelled set: made by promoter-set or chromatin-set.
+        data: Labelled set: made by sequence-set, promoter-set or chromatin-set.
         pretrained: Pretrained bundle: encoder and tokenizer of `dna-bigbird pretrain`, `convert` or
             `finetune`; if not given, of the bundled model.
         checkpoints: Folder for the state of the run; not part of the result. By default the path of
@@ -58,8 +59,7 @@ def finetune(
 
     from dna_bigbird.bundles.save import check_output
     from dna_bigbird.datasets.same_genome import open_labelled_set
-    from dna_bigbird.errors import InputError
-    from dna_bigbird.genome import Genome
+    from dna_bigbird.errors import InputError, check_named
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import label_model as steps
     from dna_bigbird.pipeline.label_training import train_on_labels
@@ -67,14 +67,13 @@ def finetune(
     from dna_bigbird.pipeline.training_checks import set_training_backend
     from dna_bigbird.tasks.processes import is_first_on_node
 
-    if output is None:
-        raise InputError("--output is missing; name a folder for the fine-tuned model")
+    check_named(data=data, output=output)
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     check_output(output)
     use_threads(threads)
     source = steps.load_encoder(pretrained)
-    labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
+    labelled = open_labelled_set(data, genome, verify=is_first_on_node())
     if is_first_on_node():
         steps.note_encoder(source, is_bundled=pretrained is None, from_scratch=from_scratch)
     training, head = steps.choose_settings(training, head, labelled, source.tokenizer)

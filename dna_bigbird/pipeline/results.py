@@ -7,7 +7,9 @@ from typing import Protocol
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows, read_table
 from dna_bigbird.short_repr import short_repr
 
-ABBREVIATIONS = {"auroc": "AUROC", "f1": "F1", "nll": "NLL", "mcc": "MCC"}
+ABBREVIATIONS = {
+    "auroc": "AUROC", "f1": "F1", "nll": "NLL", "mcc": "MCC", "r2": "R²", "rmse": "RMSE"
+}  # fmt: skip
 
 
 class Result(Protocol):
