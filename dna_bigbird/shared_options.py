@@ -83,6 +83,13 @@ Assembly = Annotated[
     str, Doc("Name of the assembly: it is kept with the set and with every model made from it.")
 ]
 MaxNFraction = Annotated[float, Doc("Windows with a larger share of N are left out.")]
+NearIdentical = Annotated[
+    Literal["drop", "keep"],
+    Doc(
+        "What to do with training and validation rows that are nearly identical to one of a held-out "
+        "split: drop or keep them."
+    ),
+]
 SetGenome = Annotated[
     InputPath,
     Doc(

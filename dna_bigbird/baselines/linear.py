@@ -13,7 +13,7 @@ from dna_bigbird.label_types import MULTI_CLASS
 
 # N rows, D features, K classes, L targets
 
-MAX_ITERATIONS = 300
+MAX_ITERATIONS, TOLERANCE = 300, 1e-5
 
 
 class LinearModel(Protocol):
@@ -92,7 +92,7 @@ def fit_linear(
     seen = np.unique(classes)
     if len(seen) == 1:
         return Classes(None, seen, labels_NL.shape[1])
-    softmax = LogisticRegression(C=1 / (penalty * rows), max_iter=MAX_ITERATIONS)
+    softmax = LogisticRegression(C=1 / (penalty * rows), max_iter=MAX_ITERATIONS, tol=TOLERANCE)
     with warnings.catch_warnings():  # the penalty that fits validation best is mostly a strong one
         warnings.simplefilter("ignore", ConvergenceWarning)
         softmax.fit(features_ND, classes)

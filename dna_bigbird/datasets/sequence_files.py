@@ -80,8 +80,6 @@ class SequenceFile:
     def _fasta_rows(self) -> Iterator[SequenceRow]:
         for record in read_fasta(self.path):
             where = f"{self.path}:{record.line}"
-            if not record.letters:
-                raise InputError(f"{where}: record {shortened(record.name)!r} has no bases")
             yield SequenceRow(dna_of(record, self.path), (self.class_name,), where, record.name)
 
     def _bed_rows(self, columns: SequenceColumns, genome: Genome | None) -> Iterator[SequenceRow]:

@@ -221,6 +221,8 @@ def _splits(
             splits[free] = config.split_of_rows(windows[free], keys)
         return splits
     shares = split.shares(has["validation"], has["test"])
+    if not len(free):  # each row's file names its split
+        return splits
     used = [number for number in (TRAIN, VALIDATION, TEST) if shares[number] > 0]
     groups = _joined(windows[free], [str(number) for number in belongs[free]])
     if len(np.unique(groups)) < len(used):

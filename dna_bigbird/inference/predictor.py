@@ -118,6 +118,18 @@ class Predictor:
             lines += beyond_training(encoder, longest)
         return lines
 
+    def check_probabilities(self, purpose: str) -> None:
+        """Raise InputError for a model of targets.
+
+        Args:
+            purpose: What needs probabilities, for the message.
+        """
+        if self.label_type == REGRESSION:
+            raise InputError(
+                f"{self._bundles[0].folder}: this model predicts numbers, and {purpose} needs "
+                "probabilities of labels; use predict with another format than BED"
+            )
+
     def score_windows(
         self, windows: Iterable[Window]
     ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:

@@ -1,7 +1,7 @@
 """`dna-bigbird finetune`."""
 
 from dna_bigbird.choices import checked
-from dna_bigbird.paths import InputPath, OutputFolder, next_to
+from dna_bigbird.paths import FolderOutput, InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import ProcessThreads, Progress, SetGenome, TrainedBundle
@@ -23,6 +23,7 @@ def finetune(
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     threads: ProcessThreads = 0,
     progress: Progress = True,
+    scored: FolderOutput | None = None,
 ) -> TrainedModel:
     """Fine-tune a pretrained model on a labelled set.
 
@@ -33,6 +34,7 @@ def finetune(
     of targets.
 
     Examples:
+        dna-bigbird finetune --data set.h5 --output model --scored scored
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/chromatin
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/seed1 --seed 1
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
@@ -52,6 +54,8 @@ def finetune(
         head: How labels are read off the encoder.
         training: How it is trained. Steps and rates that are not given are chosen for the number of training
             rows (docs/your-peaks.md); a note names them and the bundle records them.
+        scored: Also score the test rows: a bundle (folder) to write, as `dna-bigbird evaluate` does, next to
+            the baselines kmer and gc on the same rows (SCORED.kmer.h5, SCORED.gc.h5).
     """
     from dna_bigbird.tasks import signals
 
@@ -63,6 +67,7 @@ def finetune(
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import label_model as steps
     from dna_bigbird.pipeline.label_training import train_on_labels
+    from dna_bigbird.pipeline.score_trained import score_trained
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.pipeline.training_checks import set_training_backend
     from dna_bigbird.tasks.processes import is_first_on_node
@@ -71,6 +76,8 @@ def finetune(
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     check_output(output)
+    if scored is not None:
+        check_output(scored)
     use_threads(threads)
     source = steps.load_encoder(pretrained)
     labelled = open_labelled_set(data, genome, verify=is_first_on_node())
@@ -91,7 +98,7 @@ def finetune(
         settings=setup.run_settings(model),
     )
     metrics = validation_metrics(result.best_metrics, result.best_step, seed, n=examples)
-    return save_trained(
+    trained = save_trained(
         output,
         task,
         source.tokenizer,
@@ -100,3 +107,6 @@ def finetune(
         config=setup.config(),
         metrics=metrics | {"strand": "forward"},
     )
+    if scored is None or not trained.is_writer:
+        return trained
+    return score_trained(trained, data, genome, scored, seed)

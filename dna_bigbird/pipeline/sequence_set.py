@@ -8,7 +8,7 @@ from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.paths import InputPath, check_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
-from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
+from dna_bigbird.shared_options import Assembly, MaxNFraction, NearIdentical, SetOutput
 
 
 @checked()
@@ -32,7 +32,7 @@ def sequence_set(
     seed: int = 0,
     max_n_fraction: MaxNFraction = 0.1,
     conflicts: Literal["error", "drop"] = "error",
-    near_identical: Literal["drop", "keep"] = "drop",
+    near_identical: NearIdentical = "drop",
 ) -> LabelledSetFile:
     """Make a labelled set from your own sequences: one label, several labels, classes or targets.
 
@@ -42,8 +42,8 @@ def sequence_set(
     Examples:
         dna-bigbird sequence-set --input train.csv --output set.h5
         dna-bigbird sequence-set --input train.csv --validation dev.csv --test test.csv --output set.h5
-        dna-bigbird sequence-set --input enhancer.fa promoter.fa other.fa --output set.h5 --split.folds 5
-        dna-bigbird sequence-set --input peaks.bed --genome hg19.fa --assembly hg19 --label_columns 5 \\
+        dna-bigbird sequence-set --input enhancer.fa promoter.fa --output set.h5 --split.folds 5
+        dna-bigbird sequence-set --input regions.bed --genome hg19.fa --assembly hg19 --label_columns 5 \\
             --type regression --output set.h5 --split.validation chr7 --split.test chr8
 
     Args:
@@ -69,8 +69,6 @@ def sequence_set(
         test_fraction: Share of the input for the test: likewise.
         seed: Seed of the random numbers: which rows go to which split, with fractions.
         conflicts: Sequences that occur with different labels: an error, or drop them.
-        near_identical: What to do with training and validation rows that are nearly identical to
-            one of a held-out split: drop or keep them.
     """
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.sequence_files import SequenceColumns, sequence_files
