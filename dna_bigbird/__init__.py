@@ -1,7 +1,8 @@
 """BigBird for genomes: tokenizer, pretraining, promoter and chromatin models, predictions.
 
     from dna_bigbird import predict, embed, score_variants, mutagenesis, load_bundle
-    from dna_bigbird import demo_data, promoter_set, chromatin_set, baseline, finetune, evaluate
+    from dna_bigbird import sequence_set, finetune, baseline, evaluate
+    from dna_bigbird import demo_data, promoter_set, chromatin_set
     from dna_bigbird import pretrain, text
 
 Each function has the name and options of its command. Nothing is imported before it is used: torch
@@ -27,6 +28,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "pretrain": "dna_bigbird.pipeline.pretrain",
         "promoter_set": "dna_bigbird.pipeline.promoter_set",
         "score_variants": "dna_bigbird.inference",
+        "sequence_set": "dna_bigbird.pipeline.sequence_set",
         "text": "dna_bigbird.pipeline.text:",
     },
 )

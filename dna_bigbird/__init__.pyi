@@ -13,5 +13,6 @@ from dna_bigbird.pipeline.evaluate import evaluate as evaluate
 from dna_bigbird.pipeline.finetune import finetune as finetune
 from dna_bigbird.pipeline.pretrain import pretrain as pretrain
 from dna_bigbird.pipeline.promoter_set import promoter_set as promoter_set
+from dna_bigbird.pipeline.sequence_set import sequence_set as sequence_set
 
 __version__: str

@@ -91,6 +91,17 @@ def checked_settings() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
+def check_named(**values: object) -> None:
+    """Raise InputError for the first option without a value that has no default.
+
+    In Python such options have the default None because they follow an optional option; the command line
+    requires them.
+    """
+    for name, value in values.items():
+        if value is None:
+            raise InputError(f"--{name} is missing")
+
+
 def shortened(value: object) -> str:
     """Return a value as text of at most 60 characters, for messages."""
     text = str(value)

@@ -83,7 +83,19 @@ Assembly = Annotated[
     str, Doc("Name of the assembly: it is kept with the set and with every model made from it.")
 ]
 MaxNFraction = Annotated[float, Doc("Windows with a larger share of N are left out.")]
-SetGenome = Annotated[InputPath, Doc("Genome: the FASTA file that the labelled set was made from.")]
+NearIdentical = Annotated[
+    Literal["drop", "keep"],
+    Doc(
+        "What to do with training and validation rows that are nearly identical to one of a held-out "
+        "split: drop or keep them."
+    ),
+]
+SetGenome = Annotated[
+    InputPath,
+    Doc(
+        "Genome: the FASTA file that the labelled set was made from; a set of sequence-set needs none."
+    ),
+]
 DocumentGenome = Annotated[
     InputPath, Doc("Genome: the plain FASTA file that the documents were drawn from.")
 ]

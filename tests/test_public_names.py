@@ -15,6 +15,7 @@ PACKAGE = Path(dna_bigbird.__file__).parent
 FUNCTIONS = (
     "predict", "embed", "score_variants", "mutagenesis", "load_bundle", "pretrain", "finetune",
     "evaluate", "baseline", "chromatin_set", "promoter_set", "demo_data",
+    "sequence_set",
 )  # fmt: skip
 
 

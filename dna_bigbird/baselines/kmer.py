@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.baselines.linear import fit_linear
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
+from dna_bigbird.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
 
 # N rows, D features, L labels
 
+REGRESSIONS = {MULTI_CLASS: "Multinomial logistic regression", REGRESSION: "Ridge regression"}
 PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
 """Ridge penalties tried, from the strongest on, as long as the loss on validation falls."""
 PENALTY_WITHOUT_VALIDATION = 0.01
@@ -22,17 +25,23 @@ _CODES[np.frombuffer(b"ACGT", np.uint8)] = range(4)
 
 
 class KmerBaseline:
-    """A ridge logistic regression for each label on word frequencies, brought to one scale.
+    """A ridge regression on word frequencies, brought to one scale: logistic for each label.
+
+    For classes it is multinomial, for targets linear (`baselines.linear`).
 
     Args:
         only_gc: Know only the share of G and C; of the settings only `centre_bp` matters then.
+        label_type: One of `label_types.LABEL_TYPES`.
     """
 
-    def __init__(self, config: KmerConfig, *, only_gc: bool = False) -> None:
+    def __init__(
+        self, config: KmerConfig, *, only_gc: bool = False, label_type: str = MULTI_LABEL
+    ) -> None:
         if config.strands == "auto" or config.centre_bp < 0:
             raise ValueError("fill in `auto` and -1 first: KmerConfig.for_set")
         self.config = config
         self.only_gc = only_gc
+        self.label_type = label_type
         self.penalty = PENALTY_WITHOUT_VALIDATION
 
     def describe(self) -> str:
@@ -43,7 +52,8 @@ class KmerBaseline:
             words = f"frequencies of all words of 1 to {self.config.max_k} bases{together}"
         centre_bp = self.config.centre_bp
         where = f" and its central {centre_bp} bp" if centre_bp else ""
-        return f"Logistic regression on {words}, in the whole window{where}."
+        what = REGRESSIONS.get(self.label_type, "Logistic regression")
+        return f"{what} on {words}, in the whole window{where}."
 
     def features(
         self, sequences: Iterable[str], progress: Callable[[Iterable], Iterable] = iter
@@ -74,9 +84,9 @@ class KmerBaseline:
 
         A label that is the same on all training rows gets its value as a constant score.
         """
-        self._mean = features_ND.mean(axis=0, dtype=np.float64)
-        scale = features_ND.std(axis=0, dtype=np.float64)
-        self._scale = np.where(scale > 1e-9, scale, np.inf)  # a constant feature says nothing
+        if self.label_type in REGRESSIONS:
+            return self._fit_linear(features_ND, labels_NL, validation_ND, validation_labels_NL)
+        self._learn_scale(features_ND)
         labels_NL = np.asarray(labels_NL, dtype=np.float64)
         shares = labels_NL.mean(axis=0)
         self._varies = (shares > 0) & (shares < 1)
@@ -97,8 +107,33 @@ class KmerBaseline:
         self._weights = best_weights
         return self
 
+    def _learn_scale(self, features_ND: NDArray) -> None:
+        self._mean = features_ND.mean(axis=0, dtype=np.float64)
+        scale = features_ND.std(axis=0, dtype=np.float64)
+        self._scale = np.where(scale > 1e-9, scale, np.inf)  # a constant feature says nothing
+
+    def _fit_linear(
+        self,
+        features_ND: NDArray,
+        labels_NL: NDArray,
+        validation_ND: NDArray | None,
+        validation_labels_NL: NDArray | None,
+    ) -> "KmerBaseline":
+        self._learn_scale(features_ND)
+        choose = validation_ND is not None and len(validation_ND) > 0
+        scaled, best = self._scaled(features_ND), np.inf
+        for penalty in PENALTIES if choose else (PENALTY_WITHOUT_VALIDATION,):
+            model = fit_linear(scaled, labels_NL, penalty, self.label_type)
+            loss = model.loss(self._scaled(validation_ND), validation_labels_NL) if choose else 0.0
+            if not loss < best:
+                break  # weaker penalties only fit the training rows more closely
+            self._linear, best, self.penalty = model, loss, penalty
+        return self
+
     def predict(self, features_ND: NDArray) -> NDArray[np.float32]:
-        """Return probabilities, (N, L)."""
+        """Return probabilities or targets, (N, L)."""
+        if self.label_type in REGRESSIONS:
+            return self._linear.predict(self._scaled(features_ND)).astype(np.float32)
         scores = np.tile(self._constant, (len(features_ND), 1))
         if len(features_ND) and self._weights is not None:
             predicted = predict_logistic(self._scaled(features_ND), self._weights)

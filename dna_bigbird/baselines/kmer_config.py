@@ -14,7 +14,7 @@ class KmerConfig:
     """Longest word in bases."""
     strands: Literal["auto", "apart", "together"] = "auto"
     """Count a word and its reverse complement apart or together; auto: apart for promoters, whose
-    windows are oriented, together otherwise."""
+    windows are oriented, and for sequences of your own, together otherwise."""
     centre_bp: int = -1
     """Also count in this many bases at the centre of the window, 0 for none; -1: 1000 for sets
     with labelled bins (as DeepSEA reads), none otherwise."""

@@ -1,12 +1,13 @@
 """The model card: README.md of a bundle."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dna_bigbird.bundles.card_encoder import describe_encoder
 from dna_bigbird.bundles.card_scores import dna_scores, text_scores
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.label_types import MULTI_CLASS, RECORDED, REGRESSION
 
 SEMI_SYNTHETIC = (
     "> **Semi-synthetic.** Real hg19 background with planted sequence features and labels derived "
@@ -34,6 +35,8 @@ DIRECTION = (
     "strands, and test scores are of the strand that the set gives"
 )
 NAMED_LABELS = 12
+SEQUENCES = "sequence"
+"""Task of the sets of `dna-bigbird sequence-set`."""
 
 
 def is_semi_synthetic(assembly: str) -> bool:
@@ -81,9 +84,14 @@ def _dna_model(config: BundleConfig) -> str:
     more = len(labels) - NAMED_LABELS
     names = ", ".join(labels[:NAMED_LABELS]) + (f" and {more} more" if more > 0 else "")
     members = f"mean over {config.members} independently trained models of "
+    plural = "s" if len(labels) > 1 else ""
+    what = {
+        MULTI_CLASS: f"the probabilities of {len(labels)} classes ({names}), which add up to 1,",
+        REGRESSION: f"{len(labels)} number{plural} ({names})",
+    }.get(config.label_type, f"the probability of {len(labels)} label{plural} ({names})")
+    most = "sequences of at most" if config.task == SEQUENCES else "a window of"
     return (
-        f"Predicts the probability of {len(labels)} label{'s' if len(labels) > 1 else ''} ({names}) for "
-        f"a window of {config.window_bp:,} bp of DNA: "
+        f"Predicts {what} for {most} {config.window_bp:,} bp of DNA: "
         f"{members if config.members is not None else ''}{encoder}."
     )
 
@@ -126,6 +134,10 @@ def _regions_read(config: BundleConfig) -> str:
     return "; ".join(record.sentence() for record in config.regions_read)
 
 
+def _numbers(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:.6g}" for value in values)
+
+
 def _dna_facts(config: BundleConfig) -> dict[str, object]:
     members = (
         f"seed {member.seed}, step {member.chosen_step}, weights {member.sha256[:12]}"
@@ -139,7 +151,9 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "regions read": _regions_read(config),
         "members": "; ".join(members),
         **_training_facts(config),
-        "weight of positives": weight,
+        "weight of positives": None if config.label_type in RECORDED else weight,
+        "mean of the targets in training": _numbers(config.target_means),
+        "standard deviation of the targets in training": _numbers(config.target_stds),
         "weight of next-sentence prediction": config.objective.get("nsp_weight"),
         "weight of soft-masked bases in training": config.objective.get("repeat_weight"),
         "share of training examples around sites": config.objective.get("sites_share"),

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import HIGH, LOW, Estimate, Metrics
+from dna_bigbird.label_types import HEADLINES as TYPE_HEADLINES
+from dna_bigbird.label_types import RECORDED, gain_key
 
-HEADLINES = {"promoter": ("auroc", "auprc", "f1", "mcc", "precision", "recall")}
-GAINS = ("macro_auroc", "auroc")
-"""Scores whose difference from a baseline has an interval: `auroc_gain_over_<baseline>`."""
+ONE_LABEL = ("auroc", "auprc", "f1", "mcc", "precision", "recall")
+HEADLINES = {"promoter": ONE_LABEL, "sequence": (*ONE_LABEL, "macro_auroc", "macro_auprc")}
+GAINS = ("macro_auroc", "auroc", "mcc", "pearson")
+"""Scores whose difference from a baseline has an interval: `label_types.gain_key`."""
 LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
 PRETRAINING_HEADLINES = (
     "bits_per_base_masked",
@@ -16,7 +19,15 @@ PRETRAINING_HEADLINES = (
     "bits_per_base_all_masked",
 )
 LOWER_IS_BETTER = "bits_per_base"
-COUNTS = ("n_positive", "n_labels", "n_masked_tokens", "n_masked_bp", "threshold")
+COUNTS = (
+    "n_positive",
+    "n_labels",
+    "n_classes",
+    "n_targets",
+    "n_masked_tokens",
+    "n_masked_bp",
+    "threshold",
+)
 READ_COUNTS = ("n_test_windows_read_in_pretraining", "n_test_windows_read_in_fine_tuning")
 """Test windows that share bases with what the model has read before."""
 
@@ -80,6 +91,8 @@ def _dna_names(config: BundleConfig, metrics: Metrics) -> list[str]:
         names += [causal] if known else []
     else:
         headlines = HEADLINES.get(config.task, LABEL_HEADLINES)
+        if config.label_type in RECORDED:
+            headlines = TYPE_HEADLINES[config.label_type]
         names = [name for name in headlines if name in metrics.scores]
     medians = (name for name in metrics.scores if name.startswith("median_auroc"))
     return names + [name for name in medians if not name.endswith((LOW, HIGH))]
@@ -88,6 +101,8 @@ def _dna_names(config: BundleConfig, metrics: Metrics) -> list[str]:
 def _blocks(metrics: Metrics) -> str:
     """Return what the bootstrap drew."""
     block_bp, count = metrics.scores.get("block_bp"), metrics.scores.get("n_blocks")
+    if block_bp == 0:
+        return f", {count} groups of rows that belong together drawn with replacement"
     return "" if block_bp is None else f", {count} blocks of {block_bp:,} bp drawn with replacement"
 
 
@@ -146,6 +161,6 @@ def _comparisons(names: Sequence[str], metrics: Metrics) -> list[str]:
         if value is None:
             continue
         gain = own - value if not name.startswith(LOWER_IS_BETTER) else value - own
-        difference = metrics.score(f"auroc_gain_over_{baseline}")
+        difference = metrics.score(gain_key(name, baseline))
         lines.append(_verdict(name, baseline, gain, difference if name in GAINS else None))
     return ["", *lines] if lines else []

@@ -6,12 +6,15 @@ from typing import Any
 
 from dna_bigbird.bundles.read_regions import PRETRAINING, ReadRegions
 from dna_bigbird.datasets.text import registry
+from dna_bigbird.label_types import RECORDED, label_type_of
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
 from dna_bigbird.models.stored_settings import settings_from
 from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
 
 FORMAT_VERSION = 1
+LABEL_TYPES_VERSION = 2
+"""Of bundles with classes or targets, which programs that know version 1 would take for labels."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,12 @@ class BundleConfig(Mapping[str, Any]):
     """Options of a text task."""
     label_names: list[str] = field(default_factory=list)
     label_groups: list[str] = field(default_factory=list)
+    label_type: str = ""
+    """One of `label_types.LABEL_TYPES`; a file names it for classes and targets only."""
+    target_means: list[float] = field(default_factory=list)
+    """Of targets: mean over the training rows, in the target's unit."""
+    target_stds: list[float] = field(default_factory=list)
+    """Of targets: standard deviation over the training rows."""
     window_bp: int | None = None
     bin_bp: int | None = None
     """Labelled bases in the middle of the window; 0 or None: the whole window."""
@@ -120,6 +129,7 @@ class BundleConfig(Mapping[str, Any]):
             if stored.get(KEYS.get(field.name, field.name)) is not None and field.name != "stored"
         }
         known |= _typed_parts(known)
+        known["label_type"] = label_type_of(known.get("label_type"), known.get("label_names", []))
         return cls(**known, stored=stored)
 
     def with_values(self, **changes: Any) -> "BundleConfig":
@@ -134,6 +144,11 @@ class BundleConfig(Mapping[str, Any]):
     def is_pretrained_only(self) -> bool:
         """True if the model has no head of a task."""
         return self.task == PRETRAINING
+
+    @property
+    def needed_version(self) -> int:
+        """The format version that a file of these settings has."""
+        return LABEL_TYPES_VERSION if self.label_type in RECORDED else FORMAT_VERSION
 
     @property
     def is_text_task(self) -> bool:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dna_bigbird.bundles.config import FORMAT_VERSION, BundleConfig
+from dna_bigbird.bundles.config import FORMAT_VERSION, LABEL_TYPES_VERSION, BundleConfig
 from dna_bigbird.bundles.json_values import (
     check_types,
     is_number,
@@ -12,6 +12,7 @@ from dna_bigbird.bundles.json_values import (
 )
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.label_types import LABEL_TYPES, REGRESSION
 
 MAX_WINDOW_BP = 100_000_000
 """Windows are kept in memory."""
@@ -25,10 +26,10 @@ def read_config(path: Path) -> BundleConfig:
             allocated then.
     """
     values = read_bundle_json(path)
-    if values.get("format_version") != FORMAT_VERSION:
+    if values.get("format_version") not in (FORMAT_VERSION, LABEL_TYPES_VERSION):
         raise InputError(
             f"{path}: format_version is {shortened(repr(values.get('format_version')))}, this "
-            f"version reads {FORMAT_VERSION}. Is the bundle from a newer dna-bigbird?"
+            f"version reads {FORMAT_VERSION} and {LABEL_TYPES_VERSION}. Is the bundle from a newer dna-bigbird?"
         )
     try:
         check_types(values)
@@ -65,6 +66,12 @@ def _check_labels(config: BundleConfig) -> None:
         raise ValueError("label_names must have at least one name, and no empty name")
     if groups is not None and len(groups) != len(names):
         raise ValueError(f"it has {len(names)} label_names and {len(groups)} label_groups")
+    if config.label_type not in LABEL_TYPES:
+        raise wrong_value("label_type", config.label_type, f"one of {', '.join(LABEL_TYPES)}")
+    if config.label_type == REGRESSION:
+        for name in ("target_means", "target_stds"):
+            if len(values := getattr(config, name)) != len(names):
+                raise ValueError(f"it has {len(names)} label_names and {len(values)} {name}")
     if not is_number(config.window_bp) or not 1 <= config.window_bp <= MAX_WINDOW_BP:
         raise wrong_value("window_bp", config.window_bp, f"1 to {MAX_WINDOW_BP:,}")
     if "members" in config and not (is_number(config.members) and config.members >= 2):

@@ -14,7 +14,7 @@ from dna_bigbird.models.ensemble import EnsembleClassifier
 
 COMMON = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",
-    "semi_synthetic", "directional",
+    "semi_synthetic", "directional", "label_type", "target_means", "target_stds",
 )  # fmt: skip
 """Keys of config.json in which members must agree; encoder, head and tokenizer must agree too."""
 PER_MEMBER = ("seed", "chosen_step", "initial_weights")
@@ -54,7 +54,9 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
     metrics = {"n": 0, "seed": None, "split": "none"}
     save_bundle(
         output,
-        model=EnsembleClassifier([bundle.model for bundle in bundles]),
+        model=EnsembleClassifier(
+            [bundle.model for bundle in bundles], bundles[0].config.label_type
+        ),
         config=config,
         tokenizer=bundles[0].tokenizer,
         metrics=metrics,

@@ -1,5 +1,6 @@
 """JSON files of a bundle, which may come from anywhere, and the types of their values."""
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,12 @@ def is_text(value: object) -> bool:
 def is_texts(value: object) -> bool:
     """Return True if a value is a list of texts."""
     return isinstance(value, list) and all(map(is_text, value))
+
+
+def _is_finite_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in value
+    )
 
 
 def _is_objects(value: object) -> bool:
@@ -63,6 +70,9 @@ KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
     "dna_bigbird_version": (is_text, "a text"),
     "label_names": (is_texts, "a list of texts"),
     "label_groups": (is_texts, "a list of texts"),
+    "label_type": (is_text, "a text"),
+    "target_means": (_is_finite_numbers, "a list of numbers"),
+    "target_stds": (_is_finite_numbers, "a list of numbers"),
     "bin_bp": (is_number, "a whole number"),
     "assembly": (is_text, "a text"),
     "negatives": (is_text, "a text"),

@@ -31,7 +31,8 @@ def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
         return task.build_model(config.encoder, config.head, len(config.label_names))
     if config.members is not None:
         single = replace(config, members=None)
-        return EnsembleClassifier([build_model(single) for _ in range(config.members)])
+        members = [build_model(single) for _ in range(config.members)]
+        return EnsembleClassifier(members, config.label_type)
     return SequenceClassifier(config.encoder, len(config.label_names), config.head)
 
 

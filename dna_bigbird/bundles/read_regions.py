@@ -46,6 +46,8 @@ class ReadRegions:
 
     def sentence(self) -> str:
         """Return training, regions and assembly: "in pretraining: chr22:1-100 of GRCh37"."""
+        if self.regions == {} and self.elsewhere:
+            return f"in {self.described}: {self.elsewhere}"
         elsewhere = f", and {self.elsewhere}" if self.elsewhere else ""
         return f"in {self.described}: {self.summary()} of {self.assembly}{elsewhere}"
 

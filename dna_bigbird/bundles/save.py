@@ -12,7 +12,7 @@ from torch import nn
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import FILES, WEIGHTS
-from dna_bigbird.bundles.config import FORMAT_VERSION, BundleConfig
+from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.bundles.weights import unique_tensors
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer
@@ -55,8 +55,10 @@ def save_bundle(
     state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
     # save_file would make it readable for its owner alone.
     binary = {WEIGHTS: safetensors.torch.save(state), **tokenizer.files}
-    first = {"format_version": FORMAT_VERSION, "dna_bigbird_version": __version__, "sha256": {}}
-    config = BundleConfig.from_json({**first, **BundleConfig.from_json(config)})
+    config = BundleConfig.from_json(config)
+    version = config.needed_version
+    first = {"format_version": version, "dna_bigbird_version": __version__, "sha256": {}}
+    config = BundleConfig.from_json({**first, **config})
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in binary.items()}
     texts = {
         "config.json": config.with_values(sha256=sums).to_json(),

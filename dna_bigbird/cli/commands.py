@@ -86,21 +86,32 @@ COMMANDS = {
         "build windows of any length from the published DeepSEA bundle",
         aliases={"coordinates": "row_coordinates", "labels": "label_names"},
     ),
-    "leakage": _command("leakage", "list bases and near-identical sequences that the splits of a set share"),
+    "sequence-set": _command("sequence_set", "make a labelled set of sequences and labels in tables, FASTA or BED files"),
+    "leakage": _command(
+        "leakage",
+        "list bases and near-identical sequences that the splits of a set share",
+        defaults={"data": REQUIRED, "output": REQUIRED},
+    ),
     "baseline": _command(
         "baseline",
         "fit a baseline (word counts, GC or a published network) on a labelled set",
         aliases={"kind": "method"},
+        defaults={"data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
     "finetune": _command(
         "finetune",
         "fine-tune a pretrained model on a labelled set",
-        defaults={"output": REQUIRED},
+        defaults={"data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
     "ensemble": _command("ensemble", "join independently trained models into one that gives their mean"),
-    "evaluate": _command("evaluate", "score a fine-tuned model on the held-out rows, next to its baselines", **_WITH_PROGRESS),
+    "evaluate": _command(
+        "evaluate",
+        "score a fine-tuned model on the held-out rows, next to its baselines",
+        defaults={"model": REQUIRED, "data": REQUIRED, "output": REQUIRED},
+        **_WITH_PROGRESS,
+    ),
     "compare-seeds": _command("compare_seeds", "average the scores of trainings with several seeds, next to baselines"),
     "compare-heads": _command("compare_heads", "compare promoter or chromatin models with each other and with published ones"),
     "predict": Command(
@@ -195,7 +206,7 @@ ABOUT_GROUPS = {
 
 SECTIONS = {
     "everyday: use a model, or train one on your labels": (
-        "predict", "embed", "score-variants", "mutagenesis", "finetune", "evaluate",
+        "predict", "embed", "score-variants", "mutagenesis", "sequence-set", "finetune", "evaluate",
     ),
     "data: genomes and labelled sets": (
         "demo-data", "fetch", "genome", "lift-over", "promoter-sequences", "promoter-set",

@@ -9,14 +9,21 @@ _IDS[np.frombuffer(BASES.encode(), np.uint8)] = range(len(BASES))
 
 
 class BaseTokenizer:
-    """A C G T N as the ids 0 … 4; nothing is put before or after a window."""
+    """A C G T N as the ids 0 … 4; nothing is put before or after a window.
+
+    Args:
+        length: Shorter sequences are filled up with N to this length; 0: not at all.
+    """
 
     cls_id = None
     sep_id = None
     vocab_size = len(BASES)
 
+    def __init__(self, length: int = 0) -> None:
+        self.length = length
+
     def encode(self, sequence: str) -> np.ndarray:
-        """Return the id of every base, shape (bases,), uint8.
+        """Return the id of every base, shape (bases,) or (length,), uint8.
 
         Raises:
             ValueError: If a letter is not A, C, G, T or N (see `genome.normalise`).
@@ -25,6 +32,7 @@ class BaseTokenizer:
             >>> BaseTokenizer().encode("ACGTN").tolist()
             [0, 1, 2, 3, 4]
         """
+        sequence = sequence.ljust(self.length, "N")
         ids = _IDS[np.frombuffer(sequence.encode("latin-1"), np.uint8)]
         if (ids == len(BASES)).any():
             letters = "".join(sorted(set(sequence) - set(BASES)))

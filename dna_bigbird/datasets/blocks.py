@@ -26,8 +26,11 @@ def block_units(
             does, the shortest. No block of these is shorter than a window.
 
     Returns:
-        (n,), equal for rows of one block; base pairs.
+        (n,), equal for rows of one block; base pairs, 0 for rows without coordinates: these are
+        drawn with the rows that belong to them.
     """
+    if not labelled.has_coordinates:
+        return labelled.pairs[np.asarray(rows, dtype=np.int64)], 0
     windows = labelled.intervals[_leaders(labelled, np.asarray(rows, dtype=np.int64))]
     if block_bp:
         return windows.stretches(block_bp), block_bp
@@ -44,7 +47,7 @@ def _leaders(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.int64
     Rows of one window count as a pair where a set names none; they lie at one place anyway.
     """
     pairs = labelled.pairs[rows]
-    has_positive = labelled.labels_of(rows).any(axis=1)
+    has_positive = (labelled.labels_of(rows) != 0).any(axis=1)
     order = np.lexsort((~has_positive, pairs))
     first = np.unique(pairs[order], return_index=True)[1]
     of_pair = np.unique(pairs, return_inverse=True)[1].reshape(-1)

@@ -61,7 +61,7 @@ def arrays_of(
     if isinstance(intervals, Windows):
         start = intervals.start.astype(np.int64)
         chrom = intervals.chrom.astype(np.int64)
-        return intervals.chromosomes, chrom, start, start + intervals.window_bp
+        return intervals.chromosomes, chrom, start, intervals.end.astype(np.int64)
     ranks: dict[str, int] = {}
     chrom = np.array([ranks.setdefault(x.chrom, len(ranks)) for x in intervals], dtype=np.int64)
     start = np.array([x.start for x in intervals], dtype=np.int64)
@@ -90,7 +90,14 @@ def _in_order_of_occurrence(numbers: NDArray) -> NDArray[np.int64]:
     return rank[inverse.reshape(-1)]
 
 
-def folds_of(groups: ArrayLike, folds: int, seed: int) -> NDArray[np.int64]:
+def folds_of(
+    groups: ArrayLike,
+    folds: int,
+    seed: int,
+    *,
+    shares: Sequence[float] | None = None,
+    strata: ArrayLike | None = None,
+) -> NDArray[np.int64]:
     """Deal whole groups to folds of about equally many rows.
 
     The largest group comes first and goes to the fold with the fewest rows; the seed decides
@@ -98,6 +105,9 @@ def folds_of(groups: ArrayLike, folds: int, seed: int) -> NDArray[np.int64]:
 
     Args:
         groups: (n,), the group of each row.
+        shares: Share of the rows for each fold; all the same by default.
+        strata: (n,), numbers such as those of classes: groups of one size and stratum are dealt one
+            after the other, so every fold gets its share of them.
 
     Returns:
         (n,), the fold of each row, from 0.
@@ -108,18 +118,24 @@ def folds_of(groups: ArrayLike, folds: int, seed: int) -> NDArray[np.int64]:
     Example:
         >>> np.bincount(folds_of([0, 0, 0, 1, 1, 2, 3], folds=3, seed=0)).tolist()
         [3, 2, 2]
+        >>> np.bincount(folds_of(range(10), folds=3, seed=0, shares=[0.8, 0.1, 0.1])).tolist()
+        [8, 1, 1]
     """
-    _, inverse, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    _, first, inverse, sizes = np.unique(
+        groups, return_index=True, return_inverse=True, return_counts=True
+    )
     if len(sizes) < folds:
         raise ValueError(
             f"the rows hang together in {len(sizes)} group{'s' * (len(sizes) != 1)}, too few for {folds} folds"
         )
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
-    order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    heap = [(0, fold) for fold in range(folds)]
+    stratum = np.zeros(len(sizes)) if strata is None else np.asarray(strata)[first]
+    order = shuffled[np.lexsort((stratum[shuffled], -sizes[shuffled]))]
+    weights = [1.0] * folds if shares is None else list(shares)
+    heap = [(0.0, fold) for fold in range(folds)]
     fold_of = np.empty(len(sizes), dtype=np.int64)
     for group in order.tolist():
         rows, fold = heapq.heappop(heap)
         fold_of[group] = fold
-        heapq.heappush(heap, (rows + int(sizes[group]), fold))
+        heapq.heappush(heap, (rows + int(sizes[group]) / weights[fold], fold))
     return fold_of[inverse.reshape(-1)]

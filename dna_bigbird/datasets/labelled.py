@@ -1,4 +1,4 @@
-"""Labelled sets: windows of a genome with 0/1 labels and a split, in one HDF5 file.
+"""Labelled sets: windows of a genome, or sequences, with labels and a split, in one HDF5 file.
 
 The layout is described in docs/labelled-sets.md. Intervals are 0-based and half-open; a row's
 interval is the window the model reads. Equal inputs give equal bytes.
@@ -24,6 +24,7 @@ from dna_bigbird.datasets.checked_hdf5 import (
 from dna_bigbird.datasets.labelled_data import (
     FORMAT,
     FORMAT_VERSION,
+    SEQUENCES_VERSION,
     LabelledData,
     bases_digest,
     checked_rows,
@@ -35,6 +36,7 @@ from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.label_types import label_type_of
 from dna_bigbird.short_repr import brief, representation
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
@@ -63,7 +65,7 @@ class LabelledSet:
         self.genome = genome
         self._reader: tuple[int, h5py.File] | None = None
         self._read_all(verify)
-        if genome is not None:
+        if genome is not None and self.needs_genome:
             self._check_genome(genome)
 
     def _read_all(self, verify: bool) -> None:
@@ -74,12 +76,13 @@ class LabelledSet:
             if attributes.get("format") != FORMAT:
                 raise InputError(
                     f"{self.path}: this HDF5 file is not a labelled set; "
-                    "make one with: dna-bigbird promoter-set or chromatin-set"
+                    "make one with: dna-bigbird sequence-set, promoter-set or chromatin-set"
                 )
-            if (version := attributes["format_version"]) != FORMAT_VERSION:
+            version = attributes["format_version"]
+            if version not in (FORMAT_VERSION, SEQUENCES_VERSION):
                 raise InputError(
                     f"{self.path}: format version {version}, this program reads "
-                    f"{FORMAT_VERSION}; {_AGAIN}"
+                    f"{FORMAT_VERSION} and {SEQUENCES_VERSION}; {_AGAIN}"
                 )
             checksums = stored_checksums(file, self.path, _AGAIN)
             if verify and checksums is not None:
@@ -93,7 +96,9 @@ class LabelledSet:
             self.counts: dict[str, float] = json.loads(attributes["counts"])
             self.inputs: dict[str, str] = json.loads(attributes["inputs"])
             self._bases_sha256 = str(attributes["bases_sha256"])
+            self.has_coordinates = bool(attributes.get("has_coordinates", 1))
             self.label_names = _strings(file["labels/name"])
+            self.label_type = label_type_of(attributes.get("label_type"), self.label_names)
             self.label_groups = _strings(file["labels/group"])
             self.label_cells = _strings(file["labels/cell"])
             self.label_targets = _strings(file["labels/target"])
@@ -104,27 +109,47 @@ class LabelledSet:
                 file["rows/start"][:],
                 self.window_bp,
                 file["rows/strand"][:],
+                file["rows/length"][:] if "rows/length" in file else None,
             )
             self._names = file["rows/name"][:]
             self.split: NDArray[np.uint8] = file["rows/split"][:]
             self.bin_starts = file["rows/bin_start"][:] if "rows/bin_start" in file else None
             self._stored = file["rows/stored"][:] if "rows/stored" in file else None
             self._pair = file["rows/pair"][:] if "rows/pair" in file else None
+            self._offsets = file["sequence_offsets"][:] if "sequence_offsets" in file else None
+            self._targets = file["labels/values"][:] if "labels/values" in file else None
 
     @cached_property
     def packed_labels(self) -> PackedLabels:
         """All labels, eight to a byte, read at first use."""
         with open_hdf5(self.path, _AGAIN) as file:
-            return PackedLabels(file["labels/bits"][:], len(self.label_names))
+            count = 0 if self._targets is not None else len(self.label_names)
+            return PackedLabels(file["labels/bits"][:], count)
 
     @property
-    def labels(self) -> NDArray[np.uint8]:
-        """All labels, (n, L), a byte each; for a large set ask `labels_of` for some rows."""
-        return self.packed_labels[:]
+    def labels(self) -> NDArray:
+        """All labels, (n, L), a byte each, or targets; for a large set ask `labels_of` for some rows."""
+        return self.packed_labels[:] if self._targets is None else self._targets
 
-    def labels_of(self, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the labels of some rows, (rows, L)."""
-        return self.packed_labels[np.asarray(rows)]
+    def labels_of(self, rows: NDArray[np.int64]) -> NDArray:
+        """Return the labels of some rows, (rows, L): 0 or 1, or targets of regression as float64."""
+        return (self.packed_labels if self._targets is None else self._targets)[np.asarray(rows)]
+
+    def label_table(self, rows: NDArray[np.int64]) -> PackedLabels | NDArray[np.float64]:
+        """Return the labels of some rows, packed if they are 0 and 1."""
+        if self._targets is not None:
+            return self._targets[np.asarray(rows)]
+        return self.packed_labels.keep(np.asarray(rows))
+
+    @property
+    def needs_genome(self) -> bool:
+        """Whether the bases of a row are only in the genome."""
+        return self._stored is None or bool((self._stored < 0).any())
+
+    @property
+    def has_one_length(self) -> bool:
+        """Whether all windows have `window_bp`."""
+        return self.intervals.length is None
 
     @property
     def is_semi_synthetic(self) -> bool:
@@ -153,7 +178,7 @@ class LabelledSet:
         columns = {
             "chrom": np.array(windows.chromosomes)[windows.chrom],
             "start": windows.start,
-            "end": windows.start + windows.window_bp,
+            "end": windows.end,
             "strand": windows.strand.astype(str),
             "name": np.char.decode(self._names, "utf-8"),
             "split": np.array(SPLITS)[self.split],
@@ -190,7 +215,11 @@ class LabelledSet:
         stored = -1 if self._stored is None else int(self._stored[row])
         if stored >= 0:
             with reading(self.path, _AGAIN):
-                return self._file()["sequences"][stored].tobytes().decode("ascii")
+                letters = self._file()["sequences"]
+                if self._offsets is None:
+                    return letters[stored].tobytes().decode("ascii")
+                begin, end = self._offsets[stored : stored + 2].tolist()
+                return letters[begin:end].tobytes().decode("ascii")
         if self.genome is None:
             raise ValueError(f"{self.path}: the bases of row {row} need the genome")
         return self.genome.fetch(self.interval(row))

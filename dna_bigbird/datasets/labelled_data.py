@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,11 +20,15 @@ from dna_bigbird.datasets.checked_hdf5 import (
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.datasets.packed_labels import PackedLabels
+from dna_bigbird.datasets.stored_sequences import StoredSequences
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.label_types import RECORDED, label_type_of
 
 FORMAT = "dna-bigbird labelled set"
 FORMAT_VERSION = 2
+SEQUENCES_VERSION = 3
+"""Of sets with sequences of their own, classes or targets; version 2 cannot have them."""
 CHECKED_ROWS = 16
 """Rows whose bases are compared with the genome when a set is opened."""
 
@@ -34,22 +38,24 @@ class LabelledData:
     """A labelled set in memory, before it is written; n rows, L labels, m stored sequences."""
 
     task: str
-    """What the labels mean: `promoter` or `chromatin`."""
+    """What the labels mean: `promoter`, `chromatin` or `sequence`."""
     window_bp: int
+    """Length of the windows, or of the longest."""
     label_names: list[str]
     label_groups: list[str]
     intervals: Sequence[Interval]
-    """n windows, all `window_bp` long; kept as `Windows`."""
+    """n windows, all `window_bp` long unless they are `Windows`; kept as `Windows`."""
     names: list[str]
     """Name of each row, such as its promoter; need not be unique; empty if rows have none."""
     labels: PackedLabels | NDArray[np.uint8]
-    """(n, L), 0 or 1; kept packed."""
+    """(n, L), 0 or 1; kept packed. One 1 per row for classes; (n, 0) for targets."""
     split: NDArray[np.uint8]
     """(n,), a number of `SPLITS`."""
     negatives: str = ""
     """How artificial negatives were made; empty if there are none."""
-    sequences: NDArray[np.uint8] | None = None
-    """(m, window_bp), ASCII, as the row's strand reads it, of the rows that are not in the genome."""
+    sequences: NDArray[np.uint8] | StoredSequences | None = None
+    """(m, window_bp) or m of any length, ASCII, as the row's strand reads it, of the rows that are not
+    in the genome."""
     stored: NDArray[np.int64] | None = None
     """(n,), the row's place in `sequences`, or -1 if its bases come from the genome."""
     pair: NDArray[np.int64] | None = None
@@ -64,10 +70,24 @@ class LabelledData:
     """What each label marks, such as the transcription factor; may be empty."""
     counts: dict[str, float] = field(default_factory=dict)
     """How many rows were read, kept, and left out for which reason."""
+    label_type: str = ""
+    """One of `LABEL_TYPES`; by default binary or multi-label, by the number of labels."""
+    targets: NDArray[np.float64] | None = None
+    """(n, L), for regression."""
+    has_coordinates: bool = True
+    """False if every row is a chromosome of its own."""
 
     def __post_init__(self) -> None:
         self.intervals = Windows.of(self.intervals, self.window_bp)
         self.labels = PackedLabels.of(self.labels)
+        self.label_type = label_type_of(self.label_type, self.label_names)
+
+    @property
+    def format_version(self) -> int:
+        """2 if every reader of sets understands it, else 3."""
+        is_new = isinstance(self.sequences, StoredSequences) or not self.has_coordinates
+        is_new |= self.label_type in RECORDED or self.intervals.length is not None
+        return SEQUENCES_VERSION if is_new else FORMAT_VERSION
 
     def __len__(self) -> int:
         return len(self.split)
@@ -95,13 +115,14 @@ class LabelledData:
             pair=None if self.pair is None else self.pair[numbers],
             bin_starts=None if self.bin_starts is None else self.bin_starts[numbers],
             counts=dict(self.counts),
+            targets=None if self.targets is None else self.targets[numbers],
         )
 
 
 def write_labelled_set(
     path: Path,
     data: LabelledData,
-    genome: Genome,
+    genome: Genome | None,
     *,
     assembly: str,
     command: str,
@@ -110,6 +131,7 @@ def write_labelled_set(
     """Write a labelled set.
 
     Args:
+        genome: Of the coordinates; None if all sequences are stored and the rows have none.
         assembly: Name of the assembly of the coordinates.
         command: The call that makes the set, without paths.
         inputs: sha256 of every input, by its role.
@@ -118,16 +140,14 @@ def write_labelled_set(
         InputError: If the disk is full.
     """
     rows = data.intervals
-    used = {rows.chromosomes[i] for i in np.unique(rows.chrom)}
-    chroms = [chrom for chrom in genome.lengths if chrom in used]
-    rank = np.array([chroms.index(x) if x in used else 0 for x in rows.chromosomes], np.uint32)
+    chroms, rank = _chromosomes(data, genome)
     with new_hdf5(path) as file:
         digests = Digests()
         put = functools.partial(_put, file, digests)
         file.attrs.update(
             {
                 "format": FORMAT,
-                "format_version": FORMAT_VERSION,
+                "format_version": data.format_version,
                 "task": data.task,
                 "assembly": assembly,
                 "window_bp": data.window_bp,
@@ -136,11 +156,12 @@ def write_labelled_set(
                 "command": command,
                 "inputs": json.dumps(inputs, sort_keys=True),
                 "counts": json.dumps(data.counts),
-                "bases_sha256": bases_digest(genome, [rows[i] for i in checked_rows(len(rows))]),
+                "bases_sha256": _bases_checksum(data, genome),
+                **_new_attributes(data),
             },
         )
-        put("chromosomes/name", _text(chroms))
-        put("chromosomes/length_bp", np.array([genome.lengths[c] for c in chroms], np.int64))
+        put("chromosomes/name", _text(list(chroms)))
+        put("chromosomes/length_bp", np.array(list(chroms.values()), np.int64))
         put("labels/name", _text(data.label_names))
         put("labels/group", _text(data.label_groups))
         put("labels/cell", _text(data.label_cells or [""] * len(data.label_names)))
@@ -157,8 +178,50 @@ def write_labelled_set(
             put("rows/bin_start", data.bin_starts.astype(np.int64))
         if data.sequences is not None and data.stored is not None:
             put("rows/stored", data.stored.astype(np.int64))
-            put("sequences", data.sequences.astype(np.uint8), rows_per_chunk=1)
+            _put_sequences(put, data.sequences)
+        if rows.length is not None:
+            put("rows/length", rows.length.astype(np.int64))
+        if data.targets is not None:
+            put("labels/values", data.targets.astype(np.float64))
         write_checksums(file, digests)
+
+
+def _chromosomes(
+    data: LabelledData, genome: Genome | None
+) -> tuple[dict[str, int], NDArray[np.uint32]]:
+    """Return the lengths of the chromosomes with a row, and the new number of each old one."""
+    rows = data.intervals
+    used = {rows.chromosomes[i]: i for i in np.unique(rows.chrom).tolist()}
+    if genome is None:  # each row is a chromosome
+        ends = dict(zip(rows.chrom.tolist(), rows.end.tolist(), strict=True))
+        lengths = {name: ends[number] for name, number in used.items()}
+    else:
+        lengths = {chrom: length for chrom, length in genome.lengths.items() if chrom in used}
+    rank = {chrom: number for number, chrom in enumerate(lengths)}
+    return lengths, np.array([rank.get(x, 0) for x in rows.chromosomes], np.uint32)
+
+
+def _bases_checksum(data: LabelledData, genome: Genome | None) -> str:
+    """Return the checksum of some rows' bases in the genome; empty if all rows are stored."""
+    if genome is None or isinstance(data.sequences, StoredSequences):
+        return ""
+    return bases_digest(genome, [data.intervals[i] for i in checked_rows(len(data))])
+
+
+def _new_attributes(data: LabelledData) -> dict[str, object]:
+    if data.format_version == FORMAT_VERSION:
+        return {}
+    return {"label_type": data.label_type, "has_coordinates": int(data.has_coordinates)}
+
+
+def _put_sequences(
+    put: Callable[..., None], sequences: NDArray[np.uint8] | StoredSequences
+) -> None:
+    if isinstance(sequences, StoredSequences):
+        put("sequences", sequences.letters, rows_per_chunk=1 << 16)
+        put("sequence_offsets", sequences.offsets)
+    else:
+        put("sequences", sequences.astype(np.uint8), rows_per_chunk=1)
 
 
 def is_labelled_set(path: Path) -> bool:

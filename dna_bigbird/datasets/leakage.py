@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dna_bigbird.datasets.labelled import LabelledData, LabelledSet
 from dna_bigbird.datasets.near_identical import MIN_SHARED, Fetch, near_identical
 from dna_bigbird.datasets.splits import SPLITS
+from dna_bigbird.datasets.stored_sequences import StoredSequences, padded
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
@@ -56,23 +57,35 @@ class LeakageRows:
     pair: NDArray[np.int64]
     """(n,), equal for rows that belong together."""
     fetch: Fetch
+    has_coordinates: bool = True
+    """False if every row is a chromosome of its own."""
 
 
 def rows_of_set(data: LabelledSet) -> LeakageRows:
     """Return the rows of a set that was opened with its genome."""
 
     def fetch(rows: NDArray[np.int64]) -> NDArray[np.uint8]:
-        return _letters([data.sequence(i) for i in rows.tolist()], data.window_bp)
+        if data.has_one_length:
+            return _letters([data.sequence(i) for i in rows.tolist()], data.window_bp)
+        parts = (data.sequence(i).encode() for i in rows.tolist())
+        return padded([np.frombuffer(part, dtype=np.uint8) for part in parts])
 
-    return LeakageRows(data.intervals, data.split.astype(np.int64), data.pairs, fetch)
+    split = data.split.astype(np.int64)
+    return LeakageRows(data.intervals, split, data.pairs, fetch, data.has_coordinates)
 
 
-def rows_of_data(data: LabelledData, genome: Genome) -> LeakageRows:
-    """Return the rows of a set in memory; without `pair`, rows of one window belong together."""
+def rows_of_data(data: LabelledData, genome: Genome | None) -> LeakageRows:
+    """Return the rows of a set in memory; without `pair`, rows of one window belong together.
+
+    Args:
+        genome: None for a set that has all its sequences itself.
+    """
     windows = Windows.of(data.intervals, data.window_bp)
     stored = np.full(len(windows), -1) if data.stored is None else data.stored
 
     def fetch(rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        if isinstance(data.sequences, StoredSequences):
+            return padded([data.sequences[i] for i in stored[rows].tolist()])
         letters = np.empty((len(rows), data.window_bp), dtype=np.uint8)
         is_stored = stored[rows] >= 0
         if data.sequences is not None:
@@ -82,7 +95,8 @@ def rows_of_data(data: LabelledData, genome: Genome) -> LeakageRows:
         return letters
 
     pair = windows.same_window() if data.pair is None else data.pair
-    return LeakageRows(windows, np.asarray(data.split).astype(np.int64), pair, fetch)
+    split = np.asarray(data.split).astype(np.int64)
+    return LeakageRows(windows, split, pair, fetch, data.has_coordinates)
 
 
 def _letters(sequences: list[str], length_bp: int) -> NDArray[np.uint8]:
@@ -120,8 +134,12 @@ RowPairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray]
 def _shared_bases(rows: LeakageRows) -> RowPairs:
     """For each row the window of a further split that shares most bases with its own.
 
-    All windows are of one length, so that is the one with the nearest start.
+    Of windows of one length that is the one with the nearest start.
     """
+    if not rows.has_coordinates:
+        return _joined([])
+    if rows.windows.length is not None:
+        return _joined([_most_shared(rows, split) for split in (1, 2)])
     # Chromosomes follow each other on one axis, a window apart.
     start, window_bp = rows.windows.start, rows.windows.window_bp
     reach = start.max(initial=0) - start.min(initial=0) + window_bp
@@ -140,6 +158,26 @@ def _shared_bases(rows: LeakageRows) -> RowPairs:
         shared = window_bp - abs(position[row] - position[best])
         parts.append((row[shared > 0], best[shared > 0], shared[shared > 0]))
     return _joined(parts)
+
+
+def _most_shared(rows: LeakageRows, split: int) -> RowPairs:
+    """The same for windows of different lengths, row by row."""
+    chrom, start, end = rows.windows.chrom, rows.windows.start, rows.windows.end
+    pairs: list[tuple[int, int, int]] = []
+    asked = np.flatnonzero(rows.split < split)
+    for number in np.unique(chrom[rows.split == split]).tolist():
+        other = np.flatnonzero((chrom == number) & (rows.split == split))
+        other = other[np.argsort(start[other], kind="stable")]
+        row = asked[chrom[asked] == number]
+        first = np.searchsorted(start[other], start[row] - rows.windows.window_bp)
+        last = np.searchsorted(start[other], end[row])
+        for x, near in ((x, other[a:b]) for x, a, b in zip(row, first, last, strict=True)):
+            shared = np.minimum(end[near], end[x]) - np.maximum(start[near], start[x])
+            if len(near) and shared.max() > 0:
+                best = int(shared.argmax())
+                pairs.append((int(x), int(near[best]), int(shared[best])))
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
+    return table[:, 0], table[:, 1], table[:, 2]
 
 
 def _split_pairs(rows: LeakageRows) -> RowPairs:
@@ -179,7 +217,7 @@ def write_leaks(path: Path, leaks: list[Leak], data: LabelledSet) -> None:
 
 
 def without_leaks(
-    data: LabelledData, genome: Genome, min_shared: float = MIN_SHARED
+    data: LabelledData, genome: Genome | None, min_shared: float = MIN_SHARED
 ) -> LabelledData:
     """Return the set without rows that know something of a split further held out than theirs.
 

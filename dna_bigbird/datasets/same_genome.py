@@ -33,10 +33,12 @@ def check_store_genome(store: TokenStore, genome: Genome) -> None:
     )
 
 
-def open_labelled_set(data: Path, genome: Genome, *, verify: bool = True) -> LabelledSet:
-    """Open a labelled set with its genome.
+def open_labelled_set(
+    data: Path, genome: Genome | Path | None, *, verify: bool = True
+) -> LabelledSet:
+    """Open a labelled set with its genome, or without if it has its sequences itself.
 
-    Its chromosome lengths and the bases of some windows are compared. If these agree but the file
+    Chromosome lengths and the bases of some windows are compared. If these agree but the file
     is not the same file that the set was made from, a note says so.
 
     Args:
@@ -44,9 +46,21 @@ def open_labelled_set(data: Path, genome: Genome, *, verify: bool = True) -> Lab
             one per machine does it.
 
     Raises:
-        InputError: As `LabelledSet`.
+        InputError: As `LabelledSet`; if the set needs a genome and there is none.
     """
+    if genome is None:
+        labelled = LabelledSet(data, verify=verify)
+        if labelled.needs_genome:
+            raise InputError(
+                f"{data}: this set has coordinates, and its bases are in the genome; add "
+                f"--genome with the FASTA file of {labelled.assembly} that it was made from"
+            )
+        return labelled
+    genome = genome if isinstance(genome, Genome) else Genome(genome)
     labelled = LabelledSet(data, genome, verify=verify)
+    if not labelled.needs_genome:
+        note(f"{data}: this set has its sequences itself; --genome is not read")
+        return labelled
     recorded = labelled.inputs.get("genome")
     if verify and recorded is not None and sha256_of(genome.path) != recorded:
         note(

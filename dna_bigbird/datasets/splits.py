@@ -147,8 +147,18 @@ class SplitConfig:
         return result
 
     def _deal(self, intervals: Sequence[Interval], keys: Sequence[str]) -> NDArray[np.int8]:
+        return self.split_of_groups(group_windows(intervals, keys))
+
+    def split_of_groups(
+        self, groups: ArrayLike, strata: ArrayLike | None = None
+    ) -> NDArray[np.int8]:
+        """Return the split of every row from the folds to which groups are dealt; see `folds_of`.
+
+        Raises:
+            InputError: If there are fewer groups than folds.
+        """
         try:
-            fold = folds_of(group_windows(intervals, keys), self.folds, self.seed)
+            fold = folds_of(groups, self.folds, self.seed, strata=strata)
         except ValueError as error:
             raise InputError(f"split: {error}; use fewer folds, or regions") from None
         result = np.full(len(fold), TRAIN, dtype=np.int8)

@@ -46,7 +46,7 @@ class TokenizedRows:
 
     Args:
         rows: Row numbers in the labelled set, shape (n,).
-        labels: Their labels, (n, labels), uint8 or packed.
+        labels: Their labels, (n, labels), uint8 or packed, or targets.
         ids_by_strand: Flat ids and offsets (n + 1,), of the forward strand and, if there is
             a second entry, of the reverse complement.
     """
@@ -98,7 +98,7 @@ class RowsOnTheFly:
     ) -> None:
         self.data = data
         self.rows = np.asarray(rows)
-        self.labels = data.packed_labels.keep(self.rows)
+        self.labels = data.label_table(self.rows)
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
         self.name = name
@@ -201,14 +201,14 @@ def tokenize_rows(
         )
         for texts in parts
     ]
-    return TokenizedRows(rows, data.packed_labels.keep(np.asarray(rows)), flat)
+    return TokenizedRows(rows, data.label_table(np.asarray(rows)), flat)
 
 
 def _too_long(data, row: int, tokens: int, max_tokens: int, name: str) -> InputError:
     interval = data.interval(row)
     return InputError(
         f"{name}: row {row} ({interval.chrom}:{interval.start}-{interval.end}, "
-        f"{data.window_bp} bp) has {tokens} tokens with [CLS] and [SEP], the model reads at "
+        f"{interval.length} bp) has {tokens} tokens with [CLS] and [SEP], the model reads at "
         f"most {max_tokens}, and windows are never cut. Build the set with a smaller window, "
         f"or start from a model of {tokens} or more: dna-bigbird pretrain --model.max_tokens {tokens} "
         f"trains one, dna-bigbird convert --max_tokens {tokens} lengthens one"

@@ -1,4 +1,4 @@
-"""Windows of one length on a genome, held as arrays: millions of `Interval` objects would take gigabytes."""
+"""Windows on a genome, held as arrays: millions of `Interval` objects would take gigabytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from dna_bigbird.genome import Interval
 
 @dataclass(frozen=True, eq=False)
 class Windows(Sequence[Interval]):
-    """n intervals of one length; reads like a list of `Interval`, 0-based and half-open."""
+    """n intervals, mostly of one length; reads like a list of `Interval`, 0-based and half-open."""
 
     chromosomes: tuple[str, ...]
     """Names, each once."""
@@ -21,8 +21,11 @@ class Windows(Sequence[Interval]):
     start: NDArray[np.int64]
     """(n,), first base; negative if a window runs past the chromosome's beginning."""
     window_bp: int
+    """Length of every window, or of the longest."""
     strand: NDArray[np.bytes_] = field(default=None)  # type: ignore[assignment]
     """(n,), b'+', b'-' or b'.'; by default all forward."""
+    length: NDArray[np.int64] | None = None
+    """(n,), length of each window; None if all have `window_bp`."""
 
     def __post_init__(self) -> None:
         if self.strand is None:
@@ -69,13 +72,24 @@ class Windows(Sequence[Interval]):
                 self.start[row],
                 self.window_bp,
                 self.strand[row],
+                None if self.length is None else self.length[row],
             )
         start = int(self.start[row])
         chrom = self.chromosomes[self.chrom[row]]
-        return Interval(chrom, start, start + self.window_bp, self.strand[row].decode())
+        length = self.window_bp if self.length is None else int(self.length[row])
+        return Interval(chrom, start, start + length, self.strand[row].decode())
+
+    @property
+    def end(self) -> NDArray[np.int64]:
+        """(n,), not included."""
+        return self.start + (self.window_bp if self.length is None else self.length)
 
     def same_window(self) -> NDArray[np.int64]:
-        """(n,), the same number for rows with one chromosome, start and strand."""
+        """(n,), the same number for rows with one chromosome, start, length and strand."""
+        if self.length is not None:
+            columns = (self.chrom, self.start, self.length, self.strand == b"-")
+            table = np.stack([column.astype(np.int64) for column in columns], axis=1)
+            return np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
         least = int(self.start.min(initial=0))
         span = int(self.start.max(initial=0)) - least + 1
         position = (self.chrom.astype(np.int64) * span + (self.start - least)) * 2
@@ -83,7 +97,8 @@ class Windows(Sequence[Interval]):
 
     def stretches(self, stretch_bp: int) -> NDArray[np.int64]:
         """(n,), the same number for rows whose centres lie in one stretch of a chromosome."""
-        stretch = (self.start + self.window_bp // 2) // stretch_bp
+        half = (self.window_bp if self.length is None else self.length) // 2
+        stretch = (self.start + half) // stretch_bp
         least = int(stretch.min(initial=0))
         span = int(stretch.max(initial=0)) - least + 1
         position = self.chrom.astype(np.int64) * span + (stretch - least)

@@ -30,15 +30,15 @@ def summarise_one(
     """
     metrics: dict[str, float | int] = {}
     for index, name in enumerate(AREAS):
-        metrics |= _with_interval(name, areas.point[index, 0], areas.drawn[index, 0])
+        metrics |= with_interval(name, areas.point[index, 0], areas.drawn[index, 0])
     low, high = delong_interval(areas.point[0, 0], areas.auroc_variance[0])
     metrics |= {"auroc_delong_low": low, "auroc_delong_high": high}
     point, drawn = confusion(labels, scores, threshold), confusion(labels, scores, threshold, draws)
     for name in AT_THRESHOLD:
-        metrics |= _with_interval(name, getattr(point, name)()[0], getattr(drawn, name)())
+        metrics |= with_interval(name, getattr(point, name)()[0], getattr(drawn, name)())
     # Published scores mostly take 0.5 for the threshold.
     at_half = confusion(labels, scores, 0.5).f1()[0], confusion(labels, scores, 0.5, draws).f1()
-    metrics |= _with_interval("f1_at_half", *at_half)
+    metrics |= with_interval("f1_at_half", *at_half)
     return metrics | {
         "threshold": threshold,
         "n": areas.n,
@@ -79,7 +79,7 @@ def compare(areas: LabelAreas, other: LabelAreas) -> dict[str, float]:
     for index, name in enumerate(AREAS):
         point_L = areas.point[index] - other.point[index]
         drawn_LR = areas.drawn[index] - other.drawn[index]
-        gains |= _with_interval(
+        gains |= with_interval(
             f"{name}_gain", _over(np.nanmean, point_L), _over(np.nanmean, drawn_LR)
         )
     return gains
@@ -91,7 +91,7 @@ def _averages(key: str, average, areas: LabelAreas, here: NDArray, ending: str) 
     for index, name in enumerate(AREAS):
         point = _over(average, areas.point[index, here])
         drawn_R = _over(average, areas.drawn[index, here])
-        metrics |= _with_interval(f"{key}_{name}{ending}", point, drawn_R)
+        metrics |= with_interval(f"{key}_{name}{ending}", point, drawn_R)
     return metrics
 
 
@@ -102,6 +102,12 @@ def _over(average, values: NDArray) -> NDArray[np.float64]:
         return average(values, axis=0)
 
 
-def _with_interval(name: str, point: float, drawn_R: NDArray) -> dict[str, float]:
+def macro_area(areas: LabelAreas, index: int) -> tuple[float, NDArray[np.float64]]:
+    """Return the mean of one area over labels, and the same under every draw, (R,)."""
+    return float(_over(np.nanmean, areas.point[index])), _over(np.nanmean, areas.drawn[index])
+
+
+def with_interval(name: str, point: float, drawn_R: NDArray) -> dict[str, float]:
+    """Return a score and the ends of its interval by name; NaN where it is not defined."""
     low, high = percentile_interval(drawn_R) if np.isfinite(point) else (np.nan, np.nan)
     return {name: float(point), f"{name}_low": float(low), f"{name}_high": float(high)}

@@ -1,7 +1,7 @@
 """Everything that is reported of one source of scores: a model, or a baseline on the same rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,18 @@ from dna_bigbird.evaluation.label_areas import (
     delong_interval,
     label_areas,
 )
-from dna_bigbird.evaluation.label_summary import AT_THRESHOLD, summarise_many, summarise_one
+from dna_bigbird.evaluation.label_summary import (
+    AT_THRESHOLD,
+    compare,
+    summarise_many,
+    summarise_one,
+    with_interval,
+)
 
 # N rows, L labels
+
+Estimates = dict[str, tuple[float, NDArray[np.float64]]]
+"""Name of a score to its value and its values under the draws, (R,)."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +37,29 @@ class Source:
     """Results of one source of scores on the test rows; small for any number of rows."""
 
     metrics: dict[str, float | int]
-    areas: LabelAreas
+    areas: LabelAreas | None
+    """Of every label or class; None for targets."""
     thresholds: NDArray[np.float64]
-    """(L,), chosen on validation."""
+    """(L,), chosen on validation; NaN for classes, none for targets."""
     at_threshold: list[dict[str, float]]
-    """f1, mcc, precision and recall of each label."""
+    """f1, mcc, precision and recall of each label; of each class, against all others."""
+    estimates: Estimates = field(default_factory=dict)
+    """Scores of classes and targets, whose differences between sources are reported."""
+    targets: list[Estimates] = field(default_factory=list)
+    """Scores of each target."""
+
+    def gains_over(self, other: "Source") -> dict[str, float]:
+        """Return how much the scores exceed those of another source, with intervals.
+
+        Both must have been scored on the same rows and draws, so the interval is that of the difference.
+        """
+        if not self.estimates:
+            return compare(self.areas, other.areas)
+        gains: dict[str, float] = {}
+        for name, (point, drawn_R) in self.estimates.items():
+            other_point, other_R = other.estimates[name]
+            gains |= with_interval(f"{name}_gain", point - other_point, drawn_R - other_R)
+        return gains
 
 
 def score_source(

@@ -112,6 +112,8 @@ def predict(
     margin_bp = run.margin_bp(span, window, target)
     if target:
         target.check_labels(run.label_names)
+        if target.format == "bed":
+            run.predictor.check_probabilities("a BED file")
     in_genome = bed is not None or (target is not None and target.is_track)
     settings = {
         "window": window or run.window_bp,

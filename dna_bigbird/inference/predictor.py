@@ -1,4 +1,4 @@
-"""Label probabilities for windows of DNA."""
+"""Label probabilities, or targets, for windows of DNA."""
 
 # S sequences, L labels, M bundles
 
@@ -22,6 +22,7 @@ from dna_bigbird.inference.lengths import beyond_training
 from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.inference.sigmoid import sigmoid
 from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird.label_types import REGRESSION
 from dna_bigbird.limits import allowed_workers
 
 BP_PER_TOKEN = 4
@@ -56,6 +57,7 @@ class Predictor:
     Attributes:
         label_names: Names of the columns.
         window_bp: Bases of the windows that the bundles were made for.
+        label_type: One of `label_types.LABEL_TYPES`.
         precision: '32-true' or 'bf16-mixed', also if `compute.precision` is 'auto'.
         is_directional: Whether the labels belong to one strand.
 
@@ -80,6 +82,7 @@ class Predictor:
         self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
         self.window_bp: int = bundles[0].config.window_bp
         self.is_directional = bundles[0].config.directional
+        self.label_type = bundles[0].config.label_type
         self.strand, self.compute = strand, compute
         setup = set_up(bundles, compute)
         device, self.precision = setup.device, setup.compute.precision
@@ -118,6 +121,18 @@ class Predictor:
             lines += beyond_training(encoder, longest)
         return lines
 
+    def check_probabilities(self, purpose: str) -> None:
+        """Raise InputError for a model of targets.
+
+        Args:
+            purpose: What needs probabilities, for the message.
+        """
+        if self.label_type == REGRESSION:
+            raise InputError(
+                f"{self._bundles[0].folder}: this model predicts numbers, and {purpose} needs "
+                "probabilities of labels; use predict with another format than BED"
+            )
+
     def score_windows(
         self, windows: Iterable[Window]
     ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:
@@ -126,7 +141,7 @@ class Predictor:
             yield chunk, values_SL.astype(np.float32)
 
     def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:
-        """Return probabilities (S, L), joined over the strands, of normalised sequences."""
+        """Return probabilities or targets (S, L), joined over the strands, of normalised sequences."""
         chunks = [values_SL for _, values_SL in self._probabilities(sequences, lambda text: text)]
         return np.concatenate([np.empty((0, len(self.label_names))), *chunks])
 
@@ -149,7 +164,9 @@ class Predictor:
             return (text,) if self.strand == "forward" else (text, reverse_complement(text))
 
         for chunk, logits_SL in self._logits(items, group_of):
-            of_strands = sigmoid(logits_SL.reshape(len(chunk), -1, len(self.label_names)))
+            of_strands = logits_SL.reshape(len(chunk), -1, len(self.label_names))
+            if self.label_type != REGRESSION:
+                of_strands = sigmoid(of_strands)
             yield chunk, of_strands.max(axis=1) if self.is_directional else of_strands.mean(axis=1)
 
     def _logits(
@@ -199,12 +216,13 @@ def check_together(bundles: Sequence[Bundle]) -> None:
                 f"{bundle.folder}: this is a pretrained model without a label head; "
                 "fine-tune it first. See: dna-bigbird finetune --help"
             )
-        window_bp, expected = bundle.config.window_bp, first.config.window_bp
-        if window_bp != expected:
-            raise InputError(
-                f"{bundle.folder}: its window_bp is {window_bp}, that of {first.folder} {expected}; "
-                "models that are averaged must agree"
-            )
+        for name in ("window_bp", "label_type"):
+            value, expected = getattr(bundle.config, name), getattr(first.config, name)
+            if value != expected:
+                raise InputError(
+                    f"{bundle.folder}: its {name} is {value}, that of {first.folder} {expected}; "
+                    "models that are averaged must agree"
+                )
         if bundle.config.directional != first.config.directional:
             raise InputError(
                 f"{bundle.folder}: its labels {_direction(bundle)}, those of {first.folder} "

@@ -23,7 +23,8 @@ from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import Engine, set_backend
-from dna_bigbird.models.ensemble import logit_of_mean
+from dna_bigbird.label_types import MULTI_CLASS, REGRESSION
+from dna_bigbird.models.ensemble import logit_of_mean, one_against_rest
 
 Groups = Sequence[Sequence[str]]
 """Normalised sequences; those of a group belong together (strands, alleles) and are cut into equally many parts."""
@@ -46,7 +47,8 @@ class GroupLogits(NamedTuple):
     """The logits of some groups."""
 
     logits: np.ndarray
-    """(S, L), float64, of all sequences of all groups in order; NaN for one without A, C, G and T."""
+    """(S, L), float64, of all sequences of all groups in order; NaN for one without A, C, G and T.
+    Log-odds of each label, of each class against the others; or targets in their unit."""
     num_split: list[int]
     """Number of groups that were cut into parts, per bundle."""
     longest: list[int]
@@ -181,9 +183,10 @@ class MeanScorer:
     ) -> None:
         self._scorers = [BundleScorer(bundle, compute, device) for bundle in bundles]
         self._labels = [list(columns) for columns in labels]
+        self._label_type = bundles[0].config.label_type
 
     def __call__(self, groups: Groups) -> GroupLogits:
-        """Return the logits of the mean probabilities."""
+        """Return the logits of the mean probabilities, or mean targets."""
         results = [scorer.score(groups) for scorer in self._scorers]
         logits_MSL = np.stack(
             [
@@ -192,7 +195,8 @@ class MeanScorer:
             ]
         )
         _, num_split, longest = zip(*results, strict=True)
-        return GroupLogits(mean_logit(logits_MSL), list(num_split), list(longest))
+        mean_SL = mean_output(logits_MSL, self._label_type)
+        return GroupLogits(mean_SL, list(num_split), list(longest))
 
 
 class BundleScorer:
@@ -200,10 +204,11 @@ class BundleScorer:
 
     def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:
         self._runner = BundleRunner(bundle, compute, device)
+        self._config = bundle.config
         self._num_labels = len(bundle.config.label_names)
 
     def score(self, groups: Groups) -> tuple[np.ndarray, int, int]:
-        """Return the logits (S, L), the number of groups that were cut and the longest sequence read whole.
+        """Return the logits or targets (S, L), the number of groups that were cut and the longest sequence read whole.
 
         Equal texts are computed once.
         """
@@ -216,17 +221,28 @@ class BundleScorer:
         for row, texts in zip(result_SL, parts, strict=True):
             of_parts = [row_of[text] for text in texts if text in row_of]
             if of_parts:
-                row[:] = mean_logit(logits_RL[of_parts][:, None])
+                row[:] = mean_output(logits_RL[of_parts][:, None], self._config.label_type)
         return result_SL, num_split, longest
 
     def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
-        return self._runner.model(token_ids_BT, is_padding_BT).double()
+        outputs_BL = self._runner.model(token_ids_BT, is_padding_BT).double()
+        if self._config.label_type == MULTI_CLASS:
+            return one_against_rest(outputs_BL)
+        if self._config.label_type == REGRESSION:
+            means, stds = (
+                outputs_BL.new_tensor(x)
+                for x in (self._config.target_means, self._config.target_stds)
+            )
+            return outputs_BL * stds + means
+        return outputs_BL
 
 
-def mean_logit(logits_MSL: np.ndarray) -> np.ndarray:
-    """Return the logit of the mean probability, (S, L), from logits."""
+def mean_output(logits_MSL: np.ndarray, label_type: str) -> np.ndarray:
+    """Return the logit of the mean probability, (S, L), from logits; the mean of targets."""
     if len(logits_MSL) == 1:
         return logits_MSL[0]
+    if label_type == REGRESSION:
+        return logits_MSL.mean(axis=0)
     return logit_of_mean(torch.from_numpy(logits_MSL)).numpy()
 
 

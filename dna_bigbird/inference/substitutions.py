@@ -49,6 +49,7 @@ def score_substitutions(
     bundles = load_models(model)
     chosen = choose_labels(bundles[0].config.label_names, labels)
     predictor = Predictor(bundles, compute=compute, labels=chosen)
+    predictor.check_probabilities("a comparison of bases")
     window_bp = choose_window(window, predictor.window_bp, genome)
     with progress_bar(progress, region.length, unit="bases") as done:
         result = substitute(

@@ -5,10 +5,11 @@ from typing import Literal
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.choices import checked, renamed
+from dna_bigbird.errors import check_named
 from dna_bigbird.paths import Hdf5Output, InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.baseline_scores import BaselineScores
 from dna_bigbird.progress import shows_progress
-from dna_bigbird.shared_options import Progress
+from dna_bigbird.shared_options import Progress, SetGenome
 from dna_bigbird.tasks.config import TrainConfig
 
 
@@ -16,9 +17,9 @@ from dna_bigbird.tasks.config import TrainConfig
 @checked()
 @shows_progress
 def baseline(
-    genome: InputPath,
-    data: InputPath,
-    output: Hdf5Output,
+    genome: SetGenome | None = None,
+    data: InputPath | None = None,
+    output: Hdf5Output | None = None,
     method: Literal["kmer", "gc", "cnnprom", "deepromoter", "deepsea"] = "kmer",
     checkpoints: OutputFolder | None = None,
     kmer: KmerConfig = KmerConfig(),  # noqa: B008 - jsonargparse shows the default
@@ -33,7 +34,8 @@ def baseline(
 ) -> BaselineScores:
     """Fit a baseline on a labelled set and score its held-out rows.
 
-    Word counts and GC content go through a logistic regression. The networks are trained by the
+    Word counts and GC content go through a regression: logistic for labels, multinomial for classes,
+    linear for targets. The networks are trained by the
     same task as the model: killed and started again with the same command, they continue.
 
     Examples:
@@ -42,8 +44,7 @@ def baseline(
         dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output deepsea_cnn.h5 --method deepsea
 
     Args:
-        genome: Genome: the FASTA file of the set, plain or bgzip.
-        data: Labelled set: made by promoter-set, chromatin-set or deepsea-set.
+        data: Labelled set: made by sequence-set, promoter-set, chromatin-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
         method: Word counts, GC content, or a published network (docs/baselines.md).
         checkpoints: Folder for the state of the run; not part of the result. Networks have one; by
@@ -61,6 +62,7 @@ def baseline(
             the choice of training rows for word counts, if the set has more than --kmer.max_rows.
         threads: CPU threads: of a network; 0 leaves the choice to torch.
     """
+    check_named(data=data, output=output)
     if method in ("kmer", "gc"):
         from dna_bigbird.pipeline.word_baseline import fit_word_baseline
 

@@ -9,6 +9,7 @@ from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.label_types import RECORDED, REGRESSION
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.plain_text import as_columns, in_words, without_markdown
 
@@ -75,22 +76,35 @@ def _first(names: list[str]) -> list[str]:
 def describe_labelled(path: Path) -> dict:
     """Return what a labelled set contains; of many labels only the first."""
     labelled = LabelledSet(path)
-    positives = labelled.packed_labels.positives()
-    labels = zip(labelled.label_names, labelled.label_groups, positives.tolist(), strict=True)
+    is_typed = labelled.label_type in RECORDED
     return {
         **{name: getattr(labelled, name) for name in SET_FACTS},
+        **({"label_type": labelled.label_type} if is_typed else {}),
         "rows": {split: len(labelled.rows(split)) for split in SPLITS},
         "labels": len(labelled.label_names),
         "labels_by_group": dict(Counter(labelled.label_groups)),
-        "first_labels": [
-            {"name": name, "group": group, "positives": count}
-            for name, group, count in list(labels)[:MOST_LABELS]
-        ],
+        "first_labels": _first_labels(labelled),
         "counts": labelled.counts,
         "command": labelled.command,
         "inputs_sha256": labelled.inputs,
         "file_bytes": path.stat().st_size,
     }
+
+
+def _first_labels(labelled: LabelledSet) -> list[dict]:
+    """Return name, group and positives of the first labels; of targets mean and standard deviation."""
+    names = list(zip(labelled.label_names, labelled.label_groups, strict=True))[:MOST_LABELS]
+    if labelled.label_type == REGRESSION:
+        means, stds = (labelled.labels.mean(axis=0), labelled.labels.std(axis=0))
+        return [
+            {"name": name, "group": group, "mean": float(means[i]), "std": float(stds[i])}
+            for i, (name, group) in enumerate(names)
+        ]
+    positives = labelled.packed_labels.positives().tolist()
+    return [
+        {"name": name, "group": group, "positives": positives[i]}
+        for i, (name, group) in enumerate(names)
+    ]
 
 
 def describe_store(path: Path, verify: bool) -> dict:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, check_named
 from dna_bigbird.paths import InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.evaluation_summary import evaluation_summary
 from dna_bigbird.progress import shows_progress
@@ -62,10 +62,10 @@ class Evaluation:
 @checked()
 @shows_progress
 def evaluate(
-    genome: SetGenome,
-    model: InputPath,
-    data: InputPath,
-    output: ScoredBundle,
+    genome: SetGenome | None = None,
+    model: InputPath | None = None,
+    data: InputPath | None = None,
+    output: ScoredBundle | None = None,
     report: OutputFolder | None = None,
     baselines: dict[str, InputPath] = {},  # noqa: B006 - jsonargparse shows the default
     strand: Literal["both", "forward"] | None = None,
@@ -82,6 +82,7 @@ def evaluate(
     for the model and for each baseline; every score is of test rows.
 
     Examples:
+        dna-bigbird evaluate --data set.h5 --model model --output scored
         dna-bigbird evaluate --genome hg19.fa --data chromatin.h5 --model results/trained/chromatin \\
             --output results/models/chromatin --report results/evaluation/chromatin --baselines kmer=kmer.h5 gc=gc.h5
 
@@ -109,17 +110,17 @@ def evaluate(
     from dna_bigbird.datasets.scores import read_scores, write_scores
     from dna_bigbird.evaluation.rounding import rounded
     from dna_bigbird.files import sha256_of
-    from dna_bigbird.genome import Genome
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import held_out as steps
     from dna_bigbird.pipeline.read_regions import counts_read
 
+    check_named(model=model, data=data, output=output)
     for name, value, least in (("replicates", replicates, 1), ("block_bp", block_bp, 0)):
         if value < least:
             raise InputError(f"--{name} {value}: expected at least {least}")
     use_threads(threads)
     bundle = load_bundle(model)
-    labelled = open_labelled_set(data, Genome(genome))
+    labelled = open_labelled_set(data, genome)
     steps.check_labels(bundle, labelled)
     strand = strand or ("forward" if bundle.config.directional else "both")
     checksum = sha256_of(data)
@@ -134,6 +135,7 @@ def evaluate(
     del scores  # a large set's scores take gigabytes; one source is in memory at a time
     for name, path in baselines.items():
         held_out.score(read_scores(path), name)
+    held_out.score_trivial(labelled, checksum)
     held_out.write(report)
     metrics = held_out.metrics() | {"step": bundle.metrics.step, "strand": strand}
     metrics |= counts_read(bundle.config, labelled, held_out.test)

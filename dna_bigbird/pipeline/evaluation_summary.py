@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dna_bigbird.bundles.card_scores import READ_COUNTS
+from dna_bigbird.label_types import gain_key, headlines_in
 from dna_bigbird.pipeline.results import score_name
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def evaluation_summary(
         label_aurocs: Each label with the AUROC of the model and of the baselines by name; empty
             if there are too many labels to show.
     """
-    name = "macro_auroc" if "macro_auroc" in metrics.scores else "auroc"
+    name, *others = headlines_in(metrics.scores)
     sources = {"model": metrics, **metrics.baselines}
     width = max(map(len, sources))
     lines = [
@@ -34,8 +35,10 @@ def evaluation_summary(
     ]
     lines += [f"  {who:<{width}}  {_shown(each.score(name))}" for who, each in sources.items()]
     for baseline in metrics.baselines:
-        gain = metrics.score(f"auroc_gain_over_{baseline}")
+        gain = metrics.score(gain_key(name, baseline))
         lines.append(f"  model minus {baseline}: {_shown(gain, '+')}: {_verdict(gain, baseline)}")
+    if "accuracy" in metrics.scores or "pearson" in metrics.scores:
+        lines += [f"  {score_name(each)}: {_of_sources(each, sources)}" for each in others]
     for label, aurocs in label_aurocs:
         values = ", ".join(f"{who} {_value(value)}" for who, value in aurocs.items())
         lines.append(f"  {label}: {values}")
@@ -44,6 +47,10 @@ def evaluation_summary(
 
 def _value(value: float) -> str:
     return "not defined" if math.isnan(value) else f"{value:.3f}"
+
+
+def _of_sources(name: str, sources: Mapping[str, Metrics]) -> str:
+    return ", ".join(f"{who} {_shown(each.score(name))}" for who, each in sources.items())
 
 
 def _shown(score: Estimate, sign: str = "") -> str:
@@ -64,6 +71,8 @@ def _verdict(gain: Estimate, baseline: str) -> str:
 def _read_before(metrics: Metrics) -> list[str]:
     counts = {what: metrics.scores.get(key) for what, key in zip(READ_IN, READ_COUNTS, strict=True)}
     known = [f"{count:,} in {what}" for what, count in counts.items() if isinstance(count, int)]
+    if metrics.scores.get("block_bp") == 0:
+        return []
     if not known:
         return ["  test windows that the encoder read before: unknown"]
     return [

@@ -5,7 +5,7 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.lora_config import LoraConfig
-from dna_bigbird.paths import InputPath, OutputFolder, next_to
+from dna_bigbird.paths import FolderOutput, InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import ProcessThreads, Progress, SetGenome, TrainedBundle
@@ -15,8 +15,8 @@ from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 @checked()
 @shows_progress
 def finetune(
-    genome: SetGenome,
-    data: InputPath,
+    genome: SetGenome | None = None,
+    data: InputPath | None = None,
     pretrained: InputPath | None = None,
     output: TrainedBundle | None = None,
     checkpoints: OutputFolder | None = None,
@@ -31,15 +31,18 @@ def finetune(
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     threads: ProcessThreads = 0,
     progress: Progress = True,
+    scored: FolderOutput | None = None,
 ) -> TrainedModel:
     """Fine-tune a pretrained model on a labelled set.
 
     Killed and started again with the same command, it continues from the newest checkpoint and ends
     with the same weights. With other settings or inputs it starts over with a note and moves the earlier
     states to a subfolder of `checkpoints`. The bundle has the weights of the step with the
-    highest macro AUROC on validation.
+    highest score on validation: macro AUROC of labels, Matthews correlation of classes, Pearson correlation
+    of targets.
 
     Examples:
+        dna-bigbird finetune --data set.h5 --output model --scored scored
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/chromatin
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/seed1 --seed 1
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
@@ -47,7 +50,7 @@ def finetune(
         dna-bigbird finetune --genome hg19.fa --data promoters.h5 --tokenizer bases --output results/trained/small
 
     Args:
-        data: Labelled set: made by promoter-set or chromatin-set.
+        data: Labelled set: made by sequence-set, promoter-set or chromatin-set.
         pretrained: Pretrained bundle: encoder and tokenizer of `dna-bigbird pretrain`, `convert` or
             `finetune`; if not given, of the bundled model.
         checkpoints: Folder for the state of the run; not part of the result. By default the path of
@@ -68,6 +71,8 @@ def finetune(
         head: How labels are read off the encoder.
         training: How it is trained. Steps and rates that are not given are chosen for the number of training
             rows (docs/your-peaks.md); a note names them and the bundle records them.
+        scored: Also score the test rows: a bundle (folder) to write, as `dna-bigbird evaluate` does, next to
+            the baselines kmer and gc on the same rows (SCORED.kmer.h5, SCORED.gc.h5).
     """
     from dna_bigbird.tasks import signals
 
@@ -75,19 +80,18 @@ def finetune(
 
     from dna_bigbird.bundles.save import check_output
     from dna_bigbird.datasets.same_genome import open_labelled_set
-    from dna_bigbird.errors import InputError
-    from dna_bigbird.genome import Genome
+    from dna_bigbird.errors import InputError, check_named
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.lora import merge
     from dna_bigbird.pipeline import label_model as steps
     from dna_bigbird.pipeline.encoder_source import note_source, open_source
     from dna_bigbird.pipeline.label_training import train_on_labels
+    from dna_bigbird.pipeline.score_trained import score_trained
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
     from dna_bigbird.pipeline.training_checks import set_training_backend
     from dna_bigbird.tasks.processes import is_first_on_node
 
-    if output is None:
-        raise InputError("--output is missing; name a folder for the fine-tuned model")
+    check_named(data=data, output=output)
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     if freeze and lora.rank:
@@ -95,9 +99,11 @@ def finetune(
             "--freeze encoder with --lora.rank: LoRA trains the encoder; leave one out"
         )
     check_output(output)
+    if scored is not None:
+        check_output(scored)
     use_threads(threads)
     source = open_source(pretrained, tokenizer, model, from_scratch=from_scratch)
-    labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
+    labelled = open_labelled_set(data, genome, verify=is_first_on_node())
     source = source.for_windows(labelled.window_bp)
     if is_first_on_node():
         note_source(source, is_bundled=pretrained is None)
@@ -127,7 +133,7 @@ def finetune(
     )
     merge(task.model)
     metrics = validation_metrics(result.best_metrics, result.best_step, seed, n=examples)
-    return save_trained(
+    trained = save_trained(
         output,
         task,
         source.tokenizer,
@@ -136,3 +142,6 @@ def finetune(
         config=setup.config(),
         metrics=metrics | {"strand": "forward"},
     )
+    if scored is None or not trained.is_writer:
+        return trained
+    return score_trained(trained, data, genome, scored, seed)

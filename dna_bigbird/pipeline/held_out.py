@@ -16,11 +16,17 @@ from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.evaluation.calibration import Calibration, calibrate
 from dna_bigbird.evaluation.curves import CHANCE, CurvePoint, curve_rows, write_curves
-from dna_bigbird.evaluation.label_summary import compare
 from dna_bigbird.evaluation.sources import Source, per_label, score_source
 from dna_bigbird.evaluation.tables import to_tsv
+from dna_bigbird.evaluation.typed_sources import (
+    per_target,
+    score_classes,
+    score_targets,
+    trivial_scores,
+)
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.label_types import MULTI_CLASS, REGRESSION, TRIVIAL
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.writing import atomic_path
 
@@ -44,6 +50,7 @@ class HeldOut:
             )
         self.seed = seed
         self.names, self.groups = labelled.label_names, labelled.label_groups
+        self.label_type = labelled.label_type
         self.labels = labelled.labels_of(self.validation), labelled.labels_of(self.test)
         units, self.block_bp = block_units(labelled, self.test, block_bp)
         self.draws = draw_units(len(self.test), replicates=replicates, seed=seed, units=units)
@@ -67,11 +74,36 @@ class HeldOut:
 
         strand = {"strand": scores.strand} if scores.strand else {}
         self.descriptions[name] = {"description": scores.description} | strand
-        self.sources[name] = score_source(validation, test, self.groups, self.draws, progress)
+        if self.label_type == REGRESSION:
+            self.sources[name] = score_targets(*test, self.draws)
+            return
+        if self.label_type == MULTI_CLASS:
+            self.sources[name] = score_classes(*test, self.draws, progress)
+        else:
+            self.sources[name] = score_source(validation, test, self.groups, self.draws, progress)
         if name == MODEL:
             self.calibration = calibrate(validation, test, self.groups)
         points = curve_rows(test[0], {name: test[1]}, self.names)
         self.curves += [p for p in points if name == MODEL or p.source != CHANCE]
+
+    def score_trivial(self, labelled: LabelledSet, checksum: str) -> None:
+        """Measure what the training rows' labels alone give; for classes and targets."""
+        name = TRIVIAL.get(self.label_type)
+        if name is None or name in self.sources:
+            return
+        train = labelled.labels_of(labelled.rows("train"))
+        what = "shares of the classes" if self.label_type == MULTI_CLASS else "mean"
+        self.score(
+            LabelScores(
+                name=name,
+                description=f"The {what} of the training rows, for every row.",
+                label_names=self.names,
+                rows=self.rows,
+                values=trivial_scores(train, len(self.rows)),
+                set_sha256=checksum,
+            ),
+            name,
+        )
 
     def metrics(self) -> dict:
         """Return the test metrics of the model, those of each baseline, and the gain over it."""
@@ -82,9 +114,10 @@ class HeldOut:
             "split": "test",
         }
         own = self.sources[MODEL]
-        metrics = own.metrics | self.calibration.metrics() | bootstrap
+        calibration = self.calibration.metrics() if self.calibration else {}
+        metrics = own.metrics | calibration | bootstrap
         for name, source in self._baselines().items():
-            for key, value in compare(own.areas, source.areas).items():
+            for key, value in own.gains_over(source).items():
                 metrics[key.replace("gain", f"gain_over_{name}")] = value
         baselines = {
             name: source.metrics | bootstrap | self.descriptions[name]
@@ -94,7 +127,7 @@ class HeldOut:
 
     def label_aurocs(self, most: int) -> list[tuple[str, dict[str, float]]]:
         """Return every label with the AUROC of each source; nothing if there are one or too many."""
-        if not 1 < len(self.names) <= most:
+        if not 1 < len(self.names) <= most or self.label_type == REGRESSION:
             return []
         return [
             (label, {name: float(x.areas.point[0, number]) for name, x in self.sources.items()})
@@ -102,18 +135,28 @@ class HeldOut:
         ]
 
     def write(self, folder: Path) -> None:
-        """Write per_label.tsv, calibration.tsv and curves.tsv."""
+        """Write per_label.tsv, calibration.tsv and curves.tsv; for targets only the first."""
         own = self.sources[MODEL]
-        tables = {
+        if self.label_type == REGRESSION:
+            tables = {
+                "per_label.tsv": to_tsv(
+                    per_target(self.names, len(self.test), own, self._baselines())
+                )
+            }
+        else:
+            tables = self._label_tables(own)
+        for name, text in tables.items():
+            with atomic_path(folder / name) as path:
+                path.write_text(text)
+
+    def _label_tables(self, own: Source) -> dict[str, str]:
+        return {
             "per_label.tsv": to_tsv(
                 per_label(self.names, self.groups, own, self._baselines(), self.calibration)
             ),
             "calibration.tsv": to_tsv(self.calibration.table()),
             "curves.tsv": write_curves(self.curves),
         }
-        for name, text in tables.items():
-            with atomic_path(folder / name) as path:
-                path.write_text(text)
 
     def _baselines(self) -> dict[str, Source]:
         return {name: source for name, source in self.sources.items() if name != MODEL}
@@ -126,7 +169,9 @@ def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
         raise InputError(
             f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"
         )
-    for key in ("label_names", "window_bp"):
+    # Sequences of a user are of any length; windows of a genome are not.
+    keys = ("label_names", "label_type", "window_bp")
+    for key in keys if labelled.needs_genome else keys[:2]:
         of_model, of_set = getattr(bundle.config, key), getattr(labelled, key)
         if of_model != of_set:
             raise InputError(
@@ -190,9 +235,10 @@ def model_scores(
             progress.update(len(chunk))
     for line in predictor.notes():
         note(line)
+    what = "targets" if labelled.label_type == REGRESSION else "probabilities"
     return LabelScores(
         name=MODEL,
-        description=f"probabilities of the model, {strand_text(bundle, strand)}",
+        description=f"{what} of the model, {strand_text(bundle, strand)}",
         label_names=labelled.label_names,
         rows=rows,
         values=values,

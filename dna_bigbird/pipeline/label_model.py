@@ -8,6 +8,7 @@ import torch
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.errors import checked_settings, note
+from dna_bigbird.label_types import RECORDED, REGRESSION
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig, stored_head
 from dna_bigbird.models.lora import adapt, freeze
@@ -17,6 +18,7 @@ from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
+from dna_bigbird.tasks.label_objectives import standardisation
 
 SET_FACTS = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",
@@ -58,8 +60,20 @@ def choose_settings(
 
 
 def _bp_per_token(labelled: LabelledSet, rows: np.ndarray, tokenizer: object) -> float:
-    tokens = sum(len(tokenizer.encode(labelled.sequence(int(row)))) for row in rows)
-    return labelled.window_bp * len(rows) / max(1, tokens)
+    windows = [labelled.sequence(int(row)) for row in rows]
+    tokens = sum(len(tokenizer.encode(bases)) for bases in windows)
+    return sum(map(len, windows)) / max(1, tokens)
+
+
+def label_facts(labelled: LabelledSet) -> dict:
+    """Return what the bundle keeps of classes and targets; nothing for labels of 0 and 1."""
+    if labelled.label_type not in RECORDED:
+        return {}
+    facts: dict = {"label_type": labelled.label_type}
+    if labelled.label_type == REGRESSION:
+        means, stds = standardisation(labelled.labels_of(labelled.rows("train")))
+        facts |= {"target_means": means, "target_stds": stds}
+    return facts
 
 
 def is_directional(labelled: LabelledSet, both_strands: bool) -> bool:
@@ -132,6 +146,7 @@ class FinetuningSetup:
         semi_synthetic = is_semi_synthetic(self.labelled.assembly)
         return {
             **{name: getattr(self.labelled, name) for name in SET_FACTS},
+            **label_facts(self.labelled),
             "encoder": asdict(self.encoder),
             "head": stored_head(self.head),
             **self.adaptation,

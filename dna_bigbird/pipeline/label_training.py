@@ -13,6 +13,7 @@ from dna_bigbird.datasets.streams import labelled_data
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows, tokenize_rows
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.files import sha256_of
+from dna_bigbird.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
 from dna_bigbird.pipeline.training_checks import (
     check_compiles,
     check_drawn_windows,
@@ -22,7 +23,19 @@ from dna_bigbird.pipeline.training_checks import (
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult, fit
-from dna_bigbird.tasks.labelling import LabellingTask, note_few_positives, start_at_base_rates
+from dna_bigbird.tasks.label_objectives import (
+    IndependentLabels,
+    LabelObjective,
+    OneClass,
+    Targets,
+    standardisation,
+)
+from dna_bigbird.tasks.labelling import (
+    LabellingTask,
+    note_few_positives,
+    start_at_base_rates,
+    start_at_shares,
+)
 from dna_bigbird.tasks.processes import is_first_on_node
 
 if TYPE_CHECKING:
@@ -50,7 +63,7 @@ def train_on_labels(
         leaves_out_frozen: Whether checkpoints lack the weights that are not trained.
 
     Returns:
-        The task (its model has the weights of the step with the highest macro AUROC on validation),
+        The task (its model has the weights of the step with the highest score on validation),
         the result of the training and the number of validation rows.
 
     Raises:
@@ -58,7 +71,9 @@ def train_on_labels(
     """
     check_trainable(labelled)
     rows = validation_rows(labelled, training.validation_examples, seed)
-    note_few_positives(int(labelled.packed_labels.positives(rows).sum()), labelled.path)
+    objective = objective_for(labelled, training)
+    if labelled.label_type in (BINARY, MULTI_LABEL):
+        note_few_positives(int(labelled.packed_labels.positives(rows).sum()), labelled.path)
     check_compiles(training)
     train, validation = tokenized_splits(
         labelled, tokenizer, training, max_tokens=max_tokens, seed=seed
@@ -76,16 +91,42 @@ def train_on_labels(
     inputs = {"data": sha256_of(labelled.path), **settings.get("inputs", {})}
     if training.start_at_base_rates:
         set_label_biases(model, labelled, training.positive_weight)
-    task = LabellingTask(model, training)
+    task = LabellingTask(model, training, objective)
     task.leaves_out_frozen = leaves_out_frozen
     settings = {**settings, "inputs": inputs}
     result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
     return task, result, len(validation)
 
 
+def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjective:
+    """Return the loss and the scores for the labels of a set.
+
+    Raises:
+        InputError: If positives have a weight and there are none.
+    """
+    if labelled.label_type in (BINARY, MULTI_LABEL):
+        return IndependentLabels(training.positive_weight)
+    if training.positive_weight != 1:
+        raise InputError(
+            f"--training.positive_weight {training.positive_weight:g} is for labels of 0 and 1; "
+            f"{labelled.path} is a set of type {labelled.label_type}"
+        )
+    if labelled.label_type == MULTI_CLASS:
+        return OneClass()
+    return Targets(*standardisation(labelled.labels_of(labelled.rows("train"))))
+
+
 def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: float) -> None:
-    """Let the untrained model predict each label as often as it is positive in training."""
+    """Let the untrained model predict each label or class as often as it occurs in training.
+
+    Standardised targets have a mean of 0, which an untrained model is near.
+    """
+    if labelled.label_type == REGRESSION:
+        return
     rows = labelled.rows("train")
+    if labelled.label_type == MULTI_CLASS:
+        start_at_shares(model.label_layer, labelled.packed_labels.positives(rows))
+        return
     positives = labelled.packed_labels.positives(rows)
     start_at_base_rates(model.label_layer, positives, len(rows), positive_weight=positive_weight)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
-from dna_bigbird.errors import InputError, note
+from dna_bigbird.errors import InputError, check_named, note
 from dna_bigbird.paths import InputPath, TsvOutput
+from dna_bigbird.shared_options import SetGenome
 from dna_bigbird.short_repr import short_repr
 
 
@@ -35,7 +36,10 @@ class LeakageCheck:
 
 @checked()
 def leakage(
-    genome: InputPath, data: InputPath, output: TsvOutput, min_shared: float = 0.5
+    genome: SetGenome | None = None,
+    data: InputPath | None = None,
+    output: TsvOutput | None = None,
+    min_shared: float = 0.5,
 ) -> LeakageCheck:
     """Check that the training, validation and test rows of a labelled set share no sequence.
 
@@ -46,9 +50,9 @@ def leakage(
 
     Examples:
         dna-bigbird leakage --genome hg19.fa --data chromatin.h5 --output leaks.tsv
+        dna-bigbird leakage --data set.h5 --output leaks.tsv
 
     Args:
-        genome: Genome: the plain FASTA file of the set.
         data: Labelled set: an HDF5 file.
         output: Result to write: a table of the leaks, tab-separated; a header alone if there are
             none.
@@ -62,11 +66,16 @@ def leakage(
     from dna_bigbird.genome.bedtools import HOW_TO_INSTALL, has_bedtools
     from dna_bigbird.genome.second_reader import second_reader
 
-    labelled = open_labelled_set(data, second_reader(Genome(genome)))
+    check_named(data=data, output=output)
+    labelled = open_labelled_set(data, second_reader(Genome(genome)) if genome else None)
     rows = rows_of_set(labelled)
     search = find_leaks(rows, min_shared)
     compared = f"shared bases not compared with bedtools, which is missing ({HOW_TO_INSTALL})"
-    if has_bedtools():
+    if not labelled.has_coordinates:
+        compared = "without coordinates, so no bases of a genome are shared"
+    elif not labelled.has_one_length:
+        compared = "shared bases not compared with bedtools: the windows have different lengths"
+    elif has_bedtools():
         check_shared_bases(rows, search.leaks)
         compared = "shared bases are those of bedtools"
     write_leaks(output, search.leaks, labelled)

@@ -14,21 +14,22 @@ from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.datasets.scores import STRANDS
 from dna_bigbird.datasets.tokenized import RowsOnTheFly
 from dna_bigbird.errors import InputError
-from dna_bigbird.genome import Genome
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
 from dna_bigbird.pipeline.label_model import is_directional
 from dna_bigbird.pipeline.label_training import train_on_labels
+from dna_bigbird.pipeline.results import score_name
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult
 from dna_bigbird.tasks.label_scores import mean_over_strands
+from dna_bigbird.tasks.labelling import LabellingTask
 from dna_bigbird.tasks.processes import is_first_on_node
 
 NetworkConfig = CnnPromConfig | DeePromoterConfig | DeepSeaConfig
 
 
 def fit_network_baseline(
-    genome: Path,
+    genome: Path | None,
     data: Path,
     output: Path,
     config: NetworkConfig,
@@ -52,13 +53,14 @@ def fit_network_baseline(
                 f"--training.{name} belongs to models with an encoder; a baseline network has one rate, "
                 "--training.learning_rate"
             )
-    labelled = open_labelled_set(data, Genome(genome), verify=is_first_on_node())
+    labelled = open_labelled_set(data, genome, verify=is_first_on_node())
     if strand is None:
         strand = "forward" if is_directional(labelled, training.both_strands) else "both"
+    tokenizer = BaseTokenizer(0 if labelled.has_one_length else labelled.window_bp)
     task, result, _ = train_on_labels(
         network_for(labelled, config, seed),
         labelled,
-        BaseTokenizer(),
+        tokenizer,
         training,
         max_tokens=labelled.window_bp,
         checkpoints=checkpoints,
@@ -73,15 +75,16 @@ def fit_network_baseline(
     )
     if not result.is_writer:
         return BaselineScores(output, config.NAME, description, len(held_out))
-    auroc = result.best_metrics["macro_auroc"]
+    score = result.best_metrics[task.monitor]
     return save_scores(
         output,
         labelled,
         config.NAME,
         description,
         held_out,
-        network_scores(task.model, labelled, held_out, strand),
-        fit=f"{parameters} parameters, step {result.best_step}, macro AUROC {auroc:.4f} on validation",
+        network_scores(task, labelled, held_out, strand),
+        fit=f"{parameters} parameters, step {result.best_step}, {score_name(task.monitor)} {score:.4f} on "
+        "validation",
         strand=strand,
     )
 
@@ -99,12 +102,14 @@ def network_for(labelled: LabelledSet, config: NetworkConfig, seed: int) -> nn.M
 
 
 def network_scores(
-    model: nn.Module, labelled: LabelledSet, rows: np.ndarray, strand: str
+    task: LabellingTask, labelled: LabelledSet, rows: np.ndarray, strand: str
 ) -> np.ndarray:
-    """Return the probabilities of some rows, with a progress bar on a terminal."""
+    """Return the probabilities or targets of some rows, with a progress bar on a terminal."""
+    tokenizer = BaseTokenizer(0 if labelled.has_one_length else labelled.window_bp)
     return mean_over_strands(
-        model,
-        RowsOnTheFly(labelled, rows, BaseTokenizer(), max_tokens=labelled.window_bp),
+        task.model,
+        RowsOnTheFly(labelled, rows, tokenizer, max_tokens=labelled.window_bp),
+        activation=task.objective.predictions,
         strands="+-" if strand == "both" else "+",
         progress=lambda batches: progress_bar(batches, desc="score", unit="batch"),
     )

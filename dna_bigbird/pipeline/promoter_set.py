@@ -1,14 +1,13 @@
 """`dna-bigbird promoter-set`."""
 
 from pathlib import Path
-from typing import Literal
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import InputPath, InputText
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
-from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput, SiteFormat
+from dna_bigbird.shared_options import Assembly, MaxNFraction, NearIdentical, SetOutput, SiteFormat
 
 
 @renamed(format="site_format")
@@ -28,7 +27,7 @@ def promoter_set(
     avoid: InputText | list[InputText] = [],  # noqa: B006 - jsonargparse shows the default
     site_format: SiteFormat = "auto",
     max_n_fraction: MaxNFraction = 0.0,
-    near_identical: Literal["drop", "keep"] = "drop",
+    near_identical: NearIdentical = "drop",
     pieces: bool = False,
 ) -> LabelledSetFile:
     """Make a labelled set from start sites: promoters, negatives for each, and their splits.
@@ -62,8 +61,6 @@ def promoter_set(
             genomic negatives of validation and test are in them, and those of training elsewhere.
         avoid: File of further start sites that genomic negatives keep away from, in any of the
             formats, or several: --avoid a.bed b.gtf; other negatives do not use them.
-        near_identical: What to do with training and validation rows that are nearly identical to
-            one of a held-out split: drop or keep them.
         pieces: The FASTA has only the first part of its chromosomes: leave out sites beyond it.
     """
     import json

@@ -25,10 +25,12 @@ def read_in_pretraining(store: TokenStore) -> ReadRegions:
 
 def read_in_fine_tuning(labelled: LabelledSet) -> ReadRegions:
     """Return the windows of the training rows of a labelled set."""
+    train = labelled.rows("train")
+    if not labelled.has_coordinates:
+        elsewhere = f"{len(train):,} sequences without coordinates"
+        return ReadRegions(labelled.task, labelled.assembly, {}, elsewhere)
     held_out = np.concatenate([labelled.rows("validation"), labelled.rows("test")])
-    regions = as_text(
-        row_spans(labelled, labelled.rows("train")), apart=row_spans(labelled, held_out)
-    )
+    regions = as_text(row_spans(labelled, train), apart=row_spans(labelled, held_out))
     return ReadRegions(labelled.task, labelled.assembly, regions)
 
 
@@ -37,9 +39,12 @@ def counts_read(
 ) -> dict[str, int]:
     """Return how many test windows share bases with regions that a model has read, for metrics.json.
 
-    A count is left out if what was read is unknown, or read on another assembly.
+    A count is left out if what was read is unknown, or read on another assembly, and if the set has no
+    coordinates.
     """
-    counts = {}
+    counts: dict[str, int] = {}
+    if not labelled.has_coordinates:
+        return counts
     records = config.regions_read or []
     for key, is_pretraining in (
         ("n_test_windows_read_in_pretraining", True),
@@ -60,11 +65,12 @@ def row_spans(labelled: LabelledSet, rows: NDArray[np.int64]) -> dict[str, Spans
     """Return the merged windows of some rows by chromosome."""
     windows = labelled.intervals
     chrom, start = windows.chrom[rows], windows.start[rows].astype(np.int64)
+    end = windows.end[rows].astype(np.int64)
     spans = {}
     for number in np.unique(chrom).tolist():
-        here = start[chrom == number]
+        here = chrom == number
         name = windows.chromosomes[number]
-        spans[name] = merge_spans(np.maximum(here, 0), here + windows.window_bp)
+        spans[name] = merge_spans(np.maximum(start[here], 0), end[here])
     return spans
 
 
@@ -104,8 +110,8 @@ def overlaps(
         for number, name in enumerate(windows.chromosomes):
             if (merged := spans.get(name.removeprefix("chr"))) is not None:
                 here = np.flatnonzero(windows.chrom[rows] == number)
-                start = windows.start[rows[here]].astype(np.int64)
-                is_read[here] |= covered_bp(merged, start, start + windows.window_bp) > 0
+                start, end = (x[rows[here]].astype(np.int64) for x in (windows.start, windows.end))
+                is_read[here] |= covered_bp(merged, start, end) > 0
     return is_read
 
 

@@ -1,13 +1,15 @@
 """What the functions of `pipeline/` return: named values, and the lines that a command prints."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows, read_table
 from dna_bigbird.short_repr import short_repr
 
-ABBREVIATIONS = {"auroc": "AUROC", "f1": "F1", "nll": "NLL", "mcc": "MCC"}
+ABBREVIATIONS = {
+    "auroc": "AUROC", "f1": "F1", "nll": "NLL", "mcc": "MCC", "r2": "R²", "rmse": "RMSE"
+}  # fmt: skip
 
 
 class Result(Protocol):
@@ -47,6 +49,8 @@ class TrainedModel:
     """Name of the validation score that chose the step, a key of `metrics`."""
     example: str = "example"
     """What the score counts, in the singular."""
+    evaluation: Result | None = None
+    """Scores on the test rows, if they were computed too."""
 
     __repr__ = short_repr
 
@@ -55,7 +59,9 @@ class TrainedModel:
         return read_table(self.output / "history.tsv")
 
     def summary(self) -> str:
-        """Return a sentence with the chosen step and the score that chose it."""
+        """Return a sentence with the chosen step and the score that chose it, and the evaluation."""
+        if self.evaluation is not None:
+            return f"{replace(self, evaluation=None).summary()}\n{self.evaluation.summary()}"
         if not self.is_writer:
             return ""
         best = f"{self.output}: step {self.step:,} of {self.max_steps:,} is best on validation"

@@ -52,7 +52,7 @@ class LabelledSetFile:
 def write_set(
     output: Path,
     data: LabelledData,
-    genome: Genome,
+    genome: Genome | None,
     *,
     command: str,
     assembly: str,
@@ -63,13 +63,15 @@ def write_set(
     """Write a labelled set with the command that makes it and the checksums of its inputs.
 
     Args:
+        genome: None for a set without coordinates.
         settings: Options to record, without assembly, split and paths.
         inputs: The files by what they are.
     """
     from dna_bigbird.datasets.labelled_data import write_labelled_set
     from dna_bigbird.files import sha256_of
 
-    words = [command, as_options({"assembly": shlex.quote(assembly), **settings})]
+    named = {"assembly": shlex.quote(assembly)} if assembly or genome else {}
+    words = [command, as_options({**named, **settings})]
     words += [split.as_options()] if split else []
     write_labelled_set(
         output,

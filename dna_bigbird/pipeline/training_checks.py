@@ -9,6 +9,7 @@ from torch import nn
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.tokenized import RowsOnTheFly
 from dna_bigbird.errors import InputError
+from dna_bigbird.label_types import REGRESSION
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.pipeline import machine
 from dna_bigbird.tasks.config import TrainConfig
@@ -18,7 +19,7 @@ DRAWN_WINDOWS = 16
 
 
 def check_trainable(labelled: LabelledSet) -> None:
-    """Raise InputError if a split is empty, or no label has positives and negatives in it."""
+    """Raise InputError if a split is empty, or its labels are all the same."""
     for split in ("train", "validation"):
         rows = labelled.rows(split)
         if not len(rows):
@@ -26,6 +27,13 @@ def check_trainable(labelled: LabelledSet) -> None:
                 f"{labelled.path}: no row in the {split} split; build the set with other regions "
                 "for its splits"
             )
+        if labelled.label_type == REGRESSION:
+            if not labelled.labels_of(rows).std(axis=0).all():
+                raise InputError(
+                    f"{labelled.path}: a target is the same in all {len(rows)} {split} rows; build the set "
+                    "with other splits"
+                )
+            continue
         positives = labelled.packed_labels.positives(rows)
         if not ((positives > 0) & (positives < len(rows))).any():
             raise InputError(

@@ -1,4 +1,4 @@
-"""The baselines without a network: logistic regression on word counts or on GC content."""
+"""The baselines without a network: regression on word counts or on GC content."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,6 @@ from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.errors import InputError
-from dna_bigbird.genome import Genome
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
 from dna_bigbird.progress import progress_bar
 
@@ -20,10 +19,10 @@ ROWS_AT_ONCE = 16_384
 
 
 def fit_word_baseline(
-    genome: Path, data: Path, output: Path, config: KmerConfig, *, only_gc: bool, seed: int
+    genome: Path | None, data: Path, output: Path, config: KmerConfig, *, only_gc: bool, seed: int
 ) -> BaselineScores:
     """Fit on the training rows and write the scores of the held-out rows."""
-    labelled = open_labelled_set(data, Genome(genome))
+    labelled = open_labelled_set(data, genome)
     held_out = np.flatnonzero(labelled.split != 0)
     if not len(held_out):
         raise InputError(
@@ -50,7 +49,7 @@ def fit_word_baseline(
 def fitted_words(
     labelled: LabelledSet, config: KmerConfig, *, only_gc: bool = False, seed: int = 0
 ) -> tuple[KmerBaseline, tuple[int, int]]:
-    """Fit a logistic regression on the training rows of a set.
+    """Fit a regression on the training rows of a set: logistic for labels and classes, else linear.
 
     Returns:
         The model, and the numbers of its training rows and features.
@@ -61,7 +60,7 @@ def fitted_words(
     config = config.for_set(
         window_bp=labelled.window_bp,
         bin_bp=labelled.bin_bp,
-        oriented=labelled.task == "promoter",
+        oriented=labelled.task in ("promoter", "sequence"),
     )
     train, validation = labelled.rows("train"), labelled.rows("validation")
     if not len(train):
@@ -69,7 +68,7 @@ def fitted_words(
     if len(train) > config.max_rows:
         chosen = np.random.default_rng([seed]).choice(train, config.max_rows, replace=False)
         train = np.sort(chosen)
-    model = KmerBaseline(config, only_gc=only_gc)
+    model = KmerBaseline(config, only_gc=only_gc, label_type=labelled.label_type)
     features = word_counts(model, labelled, train, "train")
     model.fit(
         features,

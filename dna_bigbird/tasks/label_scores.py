@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from dna_bigbird.datasets.batches import PAD_ID, pad_right, padding_of
 
@@ -28,6 +28,7 @@ def mean_over_strands(
     strands: str = "+-",
     batch_size: int = 64,
     progress: Callable[[Iterable], Iterable] = iter,
+    activation: Callable[[Tensor], Tensor] = torch.sigmoid,
 ) -> NDArray[np.float32]:
     """Return the mean of the probabilities of each window over the strands it is read on, (n, L).
 
@@ -37,6 +38,7 @@ def mean_over_strands(
         model: Called as models.classifier.SequenceClassifier.
         rows: At least one, with these strands.
         strands: '+' reads a window as the set orients it, '-' its reverse complement.
+        activation: From outputs (B, L) in float64 to probabilities or targets.
     """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).eval()
@@ -44,7 +46,8 @@ def mean_over_strands(
     for first in progress(range(0, len(rows), batch_size)):
         indices = range(first, min(first + batch_size, len(rows)))
         by_strand = [
-            _probabilities(model, [rows.ids(i, s) for i in indices], device) for s in strands
+            _probabilities(model, [rows.ids(i, s) for i in indices], device, activation)
+            for s in strands
         ]
         parts.append(np.mean(by_strand, axis=0))
     model.cpu()
@@ -53,7 +56,10 @@ def mean_over_strands(
 
 @torch.inference_mode()
 def _probabilities(
-    model: nn.Module, ids: list[np.ndarray], device: torch.device
+    model: nn.Module,
+    ids: list[np.ndarray],
+    device: torch.device,
+    activation: Callable[[Tensor], Tensor],
 ) -> NDArray[np.float64]:
     logits_BL = model(pad_right(ids, PAD_ID).to(device), padding_of(ids).to(device))
-    return logits_BL.double().sigmoid().cpu().numpy()
+    return activation(logits_BL.double()).cpu().numpy()

@@ -1,6 +1,4 @@
-"""Labels of DNA windows: promoters (one label), chromatin (many)."""
-
-import math
+"""Labels of DNA windows: one label, many labels, classes, targets."""
 
 import numpy as np
 import torch
@@ -10,42 +8,42 @@ from torch import Tensor, nn
 from dna_bigbird.datasets.batches import LabelledBatch
 from dna_bigbird.datasets.few_positives import few_positives
 from dna_bigbird.errors import note
-from dna_bigbird.evaluation.binary import auroc
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.label_objectives import IndependentLabels, LabelObjective
 from dna_bigbird.tasks.objective import Objective, Sums, pair
 
 # B batch, T tokens, L labels
 
 
 class LabellingTask(Objective):
-    """Binary cross-entropy over independent labels, positives weighted by `positive_weight`.
+    """The loss of a `LabelObjective`: by default binary cross-entropy over independent labels.
 
-    Validation chooses the step by `macro_auroc`, the mean AUROC over the labels that have both
-    kinds of row in the validation examples (forward strand only, to be cheap).
+    Validation chooses the step by the objective's score, of the validation examples (forward strand
+    only, to be cheap).
 
     Args:
         model: Called as models.classifier.SequenceClassifier.
+        objective: By default `IndependentLabels` with the `positive_weight` of the settings.
     """
 
-    monitor = "macro_auroc"
     example = "window"
     mode = "max"
     packs_ahead = True
 
-    def __init__(self, model: nn.Module, config: TrainConfig) -> None:
+    def __init__(
+        self, model: nn.Module, config: TrainConfig, objective: LabelObjective | None = None
+    ) -> None:
         super().__init__(model, config)
+        self.objective = objective or IndependentLabels(config.positive_weight)
+        self.monitor = self.objective.monitor
         self._seen: list[tuple[Tensor, Tensor]] = []
 
     def logits_and_loss(self, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
-        """Return logits (B, L) in float32 and the mean loss over rows and labels."""
+        """Return logits (B, L) in float32 and the mean loss."""
         logits_BL = self.model(
             batch.token_ids_BT, batch.is_padding_BT, **self.planned(batch)
         ).float()
-        weight = logits_BL.new_full((), self.config.positive_weight)
-        loss = nn.functional.binary_cross_entropy_with_logits(
-            logits_BL, batch.labels_BL, pos_weight=weight
-        )
-        return logits_BL, loss
+        return logits_BL, self.objective.loss(logits_BL, batch.labels_BL)
 
     def loss_and_sums(self, batch: LabelledBatch) -> tuple[Tensor, Sums]:
         """Return the loss and its sum over rows."""
@@ -61,7 +59,7 @@ class LabellingTask(Objective):
         self._seen = []
 
     def on_validation_epoch_end(self) -> None:
-        """Add the AUROC over all rows of all processes."""
+        """Add the scores over all rows of all processes."""
         super().on_validation_epoch_end()
         logits = torch.cat([logits for logits, _ in self._seen]).cpu().numpy()
         labels = torch.cat([labels for _, labels in self._seen]).cpu().numpy()
@@ -70,8 +68,20 @@ class LabellingTask(Objective):
             torch.distributed.all_gather_object(parts, (logits, labels))
             logits = np.concatenate([part[0] for part in parts])
             labels = np.concatenate([part[1] for part in parts])
-        self.validation_metrics["macro_auroc"] = macro_auroc(labels, logits)
+        self.validation_metrics |= self.objective.scores(labels, logits)
         self._seen = []
+
+
+@torch.no_grad()
+def start_at_shares(layer: nn.Linear, rows_L: np.ndarray) -> None:
+    """Let the last layer of a model give every row the shares of the classes.
+
+    Args:
+        rows_L: Training rows of each class; one half is added to each, so that no share is 0.
+    """
+    shares_L = (rows_L + 0.5) / (rows_L + 0.5).sum()
+    layer.weight.zero_()
+    layer.bias.copy_(torch.from_numpy(np.log(shares_L)))
 
 
 @torch.no_grad()
@@ -90,19 +100,6 @@ def start_at_base_rates(
     odds_L = (positives_L + 0.5) / (rows - positives_L + 0.5)
     layer.weight.zero_()
     layer.bias.copy_(torch.from_numpy(np.log(positive_weight * odds_L)))
-
-
-def macro_auroc(labels_NL: np.ndarray, scores_NL: np.ndarray) -> float:
-    """Return the mean AUROC over labels with positives and negatives; NaN if there is none.
-
-    Example:
-        >>> import numpy as np
-        >>> macro_auroc(np.array([[0, 1], [1, 1], [1, 1]]), np.array([[0.1, 0], [0.1, 0], [0.9, 0]]))
-        0.75
-    """
-    areas = [auroc(labels_NL[:, i], scores_NL[:, i]) for i in range(labels_NL.shape[1])]
-    defined = [area for area in areas if not math.isnan(area)]
-    return sum(defined) / len(defined) if defined else math.nan
 
 
 def note_few_positives(count: int, name: object) -> None:

@@ -17,6 +17,7 @@ USERS_OWN = {
     "hg38_to_hg19_chain", "hg19.fa.gz", "hg38ToHg19.over.chain.gz", "peaks.tsv", "genes.gtf", "regions.fa",
     "regions.bed", "variants.vcf.gz", "promoters_hg38.bed", "tata_promoters.txt.gz",
     "deepsea_train", "data_specs/deepsea_919_peaks.tsv", "bigbird-roberta-base", "roberta-base",
+    "train.csv", "dev.csv", "test.csv", "enhancer.fa", "promoter.fa",
     "corpus.txt", "held_out.txt", "aclImdb_v1.tar.gz", "DATA",
 }  # fmt: skip
 """Files and folders in the examples that a user has; other commands write the others."""

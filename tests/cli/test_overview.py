@@ -7,7 +7,15 @@ import pytest
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, SECTIONS, every_command, find_command
 from dna_bigbird.cli.main import main
 
-EVERYDAY = ["predict", "embed", "score-variants", "mutagenesis", "finetune", "evaluate"]
+EVERYDAY = [
+    "predict",
+    "embed",
+    "score-variants",
+    "mutagenesis",
+    "sequence-set",
+    "finetune",
+    "evaluate",
+]
 
 
 def headings(text: str) -> dict[str, list[str]]:

@@ -88,6 +88,7 @@ def test_block_size_by_the_length_of_the_test_regions(span_mb, expected):
     start = np.arange(0, int(span_mb * 1e6), 1000)
 
     class Set:
+        has_coordinates = True
         window_bp = 1000
         intervals = Windows(
             ("chr8",),

@@ -227,7 +227,9 @@ def test_an_older_format_is_refused(tmp_path, toy):
     path = write(tmp_path / "s.h5", toy)
     with h5py.File(path, "a") as file:
         file.attrs["format_version"] = 1
-    with pytest.raises(InputError, match=r"s\.h5: format version 1, .* reads 2; build the set"):
+    with pytest.raises(
+        InputError, match=r"s\.h5: format version 1, .* reads 2 and 3; build the set"
+    ):
         LabelledSet(path)
 
 

@@ -36,6 +36,9 @@ class ToySet:
         self.packed_labels = PackedLabels.of(self.labels)
         self.window_bp = max(lengths)
 
+    def label_table(self, rows):
+        return self.packed_labels.keep(rows)
+
     def sequence(self, row):
         return self.sequences[row]
 

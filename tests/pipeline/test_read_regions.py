@@ -21,7 +21,8 @@ def labelled(starts, *, chrom="chr1", assembly="GRCh37", window_bp=100):
     """What these functions read of a labelled set."""
     starts = np.array(starts, dtype=np.int64)
     windows = Windows((chrom,), np.zeros(len(starts), dtype=np.uint32), starts, window_bp)
-    return SimpleNamespace(intervals=windows, assembly=assembly, task="chromatin")
+    facts = {"assembly": assembly, "task": "chromatin", "has_coordinates": True}
+    return SimpleNamespace(intervals=windows, **facts)
 
 
 def config_with(records):

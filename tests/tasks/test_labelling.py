@@ -14,7 +14,8 @@ from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.labelling import LabellingTask, macro_auroc, start_at_base_rates
+from dna_bigbird.tasks.label_objectives import macro_auroc
+from dna_bigbird.tasks.labelling import LabellingTask, start_at_base_rates
 
 
 class Fixed(nn.Module):

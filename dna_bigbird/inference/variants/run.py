@@ -67,6 +67,7 @@ class VariantRun:
         genome = open_genome(fasta, vcf)
         chosen = choose_labels(bundles[0].config.label_names, labels)
         self.predictor = Predictor(bundles, compute=compute, strand=strand, labels=chosen)
+        self.predictor.check_probabilities("a comparison of alleles")
         self.window_bp = choose_window(window, self.predictor.window_bp, genome)
         self.sites = VariantSites(
             vcf,

@@ -1,0 +1,61 @@
+"""What the labels of a set are, and the scores that each type of label is judged by."""
+
+from collections.abc import Collection, Sequence
+
+BINARY, MULTI_LABEL, MULTI_CLASS, REGRESSION = "binary", "multi-label", "multi-class", "regression"
+LABEL_TYPES = (BINARY, MULTI_LABEL, MULTI_CLASS, REGRESSION)
+"""One 0/1 label; several 0/1 labels; one of several classes; numbers."""
+RECORDED = (MULTI_CLASS, REGRESSION)
+"""Types that a file names; sets and bundles of the others do not record a type."""
+MONITORS = {
+    BINARY: "macro_auroc",
+    MULTI_LABEL: "macro_auroc",
+    MULTI_CLASS: "mcc",
+    REGRESSION: "pearson",
+}
+"""The validation score that chooses the step."""
+HEADLINES = {
+    BINARY: ("auroc", "auprc"),
+    MULTI_LABEL: ("macro_auroc", "macro_auprc"),
+    MULTI_CLASS: ("mcc", "accuracy", "macro_f1", "macro_auroc"),
+    REGRESSION: ("pearson", "spearman", "r2", "rmse"),
+}
+"""Test scores, the main one first."""
+LOWER_IS_BETTER = ("rmse",)
+TRIVIAL = {MULTI_CLASS: "majority", REGRESSION: "mean"}
+"""Name of the baseline that knows only the labels of the training rows."""
+
+
+def label_type_of(recorded: str | None, label_names: Sequence[str]) -> str:
+    """Return the type of a set or bundle that may not record one.
+
+    Example:
+        >>> label_type_of(None, ["promoter"]), label_type_of("regression", ["activity"])
+        ('binary', 'regression')
+    """
+    return recorded or (BINARY if len(label_names) == 1 else MULTI_LABEL)
+
+
+def headlines_in(scores: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the main scores among those of a source, the main one first.
+
+    Example:
+        >>> headlines_in({"auroc": 0.9, "mcc": 0.7}), headlines_in({"mcc": 0.5, "accuracy": 0.8})
+        (('auroc', 'auprc'), ('mcc', 'accuracy', 'macro_f1', 'macro_auroc'))
+    """
+    if "pearson" in scores:
+        return HEADLINES[REGRESSION]
+    if "accuracy" in scores:
+        return HEADLINES[MULTI_CLASS]
+    return HEADLINES[MULTI_LABEL if "macro_auroc" in scores else BINARY]
+
+
+def gain_key(score: str, baseline: str) -> str:
+    """Return the name of the difference of a score from a baseline.
+
+    Example:
+        >>> gain_key("macro_auroc", "kmer"), gain_key("mcc", "kmer")
+        ('auroc_gain_over_kmer', 'mcc_gain_over_kmer')
+    """
+    name = score.removeprefix("macro_") if score in HEADLINES[MULTI_LABEL] else score
+    return f"{name}_gain_over_{baseline}"
