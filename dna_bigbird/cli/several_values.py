@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -29,6 +30,8 @@ def as_argument(action: argparse.Action, words: list[str]) -> list[str]:
     if len(words) == 1 and (_takes_text(action) or _is_json(words[0])):
         return [f"{name}={words[0]}"]
     if is_mapping(action):
+        if _is_one_path(action, words):
+            return [f"{name}={words[0]}"]
         return [f"{name}={_json(_mapping(name, words))}"]
     items = _items(words, item_type(action))
     if len(items) == 1 and single_types(action):
@@ -106,6 +109,12 @@ def _json(value: object) -> str:
     if not_text := re.search(r"[\ud800-\udfff]", text):
         raise InputError(f"{text}: byte {not_text[0]!a} is not UTF-8. Rename the file")
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
+
+
+def _is_one_path(action: argparse.Action, words: list[str]) -> bool:
+    """Return True for one path where a mapping of paths may also be one path."""
+    alone = Path in single_types(action)
+    return alone and len(words) == 1 and ("=" not in words[0] or os.path.lexists(words[0]))
 
 
 def _takes_text(action: argparse.Action) -> bool:

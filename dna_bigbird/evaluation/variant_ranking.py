@@ -7,7 +7,7 @@ change in the expected direction, down for a broken site and up for a created on
 then counts by the same change of those labels.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ from dna_bigbird.evaluation.ranking import RankedLabel
 # V variants, L labels
 
 NEUTRAL = "none"
+REFERENCE = "kmer"
+"""The source that every other one is compared with."""
 DIRECTIONS = {"break": -1, "create": 1}
 """Effects that a variant can be known to have, and where its labels then go."""
 
@@ -52,6 +54,7 @@ def rank_variants(
     known: KnownVariants,
     sources: dict[str, NDArray],
     *,
+    without_labels: Collection[str] = (),
     seed: int = 0,
     replicates: int = 1000,
 ) -> dict[str, dict[str, float | int]]:
@@ -59,19 +62,20 @@ def rank_variants(
 
     Args:
         sources: Changes of log odds (V, L) by name, the model's first. All are scored on the same
-            draws, and the model's gain over each of the others is given with its interval. A table
-            with one column, of a control that knows no labels, has no own label.
+            draws, and the model's gain over each of the others is given with its interval; also that
+            of each other source over `REFERENCE`, if that is one of them.
+        without_labels: Names of sources that know no labels, (V, 1): they have no own label.
 
     Returns:
         By source the keys `auroc_<question>`, with `_low` and `_high` of a 95 % bootstrap interval
         over blocks, `n_<question>` and `n_<question>_positive`; the model also has
-        `auroc_<question>_gain_over_<source>`. NaN where a question has no positive or no neutral.
+        `auroc_<question>_gain_over_<source>`, the others that over REFERENCE. NaN where a question has no positive or no neutral.
     """
     metrics: dict[str, dict[str, float | int]] = {}
     drawn: dict[str, dict[str, NDArray]] = {}
     for name, log_odds_VL in sources.items():
         metrics[name], drawn[name] = {}, {}
-        knows_labels = log_odds_VL.shape == known.own_labels.shape
+        knows_labels = name not in without_labels
         for question, here, scores in questions(
             known if knows_labels else _without_labels(known, log_odds_VL), log_odds_VL
         ):
@@ -89,11 +93,14 @@ def rank_variants(
                 f"n_{question}_positive": ranked.n_positive,
             }
     model, *others = sources
-    for other in others:
-        for key, values in drawn[other].items():
-            gain = metrics[model][key] - metrics[other][key]
-            metrics[model] |= _with_interval(
-                f"{key}_gain_over_{other}", gain, drawn[model][key] - values
+    pairs = [(model, other) for other in others]
+    if REFERENCE in others:
+        pairs += [(other, REFERENCE) for other in others if other != REFERENCE]
+    for first, second in pairs:
+        for key in [key for key in drawn[second] if key in drawn[first]]:
+            gain = metrics[first][key] - metrics[second][key]
+            metrics[first] |= _with_interval(
+                f"{key}_gain_over_{second}", gain, drawn[first][key] - drawn[second][key]
             )
     return metrics
 

@@ -47,6 +47,12 @@ def variants_frame(result: Result, effect: str | None, probabilities: bool) -> D
     return with_values(alleles, names, values_nLS.reshape(len(values_nLS), len(names)))
 
 
+def zero_shot_frame(result: Result) -> DataFrame:
+    """Return chrom, pos, id, ref, alt and the score."""
+    alleles = {name: getattr(result, name) for name in ("chrom", "pos", "id", "ref", "alt")}
+    return dataframe(alleles | {result.name: result.score})
+
+
 def substitutions_frame(result: Result) -> DataFrame:
     """Return a row per substitution and label."""
     labels = np.array(result.label_names, np.str_)

@@ -172,6 +172,31 @@ class VariantScores(VariantSummary):
 
 
 @dataclass(frozen=True)
+class ZeroShotScores(VariantSummary):
+    """One row per alternative allele, in the order of the file; NaN where there is no score.
+
+    Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
+    """
+
+    chrom: list[str]
+    pos: NDArray[np.int64]
+    """Counted from 1, as in the file."""
+    id: list[str]
+    ref: list[str]
+    alt: list[str]
+    name: str
+    """Name of the score, as the column of the table: 'embedding_distance', 'likelihood_log_ratio'."""
+    score: NDArray[np.float32]
+    """(alleles,)"""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> DataFrame:
+        """Return a row per alternative allele: chrom, pos (from 1), id, ref, alt, score."""
+        return frames.zero_shot_frame(self)
+
+
+@dataclass(frozen=True)
 class Mutagenesis:
     """Effects of all substitutions in a region of P bases on L labels.
 

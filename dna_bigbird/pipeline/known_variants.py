@@ -1,6 +1,6 @@
 """Steps of `rank-variants`: read the variants with their effects, and the scores of a model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from dna_bigbird.genome.variants import Variant, read_vcf
 
 EFFECTS = ("break", "create", "none")
 ENDING = "_log_odds"
+ZERO_SHOT = ("embedding_distance", "likelihood_log_ratio")
+"""Columns of the scores without labels (inference/variants/scorers.py)."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,16 @@ class Truth:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The changes of log odds that `score-variants` wrote."""
+    """The scores that `score-variants` wrote: changes of log odds, or one column without labels."""
 
     path: Path
     labels: list[str]
+    """Empty for a score without labels."""
     changes: dict[tuple[str, str, str, str], list[float]]
     """By chromosome, position, reference and alternative allele."""
 
     def of(self, truth: Truth) -> np.ndarray:
-        """Return the changes of the variants, (variants, labels).
+        """Return the changes of the variants, (variants, labels); one column without labels.
 
         Raises:
             InputError: If a variant is not in the table, or has no score.
@@ -59,7 +62,7 @@ class ScoreTable:
                 f"{lacking.alts[0]} is not in {self.path}. Score this VCF with score-variants first, "
                 "without --ref_mismatch skip"
             )
-        log_odds = np.array(rows).reshape(len(rows), len(self.labels))
+        log_odds = np.array(rows).reshape(len(rows), len(self.labels) or 1)
         is_scored = np.isfinite(log_odds).all(axis=1)
         if not is_scored.all():
             bad = truth.variants[int(np.argmin(is_scored))]
@@ -83,10 +86,12 @@ def read_score_table(path: Path) -> ScoreTable:
     with open_text(path) as stream:
         names = stream.readline().rstrip("\n").split("\t")
         columns = [i for i, name in enumerate(names) if name.endswith(ENDING)]
+        labels = [names[i].removesuffix(ENDING) for i in columns]
+        columns = columns or [i for i, name in enumerate(names) if name in ZERO_SHOT]
         if names[:5] != ["chrom", "pos", "id", "ref", "alt"] or not columns:
             raise InputError(
-                f"{path}:1: expected the columns chrom, pos, id, ref, alt and <label>{ENDING}, as "
-                "score-variants writes them"
+                f"{path}:1: expected the columns chrom, pos, id, ref, alt and <label>{ENDING} "
+                f"({', '.join(ZERO_SHOT)} without labels), as score-variants writes them"
             )
         changes = {}
         for line, text in enumerate(stream, start=2):
@@ -99,7 +104,23 @@ def read_score_table(path: Path) -> ScoreTable:
                     "numbers. Run score-variants again"
                 ) from None
             changes[fields[0], fields[1], fields[3], fields[4]] = values
-    return ScoreTable(path, [names[i].removesuffix(ENDING) for i in columns], changes)
+    return ScoreTable(path, labels, changes)
+
+
+def shared_labels(tables: Mapping[str, ScoreTable]) -> list[str]:
+    """Return the labels of the tables that have some; [] if none has.
+
+    Raises:
+        InputError: If two tables have other labels, or the same in another order.
+    """
+    with_labels = [table for table in tables.values() if table.labels]
+    for table in with_labels[1:]:
+        if table.labels != with_labels[0].labels:
+            raise InputError(
+                f"{table.path}: its labels are not those of {with_labels[0].path}; score both with "
+                "models of the same labels, or with the same --labels"
+            )
+    return with_labels[0].labels if with_labels else []
 
 
 def read_truth(path: Path, regions: list[str] | None) -> Truth:

@@ -16,7 +16,7 @@ class VariantRanking:
     """How well variants with a known effect rank above neutral ones."""
 
     output: Path
-    """Folder with metrics.json and ranked.tsv."""
+    """Folder with metrics.json, ranked.tsv and sources.tsv."""
     metrics: dict
     """Contents of metrics.json, not rounded."""
 
@@ -29,15 +29,17 @@ class VariantRanking:
     def summary(self) -> str:
         """Return the AUROC of broken and of created sites."""
         m = self.metrics
+        others = [f"{name} {scores['auroc_break']:.3f}" for name, scores in m["baselines"].items()]
         return (
             f"{self.output}: {m['n']} variants, AUROC of broken sites {m['auroc_break']:.3f}, "
-            f"of created ones {m['auroc_create']:.3f} above neutral (semi-synthetic)"
+            f"of created ones {m['auroc_create']:.3f} above neutral (semi-synthetic); broken sites by "
+            f"{', '.join(others)}"
         )
 
 
 @checked()
 def rank_variants(
-    scores: InputPath,
+    scores: dict[str, InputPath] | InputPath,
     truth: InputPath,
     output: FolderOutput,
     genome: InputPath,
@@ -52,16 +54,21 @@ def rank_variants(
     The truth is the VCF of `demo-data`, which is semi-synthetic: EFFECT says whether a variant breaks
     a planted site, creates one or does neither, LABEL which labels depend on the site. Written are
     metrics.json, with the AUROC of broken and created sites above neutral variants, for a reader who
-    does not know the label (the largest change over all labels) and for one who does, and
-    ranked.tsv, with these scores of every variant. The same is measured for the change of GC content and,
-    with --data, for a k-mer model fitted on the training rows of that set.
+    does not know the label (the largest change over all labels) and for one who does; sources.tsv,
+    the same as a table; and ranked.tsv, with the scores of every variant. The same is measured for
+    the change of GC content and, with --data, for a k-mer model fitted on the training rows of that set
+    (kmer) and for a mixture of counts of their bases (counts). All on the same variants and draws.
 
     Examples:
         dna-bigbird rank-variants --scores demo_scored.tsv --truth demo/variants.vcf --genome demo/demo.fa \\
             --output results/variants --regions demo22:850,001-1,000,000 --split test
+        dna-bigbird rank-variants --scores model=demo_scored.tsv likelihood=likelihood.tsv --data chromatin.h5 \\
+            --truth demo/variants.vcf --genome demo/demo.fa --output results/variants
 
     Args:
-        scores: Scores to read: the table that score-variants wrote.
+        scores: Scores to read: the table that score-variants wrote, or several by name
+            (model=a.tsv likelihood=b.tsv). The first one is compared with all others; tables with
+            labels have the same ones.
         truth: VCF with EFFECT and LABEL in its INFO column.
         output: Result to write: a folder.
         genome: Genome: the plain FASTA file that both belong to.
@@ -77,24 +84,23 @@ def rank_variants(
     from dna_bigbird.evaluation import variant_ranking
     from dna_bigbird.evaluation.rounding import rounded
     from dna_bigbird.genome import Genome
-    from dna_bigbird.pipeline.known_variants import read_score_table, read_truth
-    from dna_bigbird.pipeline.ranked_table import ranked_table
-    from dna_bigbird.pipeline.variant_baselines import gc_changes, kmer_changes
+    from dna_bigbird.pipeline.known_variants import read_truth
+    from dna_bigbird.pipeline.ranked_table import ranked_table, source_table
+    from dna_bigbird.pipeline.variant_sources import variant_sources
     from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
 
     if block_bp < 1:
         raise InputError(f"--block_bp {block_bp}: expected at least 1")
-    table = read_score_table(scores)
-    known_truth = read_truth(truth, regions)
-    variants, labels = known_truth.variants, table.labels
-    sources = {"model": table.of(known_truth), "gc": gc_changes(variants)}
-    if data is not None:
-        sources["kmer"] = kmer_changes(variants, Genome(genome), data, labels)
-    known = known_truth.for_labels(labels, block_bp)
-    ranking = variant_ranking.rank_variants(known, sources, seed=seed)
-    metrics = ranking.pop("model") | {
+    truth_variants = read_truth(truth, regions)
+    sources = variant_sources(scores, truth_variants, Genome(genome), data)
+    variants, known = truth_variants.variants, truth_variants.for_labels(sources.labels, block_bp)
+    ranking = variant_ranking.rank_variants(
+        known, sources.changes, without_labels=sources.without_labels, seed=seed
+    )
+    table = source_table(ranking)
+    metrics = ranking.pop(next(iter(ranking))) | {
         "n": len(variants),
-        "n_labels": len(labels),
+        "n_labels": len(sources.labels),
         "n_blocks": len(np.unique(known.blocks)),
         "block_bp": block_bp,
         "seed": seed,
@@ -102,8 +108,10 @@ def rank_variants(
         "semi_synthetic": True,
         "baselines": ranking,
     }
+    ranked = ranked_table(variants, known, sources.changes, sources.without_labels)
     refuse_other_folder(output, ("metrics.json", "ranked.tsv"), "ranking")
     with atomic_directory(output) as partial:
         (partial / "metrics.json").write_text(json_text(rounded(metrics)))
-        (partial / "ranked.tsv").write_text(ranked_table(variants, known, sources))
+        (partial / "ranked.tsv").write_text(ranked)
+        (partial / "sources.tsv").write_text(table)
     return VariantRanking(output, metrics)

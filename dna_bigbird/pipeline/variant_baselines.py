@@ -1,4 +1,4 @@
-"""Baselines of `rank-variants`: the change of GC content, and of a k-mer model's predictions."""
+"""Baselines of `rank-variants`: change of GC content, of a k-mer model's predictions, of count mixtures."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,18 +6,70 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.errors import InputError
-from dna_bigbird.genome import Genome
+from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.inference.variants.effects import allele_windows
 from dna_bigbird.pipeline.word_baseline import fitted_words
+
+CONTEXT_BP = 32
+"""More bases on each side than any context of the mixture of counts has."""
+LETTERS = frozenset("ACGT")
 
 
 def gc_changes(variants: Sequence[Variant]) -> np.ndarray:
     """Return by how many each substitution changes the count of G and C, (variants, 1)."""
     return np.array([[float(_gc(v.alts[0]) - _gc(v.ref))] for v in variants])
+
+
+def count_changes(variants: Sequence[Variant], genome: Genome, data: Path) -> np.ndarray:
+    """Return log p(ALT) - log p(REF) by counting, in nats, (variants, 1).
+
+    The mixture of counts (baselines/base_two_sided.py) reads the training windows of a set, joined
+    where they overlap, and predicts the base of the variant from the bases on both sides. Only
+    substitutions of one base have such a score.
+    """
+    labelled = open_labelled_set(data, genome)
+    rows = labelled.rows("train")
+    training = joined([labelled.interval(int(row)) for row in rows])
+    mixture = BaseMixtureTwoSided().fit_sequences([genome.fetch(piece) for piece in training])
+    sites = sorted({(v.interval.chrom, v.interval.start) for v in variants})
+    around = [
+        Interval(chrom, max(0, start - CONTEXT_BP), start + CONTEXT_BP + 1)
+        for chrom, start in sites
+    ]
+    hidden = [np.array([s - piece.start]) for (_, s), piece in zip(sites, around, strict=True)]
+    p = mixture.probabilities([genome.fetch(piece) for piece in around], hidden)
+    log_p = {site: np.log(of_site[0]) for site, of_site in zip(sites, p, strict=True)}
+    return np.array([[_ratio(v, log_p[v.interval.chrom, v.interval.start])] for v in variants])
+
+
+def _ratio(variant: Variant, log_p: np.ndarray) -> float:
+    ref, alt = ("ACGT".index(base) for base in (variant.ref, variant.alts[0].upper()))
+    return float(log_p[alt] - log_p[ref])
+
+
+def are_substitutions(variants: Sequence[Variant]) -> bool:
+    """Return True if every variant replaces one known base by another."""
+    return all(v.ref in LETTERS and v.alts[0].upper() in LETTERS for v in variants)
+
+
+def joined(intervals: Sequence[Interval]) -> list[Interval]:
+    """Return the union of intervals, on the forward strand.
+
+    Example:
+        >>> joined([Interval("a", 5, 9), Interval("a", 0, 6, "-"), Interval("b", 2, 3)])
+        [Interval(chrom='a', start=0, end=9, strand='+'), Interval(chrom='b', start=2, end=3, strand='+')]
+    """
+    union: list[Interval] = []
+    for chrom, start, end in sorted((x.chrom, x.start, x.end) for x in intervals):
+        if union and union[-1].chrom == chrom and start <= union[-1].end:
+            start, end = union[-1].start, max(end, union.pop().end)
+        union.append(Interval(chrom, start, end))
+    return union
 
 
 def _gc(bases: str) -> int:

@@ -38,10 +38,29 @@ def test_the_gain_over_itself_is_nothing():
 
 def test_a_control_without_labels_answers_the_first_question_only():
     sources = {"model": LOG_ODDS, "gc": np.array([[1.0], [1], [0], [1], [0], [0]])}
-    found = rank_variants(KNOWN, sources, replicates=50)
+    found = rank_variants(KNOWN, sources, without_labels=["gc"], replicates=50)
     assert found["gc"]["auroc_break"] == pytest.approx((2 * (1 + 0.5 + 1)) / 6)
     assert "auroc_break_own_label" not in found["gc"]
     assert "auroc_break_own_label_gain_over_gc" not in found["model"]
+
+
+def test_every_source_is_compared_with_kmers_on_the_same_draws():
+    other = LOG_ODDS[::-1].copy()
+    sources = {"model": LOG_ODDS, "other": other, "kmer": other}
+    found = rank_variants(KNOWN, sources, replicates=50)
+    assert found["other"]["auroc_break"] == found["kmer"]["auroc_break"]
+    assert found["other"]["auroc_break_gain_over_kmer_high"] == 0
+    assert not any("gain" in key for key in found["kmer"])
+    gain = found["model"]["auroc_break"] - found["kmer"]["auroc_break"]
+    assert found["model"]["auroc_break_gain_over_kmer"] == gain
+
+
+def test_a_score_without_labels_has_no_own_label_next_to_a_model_of_one_label():
+    known = KnownVariants(EFFECTS, OWN[:, :1], np.arange(len(EFFECTS)))
+    sources = {"model": LOG_ODDS[:, :1], "gc": LOG_ODDS[:, 1:2]}
+    found = rank_variants(known, sources, without_labels=["gc"], replicates=50)
+    assert "auroc_break_own_label" in found["model"]
+    assert "auroc_break_own_label" not in found["gc"]
 
 
 def test_without_created_sites_their_area_is_not_defined():

@@ -88,7 +88,7 @@ def test_effects_of_alleles_are_those_of_the_higher_strand():
     """By a loop: each allele as `predict --strand both` gives it, then differences."""
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 2, (2, 4, 3))  # strands, reference and three alleles, labels
-    diff, log_odds, ref, alt = compare(logits, directional=True)
+    diff, log_odds, ref, alt = compare(logits, higher_of=2)
     for allele in range(3):
         for label in range(3):
             before = max(logits[0, 0, label], logits[1, 0, label])

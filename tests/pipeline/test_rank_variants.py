@@ -5,9 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from dna_bigbird.baselines import base_two_sided
 from dna_bigbird.cli.main import main
+from dna_bigbird.genome import Genome
+from dna_bigbird.genome.variants import Variant
+from dna_bigbird.pipeline import variant_baselines
 from dna_bigbird.pipeline.known_variants import read_truth
-from dna_bigbird.pipeline.variant_baselines import gc_changes
+from dna_bigbird.pipeline.variant_baselines import count_changes, gc_changes
 
 TRUTH = [
     ("101", "A", "C", "EFFECT=break;LABEL=CTCF,RAD21;FACTOR=CTCF"),
@@ -33,13 +37,13 @@ def files(tmp_path):
     return tmp_path
 
 
-def rank(folder, *arguments) -> int:
+def rank(folder, *arguments, scores=None) -> int:
     try:
         main(
             [
                 "rank-variants",
                 "--scores",
-                str(folder / "scores.tsv"),
+                *(scores or [str(folder / "scores.tsv")]),
                 "--truth",
                 str(folder / "truth.vcf"),
                 "--genome",
@@ -81,6 +85,87 @@ def test_regions_count_from_1_with_both_ends(files):
 def test_gc_changes(files):
     truth = read_truth(files / "truth.vcf", None)
     np.testing.assert_array_equal(gc_changes(truth.variants)[:, 0], [1, 1, 1, 0, 1])
+
+
+def write_likelihood(folder, name="likelihood_log_ratio"):
+    lines = [f"chrom\tpos\tid\tref\talt\t{name}"]
+    for (p, r, a, _), value in zip(TRUTH, [-4.0, 1.0, -2.0, 0.5, -0.5], strict=True):
+        lines.append(f"chr1\t{p}\tv{p}\t{r}\t{a}\t{value}")
+    (folder / "likelihood.tsv").write_text("\n".join(lines) + "\n")
+
+
+def rank_named(folder, *arguments):
+    scores = [f"net={folder / 'scores.tsv'}", f"masked={folder / 'likelihood.tsv'}"]
+    return rank(folder, *arguments, scores=scores)
+
+
+@pytest.mark.parametrize("name", ["likelihood_log_ratio", "embedding_distance"])
+def test_several_tables_are_compared_on_the_same_variants(files, name):
+    """Largest by the likelihood: broken 4, 0.5, neutral 1, 2."""
+    write_likelihood(files, name)
+    assert rank_named(files) == 0
+    metrics = json.loads((files / "out/metrics.json").read_text())
+    assert metrics["auroc_break"] == 0.75
+    masked = metrics["baselines"]["masked"]
+    assert masked["auroc_break"] == 0.5
+    assert metrics["auroc_break_gain_over_masked"] == 0.25
+    assert "auroc_break_own_label" not in masked
+    rows = [x.split("\t") for x in (files / "out/sources.tsv").read_text().splitlines()]
+    table = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+    assert [(row["source"], row["question"]) for row in table][:5] == [
+        ("net", "break"), ("net", "break_own_label"), ("net", "create"),
+        ("net", "create_own_label"), ("masked", "break"),
+    ]  # fmt: skip
+    assert (table[4]["n"], table[4]["n_positive"], table[4]["auroc"]) == ("4", "2", "0.5")
+    assert table[0]["minus_kmer"] == "nan"
+    header = (files / "out/ranked.tsv").read_text().split("\n")[0].split("\t")
+    assert header[6:] == ["net_largest", "net_own_label", "masked_largest", "gc_largest"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (["kmer=scores.tsv"], "--scores kmer="),
+        (["a=scores.tsv", "a=likelihood.tsv"], "--scores: a is given twice"),
+        (["a=scores.tsv", "b=other.tsv"], "other.tsv: its labels are not those of"),
+    ],
+)
+def test_tables_that_cannot_be_compared_are_refused(files, capsys, monkeypatch, scores, message):
+    write_likelihood(files)
+    text = (files / "scores.tsv").read_text()
+    (files / "other.tsv").write_text(text.replace("JUN_", "REST_"))
+    monkeypatch.chdir(files)
+    assert rank(files, scores=scores) == 2
+    assert message in capsys.readouterr().err
+    assert not (files / "out").exists()
+
+
+def test_counting_gives_the_log_ratio_of_the_two_bases(files, monkeypatch):
+    """Each hidden base is asked for with the bases around it, from the joined training windows."""
+    bases = "".join(np.random.default_rng(3).choice(list("ACGT"), 400))
+    (files / "genome.fa").write_text(f">chr1\n{bases}\n")
+    genome = Genome(files / "genome.fa")
+    rows = [(0, 150), (100, 200), (260, 330)]
+
+    class Set:
+        def rows(self, split):
+            return {"train": [0, 1, 2]}[split]
+
+        def interval(self, row):
+            return variant_baselines.Interval("chr1", *rows[row])
+
+    monkeypatch.setattr(variant_baselines, "open_labelled_set", lambda data, genome: Set())
+    variants = []
+    for pos in (5, 210, 240):
+        ref = bases[pos - 1]
+        alt = "A" if ref != "A" else "G"
+        variants.append(Variant("chr1", pos, ".", ref, (alt,), line=1))
+    found = count_changes(variants, genome, files)
+    mixture = base_two_sided.BaseMixtureTwoSided().fit_sequences([bases[:200], bases[260:330]])
+    p = mixture.probabilities([bases], [np.array([4, 209, 239])])[0]
+    for row, v in enumerate(variants):
+        ref, alt = "ACGT".index(v.ref), "ACGT".index(v.alts[0])
+        assert found[row, 0] == pytest.approx(np.log(p[row, alt] / p[row, ref]))
 
 
 @pytest.mark.parametrize(

@@ -373,7 +373,11 @@ def write_variants(results: Path, semi_synthetic: bool, rng: np.random.Generator
     }
     metrics |= {
         "semi_synthetic": True,
-        "baselines": {"gc": areas(0.501234), "kmer": areas(0.823456)},
+        "baselines": {
+            "gc": areas(0.501234),
+            "kmer": areas(0.823456),
+            "counts": {k: v for k, v in areas(0.634521).items() if "own_label" not in k},
+        },
     }
     write_json(folder / "variants" / "ranking_chromatin" / "metrics.json", metrics)
 

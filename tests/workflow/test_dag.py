@@ -29,6 +29,7 @@ DEMO_JOBS = {
     "prediction_regions": 1,
     "predict": 2,
     "score_variants": 1,
+    "zero_shot": 2,
     "rank_variants": 1,
     "mutagenesis": 1,
     "write_config": 1,

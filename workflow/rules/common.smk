@@ -325,4 +325,10 @@ VARIANT_RANKING = expand(
     res=RES,
     task={"chromatin"} & set(SCORING_VARIANTS) if "demo" in INPUTS else [],
 )
+ZERO_SHOT = PREDICTIONS.get("zero_shot", {})
+ZERO_SHOT_SCORES = {
+    name: f"{RES}/predictions/zero_shot/{name}.tsv"
+    for name in ZERO_SHOT.get("scores", [])
+    if VARIANT_FILE
+}
 MUTAGENESIS_MATRIX = [f"{RES}/predictions/mutagenesis.tsv"] if MUTAGENESIS else []

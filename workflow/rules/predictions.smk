@@ -74,12 +74,44 @@ rule score_variants:
         " --threads {threads} {params.precision} > {log} 2>&1"
 
 
-rule rank_variants:
+rule zero_shot:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
+        vcf=VARIANT_FILE,
+        model=ENCODER,
+    output:
+        f"{RES}/predictions/zero_shot/{{score}}.tsv",
+    log:
+        f"{LOGS}/zero_shot_{{score}}.log",
+    benchmark:
+        f"{RES}/benchmarks/zero_shot_{{score}}.tsv"
+    wildcard_constraints:
+        score="likelihood|embedding",
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=8000,
+        runtime=480,
+    params:
+        run=command,
+        version=VERSION,
+        options=options(ZERO_SHOT, keys=["window"]),
+        precision=prediction_precision(),
+    shell:
+        "{params.run} score-variants --vcf {input.vcf:q} --fasta {input.genome}"
+        " --model {input.model} --output {output} --score {wildcards.score}"
+        " --threads {threads} {params.options} {params.precision} > {log} 2>&1"
+
+
+rule rank_variants:
+    input:
+        **ZERO_SHOT_SCORES,
+        genome=GENOME,
+        index=f"{GENOME}.fai",
         truth=f"{DEMO}/variants.vcf",
-        scores=f"{RES}/predictions/variants/{{task}}.tsv",
+        model=f"{RES}/predictions/variants/{{task}}.tsv",
         data=f"{RES}/{{task}}/set.h5",
     output:
         directory(f"{RES}/predictions/variants/ranking_{{task}}"),
@@ -97,8 +129,11 @@ rule rank_variants:
         version=VERSION,
         seed=config["seed"],
         regions=option("regions", config["splits"]["test"]),
+        scores=lambda wildcards, input: option(
+            "scores", {name: input[name] for name in ["model", *ZERO_SHOT_SCORES]}
+        ),
     shell:
-        "{params.run} rank-variants --scores {input.scores} --truth {input.truth}"
+        "{params.run} rank-variants {params.scores} --truth {input.truth}"
         " --output {output} --genome {input.genome} --data {input.data} {params.regions}"
         " --split test --seed {params.seed} > {log} 2>&1"
 

@@ -2,7 +2,8 @@
 
 Each strand's window is centred in its own direction: on both strands `window_bp // 2` bases are before
 the centre of REF, as that strand reads them. So nothing shifts by a base if the window is even, and
-the reverse-complemented genome gives the same windows.
+the reverse-complemented genome gives the same windows. Windows may also be shifted, by the same
+number of bases in the direction of each strand.
 
 The flank before the allele is the same for every allele; the flank after it is shortened or lengthened so
 that every window has the same length. Bases past the end of the chromosome are N (`Genome.fetch`).
@@ -10,7 +11,8 @@ that every window has the same length. Bases past the end of the chromosome are 
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -52,48 +54,71 @@ def site_effects(
     *,
     window_bp: int,
     strand: Literal["both", "forward"] = "both",
+    shifts: Sequence[int] = (0,),
 ) -> Iterator[tuple[list[Site], Effects]]:
     """Yield sites in their order with a row for each alternative allele, in chunks.
 
-    For every label and strand the window with the alternative allele is compared with the
-    reference window, which all alleles of a site share: the difference of probabilities `diff`,
-    and of their log-odds `log_odds`, each the mean over strands. `ref` and `alt` are the mean
-    probabilities. Of a directional model each allele has the strand on which it scores higher. Alleles
-    that cannot be scored have NaN.
+    For every label, strand and shift of the window the window with the alternative allele is
+    compared with the reference window, which all alleles of a site share: the difference of
+    probabilities `diff`, and of their log-odds `log_odds`, each the mean over strands and shifts.
+    `ref` and `alt` are the mean probabilities. Of a directional model each allele has the strand on
+    which it scores higher. Alleles that cannot be scored have NaN.
+
+    Args:
+        shifts: See `allele_windows`.
     """
-    labels = len(scorer.label_names)
-    is_directional = getattr(scorer, "is_directional", False)
+    cut = WindowCutter(genome, window_bp, strand, tuple(shifts))
+    higher_of = 2 if getattr(scorer, "is_directional", False) and strand == "both" else 1
+    compared = (
+        (site, None if logits is None else compare(logits, higher_of=higher_of))
+        for site, logits in with_results(scorer.logits, cut, sites)
+    )
+    yield from framed(compared, EFFECTS, len(scorer.label_names))
+
+
+def framed(
+    compared: Iterable[tuple[Site, NDArray[np.float32] | None]],
+    columns: Sequence[str],
+    num_labels: int,
+) -> Iterator[tuple[list[Site], Effects]]:
+    """Yield chunks of sites with their effects by column, each (alleles, labels).
+
+    Args:
+        compared: Each site with the effects of its scored alleles, (columns, alleles, labels); None
+            if it has none. Alleles that are not scored get NaN.
+    """
     frame: list[Site] = []
     rows: list[NDArray[np.float32]] = []
     num_rows, started_at = 0, time.monotonic()
-    for site, logits in _with_logits(scorer, genome, sites, window_bp, strand):
-        effects = np.full((len(EFFECTS), len(site.variant.alts), labels), np.nan, dtype=np.float32)
-        if logits is not None:
-            effects[:, site.scored] = compare(logits, directional=is_directional)
+    for site, scored in compared:
+        shape = (len(columns), len(site.variant.alts), num_labels)
+        effects = np.full(shape, np.nan, dtype=np.float32)
+        if scored is not None:
+            effects[:, site.scored] = scored
         frame.append(site)
         rows.append(effects)
         num_rows += max(1, len(site.variant.alts))
         if num_rows >= FRAME_ALLELES or time.monotonic() - started_at > FRAME_S:
-            yield frame, _columns(rows)
+            yield frame, _by_column(rows, columns)
             frame, rows, num_rows, started_at = [], [], 0, time.monotonic()
     if frame:
-        yield frame, _columns(rows)
+        yield frame, _by_column(rows, columns)
 
 
-def compare(logits: NDArray[np.float64], *, directional: bool = False) -> NDArray[np.float32]:
-    """Return (4, alleles, labels): `diff`, `log_odds`, `ref`, `alt`, means over strands.
+def compare(logits: NDArray[np.float64], *, higher_of: int = 1) -> NDArray[np.float32]:
+    """Return (4, alleles, labels): `diff`, `log_odds`, `ref`, `alt`, means over strands and shifts.
 
     Args:
-        logits: (strands, 1 + alleles, labels), the reference first.
-        directional: Take the higher logit of the strands for each allele instead, as `predict` does:
-            a variant that ends a promoter or begins one on either strand has an effect.
+        logits: (strands x shifts, 1 + alleles, labels), the reference first.
+        higher_of: Take the higher logit of so many neighbouring strands for each allele, as `predict`
+            does with a directional model: a variant that ends a promoter or begins one on either strand
+            has an effect. 1: each strand counts.
 
     Example:
         >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(2).astype(str).tolist()
         ['0.12', '0.55', '0.5', '0.62']
     """
-    if directional:
-        logits = logits.max(axis=0, keepdims=True)
+    logits = logits.reshape(-1, higher_of, *logits.shape[1:]).max(axis=1)
     probabilities = sigmoid(logits)
     ref, alt = probabilities[:, :1], probabilities[:, 1:]
     change = logits[:, 1:] - logits[:, :1]
@@ -103,36 +128,74 @@ def compare(logits: NDArray[np.float64], *, directional: bool = False) -> NDArra
     )
 
 
-def _columns(rows: list[NDArray[np.float32]]) -> Effects:
-    return dict(zip(EFFECTS, np.concatenate(rows, axis=1), strict=True))
+def _by_column(rows: list[NDArray[np.float32]], columns: Sequence[str]) -> Effects:
+    return dict(zip(columns, np.concatenate(rows, axis=1), strict=True))
 
 
-def _with_logits(
-    scorer: LogitModel, genome: Genome, sites: Iterable[Site], window_bp: int, strand: str
+@dataclass(frozen=True)
+class WindowCutter:
+    """Cuts the windows of a site: for each shift and strand that of the reference, then one per scored allele."""
+
+    genome: Genome
+    window_bp: int
+    strand: Literal["both", "forward"]
+    shifts: tuple[int, ...] = (0,)
+
+    def __call__(self, site: Site) -> list[str]:
+        """Return the windows, all shifts and strands one after another."""
+        variant = site.variant
+        alleles = [variant.ref, *(variant.alts[i] for i in site.scored)]
+        windows: list[str] = []
+        for shift in self.shifts:
+            forward, reverse = allele_windows(
+                self.genome, variant.interval, alleles, self.window_bp, shift
+            )
+            windows += forward + reverse if self.strand == "both" else forward
+        return windows
+
+
+def with_results(
+    compute: Callable[[Iterable[list[str]]], Iterator[NDArray[np.float64]]],
+    cut: WindowCutter,
+    sites: Iterable[Site],
 ) -> Iterator[tuple[Site, NDArray[np.float64] | None]]:
-    """Yield every site with logits (strands, 1 + alleles, labels); None where no allele is scored."""
+    """Yield every site with (strands x shifts, 1 + alleles, values); None where no allele is scored.
+
+    Args:
+        compute: Yields (windows, values) for each list of windows, in order.
+    """
     waiting: deque[Site] = deque()
 
     def groups() -> Iterator[list[str]]:
         for site in sites:
             waiting.append(site)
             if site.scored:
-                yield _windows(site, genome, window_bp, strand)
+                yield cut(site)
 
-    for logits in scorer.logits(groups()):
+    for values in compute(groups()):
         while not waiting[0].scored:
             yield waiting.popleft(), None
         site = waiting.popleft()
-        yield site, logits.reshape(-1, 1 + len(site.scored), logits.shape[-1])
+        yield site, values.reshape(-1, 1 + len(site.scored), values.shape[-1])
     while waiting:
         yield waiting.popleft(), None
 
 
-def _windows(site: Site, genome: Genome, window_bp: int, strand: str) -> list[str]:
-    variant = site.variant
-    alleles = [variant.ref, *(variant.alts[i] for i in site.scored)]
-    forward, reverse = allele_windows(genome, variant.interval, alleles, window_bp)
-    return forward + reverse if strand == "both" else forward
+def shifts_of(number: int, step_bp: int) -> tuple[int, ...]:
+    """Return so many shifts of the window: none, then one step to both sides, then two.
+
+    Raises:
+        InputError: If there is no window, or several that are the same.
+
+    Example:
+        >>> shifts_of(1, 16), shifts_of(5, 16)
+        ((0,), (0, 16, -16, 32, -32))
+    """
+    if number < 1:
+        raise InputError(f"--shifts {number}: expected at least 1, the window itself")
+    if step_bp < 1:
+        raise InputError(f"--shift_step {step_bp}: expected at least 1 base")
+    return tuple((i + 1) // 2 * step_bp * (1 if i % 2 else -1) for i in range(number))
 
 
 def choose_window(window: int | None, model_bp: int, genome: Genome) -> int:
@@ -150,7 +213,7 @@ def choose_window(window: int | None, model_bp: int, genome: Genome) -> int:
 
 
 def allele_windows(
-    genome: Genome, site: Interval, alleles: Sequence[str], window_bp: int
+    genome: Genome, site: Interval, alleles: Sequence[str], window_bp: int, shift: int = 0
 ) -> tuple[list[str], list[str]]:
     """Return one window per allele as the forward strand reads it, and as the reverse strand does.
 
@@ -158,6 +221,8 @@ def allele_windows(
         site: The bases that an allele replaces, 0-based and half-open; its strand does not matter.
         alleles: Bases that replace the site, over A C G T N on the forward strand; include REF for
             its own window. The alleles and the site are no longer than `longest_allele`.
+        shift: Bases by which the windows begin earlier, each in the direction of its strand: so many
+            more bases are before the site, and fewer after it.
 
     Example:
         >>> import os, tempfile, pathlib
@@ -166,7 +231,7 @@ def allele_windows(
         >>> allele_windows(Genome(path), Interval("chr1", 4, 5), ["G", "T", "GA"], window_bp=4)
         (['CCGG', 'CCTG', 'CCGA'], ['ACCG', 'ACAG', 'ACTC'])
     """
-    before = window_bp // 2 - site.length // 2
+    before = window_bp // 2 - site.length // 2 + shift
     flank = max(before, window_bp - before - min(len(a) for a in alleles))
     bases = genome.fetch(Interval(site.chrom, site.start - flank, site.end + flank))
     left, right = bases[:flank], bases[flank + site.length :]

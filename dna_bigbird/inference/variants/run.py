@@ -9,22 +9,22 @@ from typing import Literal
 import numpy as np
 
 from dna_bigbird import __version__
-from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
+from dna_bigbird.bundles.choice import Models, load_models, notes_on
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, Interrupted
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor, check_together
-from dna_bigbird.inference.results import VariantScores, VariantSummary
+from dna_bigbird.inference.results import VariantScores, VariantSummary, ZeroShotScores
 from dna_bigbird.inference.spool import file_identity, open_spool, progress_bar
 from dna_bigbird.inference.variants.effects import (
     EFFECTS,
     FRAME_ALLELES,
     Effects,
+    WindowCutter,
     choose_window,
-    site_effects,
 )
+from dna_bigbird.inference.variants.scorers import Score, make_scorer
 from dna_bigbird.inference.variants.sites import Site, VariantSites, open_genome
 from dna_bigbird.inference.variants.targets import VariantTarget, open_writers
 from dna_bigbird.inference.variants.writers import Origin, rows_of_fitting
@@ -60,27 +60,32 @@ class VariantRun:
         probabilities: bool,
         compute: Compute,
         progress: bool,
+        score: Score = "labels",
+        shifts: tuple[int, ...] = (0,),
     ) -> None:
+        check_table(score, targets, probabilities)
         bundles = load_models(model)
-        check_together(bundles)
         self._model_notes = notes_on(model)
         genome = open_genome(fasta, vcf)
-        chosen = choose_labels(bundles[0].config.label_names, labels)
-        self.predictor = Predictor(bundles, compute=compute, strand=strand, labels=chosen)
-        self.predictor.check_probabilities("a comparison of alleles")
-        self.window_bp = choose_window(window, self.predictor.window_bp, genome)
+        self.scorer = make_scorer(score, bundles, compute, labels)
+        self.window_bp = choose_window(window, self.scorer.window_bp, genome)
         self.sites = VariantSites(
             vcf,
             genome,
-            window_bp=self.window_bp,
+            # An allele fits into every shifted window if it fits into one that is so much shorter.
+            window_bp=self.window_bp - 2 * largest_shift(shifts, self.window_bp),
             skip_mismatches=skip_mismatches,
             must_be_sorted=any(target.is_indexed for target in targets),
+            only_substitutions=score == "likelihood",
         )
         self.targets, self.strand, self.progress = targets, strand, progress
-        self.columns = EFFECTS if probabilities else EFFECTS[:2]
+        self.score, self.shifts = score, shifts
+        some = score == "labels" and not probabilities
+        self.columns = EFFECTS[:2] if some else tuple(self.scorer.columns)
+        shifted = {} if shifts == (0,) else {"shifts": " ".join(map(str, shifts))}
         self.origin = Origin(
             [(b.folder.resolve().name, sha256_of(b.folder / "model.safetensors")) for b in bundles],
-            {"window": f"{self.window_bp} bp", "strand": strand, "version": __version__},
+            {"window": f"{self.window_bp} bp", "strand": strand, **shifted, "version": __version__},
         )
 
     @property
@@ -90,8 +95,8 @@ class VariantRun:
 
     def facts(self) -> dict:
         """Return the fields of a summary."""
-        sites, notes = self.sites, [*self._model_notes, *self.predictor.notes()]
-        notes += short_window_notes(self.window_bp, self.predictor.window_bp)
+        sites, notes = self.sites, [*self._model_notes, *self.scorer.notes()]
+        notes += short_window_notes(self.window_bp, self.scorer.window_bp)
         if sites.streamed and (
             question := sites.assembly_note()
         ):  # for a file it is printed earlier
@@ -108,7 +113,7 @@ class VariantRun:
             "notes": notes,
         }
 
-    def in_memory(self) -> VariantScores:
+    def in_memory(self) -> VariantScores | ZeroShotScores:
         """Return all scores."""
         variants, frames = [], []
         with self.sites.open() as (_, stream):
@@ -118,22 +123,31 @@ class VariantRun:
                 ]
                 has_row = rows_of_fitting(sites)
                 frames.append({name: values[has_row] for name, values in effects.items()})
-        nothing = self._nothing(EFFECTS)
-        diff, log_odds, ref, alt = (
-            np.concatenate([frame[name] for frame in [nothing, *frames]]) for name in EFFECTS
-        )
+        nothing = self._nothing(self.scorer.columns)
+        values = {
+            name: np.concatenate([frame[name] for frame in [nothing, *frames]]) for name in nothing
+        }
+        alleles = {
+            "chrom": [v.chrom for v, _ in variants],
+            "pos": np.array([v.pos for v, _ in variants], dtype=np.int64),
+            "id": [v.id for v, _ in variants],
+            "ref": [v.ref for v, _ in variants],
+            "alt": [alt for _, alt in variants],
+        }
+        if self.score != "labels":
+            (name,) = values
+            label = self.scorer.label_names[0]
+            return ZeroShotScores(
+                **self.facts(), **alleles, name=f"{label}_{name}", score=values[name][:, 0]
+            )
         return VariantScores(
             **self.facts(),
-            label_names=self.predictor.label_names,
-            chrom=[v.chrom for v, _ in variants],
-            pos=np.array([v.pos for v, _ in variants], dtype=np.int64),
-            id=[v.id for v, _ in variants],
-            ref=[v.ref for v, _ in variants],
-            alt=[alt for _, alt in variants],
-            diff=diff,
-            log_odds=log_odds,
-            ref_probability=ref,
-            alt_probability=alt,
+            **alleles,
+            label_names=self.scorer.label_names,
+            diff=values["diff"],
+            log_odds=values["log_odds"],
+            ref_probability=values["ref"],
+            alt_probability=values["alt"],
         )
 
     def streamed(self) -> VariantSummary:
@@ -174,20 +188,15 @@ class VariantRun:
         to_terminal = any(t.path is None for t in self.targets) and sys.stdout.isatty()
         shown = self.progress and not to_terminal
         with progress_bar(shown, self.sites.records, done, "variants") as advance:
-            for frame, effects in site_effects(
-                self.predictor,
-                self.sites.genome,
-                sites,
-                window_bp=self.window_bp,
-                strand=self.strand,
-            ):
+            cut = WindowCutter(self.sites.genome, self.window_bp, self.strand, self.shifts)
+            for frame, effects in self.scorer.effects(sites, cut):
                 yield frame, effects
                 advance(len(frame))
 
     def _write(self, header: VcfHeader, frames: Iterable[tuple[list[Site], Effects]]) -> None:
         with open_writers(
             self.targets,
-            labels=self.predictor.label_names,
+            labels=self.scorer.label_names,
             columns=self.columns,
             origin=self.origin,
             longest_bp=max(self.sites.genome.lengths.values()),
@@ -201,7 +210,7 @@ class VariantRun:
                     sys.stdout.flush()
 
     def _nothing(self, columns: Sequence[str]) -> Effects:
-        return {c: np.empty((0, len(self.predictor.label_names)), np.float32) for c in columns}
+        return {c: np.empty((0, len(self.scorer.label_names)), np.float32) for c in columns}
 
     def _identity(self) -> dict:
         """Return what must be the same for an interrupted run to be continued."""
@@ -209,14 +218,44 @@ class VariantRun:
             "vcf": file_identity(self.sites.vcf),
             "fasta": file_identity(self.sites.genome.path),
             "models": [checksum for _, checksum in self.origin.models],
-            "labels": self.predictor.label_names,
+            "labels": self.scorer.label_names,
             "window": self.window_bp,
             "strand": self.strand,
             "ref_mismatch": self.sites.skip_mismatches,
             "probabilities": len(self.columns) > 2,
-            "precision": self.predictor.precision,
-            "float32_matmul": self.predictor.compute.float32_matmul,
+            "precision": self.scorer.compute.precision,
+            "float32_matmul": self.scorer.compute.float32_matmul,
+            # As before these settings were there: a run that was interrupted then goes on.
+            **({} if self.shifts == (0,) else {"shifts": list(self.shifts)}),
+            **({} if self.score == "labels" else {"score": self.score}),
         }
+
+
+def check_table(score: Score, targets: Sequence[VariantTarget], probabilities: bool) -> None:
+    """Raise InputError for results that a score without labels does not have."""
+    if score == "labels":
+        return
+    if any(target.format == "vcf" for target in targets):
+        raise InputError(
+            f"--score {score} writes a table, not a VCF: end the name of --output in .tsv or .csv"
+        )
+    if probabilities:
+        raise InputError(f"--probabilities: --score {score} has none; leave it out")
+
+
+def largest_shift(shifts: Sequence[int], window_bp: int) -> int:
+    """Return by how many bases the window is shifted at most.
+
+    Raises:
+        InputError: If the variant would not be in the window any more.
+    """
+    largest = max(map(abs, shifts))
+    if largest >= window_bp // 2:
+        raise InputError(
+            f"--shifts {len(shifts)}: the window of {window_bp} bp would be shifted by {largest} bp; "
+            f"expected less than its half. Choose a smaller --shift_step"
+        )
+    return largest
 
 
 def skip_alleles(sites: Iterator[Site], alleles: int) -> int:
@@ -233,7 +272,7 @@ def with_sites(
 ) -> Iterator[tuple[list[Site], Effects]]:
     """Yield frames of scores with the sites that they belong to; the remaining sites get `nothing`."""
     for effects in frames:
-        missing = len(effects["diff"])
+        missing = len(next(iter(effects.values())))
         frame = []
         while missing > 0:
             frame.append(next(sites))

@@ -11,7 +11,7 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
-from dna_bigbird.inference.results import VariantScores, VariantSummary
+from dna_bigbird.inference.results import VariantScores, VariantSummary, ZeroShotScores
 from dna_bigbird.paths import InputFile, OutputFile, StreamFile
 from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress, Resume
 
@@ -29,10 +29,13 @@ def score_variants(
     strand: BothStrands = "both",
     ref_mismatch: Literal["error", "skip"] = "error",
     probabilities: bool = False,
+    score: Literal["labels", "embedding", "likelihood"] = "labels",
+    shifts: int = 1,
+    shift_step: int = 16,
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
-) -> VariantScores | VariantSummary:
+) -> VariantScores | ZeroShotScores | VariantSummary:
     """Score the variants of a VCF file: how each allele changes the predictions of a model.
 
     For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
@@ -64,6 +67,13 @@ def score_variants(
             tenth, a note asks for the assembly.
         probabilities: Also write the probabilities themselves to the table, `<label>_ref` and
             `<label>_alt`.
+        score: What is compared: 'labels', the predictions of a fine-tuned model. Without labels, as a
+            table: 'embedding' writes embedding_distance, between the mean vectors of both alleles,
+            by any model; 'likelihood' writes likelihood_log_ratio, log p(ALT) - log p(REF) by a
+            pretrained model with the variant masked (nats; substitutions only, others are nan).
+        shifts: Shifts of the window: effects are means over so many windows, the centred one and
+            others that begin --shift_step bases earlier or later, twice as many bases, and so on.
+        shift_step: Step of the shifts in base pairs.
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -72,7 +82,7 @@ def score_variants(
         dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_scored.tsv
 
     Returns:
-        `VariantScores` if the output is None, else a `VariantSummary`. A model may also be a loaded
+        `VariantScores` if the output is None (`ZeroShotScores` for a score without labels), else a `VariantSummary`. A model may also be a loaded
         bundle.
 
     Raises:
@@ -80,6 +90,7 @@ def score_variants(
         InputError: If a value is not one of the choices, an input is malformed, the VCF does not fit the
             genome, no allele is left to score, or an output cannot be written.
     """
+    from dna_bigbird.inference.variants.effects import shifts_of
     from dna_bigbird.inference.variants.run import VariantRun
     from dna_bigbird.inference.variants.targets import check_targets, choose_targets
 
@@ -97,6 +108,8 @@ def score_variants(
         probabilities=probabilities,
         compute=exact(Compute(**compute)),
         progress=progress,
+        score=score,
+        shifts=shifts_of(shifts, shift_step),
     )
     if resume and not run.is_resumable:
         raise InputError(

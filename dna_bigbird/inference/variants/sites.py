@@ -18,6 +18,8 @@ OTHER_ASSEMBLY_SHARE = 0.2
 """Share of records that do not fit above which the VCF is probably on another assembly: there two or
 three of four bases differ; errors in a VCF are few."""
 TOO_LONG = "longer than half the window"
+INDEL = "insertion or deletion, which has no likelihood"
+N_IN_REF = "REF with N, which has no likelihood"
 NO_ALT = "no alternative allele (.)"
 MISMATCH = "record that does not fit the genome"
 MISMATCHES_OF_OTHER_ASSEMBLY = 0.1
@@ -43,6 +45,8 @@ class VariantSites:
         window_bp: Alleles longer than half of it are not scored.
         skip_mismatches: Leave out records that do not fit the genome, instead of raising an error.
         must_be_sorted: Raise an error for records that an index could not find.
+        only_substitutions: Score no allele that is longer or shorter than REF, nor one next to a
+            REF with N.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class VariantSites:
         window_bp: int,
         skip_mismatches: bool = False,
         must_be_sorted: bool = False,
+        only_substitutions: bool = False,
     ) -> None:
         self.vcf, self.genome = vcf, genome
         self._shown = shown_name(vcf)
@@ -60,6 +65,7 @@ class VariantSites:
         """Whether it can be read once only: standard input or a pipe."""
         self._longest = longest_allele(window_bp)
         self.skip_mismatches, self._must_be_sorted = skip_mismatches, must_be_sorted
+        self._only_substitutions = only_substitutions
         self.records: int | None = None
         """Records in all, once checked or read."""
         self.alleles = 0
@@ -144,6 +150,8 @@ class VariantSites:
     def _reason(self, variant: Variant, alt: str) -> str | None:
         """Return why an allele of a record that fits the genome is not scored."""
         reason = allele_kind(alt)
+        if reason is None and self._only_substitutions:
+            reason = INDEL if len(alt) != len(variant.ref) else N_IN_REF * ("N" in variant.ref)
         too_long = max(len(variant.ref), len(alt)) > self._longest
         return reason or (TOO_LONG if too_long else None)
 

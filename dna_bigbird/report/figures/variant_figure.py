@@ -9,6 +9,12 @@ from dna_bigbird.figures.style import DARK, GREY, KMER, MODEL, new_figure, style
 
 SOURCES = {"model": "BigBird", "kmer": "k-mer baseline", "gc": "change of GC content"}
 """By the name that their columns have in ranked.tsv."""
+MORE_SOURCES = {
+    "likelihood": "masked likelihood, pretrained",
+    "embedding": "distance of vectors, pretrained",
+    "counts": "counting bases",
+}
+"""The same of sources that not every run has."""
 ROWS = {
     "create": ("created site", KMER),
     "break": ("broken site", MODEL),

@@ -26,6 +26,7 @@ PIPELINE = [
     "evaluate",
     "predict",
     "score_variants",
+    "zero_shot",
     "rank_variants",
     "mutagenesis",
 ]

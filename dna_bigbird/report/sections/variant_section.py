@@ -1,14 +1,14 @@
 """The section on the effects of variants and the ranking of planted ones."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.report.figures.variant_figure import SOURCES, variant_figure
+from dna_bigbird.report.figures.variant_figure import MORE_SOURCES, SOURCES, variant_figure
 from dna_bigbird.report.gallery import Gallery, Picture
 from dna_bigbird.report.reading import as_float, as_int, read_json_object, read_table
 from dna_bigbird.report.scores import ModelMetrics, PredictorScores, Score
@@ -47,7 +47,7 @@ class RankedQuestion:
 
     key: str
     scores: Sequence[Score]
-    """In the order of SOURCES."""
+    """In the order of the ranking's sources."""
     num_positive: float | int | None
     num_variants: float | int | None
     verdict: Verdict
@@ -99,21 +99,23 @@ def _ranking(folder: Path, task: str, gallery: Gallery) -> Ranking:
         np.array([row["effect"] for row in rows]),
         tag=gallery.tag,
     )
+    more = {name: text for name, text in MORE_SOURCES.items() if name in metrics.baselines}
+    sources = SOURCES | more
     return Ranking(
         task,
         metrics,
-        list(SOURCES.values()),
-        [_question(key, metrics) for key in QUESTIONS],
+        list(sources.values()),
+        [_question(key, metrics, sources) for key in QUESTIONS],
         gallery.add(f"variants_{task}", figure, is_wide=True),
     )
 
 
-def _question(key: str, metrics: ModelMetrics) -> RankedQuestion:
+def _question(key: str, metrics: ModelMetrics, sources: Iterable[str]) -> RankedQuestion:
     scores = [
         (metrics if name == "model" else metrics.baselines.get(name, PredictorScores())).score(
             f"auroc_{key}"
         )
-        for name in SOURCES
+        for name in sources
     ]
     model, kmer = metrics.score(f"auroc_{key}"), metrics.kmer.score(f"auroc_{key}")
     return RankedQuestion(

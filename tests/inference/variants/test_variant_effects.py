@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.inference.compute import Compute, exact
 from dna_bigbird.inference.variants import effects as variant_effects
-from dna_bigbird.inference.variants.effects import site_effects
+from dna_bigbird.inference.variants.effects import shifts_of, site_effects
 from dna_bigbird.inference.variants.sites import Site
 
 
@@ -101,3 +102,43 @@ def test_precision_is_float32_unless_asked_for():
     assert exact(Compute()).precision == "32-true"
     assert exact(Compute(precision="bf16-mixed")).precision == "bf16-mixed"
     assert exact(Compute(batch_size=3)).batch_size == 3
+
+
+SHIFTS = (0, 3, -3)
+
+
+def padded_window(bases, start, length):
+    wide = "N" * 40 + bases + "N" * 40
+    return wide[start + 40 : start + 40 + length]
+
+
+@pytest.mark.parametrize("window_bp", [8, 9])
+def test_shifted_windows_are_those_of_an_edited_chromosome(genome, window_bp):
+    """A begins as many bases earlier on each strand, in the direction of that strand."""
+    bases, position = "CCCCCGGGGGCCCCCGGGGG", 6
+    changed = bases[:position] + "A" + bases[position + 1 :]
+    pairs = str.maketrans("ACGTN", "TGCAN")
+    expected = []
+    for shift in SHIFTS:
+        start = position - window_bp // 2 - shift
+        other = len(bases) - 1 - position - window_bp // 2 - shift
+        expected += [padded_window(text, start, window_bp) for text in (bases, changed)]
+        mirrored = [text.translate(pairs)[::-1] for text in (bases, changed)]
+        expected += [padded_window(text, other, window_bp) for text in mirrored]
+    scorer = Counting()
+    ((_, effects),) = site_effects(
+        scorer, genome, [site(7, "G", ("A",), (0,))], window_bp=window_bp, shifts=SHIFTS
+    )
+    assert scorer.groups == [expected]
+    values = [w.count("A") - w.count("T") for w in expected]
+    by_hand = np.mean([values[i + 1] - values[i] for i in range(0, len(values), 2)])
+    np.testing.assert_allclose(effects["log_odds"][0, 0], by_hand)
+
+
+def test_shifts_are_on_both_sides_of_the_centre():
+    assert shifts_of(1, 16) == (0,)
+    assert shifts_of(4, 5) == (0, 5, -5, 10)
+    with pytest.raises(InputError, match="--shifts 0: expected at least 1"):
+        shifts_of(0, 16)
+    with pytest.raises(InputError, match="--shift_step 0: expected at least 1 base"):
+        shifts_of(3, 0)
