@@ -192,7 +192,7 @@ class HeadConfig:
     4.9 bp, or 23 of 8.8 bp."""
     dropout: float = 0.1
     """Dropout: before the last layer."""
-    rank: int = 0
+    label_rank: int = 0
     """Numbers from which all labels are computed; 0: no limit. Fewer than labels make labels that go
     together help each other."""
     parts: int = 30
@@ -213,8 +213,8 @@ class HeadConfig:
         for name in ("centre_tokens", "parts", "queries", "reach_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--head.{name} {getattr(self, name)} must be at least 1")
-        if self.rank < 0:
-            raise ValueError(f"--head.rank {self.rank} must be 0 or more")
+        if self.label_rank < 0:
+            raise ValueError(f"--head.label_rank {self.label_rank} must be 0 or more")
         check_share("--head.dropout", self.dropout)
 
 
@@ -231,8 +231,8 @@ def stored_head(head: HeadConfig) -> dict:
     for pooling, names in POOLING_SETTINGS.items():
         for name in names if head.pooling != pooling else ():
             del settings[name]
-    if not head.rank:
-        del settings["rank"]
+    if not head.label_rank:
+        del settings["label_rank"]
     return settings
 
 

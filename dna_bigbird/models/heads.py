@@ -180,7 +180,7 @@ def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
 
 
 class LabelHead(nn.Module):
-    """Pooler, dropout, dense to one logit per label; with `rank` through so many numbers."""
+    """Pooler, dropout, dense to one logit per label; with `label_rank` through so many numbers."""
 
     def __init__(self, hidden_size: int, num_labels: int, config: HeadConfig) -> None:
         super().__init__()
@@ -188,8 +188,8 @@ class LabelHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         vectors = {"parts": config.parts, "attention": 1 + config.queries}.get(config.pooling, 1)
         size = vectors * hidden_size
-        self.few = nn.Linear(size, config.rank, bias=False) if config.rank else None
-        self.dense = nn.Linear(config.rank or size, num_labels)
+        self.few = nn.Linear(size, config.label_rank, bias=False) if config.label_rank else None
+        self.dense = nn.Linear(config.label_rank or size, num_labels)
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return logits (batch, labels)."""

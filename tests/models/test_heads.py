@@ -244,12 +244,12 @@ def test_labels_of_a_head_of_low_rank_come_from_few_numbers(inputs):
     ids = torch.randint(5, 40, ids.shape, generator=torch.Generator().manual_seed(3))
     ranks = []
     for rank in (2, 0):
-        model = SequenceClassifier(CONFIG, 9, HeadConfig(pooling="mean", rank=rank)).double().eval()
+        model = SequenceClassifier(CONFIG, 9, HeadConfig(pooling="mean", label_rank=rank)).double().eval()
         logits = model(ids, is_padding) - model.label_layer.bias
         ranks.append(int(torch.linalg.matrix_rank(logits, rtol=1e-9)))
     assert ranks == [2, 9]
 
 
 def test_a_negative_rank_is_refused():
-    with pytest.raises(ValueError, match=r"--head.rank -1 must be 0 or more"):
-        HeadConfig(rank=-1)
+    with pytest.raises(ValueError, match=r"--head.label_rank -1 must be 0 or more"):
+        HeadConfig(label_rank=-1)

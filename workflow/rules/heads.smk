@@ -34,14 +34,14 @@ def head_named(name):
 
 def sites_named(names, path):
     """The files of start sites that a variant names; a word of `inputs` is the file made of it."""
-    made = {
+    own = {
         "promoters": SITES,
         "promoter_sequences": SEQUENCE_SITES if SEQUENCES else [],
     }
     for name in names:
-        if not made.get(name, True):
+        if not own.get(name, True):
             refuse(path, f"inputs has no {name}")
-    return [made.get(name) or source(name) for name in names]
+    return [own.get(name) or source(name) for name in names]
 
 
 def read_variant(name):
@@ -198,6 +198,12 @@ def files_of_sites(head):
     """The files of start sites of a model."""
     sites = HEADS[head]["sites"]
     return [sites] if isinstance(sites, str) else sites
+
+
+def sites_option(files):
+    """The files of start sites as an option: a path, or a list of several."""
+    files = [str(path) for path in files]
+    return option("sites", files[0] if len(files) == 1 else files)
 
 
 def sites_format(wildcards):

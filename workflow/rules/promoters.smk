@@ -76,7 +76,7 @@ rule promoter_set:
         genome=assembly_options(),
         split=split_options,
         format=sites_format,
-        sites=lambda wildcards, input: option("sites", list(map(str, input.sites))),
+        sites=lambda wildcards, input: sites_option(input.sites),
         avoid=lambda wildcards, input: option("avoid", list(map(str, input.avoid))),
         options=set_options,
     shell:
