@@ -139,6 +139,7 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "regions read": _regions_read(config),
         "members": "; ".join(members),
         **_training_facts(config),
+        "recipes tried on validation rows": len(config.search) or None,
         "weight of positives": weight,
         "weight of next-sentence prediction": config.objective.get("nsp_weight"),
         "weight of soft-masked bases in training": config.objective.get("repeat_weight"),
