@@ -78,6 +78,7 @@ def test_words_and_networks_are_searched_too(project):
     rows = labelled.rows("validation")
     truth = labelled.labels_of(rows)[:, 0]
     steps = "--training.max_steps 4 --training.validate_every 4 --cnnprom.width 0.1 --threads 1"
+    steps += " --training.precision 32-true"  # as scores are computed
     for method, options in (("kmer", "--kmer.max_k 2"), ("cnnprom", steps)):
         line = (
             f"baseline --genome toy.fa --data set.h5 --method {method} {options} --strand forward"
