@@ -151,6 +151,7 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "regions read": _regions_read(config),
         "members": "; ".join(members),
         **_training_facts(config),
+        "recipes tried on validation rows": len(config.search) or None,
         "weight of positives": None if config.label_type in RECORDED else weight,
         "mean of the targets in training": _numbers(config.target_means),
         "standard deviation of the targets in training": _numbers(config.target_stds),

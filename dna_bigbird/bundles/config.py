@@ -75,6 +75,8 @@ class BundleConfig(Mapping[str, Any]):
     negatives: str | None = None
     """How negatives were made, separated by commas."""
     semi_synthetic: bool = False
+    search: list[dict[str, Any]] = field(default_factory=list)
+    """Recipes that were tried on the validation rows, with their scores; empty without a search."""
     directional: bool = False
     """Whether the labels belong to one strand; False in bundles of older versions."""
     reads: str = "dna"

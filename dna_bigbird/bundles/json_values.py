@@ -77,6 +77,7 @@ KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
     "assembly": (is_text, "a text"),
     "negatives": (is_text, "a text"),
     "semi_synthetic": (lambda value: isinstance(value, bool), "true or false"),
+    "search": (_is_objects, "a list of objects"),
     "directional": (lambda value: isinstance(value, bool), "true or false"),
     "training": (lambda value: isinstance(value, dict), "an object"),
     "masking": (lambda value: isinstance(value, dict), "an object"),

@@ -82,6 +82,9 @@ def merge(module: nn.Module) -> None:
     for child in list(module.modules()):
         if parametrize.is_parametrized(child, "weight"):
             parametrize.remove_parametrizations(child, "weight", leave_parametrized=True)
+            bias = child.bias
+            del child.bias  # and after the weight again, as in a new layer
+            child.register_parameter("bias", bias)
 
 
 def _adapted(

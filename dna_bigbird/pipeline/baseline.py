@@ -28,6 +28,7 @@ def baseline(
     deepsea: DeepSeaConfig = DeepSeaConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
     strand: Literal["both", "forward"] | None = None,
+    search: int = 0,
     seed: int = 0,
     threads: int = 0,
     progress: Progress = True,
@@ -58,15 +59,31 @@ def baseline(
             complement, or the window as the set orients it; as --strand of `evaluate`. Default:
             'forward' with --training.both_strands false on a set without bins, else 'both'. Word counts
             have no strand.
+        search: Number of recipes to try: on the validation rows, for words their length and strands, for a
+            network rates, weight decay and dropout; the given recipe is the first. All are recorded in
+            search.tsv in the folder of checkpoints. 0: none.
         seed: Seed of the random numbers: of a network's weights, order of windows and dropout; of
             the choice of training rows for word counts, if the set has more than --kmer.max_rows.
         threads: CPU threads: of a network; 0 leaves the choice to torch.
     """
+    from dna_bigbird.pipeline.recipe_search import check_search
+
+    check_search(search, training)
+
     check_named(data=data, output=output)
     if method in ("kmer", "gc"):
         from dna_bigbird.pipeline.word_baseline import fit_word_baseline
 
-        return fit_word_baseline(genome, data, output, kmer, only_gc=method == "gc", seed=seed)
+        return fit_word_baseline(
+            genome,
+            data,
+            output,
+            kmer,
+            only_gc=method == "gc",
+            seed=seed,
+            num_recipes=search if method == "kmer" else 0,
+            folder=checkpoints or next_to(output, "checkpoints"),
+        )
     from dna_bigbird.tasks import signals
 
     signals.listen()  # before the imports, which take seconds
@@ -84,4 +101,5 @@ def baseline(
         checkpoints=checkpoints or next_to(output, "checkpoints"),
         seed=seed,
         strand=strand,
+        num_recipes=search,
     )

@@ -29,6 +29,7 @@ def finetune(
     lora: LoraConfig = LoraConfig(),  # noqa: B008
     head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
+    search: int = 0,
     threads: ProcessThreads = 0,
     progress: Progress = True,
     scored: FolderOutput | None = None,
@@ -71,6 +72,8 @@ def finetune(
         head: How labels are read off the encoder.
         training: How it is trained. Steps and rates that are not given are chosen for the number of training
             rows (docs/your-peaks.md); a note names them and the bundle records them.
+        search: Number of recipes to try: the one above and random ones around it (docs/fine-tuning.md); the
+            best on the validation rows is kept, and all are recorded. 0: none.
         scored: Also score the test rows: a bundle (folder) to write, as `dna-bigbird evaluate` does, next to
             the baselines kmer and gc on the same rows (SCORED.kmer.h5, SCORED.gc.h5).
     """
@@ -85,10 +88,10 @@ def finetune(
     from dna_bigbird.models.lora import merge
     from dna_bigbird.pipeline import label_model as steps
     from dna_bigbird.pipeline.encoder_source import note_source, open_source
-    from dna_bigbird.pipeline.label_training import train_on_labels
+    from dna_bigbird.pipeline.finetune_search import chosen_recipe, train
+    from dna_bigbird.pipeline.recipe_search import check_search
     from dna_bigbird.pipeline.score_trained import score_trained
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
-    from dna_bigbird.pipeline.training_checks import set_training_backend
     from dna_bigbird.tasks.processes import is_first_on_node
 
     check_named(data=data, output=output)
@@ -107,6 +110,7 @@ def finetune(
     source = source.for_windows(labelled.window_bp)
     if is_first_on_node():
         note_source(source, is_bundled=pretrained is None)
+    check_search(search, training)
     training, head = steps.choose_settings(training, head, labelled, source.tokenizer)
     setup = steps.FinetuningSetup(
         source,
@@ -118,19 +122,9 @@ def finetune(
         frozen=freeze == "encoder",
         lora=lora,
     )
-    network = setup.build_model()
-    set_training_backend(network.encoder, training.attention_backend)
-    task, result, examples = train_on_labels(
-        network,
-        labelled,
-        source.tokenizer,
-        training,
-        max_tokens=network.encoder.config.max_tokens,
-        checkpoints=checkpoints or next_to(output, "checkpoints"),
-        seed=seed,
-        settings=setup.run_settings(network),
-        leaves_out_frozen=setup.is_adapted and training.strategy != "fsdp",
-    )
+    folder = checkpoints or next_to(output, "checkpoints")
+    setup, training, folder, table = chosen_recipe(setup, training, search, folder)
+    task, result, examples = train(setup, training, folder)
     merge(task.model)
     metrics = validation_metrics(result.best_metrics, result.best_step, seed, n=examples)
     trained = save_trained(
@@ -141,6 +135,7 @@ def finetune(
         result,
         config=setup.config(),
         metrics=metrics | {"strand": "forward"},
+        extra_files=table,
     )
     if scored is None or not trained.is_writer:
         return trained

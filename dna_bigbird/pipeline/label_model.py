@@ -100,6 +100,8 @@ class FinetuningSetup:
     frozen: bool = False
     """Whether the encoder keeps its weights."""
     lora: LoraConfig = field(default_factory=LoraConfig)
+    trials: list[dict] = field(default_factory=list)
+    """Rows of the search that chose the recipe; empty without one."""
 
     @property
     def is_adapted(self) -> bool:
@@ -153,6 +155,7 @@ class FinetuningSetup:
             "semi_synthetic": semi_synthetic or self.source.semi_synthetic,
             "initial_weights": "random" if self.source.bundle is None else "pretrained",
             "seed": self.seed,
+            **({"search": self.trials} if self.trials else {}),
             **({"directional": True} if is_directional(self.labelled, self.both_strands) else {}),
             **self._regions_read(),
         }

@@ -1,6 +1,6 @@
 """The baselines that are published networks, trained by the same task as the model."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +14,15 @@ from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.datasets.scores import STRANDS
 from dna_bigbird.datasets.tokenized import RowsOnTheFly
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import sha256_of
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
 from dna_bigbird.pipeline.label_model import is_directional
 from dna_bigbird.pipeline.label_training import train_on_labels
+from dna_bigbird.pipeline.recipe_search import Recipe, draw_recipes, search, trial_folder
 from dna_bigbird.pipeline.results import score_name
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.fit import FitResult
+from dna_bigbird.tasks.fit import FitResult, training_settings
 from dna_bigbird.tasks.label_scores import mean_over_strands
 from dna_bigbird.tasks.labelling import LabellingTask
 from dna_bigbird.tasks.processes import is_first_on_node
@@ -38,10 +40,12 @@ def fit_network_baseline(
     checkpoints: Path,
     seed: int,
     strand: str | None,
+    num_recipes: int = 0,
 ) -> BaselineScores:
     """Train a published network and write its scores of the held-out rows.
 
     Args:
+        num_recipes: Recipes to try on the validation rows; 0 keeps what is given.
         strand: None for the strands that `evaluate` reads by default of a model trained as this one.
     """
     for name, is_set in (
@@ -56,22 +60,14 @@ def fit_network_baseline(
     labelled = open_labelled_set(data, genome, verify=is_first_on_node())
     if strand is None:
         strand = "forward" if is_directional(labelled, training.both_strands) else "both"
-    tokenizer = BaseTokenizer(0 if labelled.has_one_length else labelled.window_bp)
-    task, result, _ = train_on_labels(
-        network_for(labelled, config, seed),
-        labelled,
-        tokenizer,
-        training,
-        max_tokens=labelled.window_bp,
-        checkpoints=checkpoints,
-        seed=seed,
-        settings={"command": f"baseline {config.NAME}", "model": asdict(config)},
-    )
+    trained = NetworkTraining(labelled, config, seed)
+    recipe, folder, tried = trained.chosen(training, num_recipes, checkpoints)
+    task, result, _ = trained.run(recipe, folder)
     held_out = np.flatnonzero(labelled.split != 0)
     parameters = sum(p.numel() for p in task.model.parameters())
     description = (
         f"{config.describe()}, {parameters:,} parameters; {training_text(training, result)}, seed "
-        f"{seed}; {STRANDS[strand]}."
+        f"{seed}{tried}; {STRANDS[strand]}."
     )
     if not result.is_writer:
         return BaselineScores(output, config.NAME, description, len(held_out))
@@ -87,6 +83,63 @@ def fit_network_baseline(
         "validation",
         strand=strand,
     )
+
+
+@dataclass(frozen=True)
+class NetworkTraining:
+    """The training of a published network on a set."""
+
+    labelled: LabelledSet
+    config: NetworkConfig
+    seed: int
+
+    def run(self, recipe: Recipe, checkpoints: Path) -> tuple[LabellingTask, FitResult, int]:
+        """Train with a recipe; what `train_on_labels` returns."""
+        network = network_for(self.labelled, self.config, self.seed)
+        if recipe.dropout is not None:
+            for module in network.modules():
+                if isinstance(module, nn.Dropout):
+                    module.p = recipe.dropout
+        labelled = self.labelled
+        tokenizer = BaseTokenizer(0 if labelled.has_one_length else labelled.window_bp)
+        return train_on_labels(
+            network,
+            labelled,
+            tokenizer,
+            recipe.training,
+            max_tokens=labelled.window_bp,
+            checkpoints=checkpoints,
+            seed=self.seed,
+            settings=self._settings(recipe),
+        )
+
+    def _settings(self, recipe: Recipe) -> dict:
+        dropout = {} if recipe.dropout is None else {"dropout": recipe.dropout}
+        command = f"baseline {self.config.NAME}"
+        return {"command": command, "model": asdict(self.config) | dropout}
+
+    def chosen(
+        self, training: TrainConfig, count: int, checkpoints: Path
+    ) -> tuple[Recipe, Path, str]:
+        """Return the best recipe, the folder of its checkpoints, and the search in words."""
+        recipes = draw_recipes(training, None, count or 1, self.seed)
+        if not count:
+            return recipes[0], checkpoints, ""
+        checksum = sha256_of(self.labelled.path)
+
+        def run(number: int) -> tuple[float, int]:
+            task, result, _ = self.run(recipes[number], trial_folder(checkpoints, number))
+            return result.best_metrics[task.monitor], result.best_step
+
+        def identify(number: int) -> dict:
+            recipe = recipes[number]
+            settings = training_settings(recipe.training) | self._settings(recipe)
+            return {"settings": settings, "data": checksum, "seed": self.seed}
+
+        done = search([recipe.values for recipe in recipes], run, identify, checkpoints)
+        best = done.best.number
+        words = f", best of {count} recipes on validation rows"
+        return recipes[best], trial_folder(checkpoints, best), words
 
 
 def network_for(labelled: LabelledSet, config: NetworkConfig, seed: int) -> nn.Module:

@@ -26,6 +26,7 @@ def save_trained(
     *,
     config: dict,
     metrics: dict,
+    extra_files: dict[str, str] | None = None,
 ) -> TrainedModel:
     """Write the bundle of a finished run, in the process of the training that writes files.
 
@@ -33,6 +34,7 @@ def save_trained(
         tokenizer: Of DNA or text.
         config: Settings of the bundle; those of the training are added.
         metrics: Scores on validation, see `validation_metrics`.
+        extra_files: Further text files of the bundle, by name.
     """
     if not result.is_writer:
         return unwritten(output, training, result)
@@ -44,7 +46,7 @@ def save_trained(
         tokenizer=tokenizer,
         metrics=metrics,
         card=model_card(config, metrics),
-        extra_files={"history.tsv": result.history},
+        extra_files={"history.tsv": result.history, **(extra_files or {})},
     )
     return TrainedModel(
         output,

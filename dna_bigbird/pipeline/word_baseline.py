@@ -1,6 +1,7 @@
 """The baselines without a network: regression on word counts or on GC content."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,35 @@ from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import sha256_of
+from dna_bigbird.label_types import MULTI_CLASS, REGRESSION
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
+from dna_bigbird.pipeline.recipe_search import search
 from dna_bigbird.progress import progress_bar
+from dna_bigbird.tasks.label_objectives import OneClass, Targets, macro_auroc
 
+TRIED_LENGTHS = (5, 4, 6, 3, 7, 2, 1)
 ROWS_AT_ONCE = 16_384
 """Rows whose word counts (up to 11 KB each) are in memory at once while they are scored."""
 
 
 def fit_word_baseline(
-    genome: Path | None, data: Path, output: Path, config: KmerConfig, *, only_gc: bool, seed: int
+    genome: Path | None,
+    data: Path,
+    output: Path,
+    config: KmerConfig,
+    *,
+    only_gc: bool,
+    seed: int,
+    num_recipes: int = 0,
+    folder: Path | None = None,
 ) -> BaselineScores:
-    """Fit on the training rows and write the scores of the held-out rows."""
+    """Fit on the training rows and write the scores of the held-out rows.
+
+    Args:
+        num_recipes: Word lengths and strands to try on the validation rows; 0 keeps what is given.
+        folder: For search.tsv and finished trials.
+    """
     labelled = open_labelled_set(data, genome)
     held_out = np.flatnonzero(labelled.split != 0)
     if not len(held_out):
@@ -30,6 +49,7 @@ def fit_word_baseline(
             "--split.validation and --split.test"
         )
     with threadpool_limits(1):  # sums depend on the number of threads in their last digits
+        config, tried = chosen_words(labelled, config, num_recipes, folder, seed=seed)
         model, shape = fitted_words(labelled, config, only_gc=only_gc, seed=seed)
         parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
         values = np.concatenate(
@@ -39,11 +59,60 @@ def fit_word_baseline(
         output,
         labelled,
         "gc" if only_gc else "kmer",
-        model.describe(),
+        model.describe().removesuffix(".") + f"{tried}.",
         held_out,
         values,
         fit=f"{shape[0]} training rows, {shape[1]} features, ridge penalty {model.penalty:g}",
     )
+
+
+def word_recipes(config: KmerConfig, count: int) -> list[KmerConfig]:
+    """Return the settings of a search: the given ones, then other lengths and strands in a fixed order.
+
+    Example:
+        >>> [(x.max_k, x.strands) for x in word_recipes(KmerConfig(), 4)]
+        [(5, 'auto'), (5, 'apart'), (5, 'together'), (4, 'apart')]
+    """
+    others = [
+        replace(config, max_k=max_k, strands=strands)
+        for max_k in TRIED_LENGTHS
+        for strands in ("apart", "together")
+    ]
+    return [config, *(x for x in others if x != config)][:count]
+
+
+def _validation_score(labelled: LabelledSet, rows: np.ndarray, values: np.ndarray) -> float:
+    """Return the score that chooses the step of a training on the set, of probabilities or targets."""
+    labels, ones = labelled.labels_of(rows), np.ones(values.shape[1])
+    if labelled.label_type == MULTI_CLASS:
+        return OneClass().scores(labels, np.log(values))[OneClass.monitor]
+    if labelled.label_type == REGRESSION:
+        return Targets(0 * ones, ones).scores(labels, values)[Targets.monitor]
+    return macro_auroc(labels, values)
+
+
+def chosen_words(
+    labelled: LabelledSet, config: KmerConfig, count: int, folder: Path | None, *, seed: int
+) -> tuple[KmerConfig, str]:
+    """Return the settings with the highest AUROC on validation rows, and the search in words."""
+    if not count or folder is None:
+        return config, ""
+    recipes = word_recipes(config, count)
+    rows, checksum = labelled.rows("validation"), sha256_of(labelled.path)
+    if not len(rows):
+        raise InputError(f"{labelled.path}: no validation row; --search needs some")
+
+    def run(number: int) -> tuple[float, int]:
+        model, _ = fitted_words(labelled, recipes[number], seed=seed)
+        scores = model.predict(word_counts(model, labelled, rows, "validation"))
+        return _validation_score(labelled, rows, scores), 0
+
+    def identify(number: int) -> dict:
+        return {"settings": asdict(recipes[number]), "data": checksum, "seed": seed}
+
+    values = [{"max_k": x.max_k, "strands": x.strands} for x in recipes]
+    best = search(values, run, identify, folder).best.number
+    return recipes[best], f", best of {len(recipes)} recipes on validation rows"
 
 
 def fitted_words(

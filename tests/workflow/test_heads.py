@@ -237,7 +237,7 @@ def test_a_table_of_unknown_variants(workflow):
 def test_encoders_of_variants_without_pretraining(workflow):
     heads = {
         "bases": {"promoter": {"training": STEPS}, "tokenizer": "bases", "model": {"ffn_size": 64}},
-        "probe": {"promoter": {"freeze": "encoder"}},
+        "probe": {"promoter": {"freeze": "encoder", "search": 3, "baseline_search": 4}},
         "low": {"promoter": {"lora": {"rank": 4, "targets": ["query", "ffn"]}}},
         "bare": {"promoter": {}, "from_scratch": True, "model": {"num_layers": 0}},
     }
@@ -251,6 +251,8 @@ def test_encoders_of_variants_without_pretraining(workflow):
     assert "--model.num_layers 0" in bare
     probe = the_one(found, "finetune", "--output results/exp/trained/heads/probe ")
     assert "--freeze encoder" in probe
+    assert "--search 3" in probe
+    assert "--search 4" in the_one(found, "baseline", "/heads/probe/kmer.h5")
     low = the_one(found, "finetune", "--output results/exp/trained/heads/low ")
     assert '--lora.rank 4 --lora.targets \'["query", "ffn"]\'' in low
     for command in (probe, low):

@@ -50,9 +50,13 @@ rule baseline:
         version=VERSION,
         seed=head_seed,
         options=word_options,
+        checkpoints=lambda wildcards: (
+            f"{RES}/checkpoints/baselines/{wildcards.head}/{wildcards.baseline}"
+        ),
     shell:
         "{params.run} baseline --method {wildcards.baseline} --genome {input.genome} --data {input.data}"
-        " --output {output} --seed {params.seed} {params.options} > {log} 2>&1"
+        " --output {output} --checkpoints {params.checkpoints} --seed {params.seed} {params.options}"
+        " > {log} 2>&1"
 
 
 rule baseline_network:
@@ -114,7 +118,7 @@ rule finetune:
         checkpoints=f"{RES}/checkpoints/{{member}}",
         start=start_options,
         dropout=lambda wildcards: options(
-            section_of(head_of(wildcards.member)), keys=["dropout", "freeze"]
+            section_of(head_of(wildcards.member)), keys=["dropout", "freeze", "search"]
         ),
         lora=member_options("lora", "lora"),
         head=member_options("head", "head"),

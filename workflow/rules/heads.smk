@@ -229,7 +229,14 @@ def avoided(wildcards):
 
 def word_options(wildcards):
     """The settings of a k-mer or GC baseline."""
-    return options(section_of(wildcards.head).get("kmer", {}), "kmer")
+    searched = search_options(wildcards) if wildcards.baseline == "kmer" else ""
+    return f"{options(section_of(wildcards.head).get('kmer', {}), 'kmer')} {searched}"
+
+
+def search_options(wildcards):
+    """How many recipes of a baseline are tried, as an option."""
+    count = section_of(wildcards.head).get("baseline_search", 0)
+    return option("search", count) if count else ""
 
 
 def strand_options(wildcards):
@@ -241,7 +248,7 @@ def network_options(wildcards):
     """The settings of a baseline network, of its training and of its scoring."""
     section, baseline = section_of(wildcards.head), wildcards.baseline
     training = options(section.get("baseline_training", {}), "training")
-    return f"{options(section.get(baseline, {}), baseline)} {training} {strand_options(wildcards)}"
+    return f"{options(section.get(baseline, {}), baseline)} {training} {strand_options(wildcards)} {search_options(wildcards)}"
 
 
 def pretrained_of(wildcards):
