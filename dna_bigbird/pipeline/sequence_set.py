@@ -139,7 +139,8 @@ def sequence_set(
         split=split if has_regions else None,
         inputs=inputs,
     )
-    note(f"{labels.label_type}: {result.labels_text()}")
+    named = f"{', '.join(data.label_names[:5])}{', …' if len(data.label_names) > 5 else ''}"
+    note(f"{labels.label_type} ({named}): {result.counts_text()}")
     for text in missing_notes(data):
         note(text)
     return result

@@ -69,7 +69,7 @@ def test_an_unknown_option(argv, message, capsys):
     ("argv", "message"),
     [
         ("predict", "--fasta is required. See: dna-bigbird predict --help"),
-        ("evaluate --data d.h5", "--genome, --model and --output are required."),
+        ("evaluate --data d.h5", "--model and --output are required."),
         ("completion", "SHELL is required."),
         ("predict --fasta", "--fasta: expected a value: a path."),
         ("genome --inputs", "--inputs: expected a value: a path."),
