@@ -10,7 +10,7 @@ LoraTarget = Literal["query", "key", "value", "output", "ffn"]
 
 @dataclass(frozen=True)
 class LoraConfig:
-    """Which matrices of the layers are adapted, and by products of which rank."""
+    """Which matrices of the layers are adapted, and the rank of their updates."""
 
     rank: int = 0
     """Rank of the update of each adapted matrix (LoRA): these products and the head are trained, everything

@@ -44,11 +44,11 @@ def draw_recipes(
     names = ["learning_rate"]
     names += ["muon_learning_rate"] if training.optimizer == "muon" else []
     names += ["head_learning_rate"] if training.head_learning_rate else []
-    given = {name: getattr(training, name) for name in (*names, "weight_decay")}
-    recipes = [Recipe(training, dropout, given | {"dropout": dropout})]
+    first_values = {name: getattr(training, name) for name in (*names, "weight_decay")}
+    recipes = [Recipe(training, dropout, first_values | {"dropout": dropout})]
     for trial in range(1, count):
         rng = np.random.default_rng([seed, _RECIPE, trial])
-        rates = {x: _shortened(given[x] * WIDEST ** rng.uniform(-1, 1)) for x in names}
+        rates = {x: _shortened(first_values[x] * WIDEST ** rng.uniform(-1, 1)) for x in names}
         decay, share = (float(rng.choice(values)) for values in (WEIGHT_DECAYS, DROPOUTS))
         changes = rates | {"weight_decay": decay}
         recipes.append(Recipe(replace(training, **changes), share, changes | {"dropout": share}))

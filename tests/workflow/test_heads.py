@@ -252,7 +252,7 @@ def test_encoders_of_variants_without_pretraining(workflow):
     probe = the_one(found, "finetune", "--output results/exp/trained/heads/probe ")
     assert "--freeze encoder" in probe
     assert "--search 3" in probe
-    assert "--search 4" in the_one(found, "baseline", "/heads/probe/kmer.h5")
+    assert "--search 4" in the_one(found, "baseline --method kmer", "/heads/probe/kmer.h5")
     low = the_one(found, "finetune", "--output results/exp/trained/heads/low ")
     assert '--lora.rank 4 --lora.targets \'["query", "ffn"]\'' in low
     for command in (probe, low):
