@@ -67,8 +67,8 @@ def score_variants(
             tenth, a note asks for the assembly.
         probabilities: Also write the probabilities themselves to the table, `<label>_ref` and
             `<label>_alt`.
-        score: Score of a variant: 'labels', from the predictions of a fine-tuned model. Without labels, as
-            a table: 'embedding' writes embedding_distance, between the mean vectors of both alleles,
+        score: Score: 'labels' compares the predictions of a fine-tuned model. Without labels, as a
+            table: 'embedding' writes embedding_distance, between the mean vectors of both alleles,
             by any model; 'likelihood' writes likelihood_log_ratio, log p(ALT) - log p(REF) by a
             pretrained model with the variant masked (nats; substitutions only, others are nan).
         shifts: Shifts of the window: effects are means over so many windows, the centred one and
