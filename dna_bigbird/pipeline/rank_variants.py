@@ -62,7 +62,7 @@ def rank_variants(
     Examples:
         dna-bigbird rank-variants --scores demo_scored.tsv --truth demo/variants.vcf --genome demo/demo.fa \\
             --output results/variants --regions demo22:850,001-1,000,000 --split test
-        dna-bigbird rank-variants --scores model=demo_scored.tsv likelihood=likelihood.tsv --data chromatin.h5 \\
+        dna-bigbird rank-variants --scores model=demo_scored.tsv likelihood=demo_likelihood.tsv --data chromatin.h5 \\
             --truth demo/variants.vcf --genome demo/demo.fa --output results/variants
 
     Args:

@@ -46,7 +46,7 @@ class NaturalQuestionsOptions:
     short_unit: str = "words"
     """What `max_short` counts: 'words', the tokens of the page, or 'pieces' of the vocabulary."""
     score: str = "difference"
-    """Score of a place: its logit minus that of the first token of its window ('difference'), or
+    """Score: of a place, its logit minus that of the first token of its window ('difference'), or
     divided by it ('ratio'), as the ETC code has it, whose sign may turn."""
     yes_no: str = "window"
     """Whose type of answer can replace the short answer by yes or no: that of the window of the long

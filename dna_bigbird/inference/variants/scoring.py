@@ -67,7 +67,7 @@ def score_variants(
             tenth, a note asks for the assembly.
         probabilities: Also write the probabilities themselves to the table, `<label>_ref` and
             `<label>_alt`.
-        score: What is compared: 'labels', the predictions of a fine-tuned model. Without labels, as a
+        score: Score: 'labels' compares the predictions of a fine-tuned model. Without labels, as a
             table: 'embedding' writes embedding_distance, between the mean vectors of both alleles,
             by any model; 'likelihood' writes likelihood_log_ratio, log p(ALT) - log p(REF) by a
             pretrained model with the variant masked (nats; substitutions only, others are nan).
@@ -80,6 +80,8 @@ def score_variants(
         dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\
             --model results/models/chromatin --output scored.vcf.gz --tsv scored.tsv
         dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_scored.tsv
+        dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_likelihood.tsv \\
+            --score likelihood --model results/models/pretrained
 
     Returns:
         `VariantScores` if the output is None (`ZeroShotScores` for a score without labels), else a `VariantSummary`. A model may also be a loaded
