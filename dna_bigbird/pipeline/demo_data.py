@@ -36,7 +36,7 @@ def demo_data(
         long_range: Write the long-range demo instead, with so many promoters, 10 kb each on
             generated background: labels that only a partner 1 to 3 kb away decides.
         copies: Sites in a partner cluster of the long-range demo.
-        negatives: Promoters of the long-range demo without a partner 1 to 3 kb away: 'absent' leaves
+        negatives: Negatives: promoters of the long-range demo without a partner 1 to 3 kb away: 'absent' leaves
             the cluster out, 'misplaced' plants the same cluster nearer or farther, so that only its
             distance decides and counts of k-mers in 8 kb contain no information.
     """

@@ -49,7 +49,7 @@ def promoter_set(
         seed: Seed of the random numbers: of the negatives.
         upstream: Bases before the start site, in the direction of transcription.
         downstream: Bases from the start site on, the first transcribed base included.
-        negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic
+        negatives: Negatives: random_base redraws 12 of 20 parts; permuted shuffles 12 of 20 parts; genomic
             takes real windows away from every start site, with similar GC content and repeats, and
             background takes such windows of any content.
             Several, joined by commas (random_base,permuted,genomic), give every promoter a negative

@@ -83,11 +83,11 @@ def word_recipes(config: KmerConfig, count: int) -> list[KmerConfig]:
 
 def _validation_score(labelled: LabelledSet, rows: np.ndarray, values: np.ndarray) -> float:
     """Return the score that chooses the step of a training on the set, of probabilities or targets."""
-    labels, ones = labelled.labels_of(rows), np.ones(values.shape[1])
+    labels, unit = labelled.labels_of(rows), np.ones(values.shape[1])
     if labelled.label_type == MULTI_CLASS:
         return OneClass().scores(labels, np.log(values))[OneClass.monitor]
     if labelled.label_type == REGRESSION:
-        return Targets(0 * ones, ones).scores(labels, values)[Targets.monitor]
+        return Targets(0 * unit, unit).scores(labels, values)[Targets.monitor]
     return macro_auroc(labels, values)
 
 

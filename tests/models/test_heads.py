@@ -244,7 +244,11 @@ def test_labels_of_a_head_of_low_rank_come_from_few_numbers(inputs):
     ids = torch.randint(5, 40, ids.shape, generator=torch.Generator().manual_seed(3))
     ranks = []
     for rank in (2, 0):
-        model = SequenceClassifier(CONFIG, 9, HeadConfig(pooling="mean", label_rank=rank)).double().eval()
+        model = (
+            SequenceClassifier(CONFIG, 9, HeadConfig(pooling="mean", label_rank=rank))
+            .double()
+            .eval()
+        )
         logits = model(ids, is_padding) - model.label_layer.bias
         ranks.append(int(torch.linalg.matrix_rank(logits, rtol=1e-9)))
     assert ranks == [2, 9]
