@@ -15,6 +15,7 @@ from tests.cli.examples import Example, all_examples, lines_of
 LONGEST_LINE = 120
 USERS_OWN = {
     "hg38_to_hg19_chain", "hg19.fa.gz", "hg38ToHg19.over.chain.gz", "peaks.tsv", "genes.gtf", "regions.fa",
+    "bases", "seed0.report/scores.h5", "seed1.report/scores.h5",
     "regions.bed", "variants.vcf.gz", "promoters_hg38.bed", "tata_promoters.txt.gz",
     "deepsea_train", "data_specs/deepsea_919_peaks.tsv", "bigbird-roberta-base", "roberta-base",
     "train.csv", "dev.csv", "test.csv", "enhancer.fa", "promoter.fa",
