@@ -55,6 +55,7 @@ def test_every_way_to_call_it_plans_the_demo(workflow, arguments):
         ("config/grch37.yaml", "all"),
         ("tests/real/config.yaml", "all"),
         ("tests/real/heads.yaml", "experiments"),
+        ("tests/real/heads_bases.yaml", "experiments"),
     ],
 )
 def test_every_command_is_understood(workflow, config, target):
