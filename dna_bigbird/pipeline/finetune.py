@@ -46,8 +46,6 @@ def finetune(
         dna-bigbird finetune --data set.h5 --output model --scored scored
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/chromatin
         dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --output results/trained/seed1 --seed 1
-        dna-bigbird finetune --genome hg19.fa --data chromatin.h5 --pretrained results/models/pretrained \\
-            --output results/trained/own
         dna-bigbird finetune --genome hg19.fa --data promoters.h5 --tokenizer bases --output results/trained/small
 
     Args:

@@ -7,6 +7,7 @@ import torch
 
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.standardisation import standardisation
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.label_types import RECORDED, REGRESSION
 from dna_bigbird.models.classifier import SequenceClassifier
@@ -18,7 +19,6 @@ from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
-from dna_bigbird.tasks.label_objectives import standardisation
 
 SET_FACTS = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.shifted import ShiftedRows
+from dna_bigbird.datasets.standardisation import standardisation
 from dna_bigbird.datasets.streams import labelled_data
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows, tokenize_rows
 from dna_bigbird.errors import InputError, note
@@ -23,13 +24,7 @@ from dna_bigbird.pipeline.training_checks import (
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import FitResult, fit
-from dna_bigbird.tasks.label_objectives import (
-    IndependentLabels,
-    LabelObjective,
-    OneClass,
-    Targets,
-    standardisation,
-)
+from dna_bigbird.tasks.label_objectives import IndependentLabels, LabelObjective, OneClass, Targets
 from dna_bigbird.tasks.labelling import (
     LabellingTask,
     note_few_positives,

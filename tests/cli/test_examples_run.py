@@ -63,7 +63,16 @@ STORY = [
     "completion",
     "clear-lock",
 ]
-NOT_RUN = ("--method deepsea", "demo/", "--from_huggingface", "zsh", "tcsh", "--folder", "source")
+NOT_RUN = (
+    "--method deepsea",
+    "demo/",
+    "--from_huggingface",
+    "zsh",
+    "tcsh",
+    "--folder",
+    "source",
+    " set.h5",
+)
 """Parts of examples of these commands that do not run here."""
 SHORT_REGION = {"chr8:128,748,301-128,748,400": "chr8:2,001-2,010"}
 

@@ -35,6 +35,9 @@ class FakePredictor:
     def __init__(self, bundles, *, compute, strand, labels):
         self.compute, self.label_names, self.labels = compute, [LABELS[i] for i in labels], labels
 
+    def check_probabilities(self, purpose):
+        """Its scores are probabilities."""
+
     def score_windows(self, windows):
         chunk = []
         for window in windows:

@@ -138,7 +138,8 @@ class WindowCutter:
 
     genome: Genome
     window_bp: int
-    strand: Literal["both", "forward"]
+    strand: str
+    """'both' or 'forward'."""
     shifts: tuple[int, ...] = (0,)
 
     def __call__(self, site: Site) -> list[str]:

@@ -231,7 +231,7 @@ class VariantRun:
         }
 
 
-def check_table(score: Score, targets: Sequence[VariantTarget], probabilities: bool) -> None:
+def check_table(score: str, targets: Sequence[VariantTarget], probabilities: bool) -> None:
     """Raise InputError for results that a score without labels does not have."""
     if score == "labels":
         return

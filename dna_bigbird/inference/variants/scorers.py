@@ -149,7 +149,7 @@ class LikelihoodScorer:
 
 
 def make_scorer(
-    score: Score,
+    score: str,
     bundles: Sequence[Bundle],
     compute: Compute,
     labels: str | Sequence[str] | None = None,
