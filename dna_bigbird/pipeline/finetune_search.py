@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dna_bigbird.files import sha256_of
+from dna_bigbird.label_types import MONITORS
 from dna_bigbird.pipeline.label_model import FinetuningSetup
 from dna_bigbird.pipeline.label_training import train_on_labels
 from dna_bigbird.pipeline.recipe_search import TABLE, draw_recipes, search, trial_folder
@@ -64,7 +65,9 @@ def chosen_recipe(
             "seed": tried.seed,
         }
 
-    done = search([recipe.values for recipe in recipes], run, identify, checkpoints)
+    values = [recipe.values for recipe in recipes]
+    monitor = MONITORS[setup.labelled.label_type]
+    done = search(values, run, identify, checkpoints, monitor=monitor)
     best = done.best.number
     chosen = replace(setups[best], trials=done.rows)
     return chosen, recipes[best].training, trial_folder(checkpoints, best), {TABLE: done.table}

@@ -15,6 +15,7 @@ from dna_bigbird.datasets.scores import STRANDS
 from dna_bigbird.datasets.tokenized import RowsOnTheFly
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
+from dna_bigbird.label_types import MONITORS
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
 from dna_bigbird.pipeline.label_model import is_directional
 from dna_bigbird.pipeline.label_training import train_on_labels
@@ -136,7 +137,9 @@ class NetworkTraining:
             settings = training_settings(recipe.training) | self._settings(recipe)
             return {"settings": settings, "data": checksum, "seed": self.seed}
 
-        done = search([recipe.values for recipe in recipes], run, identify, checkpoints)
+        values = [recipe.values for recipe in recipes]
+        monitor = MONITORS[self.labelled.label_type]
+        done = search(values, run, identify, checkpoints, monitor=monitor)
         best = done.best.number
         words = f", best of {count} recipes on validation rows"
         return recipes[best], trial_folder(checkpoints, best), words

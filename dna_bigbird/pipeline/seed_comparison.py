@@ -11,6 +11,7 @@ from dna_bigbird.evaluation.rounding import rounded
 from dna_bigbird.evaluation.seed_scores import SeedScores
 from dna_bigbird.evaluation.sources import score_source
 from dna_bigbird.files import sha256_of
+from dna_bigbird.label_types import BINARY, MULTI_LABEL
 from dna_bigbird.pipeline.held_out import MODEL, HeldOut
 
 
@@ -51,7 +52,13 @@ def seed_comparison(
     Raises:
         InputError: If a file belongs to another set, lacks a row, or two of one model are equal.
     """
-    held_out = HeldOut(LabelledSet(data), seed=seed, replicates=replicates, block_bp=block_bp)
+    labelled = LabelledSet(data)
+    if labelled.label_type not in (BINARY, MULTI_LABEL):
+        raise InputError(
+            f"{data}: its labels are of the type {labelled.label_type}; compare-seeds averages scores of "
+            "labels of 0 and 1 only"
+        )
+    held_out = HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
     checksum = sha256_of(data)
     joined: dict[str, SeedScores] = {}
     described: dict[str, dict] = {}

@@ -13,7 +13,7 @@ from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
-from dna_bigbird.label_types import MULTI_CLASS, REGRESSION
+from dna_bigbird.label_types import MONITORS, MULTI_CLASS, REGRESSION
 from dna_bigbird.pipeline.baseline_scores import BaselineScores, save_scores
 from dna_bigbird.pipeline.recipe_search import search
 from dna_bigbird.progress import progress_bar
@@ -111,7 +111,8 @@ def chosen_words(
         return {"settings": asdict(recipes[number]), "data": checksum, "seed": seed}
 
     values = [{"max_k": x.max_k, "strands": x.strands} for x in recipes]
-    best = search(values, run, identify, folder).best.number
+    monitor = MONITORS[labelled.label_type]
+    best = search(values, run, identify, folder, monitor=monitor).best.number
     return recipes[best], f", best of {len(recipes)} recipes on validation rows"
 
 

@@ -287,12 +287,13 @@ def network_seed(wildcards):
 def baselines_of(head):
     """The files of a model's baselines by name; a network has the seed of a variant's training."""
     baselines = section_of(head).get("baselines", ["kmer"])
-    seed = f"/seed{HEADS[head]['seed']}" if "scored_seed" in HEADS[head] else ""
-    ends = {name: seed if name in NETWORKS else "" for name in baselines}
-    return {
-        name: f"{RES}/baselines/{set_of(head)}/{name}{end}.h5"
-        for name, end in ends.items()
-    }
+    folder = f"{RES}/baselines/{set_of(head)}"
+    files = {name: f"{folder}/{name}.h5" for name in baselines}
+    if "scored_seed" in HEADS[head]:
+        seed = HEADS[head]["seed"]
+        for name in set(NETWORKS).intersection(baselines):
+            files[name] = f"{folder}/{name}/seed{seed}.h5"
+    return files
 
 
 def trainings_of_head(head):
