@@ -22,7 +22,7 @@ from dna_bigbird.inference.lengths import beyond_training
 from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.inference.sigmoid import sigmoid
 from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.label_types import REGRESSION
+from dna_bigbird.label_types import RECORDED, REGRESSION
 from dna_bigbird.limits import allowed_workers
 
 BP_PER_TOKEN = 4
@@ -51,7 +51,8 @@ class Predictor:
         bundles: Several give the mean of their probabilities, label by label of the same name.
         compute: Performance settings.
         strand: 'both' averages the probabilities of a window and of its reverse complement, or takes
-            the higher of the two where the bundles are directional.
+            the higher of the two where the bundles are directional. Of directional bundles of classes or
+            targets, where no strand is the higher one, it reads the given strand, with a note.
         labels: Columns to return, as indices in `label_names` of the first bundle. Default: all.
 
     Attributes:
@@ -59,7 +60,7 @@ class Predictor:
         window_bp: Bases of the windows that the bundles were made for.
         label_type: One of `label_types.LABEL_TYPES`.
         precision: '32-true' or 'bf16-mixed', also if `compute.precision` is 'auto'.
-        is_directional: Whether the labels belong to one strand.
+        is_directional: Whether the higher strand counts.
 
     Raises:
         InputError: If a bundle has no label head or does not read DNA, bundles cannot be averaged,
@@ -81,13 +82,20 @@ class Predictor:
         self.label_names = [names[i] for i in (range(len(names)) if labels is None else labels)]
         self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
         self.window_bp: int = bundles[0].config.window_bp
-        self.is_directional = bundles[0].config.directional
         self.label_type = bundles[0].config.label_type
-        self.strand, self.compute = strand, compute
+        directional = bundles[0].config.directional
+        self.is_directional = directional and self.label_type not in RECORDED
+        reads_given = directional and self.label_type in RECORDED
+        self.strand, self.compute = "forward" if reads_given else strand, compute
         setup = set_up(bundles, compute)
         device, self.precision = setup.device, setup.compute.precision
         self._bundles = bundles
-        self._notes = setup.notes
+        self._notes = [*setup.notes]
+        if self.strand != strand:
+            self._notes.append(
+                f"the model was trained on one strand and predicts {self.label_type} values: the given "
+                "strand is read"
+            )
         self._num_split = np.zeros(len(bundles), dtype=int)
         self._longest = np.zeros(len(bundles), dtype=int)
         budgets = [token_budget(b.config.encoder, device) for b in bundles]

@@ -26,7 +26,7 @@ from dna_bigbird.evaluation.typed_sources import (
 )
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.label_types import MULTI_CLASS, REGRESSION, TRIVIAL
+from dna_bigbird.label_types import MULTI_CLASS, RECORDED, REGRESSION, TRIVIAL
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.writing import atomic_path
 
@@ -249,8 +249,10 @@ def model_scores(
 
 def strand_text(bundle: Bundle, strand: str) -> str:
     """Return which strands are read, in words."""
-    is_higher = bundle.config.directional and strand == "both"
-    return "the higher of both strands" if is_higher else STRANDS[strand]
+    if not bundle.config.directional or strand == "forward":
+        return STRANDS[strand]
+    no_higher = bundle.config.label_type in RECORDED
+    return STRANDS["forward"] if no_higher else "the higher of both strands"
 
 
 def _check_has_bases(probabilities: np.ndarray, labelled: LabelledSet, rows: np.ndarray) -> None:

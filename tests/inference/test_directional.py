@@ -15,6 +15,7 @@ from dna_bigbird.inference.variants.effects import compare
 from tests.pipeline.test_evaluate_strand import evaluate, project, scores_of
 
 __all__ = ["project"]
+TYPES = {"multi-class": {}, "regression": {"target_means": 0.0, "target_stds": 1.0}}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,26 @@ def test_both_strands_give_the_higher_probability(bundle_folder, directional, ra
     assert np.allclose(Predictor(model, strand="forward").probabilities(texts), given, atol=1e-6)
     mean = Predictor(load_bundle(bundle_folder), strand="both").probabilities(texts)
     assert np.allclose(mean, (given + turned) / 2, atol=1e-6), "a bundle without the key has none"
+
+
+@pytest.mark.parametrize(("label_type", "facts"), TYPES.items())
+def test_classes_and_targets_of_one_strand_are_read_on_the_given_strand(
+    directional, tmp_path, random_dna, label_type, facts
+):
+    """No strand is the higher one: classes would not add up to 1."""
+    shutil.copytree(directional, tmp_path / "typed")
+    config = json.loads((directional / "config.json").read_text())
+    labels = len(config["label_names"])
+    facts = {name: [value] * labels for name, value in facts.items()}
+    config |= {"format_version": 2, "label_type": label_type, **facts}
+    (tmp_path / "typed/config.json").write_text(json.dumps(config))
+    model, texts = load_bundle(tmp_path / "typed"), [random_dna(200, seed) for seed in range(6)]
+    given = Predictor(model, strand="forward").probabilities(texts)
+    both = Predictor(model, strand="both")
+    assert np.array_equal(both.probabilities(texts), given)
+    assert any("the given strand is read" in line for line in both.notes())
+    if label_type == "multi-class":
+        assert np.allclose(given.sum(axis=1), 1)
 
 
 def test_models_with_and_without_a_direction_are_not_averaged(bundle_folder, directional):
