@@ -14,6 +14,7 @@ from dna_bigbird.datasets.splits import SPLITS, STRADDLING, TEST, TRAIN, VALIDAT
 from dna_bigbird.datasets.stored_sequences import StoredSequences
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.label_types import REGRESSION
 
@@ -157,24 +158,8 @@ def _distinct(
 
 def _windows(rows: Sequence[SequenceRow]) -> Windows:
     """Return the intervals of the rows; a row without one is a chromosome of its own."""
-    lengths = np.array([len(x.sequence) for x in rows], dtype=np.int64)
-    longest = int(lengths.max(initial=1))
-    uneven = None if (lengths == longest).all() else lengths
-    if not rows or rows[0].interval is None:
-        names = tuple(f"sequence_{number}" for number in range(1, len(rows) + 1))
-        zeros = np.zeros(len(rows), dtype=np.int64)
-        strand = np.full(len(rows), b"+", dtype="S1")
-        return Windows(names, np.arange(len(rows), dtype=np.uint32), zeros, longest, strand, uneven)
-    intervals = [x.interval for x in rows]
-    numbers = {name: i for i, name in enumerate(dict.fromkeys(x.chrom for x in intervals))}
-    return Windows(
-        tuple(numbers),
-        np.array([numbers[x.chrom] for x in intervals], dtype=np.uint32),
-        np.array([x.start for x in intervals], dtype=np.int64),
-        longest,
-        np.array([x.strand.encode() for x in intervals], dtype="S1"),
-        uneven,
-    )
+    own = (Interval(f"sequence_{i}", 0, len(x.sequence)) for i, x in enumerate(rows, start=1))
+    return Windows.of([x.interval or alone for x, alone in zip(rows, own, strict=True)])
 
 
 def _belongs_together(rows: Sequence[SequenceRow]) -> NDArray[np.int64]:

@@ -32,8 +32,11 @@ class Windows(Sequence[Interval]):
             object.__setattr__(self, "strand", np.full(len(self.start), b"+", dtype="S1"))
 
     @classmethod
-    def of(cls, intervals: Sequence[Interval], window_bp: int) -> "Windows":
+    def of(cls, intervals: Sequence[Interval], window_bp: int | None = None) -> "Windows":
         """Turn intervals into arrays.
+
+        Args:
+            window_bp: Length of all; None: of any lengths.
 
         Raises:
             ValueError: If one of them is not `window_bp` long.
@@ -44,16 +47,20 @@ class Windows(Sequence[Interval]):
         """
         if isinstance(intervals, Windows):
             return intervals
-        wrong = next((x for x in intervals if x.length != window_bp), None)
-        if wrong is not None:
+        length = np.array([x.length for x in intervals], dtype=np.int64)
+        longest = int(length.max(initial=1)) if window_bp is None else window_bp
+        is_other = length != longest
+        if window_bp is not None and is_other.any():
+            wrong = intervals[int(is_other.argmax())]
             raise ValueError(f"{wrong} is {wrong.length} bp long, expected {window_bp}")
         names = {name: i for i, name in enumerate(dict.fromkeys(x.chrom for x in intervals))}
         return cls(
             tuple(names),
             np.array([names[x.chrom] for x in intervals], dtype=np.uint32),
             np.array([x.start for x in intervals], dtype=np.int64),
-            window_bp,
+            longest,
             np.array([x.strand.encode() for x in intervals], dtype="S1"),
+            length if is_other.any() else None,
         )
 
     def __len__(self) -> int:

@@ -22,6 +22,13 @@ def other_strand(sequence: str) -> str:
     return sequence.translate(PARTNER)[::-1]
 
 
+def read_truth(folder: Path) -> list[dict]:
+    """The rows of truth.tsv, coordinates as numbers."""
+    with open(folder / "truth.tsv", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    return [row | {"start": int(row["start"]), "end": int(row["end"])} for row in rows]
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("demo") / "demo"

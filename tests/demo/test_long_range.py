@@ -1,6 +1,5 @@
 """The long-range demo: labels worked out again from truth.tsv, bins shared by all windows."""
 
-import csv
 import random
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
 from dna_bigbird.demo.markov import ORDER, draw_sequences, fit_chain
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
+from tests.demo.conftest import read_truth
 
 UNITS = 40
 WINDOWS = (1000, 2000, 8000)
@@ -27,9 +27,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def truth(folder) -> list[dict]:
-    with open(folder / "truth.tsv", newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t"))
-    return [row | {"start": int(row["start"]), "end": int(row["end"])} for row in rows]
+    return read_truth(folder)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The long-range demo with misplaced negatives: the truth read again from truth.tsv and the genome."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ from dna_bigbird.cli.main import main as command
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
 from dna_bigbird.genome import Genome
+from tests.demo.conftest import read_truth
 
 UNITS = 60
 COPIES = 6
@@ -26,9 +26,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def truth(folder) -> list[dict]:
-    with open(folder / "truth.tsv", newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t"))
-    return [row | {"start": int(row["start"]), "end": int(row["end"])} for row in rows]
+    return read_truth(folder)
 
 
 @pytest.fixture(scope="module")
