@@ -219,6 +219,10 @@ def test_inputs_are_read_before_the_long_trainings(workflow):
             {"promoter": {}, "pretrained": "long"},
             ".pretrained: 'long' is not among the variants of pretraining",
         ),
+        (
+            {"promoter": {}, "sites": ["promoters", "promoter_sequences"]},
+            ".sites: inputs has no promoter_sequences",
+        ),
     ],
 )
 def test_a_variant_that_cannot_be(workflow, variant, message):
