@@ -14,6 +14,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "BundleConfig": "dna_bigbird.bundles.config",
         "Metrics": "dna_bigbird.bundles.metrics",
         "build_model": "dna_bigbird.bundles.network",
+        "bundled_encoder": "dna_bigbird.bundles.bundled",
         "bundled_model": "dna_bigbird.bundles.bundled",
         "join_bundles": "dna_bigbird.bundles.ensemble",
         "load_bundle": "dna_bigbird.bundles.bundle",

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dna_bigbird.bundles.bundled import found
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
@@ -96,7 +97,7 @@ class Bundle:
 
 
 def load_bundle(folder: Path | str) -> Bundle:
-    """Load a bundle.
+    """Load a bundle: a folder, or `bundled-encoder`, the encoder of the package.
 
     Settings are read first, then the header of the weights; the model is built only if they agree,
     so a damaged or hostile file costs no memory.
@@ -108,7 +109,7 @@ def load_bundle(folder: Path | str) -> Bundle:
     from dna_bigbird.bundles.network import empty_model
     from dna_bigbird.bundles.weights import fill
 
-    folder = Path(folder)
+    folder = found(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such model bundle; a bundle is a folder with {FILES[0]}")
     for names in (*((name,) for name in FILES), TOKENIZER_FILES):

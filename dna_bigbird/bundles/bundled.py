@@ -1,10 +1,14 @@
-"""The bundled model; docs/bundled-model.md says what it is."""
+"""The models that come with the package; docs/bundled-model.md says what they are."""
 
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
 
-BUNDLED = Path(__file__).parent / "data" / "promoter"
+_DATA = Path(__file__).parent / "data"
+BUNDLED = _DATA / "promoter"
+ENCODER = _DATA / "encoder"
+ENCODER_NAME = "bundled-encoder"
+"""What `--model` and `--pretrained` may call the encoder."""
 
 
 def bundled_model() -> Path:
@@ -13,9 +17,28 @@ def bundled_model() -> Path:
     Raises:
         InputError: If this installation has none.
     """
-    if not (BUNDLED / "config.json").is_file():
+    return _checked(BUNDLED, "promoter")
+
+
+def bundled_encoder() -> Path:
+    """Return the bundle folder of the pretrained encoder in this package.
+
+    Raises:
+        InputError: If this installation has none.
+    """
+    return _checked(ENCODER, "pretrained")
+
+
+def found(folder: Path | str) -> Path:
+    """Return the folder of a bundle: of the encoder for its name, unless there is a path of that name."""
+    path = Path(folder)
+    return bundled_encoder() if str(path) == ENCODER_NAME and not path.exists() else path
+
+
+def _checked(folder: Path, made_as: str) -> Path:
+    if not (folder / "config.json").is_file():
         raise InputError(
             "no model given, and this installation has no bundled one. Make one with: make demo. "
-            "Then name it: results/models/promoter"
+            f"Then name it: results/models/{made_as}"
         )
-    return BUNDLED
+    return folder

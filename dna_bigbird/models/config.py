@@ -33,7 +33,7 @@ CHOICES = {
 }
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
 POOLINGS = ("cls", "mean", "centre", "parts", "attention")
-POOLING_SETTINGS = {"parts": ("parts",), "attention": ("queries", "reach_tokens")}
+POOLING_SETTINGS = {"parts": ("parts", "part_value"), "attention": ("queries", "reach_tokens")}
 """Settings of a head that only one pooling reads, and that are stored only with it."""
 POOLER_ACTIVATIONS = ("tanh", "gelu_tanh", "gelu", "relu")
 
@@ -197,12 +197,17 @@ class HeadConfig:
     together help each other."""
     parts: int = 30
     """Parts of the window that 'parts' reads; a part should be about as long as what it is to find."""
+    part_value: Literal["mean", "max"] = "mean"
+    """What 'parts' reads of a part, number by number: 'max' finds one site among many tokens, 'mean' says
+    how much there is."""
     queries: int = 8
     """Queries of 'attention'. Each begins as the mean over one band of distances from the middle."""
     reach_tokens: int = 800
     """Distance from the middle up to which 'attention' distinguishes distances; the bands divide it."""
 
     def __post_init__(self) -> None:
+        if self.part_value not in ("mean", "max"):
+            raise ValueError(f"--head.part_value {self.part_value!r} is neither mean nor max")
         if self.pooling not in POOLINGS:
             raise ValueError(f"--head.pooling {self.pooling!r} is not one of {', '.join(POOLINGS)}")
         if self.activation not in POOLER_ACTIVATIONS:

@@ -81,17 +81,20 @@ class CentrePooler(nn.Module):
 
 
 class PartsPooler(nn.Module):
-    """The means over equal parts of the window, one after the other: a head that reads positions.
+    """The means or maxima over equal parts of the window: a head that reads positions.
 
     A mean over all tokens loses where they are. Here the label layer has weights of its own for each
     part, as convolutional networks of promoters have (CNNProm, DeePromoter). Real token number i of n
     (from 0) is in part i * parts // n; a part without tokens is 0. Divided by the root of the number
     of parts, so that a step of the optimizer changes the logits about as much as with one part.
+
+    Args:
+        value: 'mean', or 'max' as in networks that look for motifs (DeepSEA).
     """
 
-    def __init__(self, parts: int) -> None:
+    def __init__(self, parts: int, value: str = "mean") -> None:
         super().__init__()
-        self.parts = parts
+        self.parts, self.value = parts, value
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return one vector per sequence (batch, parts * hidden)."""
@@ -100,11 +103,22 @@ class PartsPooler(nn.Module):
         index_BT = index_BT.div(
             real_BT.sum(dim=1, keepdim=True).clamp(min=1), rounding_mode="floor"
         )
+        of_part = self._largest if self.value == "max" else self._means
+        return of_part(hidden_BTE, index_BT, real_BT).flatten(1) / math.sqrt(self.parts)
+
+    def _means(self, hidden_BTE: Tensor, index_BT: Tensor, real_BT: Tensor) -> Tensor:
         numbers_R = torch.arange(self.parts, device=hidden_BTE.device)
         is_in_BTR = (index_BT[..., None] == numbers_R) & real_BT[..., None]
         share_BTR = is_in_BTR / is_in_BTR.sum(dim=1, keepdim=True).clamp(min=1)
-        parts_BRE = torch.einsum("btr,bte->bre", share_BTR.to(hidden_BTE.dtype), hidden_BTE)
-        return parts_BRE.flatten(1) / math.sqrt(self.parts)
+        return torch.einsum("btr,bte->bre", share_BTR.to(hidden_BTE.dtype), hidden_BTE)
+
+    def _largest(self, hidden_BTE: Tensor, index_BT: Tensor, real_BT: Tensor) -> Tensor:
+        batch, _, size = hidden_BTE.shape
+        index_BT = index_BT.where(real_BT, self.parts)  # padding has a part of its own
+        lowest_BRE = hidden_BTE.new_full((batch, self.parts + 1, size), -math.inf)
+        index_BTE = index_BT[..., None].expand(-1, -1, size)
+        parts_BRE = lowest_BRE.scatter_reduce(1, index_BTE, hidden_BTE, "amax")[:, : self.parts]
+        return parts_BRE.where(parts_BRE != -math.inf, 0)
 
 
 class AttentionPooler(nn.Module):
@@ -171,7 +185,7 @@ def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
     if config.pooling == "cls":
         return Pooler(hidden_size, config.activation)
     if config.pooling == "parts":
-        return PartsPooler(config.parts)
+        return PartsPooler(config.parts, config.part_value)
     if config.pooling == "attention":
         return AttentionPooler(
             hidden_size, config.centre_tokens, config.queries, config.reach_tokens
@@ -188,10 +202,15 @@ class LabelHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         vectors = {"parts": config.parts, "attention": 1 + config.queries}.get(config.pooling, 1)
         size = vectors * hidden_size
+        self.pooler_size = size
         self.few = nn.Linear(size, config.label_rank, bias=False) if config.label_rank else None
         self.dense = nn.Linear(config.label_rank or size, num_labels)
 
+    def pooled(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return what the last layers read of each sequence, (batch, `size`)."""
+        return self.pooler(hidden_BTE, is_padding_BT)
+
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return logits (batch, labels)."""
-        pooled = self.dropout(self.pooler(hidden_BTE, is_padding_BT))
+        pooled = self.dropout(self.pooled(hidden_BTE, is_padding_BT))
         return self.dense(pooled if self.few is None else self.few(pooled))

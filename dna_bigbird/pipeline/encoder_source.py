@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
-from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.bundles.read_regions import ReadRegions
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
@@ -70,7 +70,7 @@ def open_source(
     """Return what a fine-tuning starts from.
 
     Args:
-        pretrained: A bundle; None is the bundled model, unless there is a `tokenizer`.
+        pretrained: A bundle; None is the bundled encoder, unless there is a `tokenizer`.
         tokenizer: 'bases' or a SentencePiece model: a fresh encoder on this vocabulary.
 
     Raises:
@@ -78,7 +78,10 @@ def open_source(
             each other, or the weights were trained with other settings.
     """
     if tokenizer is None:
-        return _of_bundle(load_encoder(pretrained), changes, from_scratch=from_scratch)
+        source = _of_bundle(load_encoder(pretrained), changes, from_scratch=from_scratch)
+        if pretrained is None:  # it was pretrained without
+            source = replace(source, encoder=replace(source.encoder, dropout=SMALL.dropout))
+        return source
     if pretrained is not None:
         raise InputError(
             f"--tokenizer {tokenizer} with --pretrained {pretrained}: that bundle has a tokenizer of its "
@@ -93,12 +96,12 @@ def open_source(
 
 
 def load_encoder(pretrained: Path | None) -> Bundle:
-    """Load the bundle whose encoder is fine-tuned; None is the bundled model.
+    """Load the bundle whose encoder is fine-tuned; None is the bundled encoder.
 
     Raises:
         InputError: If it reads text or is an ensemble.
     """
-    bundle = load_bundle(bundled_model() if pretrained is None else pretrained)
+    bundle = load_bundle(bundled_encoder() if pretrained is None else pretrained)
     bundle.check_reads_dna()
     bundle.check_single("fine-tuning")
     return bundle
@@ -139,7 +142,6 @@ def note_source(source: EncoderSource, *, is_bundled: bool) -> None:
     if source.bundle is None:
         return
     if is_bundled:
-        name = source.bundle.folder.name
-        note(f"no --pretrained given: fine-tuning the encoder of the bundled model ({name})")
+        note("no --pretrained given: fine-tuning the bundled encoder")
     for record in source.regions_read or ():
         note(f"the encoder has read {record.sentence()}")

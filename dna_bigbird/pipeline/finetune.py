@@ -51,7 +51,7 @@ def finetune(
     Args:
         data: Labelled set: made by sequence-set, promoter-set or chromatin-set.
         pretrained: Pretrained bundle: encoder and tokenizer of `dna-bigbird pretrain`, `convert` or
-            `finetune`; if not given, of the bundled model.
+            `finetune`; if not given, the bundled encoder.
         checkpoints: Folder for the state of the run; not part of the result. By default the path of
             `output` with `.checkpoints` added.
         seed: Seed of the random numbers: of the label head, the order of windows and dropout.
@@ -62,7 +62,8 @@ def finetune(
             positions, a convolution over 9 tokens.
         model: Settings of the encoder that differ from those of `pretrained`, or of the small one of
             `tokenizer`. Those that weights depend on need fresh weights (`from_scratch`).
-        dropout: Dropout: of the encoder in this training; that of `pretrained` if not given. A few
+        dropout: Dropout: of the encoder in this training; if not given that of `pretrained`, 0.2 of the bundled
+            encoder. A few
             thousand examples are soon memorised without any.
         freeze: What keeps its weights: 'encoder' trains the head alone, a probe of what pretraining gave.
         lora: Low-rank updates of the encoder instead of training all of its weights; the bundle has them
@@ -109,7 +110,10 @@ def finetune(
     if is_first_on_node():
         note_source(source, is_bundled=pretrained is None)
     check_search(search, training)
-    training, head = steps.choose_settings(training, head, labelled, source.tokenizer)
+    has_matrices = freeze is None and source.encoder.num_layers > 0
+    training, head = steps.choose_settings(
+        training, head, labelled, source.tokenizer, has_matrices=has_matrices
+    )
     setup = steps.FinetuningSetup(
         source,
         labelled,

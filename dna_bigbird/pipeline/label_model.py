@@ -18,7 +18,13 @@ from dna_bigbird.pipeline.encoder_source import EncoderSource
 from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
+from dna_bigbird.tasks.label_config import (
+    GENERAL,
+    SEQUENCES,
+    LabelHeadConfig,
+    LabelTrainConfig,
+    of_single_bases,
+)
 
 SET_FACTS = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",
@@ -30,31 +36,45 @@ MEASURED_WINDOWS = 16
 """Training rows whose tokens are counted to choose how many are in the middle."""
 
 
+_POOLED = {"centre": " of {centre_tokens} tokens", "parts": " ({parts})"}
+
+
 def choose_settings(
-    training: TrainConfig, head: HeadConfig, labelled: LabelledSet, tokenizer: object
+    training: TrainConfig,
+    head: HeadConfig,
+    labelled: LabelledSet,
+    tokenizer: object,
+    *,
+    has_matrices: bool = True,
 ) -> tuple[TrainConfig, HeadConfig]:
     """Return the settings with what was not given, and note what was chosen.
+
+    Args:
+        has_matrices: Whether matrices of layers are trained, which Muon needs.
 
     Raises:
         InputError: If given settings contradict chosen ones.
     """
     rows = labelled.rows("train")
+    bp_per_token = _bp_per_token(labelled, rows[:MEASURED_WINDOWS], tokenizer)
+    is_whole = not labelled.bin_bp and of_single_bases(bp_per_token)
     with checked_settings():
         if isinstance(head, LabelHeadConfig):
-            bp_per_token = _bp_per_token(labelled, rows[:MEASURED_WINDOWS], tokenizer)
             head = head.for_set(
                 bin_bp=labelled.bin_bp, bp_per_token=bp_per_token, window_bp=labelled.window_bp
             )
         if not isinstance(training, LabelTrainConfig):
             return training, head
-        chosen = training.for_rows(len(rows))
+        recipe = SEQUENCES if is_whole and has_matrices else GENERAL
+        chosen = training.for_rows(len(rows), recipe)
     if training.has_gaps:
-        pooling = f"{head.pooling} of {head.centre_tokens} tokens"
+        muon = chosen.optimizer == "muon"
         note(
-            f"{len(rows):,} training rows: {chosen.max_steps:,} steps of {chosen.batch_size}, "
-            f"learning rate {chosen.learning_rate:g} (head {chosen.head_learning_rate or chosen.learning_rate:g}), "
+            f"{len(rows):,} training rows: {chosen.max_steps:,} steps of {chosen.batch_size}, {chosen.optimizer}, "
+            f"learning rate {chosen.learning_rate:g} (head {chosen.head_learning_rate or chosen.learning_rate:g}"
+            f"{f', matrices {chosen.muon_learning_rate:g}' if muon else ''}), "
             f"warm-up {chosen.warmup_steps} steps, validation every {chosen.validate_every}, pooling "
-            f"{pooling if head.pooling == 'centre' else head.pooling}"
+            f"{head.pooling}{_POOLED.get(head.pooling, '').format(**asdict(head))}"
         )
     return chosen, head
 

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+
 from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.shifted import ShiftedRows
@@ -15,6 +17,7 @@ from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows, tokenize
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.files import sha256_of
 from dna_bigbird.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.pipeline.training_checks import (
     check_compiles,
     check_drawn_windows,
@@ -31,6 +34,7 @@ from dna_bigbird.tasks.labelling import (
     start_at_base_rates,
     start_at_shares,
 )
+from dna_bigbird.tasks.probe import start_at_probe
 from dna_bigbird.tasks.processes import is_first_on_node
 
 if TYPE_CHECKING:
@@ -86,11 +90,43 @@ def train_on_labels(
     inputs = {"data": sha256_of(labelled.path), **settings.get("inputs", {})}
     if training.start_at_base_rates:
         set_label_biases(model, labelled, training.positive_weight)
+    if training.start_at_probe:
+        fit_last_layer(model, train, validation, objective, training)
     task = LabellingTask(model, training, objective)
     task.leaves_out_frozen = leaves_out_frozen
     settings = {**settings, "inputs": inputs}
     result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
     return task, result, len(validation)
+
+
+def fit_last_layer(
+    model: nn.Module,
+    train: TokenizedRows | RowsOnTheFly,
+    validation: TokenizedRows,
+    objective: LabelObjective,
+    training: TrainConfig,
+) -> None:
+    """Begin with the best last layer for the encoder as it is, and note its score.
+
+    Raises:
+        InputError: If the model is no encoder with a head.
+    """
+    if not hasattr(model, "encoder"):
+        raise InputError("--training.start_at_probe is for a pretrained encoder, not for a network")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    precision = resolve_precision(training.precision, device)
+    found = start_at_probe(
+        model,
+        train,
+        validation,
+        objective,
+        strands="+-" if training.both_strands else "+",
+        precision=torch.bfloat16 if precision == BFLOAT16 else torch.float32,
+        progress=partial(progress_bar, desc="probe"),
+    )
+    if is_first_on_node():
+        name, score = list(found.items())[1]
+        note(f"start at the probe: {name} {score:.4f} on validation, penalty {found['penalty']:g}")
 
 
 def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjective:

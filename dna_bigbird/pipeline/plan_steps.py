@@ -73,10 +73,10 @@ def _encoder(run: Mapping) -> tuple[EncoderConfig, float]:
     """Return the encoder of a run, and about how many bases its tokens have."""
     if "pretrained" in run:
         from dna_bigbird.bundles.bundle import load_bundle
-        from dna_bigbird.bundles.bundled import bundled_model
+        from dna_bigbird.bundles.bundled import bundled_encoder
 
         name = run["pretrained"]
-        bundle = load_bundle(bundled_model() if name == "bundled" else name)
+        bundle = load_bundle(bundled_encoder() if name == "bundled" else name)
         encoder, longest = bundle.config.encoder, int(bundle.tokenizer.piece_bp.max())
         return encoder, bp_per_token(encoder.vocab_size, longest)
     tokenizer = TokenizerConfig(**run.get("tokenizer", {}))

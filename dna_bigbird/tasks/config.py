@@ -74,6 +74,9 @@ class TrainConfig:
     start_at_base_rates: bool = False
     """Begin with a last layer that gives every label its share in the training rows: without it the
     first hundreds of steps of a run with many rare labels go into learning those shares."""
+    start_at_probe: bool = False
+    """Begin with the last layer that is best for the encoder as it is: a regression on what the head reads, with
+    the penalty that has the highest validation score (docs/fine-tuning.md)."""
     positive_weight: float = 1.0
     """Weight of a positive label in the loss of a labelled set (8 for chromatin in the paper)."""
     both_strands: bool = True

@@ -7,14 +7,46 @@ from dna_bigbird.choices import check_fields
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.tasks.config import TrainConfig
 
-PASSES = 0.25
-"""Over the training rows."""
-FEWEST_STEPS, MOST_STEPS = 120, 20_000
-VALIDATIONS = 4
+MOST_STEPS = 20_000
 USUAL_VALIDATE_EVERY = 100
-ENCODER_RATE, HEAD_RATE = 3e-4, 1e-2
 WARMUP_SHARE = 0.1
 CENTRE_BINS = 3
+PART_BP, MOST_PARTS = 5, 60
+"""Of windows whose labels are about the whole window: a part is about as long as a core motif."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is chosen where no learning rate is given."""
+
+    passes: float
+    """Over the training rows; the steps are rounded up to a multiple of `validations`."""
+    fewest_steps: int
+    validations: int
+    settings: dict[str, object]
+
+
+GENERAL = Recipe(
+    passes=0.25,
+    fewest_steps=120,
+    validations=4,
+    settings={"learning_rate": 3e-4, "head_learning_rate": 1e-2, "start_at_base_rates": True},
+)
+"""Measured on bins with peaks: docs/your-peaks.md."""
+SEQUENCES = Recipe(
+    passes=1.0,
+    fewest_steps=200,
+    validations=8,
+    settings={
+        "batch_size": 64,
+        "optimizer": "muon",
+        "muon_learning_rate": 0.005,
+        "learning_rate": 0.002,
+        "weight_decay": 0.1,
+        "gradient_clip": 1.0,
+    },
+)
+"""For whole windows on single bases, measured on promoters: docs/fine-tuning.md."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +56,26 @@ class LabelTrainConfig(TrainConfig):
     max_steps: int | None = None
     """Optimizer steps of the whole run. If not given: a quarter of a pass over the training
     rows, but at least 120 steps and at most 20,000."""
+    batch_size: int | None = None
+    """Examples computed at once: in one forward pass of one process. If not given: 32, or as
+    `learning_rate` says."""
     learning_rate: float | None = None
     """Largest learning rate, reached at the end of the warm-up. If not given: 3e-4, and then
-    `head_learning_rate` 0.01, `start_at_base_rates` true and `warmup_steps` a tenth of the steps unless
-    these are given."""
+    `head_learning_rate` 0.01, `start_at_base_rates` true and `warmup_steps` a tenth of the steps; for whole
+    windows on single bases 0.002 with `optimizer` muon, `muon_learning_rate` 0.005, `batch_size` 64,
+    `weight_decay` 0.1, `gradient_clip` 1, and one pass over the rows, at least 200 steps. All unless given."""
+    optimizer: Literal["adamw", "muon", "adafactor"] | None = None
+    """Adam with decoupled weight decay; Muon for the matrices of the layers and Adam for everything
+    else; or Adafactor: little memory of its own, and steps in proportion to the size of each matrix,
+    so its `learning_rate` is relative. If not given: adamw, or as `learning_rate` says."""
+    muon_learning_rate: float | None = None
+    """Largest learning rate of Muon: an update of a matrix has about the root mean square of Adam's at
+    this rate. If not given: 0.01, or as `learning_rate` says."""
+    weight_decay: float | None = None
+    """Decoupled weight decay; biases and LayerNorms are spared. If not given: 0.01, or as `learning_rate`
+    says."""
+    gradient_clip: float | None = None
+    """Largest norm of the whole gradient; 0 leaves it alone. If not given: 0, or as `learning_rate` says."""
     warmup_steps: int | None = None
     """Steps over which the learning rate rises from 0; afterwards it follows `schedule`. If not given: 0,
     or as `learning_rate` says."""
@@ -52,8 +100,11 @@ class LabelTrainConfig(TrainConfig):
         """True if `for_rows` chooses the steps or the rates."""
         return self.max_steps is None or self.learning_rate is None
 
-    def for_rows(self, rows: int) -> TrainConfig:
+    def for_rows(self, rows: int, recipe: Recipe = GENERAL) -> TrainConfig:
         """Return settings without gaps for so many training rows.
+
+        Args:
+            recipe: What is chosen; its settings count only if no learning rate is given.
 
         Raises:
             ValueError: If given settings contradict chosen ones.
@@ -66,27 +117,26 @@ class LabelTrainConfig(TrainConfig):
             >>> given.validate_every, given.warmup_steps, given.head_learning_rate
             (100, 0, 0.0)
         """
-        steps = self.max_steps or self._steps(rows)
-        chosen = {"max_steps": steps, "validate_every": self._validate_every(steps)}
+        if self.learning_rate is not None:
+            recipe = GENERAL
+        settings = recipe.settings if self.learning_rate is None else {}
+        steps = self.max_steps or self._steps(rows, recipe)
+        chosen = {"max_steps": steps, "validate_every": self._validate_every(steps, recipe)}
         if self.learning_rate is None:
-            chosen |= {
-                "learning_rate": ENCODER_RATE,
-                "head_learning_rate": HEAD_RATE,
-                "start_at_base_rates": True,
-                "warmup_steps": int(steps * WARMUP_SHARE),
-            }
-        return TrainConfig(**chosen | _given(self))
+            chosen["warmup_steps"] = int(steps * WARMUP_SHARE)
+        return TrainConfig(**settings | chosen | _given(self))
 
-    def _steps(self, rows: int) -> int:
-        per_step = self.batch_size * self.accumulate * self.processes
-        steps = min(max(int(PASSES * rows) // per_step, FEWEST_STEPS), MOST_STEPS)
-        multiple = self.validate_every or VALIDATIONS
+    def _steps(self, rows: int, recipe: Recipe) -> int:
+        usual = recipe.settings.get("batch_size", TrainConfig.batch_size)
+        per_step = (self.batch_size or usual) * self.accumulate * self.processes
+        steps = min(max(int(recipe.passes * rows) // per_step, recipe.fewest_steps), MOST_STEPS)
+        multiple = self.validate_every or recipe.validations
         return -(-steps // multiple) * multiple
 
-    def _validate_every(self, steps: int) -> int:
+    def _validate_every(self, steps: int, recipe: Recipe) -> int:
         if self.max_steps and steps % USUAL_VALIDATE_EVERY == 0:
             return USUAL_VALIDATE_EVERY
-        most = max(1, steps // VALIDATIONS)
+        most = max(1, steps // recipe.validations)
         return next(number for number in range(most, 0, -1) if steps % number == 0)
 
 
@@ -99,10 +149,14 @@ class LabelHeadConfig(HeadConfig):
     with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
     where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
     sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
-    and distance (docs/long-range.md). If not given: 'centre' for a set of bins, else 'mean'."""
+    and distance (docs/long-range.md). If not given: 'centre' for a set of bins, else 'parts' with tokens of
+    one base and 'mean' with longer ones."""
     centre_tokens: int | None = None
     """Tokens in the middle that 'centre' and 'attention' average. If not given: as many as three bins
     have on average."""
+    parts: int | None = None
+    """Parts of the window that 'parts' reads; a part should be about as long as what it is to find. If not
+    given: parts of 5 bp, at most 60."""
     reach_tokens: int | None = None
     """Distance from the middle up to which 'attention' distinguishes distances. If not given: as many
     as half a window has on average."""
@@ -116,20 +170,33 @@ class LabelHeadConfig(HeadConfig):
         Args:
             bin_bp: Labelled bases in the middle of the window; 0: the whole window.
             bp_per_token: Base pairs of a token, on average.
-            window_bp: Length of a window, for `reach_tokens` of 'attention'; 0: its plain default.
+            window_bp: Length of a window, for `parts`, and `reach_tokens` of 'attention'; 0: plain defaults.
 
         Example:
             >>> LabelHeadConfig().for_set(bin_bp=200, bp_per_token=4.0).centre_tokens
             150
             >>> LabelHeadConfig().for_set(bin_bp=0, bp_per_token=4.0).pooling
             'mean'
+            >>> head = LabelHeadConfig().for_set(bin_bp=0, bp_per_token=1.0, window_bp=200)
+            >>> head.pooling, head.parts
+            ('parts', 40)
         """
-        chosen: dict[str, object] = {"pooling": "centre" if bin_bp else "mean"}
+        in_parts = not bin_bp and of_single_bases(bp_per_token)
+        chosen: dict[str, object] = {
+            "pooling": "centre" if bin_bp else "parts" if in_parts else "mean"
+        }
+        if window_bp and "parts" in (self.pooling, chosen["pooling"]):
+            chosen["parts"] = min(MOST_PARTS, max(1, round(window_bp / PART_BP)))
         if bin_bp:
             chosen["centre_tokens"] = max(1, round(CENTRE_BINS * bin_bp / bp_per_token))
         if window_bp and self.pooling == "attention":
             chosen["reach_tokens"] = max(1, round(window_bp / 2 / bp_per_token))
         return HeadConfig(**chosen | _given(self))
+
+
+def of_single_bases(bp_per_token: float) -> bool:
+    """Return True if nearly all tokens of windows are one base; [CLS] and [SEP] have none."""
+    return bp_per_token <= 1
 
 
 def _given(settings: object) -> dict[str, object]:

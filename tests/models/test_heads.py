@@ -132,8 +132,9 @@ def test_centre_pooling_by_hand(tokens, real, read):
     torch.testing.assert_close(pooled, expected)
 
 
+@pytest.mark.parametrize("value", ["mean", "max"])
 @pytest.mark.parametrize(("parts", "real"), [(1, 16), (4, 16), (5, 13), (16, 16), (7, 3), (3, 0)])
-def test_parts_pooling_by_a_loop(parts, real):
+def test_parts_pooling_by_a_loop(parts, real, value):
     """Padding is in front of, between and behind real tokens, and has values that would show."""
     is_padding = torch.ones(1, 20, dtype=torch.bool)
     places = [i for i in range(20) if i not in (0, 9, 17)][:real]
@@ -144,8 +145,9 @@ def test_parts_pooling_by_a_loop(parts, real):
     for part in range(parts):
         own = [hidden[0, x] for i, x in enumerate(places) if i * parts // real == part]
         if own:
-            expected[part] = torch.stack(own).mean(dim=0)
-    pooled = PartsPooler(parts)(hidden, is_padding)
+            stack = torch.stack(own)
+            expected[part] = stack.mean(dim=0) if value == "mean" else stack.amax(dim=0)
+    pooled = PartsPooler(parts, value)(hidden, is_padding)
     torch.testing.assert_close(pooled[0], expected.flatten() / parts**0.5)
 
 

@@ -275,7 +275,7 @@ def test_a_run_from_a_given_encoder_has_no_pretraining(tmp_path, write_example, 
     config = tmp_path / "config.yaml"
     config.write_text("pretrained: bundled\n" + config.read_text())
     page = read_page(report_of(tmp_path)[0])
-    assert "Encoder and tokenizer are those of the bundled model of dna-bigbird" in page.words
+    assert "Encoder and tokenizer are those of the bundled encoder of dna-bigbird" in page.words
     assert "Promoters. The model wins: AUROC" in page.words
     for absent in (
         "Corpus and tokenizer",

@@ -6,7 +6,12 @@ import pytest
 
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
+from dna_bigbird.tasks.label_config import (
+    GENERAL,
+    SEQUENCES,
+    LabelHeadConfig,
+    LabelTrainConfig,
+)
 
 
 @pytest.mark.parametrize("rows", [1, 100, 13_172, 40_000, 2_600_000])
@@ -19,6 +24,28 @@ def test_steps_follow_from_the_rows(rows, batch_size):
     assert chosen.warmup_steps == chosen.max_steps // 10
     assert (chosen.learning_rate, chosen.head_learning_rate) == (3e-4, 1e-2)
     assert chosen.start_at_base_rates
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps"), [(10, 200), (12_800, 200), (25_600, 400), (10**8, 20_000)]
+)
+def test_whole_windows_on_single_bases_have_a_recipe_of_their_own(rows, steps):
+    chosen = LabelTrainConfig().for_rows(rows, SEQUENCES)
+    assert (chosen.max_steps, chosen.validate_every, chosen.warmup_steps) == (
+        steps, steps // 8, steps // 10,
+    )  # fmt: skip
+    assert (chosen.optimizer, chosen.muon_learning_rate, chosen.learning_rate) == (
+        "muon", 0.005, 0.002,
+    )  # fmt: skip
+    assert (chosen.batch_size, chosen.weight_decay, chosen.gradient_clip) == (64, 0.1, 1.0)
+    given = LabelTrainConfig(optimizer="adamw", batch_size=16).for_rows(12_800, SEQUENCES)
+    assert (given.optimizer, given.batch_size, given.max_steps) == ("adamw", 16, 800)
+
+
+def test_with_a_given_rate_the_recipe_decides_nothing_but_the_steps():
+    settings = {"learning_rate": 0.001, "max_steps": 300}
+    for recipe in (GENERAL, SEQUENCES):
+        assert LabelTrainConfig(**settings).for_rows(13_172, recipe) == TrainConfig(**settings)
 
 
 def test_given_values_stay():
@@ -71,7 +98,12 @@ def test_a_contradiction_with_a_chosen_value():
 def test_the_head_reads_the_middle_of_a_set_of_bins():
     head = LabelHeadConfig(dropout=0.2)
     assert head.for_set(bin_bp=200, bp_per_token=5.0) == HeadConfig("centre", "tanh", 120, 0.2)
-    assert head.for_set(bin_bp=0, bp_per_token=5.0).pooling == "mean"
+    assert head.for_set(bin_bp=0, bp_per_token=5.0, window_bp=300).pooling == "mean"
+    aligned = head.for_set(bin_bp=0, bp_per_token=300 / 302, window_bp=300)
+    assert aligned == HeadConfig("parts", dropout=0.2, parts=60)
+    assert head.for_set(bin_bp=200, bp_per_token=1.0, window_bp=1000).pooling == "centre"
+    given = LabelHeadConfig(pooling="mean")
+    assert given.for_set(bin_bp=0, bp_per_token=1.0, window_bp=300).pooling == "mean"
     attention = LabelHeadConfig(pooling="attention")
     chosen = attention.for_set(bin_bp=200, bp_per_token=5.0, window_bp=8000)
     assert (chosen.centre_tokens, chosen.reach_tokens) == (120, 800)

@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 
 from dna_bigbird import __version__
 from dna_bigbird import watchdog
-from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.inputs.configs.run_config import end_with
 from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
@@ -254,7 +254,7 @@ def bundle_coordinates():
 def given_encoder():
     """Return the bundle that the config names instead of a pretraining."""
     name = config["pretrained"]
-    return str(bundled_model()) if name == "bundled" else plain_path(name)
+    return str(bundled_encoder()) if name == "bundled" else plain_path(name)
 
 
 def given_peaks():
