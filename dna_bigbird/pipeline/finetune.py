@@ -110,9 +110,12 @@ def finetune(
     if is_first_on_node():
         note_source(source, is_bundled=pretrained is None)
     check_search(search, training)
-    has_matrices = freeze is None and source.encoder.num_layers > 0
     training, head = steps.choose_settings(
-        training, head, labelled, source.tokenizer, has_matrices=has_matrices
+        training,
+        head,
+        labelled,
+        source.tokenizer,
+        trains_layers=freeze is None and source.encoder.num_layers > 0,
     )
     setup = steps.FinetuningSetup(
         source,

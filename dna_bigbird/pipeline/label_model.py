@@ -19,11 +19,9 @@ from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.label_config import (
-    GENERAL,
-    SEQUENCES,
     LabelHeadConfig,
     LabelTrainConfig,
-    of_single_bases,
+    recipe_for,
 )
 
 SET_FACTS = (
@@ -45,19 +43,18 @@ def choose_settings(
     labelled: LabelledSet,
     tokenizer: object,
     *,
-    has_matrices: bool = True,
+    trains_layers: bool = True,
 ) -> tuple[TrainConfig, HeadConfig]:
     """Return the settings with what was not given, and note what was chosen.
 
     Args:
-        has_matrices: Whether matrices of layers are trained, which Muon needs.
+        trains_layers: Whether matrices of layers are trained, which Muon needs.
 
     Raises:
         InputError: If given settings contradict chosen ones.
     """
     rows = labelled.rows("train")
     bp_per_token = _bp_per_token(labelled, rows[:MEASURED_WINDOWS], tokenizer)
-    is_whole = not labelled.bin_bp and of_single_bases(bp_per_token)
     with checked_settings():
         if isinstance(head, LabelHeadConfig):
             head = head.for_set(
@@ -65,14 +62,17 @@ def choose_settings(
             )
         if not isinstance(training, LabelTrainConfig):
             return training, head
-        recipe = SEQUENCES if is_whole and has_matrices else GENERAL
+        recipe = recipe_for(
+            bin_bp=labelled.bin_bp, bp_per_token=bp_per_token, trains_layers=trains_layers
+        )
         chosen = training.for_rows(len(rows), recipe)
     if training.has_gaps:
         muon = chosen.optimizer == "muon"
         note(
             f"{len(rows):,} training rows: {chosen.max_steps:,} steps of {chosen.batch_size}, {chosen.optimizer}, "
             f"learning rate {chosen.learning_rate:g} (head {chosen.head_learning_rate or chosen.learning_rate:g}"
-            f"{f', matrices {chosen.muon_learning_rate:g}' if muon else ''}), "
+            f"{f', matrices {chosen.muon_learning_rate:g}' if muon else ''})"
+            f"{' from a probe' if chosen.start_at_probe else ''}, "
             f"warm-up {chosen.warmup_steps} steps, validation every {chosen.validate_every}, pooling "
             f"{head.pooling}{_POOLED.get(head.pooling, '').format(**asdict(head))}"
         )

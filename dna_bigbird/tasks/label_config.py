@@ -47,6 +47,28 @@ SEQUENCES = Recipe(
     },
 )
 """For whole windows on single bases, measured on promoters: docs/fine-tuning.md."""
+BINS = Recipe(
+    passes=0.125,
+    fewest_steps=60,
+    validations=2,
+    settings={"learning_rate": 1e-4, "start_at_probe": True},
+)
+"""For bins on single bases: docs/your-peaks.md."""
+
+
+def recipe_for(*, bin_bp: int, bp_per_token: float, trains_layers: bool = True) -> Recipe:
+    """Return the recipe for a labelled set.
+
+    Args:
+        bin_bp: Labelled bases in the middle of the window; 0: the whole window.
+        bp_per_token: Base pairs of a token, on average.
+        trains_layers: Whether matrices of layers are trained, which Muon needs.
+    """
+    if not of_single_bases(bp_per_token):
+        return GENERAL
+    if bin_bp:
+        return BINS
+    return SEQUENCES if trains_layers else GENERAL
 
 
 @dataclass(frozen=True)
@@ -54,16 +76,14 @@ class LabelTrainConfig(TrainConfig):
     """How a model is trained on a labelled set; what is not given is chosen for the set."""
 
     max_steps: int | None = None
-    """Optimizer steps of the whole run. If not given: a quarter of a pass over the training
-    rows, but at least 120 steps and at most 20,000."""
+    """Optimizer steps of the whole run. If not given: by the number of training rows and the recipe, from
+    60 to 20,000."""
     batch_size: int | None = None
     """Examples computed at once: in one forward pass of one process. If not given: 32, or as
     `learning_rate` says."""
     learning_rate: float | None = None
-    """Largest learning rate, reached at the end of the warm-up. If not given: 3e-4, and then
-    `head_learning_rate` 0.01, `start_at_base_rates` true and `warmup_steps` a tenth of the steps; for whole
-    windows on single bases 0.002 with `optimizer` muon, `muon_learning_rate` 0.005, `batch_size` 64,
-    `weight_decay` 0.1, `gradient_clip` 1, and one pass over the rows, at least 200 steps. All unless given."""
+    """Largest learning rate, reached at the end of the warm-up. If not given, a recipe for the set is chosen
+    (docs/fine-tuning.md): this rate, and each other setting that is not given."""
     optimizer: Literal["adamw", "muon", "adafactor"] | None = None
     """Adam with decoupled weight decay; Muon for the matrices of the layers and Adam for everything
     else; or Adafactor: little memory of its own, and steps in proportion to the size of each matrix,
@@ -88,6 +108,9 @@ class LabelTrainConfig(TrainConfig):
     start_at_base_rates: bool | None = None
     """Begin with a last layer that gives every label its share in the training rows. If not given: false,
     or as `learning_rate` says."""
+    start_at_probe: bool | None = None
+    """Begin with the last layer that is best for the encoder as it is: a regression on what the head reads, with
+    the penalty that has the highest validation score. If not given: false, or as `learning_rate` says."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -149,14 +172,14 @@ class LabelHeadConfig(HeadConfig):
     with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
     where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
     sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
-    and distance (docs/long-range.md). If not given: 'centre' for a set of bins, else 'parts' with tokens of
-    one base and 'mean' with longer ones."""
+    and distance (docs/long-range.md). If not given: 'parts' with tokens of one base, else 'centre' for a set of
+    bins and 'mean' for others."""
     centre_tokens: int | None = None
     """Tokens in the middle that 'centre' and 'attention' average. If not given: as many as three bins
     have on average."""
     parts: int | None = None
     """Parts of the window that 'parts' reads; a part should be about as long as what it is to find. If not
-    given: parts of 5 bp, at most 60."""
+    given: as long as a bin; without bins 5 bp, but at most 60 parts."""
     reach_tokens: int | None = None
     """Distance from the middle up to which 'attention' distinguishes distances. If not given: as many
     as half a window has on average."""
@@ -181,12 +204,11 @@ class LabelHeadConfig(HeadConfig):
             >>> head.pooling, head.parts
             ('parts', 40)
         """
-        in_parts = not bin_bp and of_single_bases(bp_per_token)
-        chosen: dict[str, object] = {
-            "pooling": "centre" if bin_bp else "parts" if in_parts else "mean"
-        }
+        usual = "centre" if bin_bp else "mean"
+        chosen: dict[str, object] = {"pooling": "parts" if of_single_bases(bp_per_token) else usual}
         if window_bp and "parts" in (self.pooling, chosen["pooling"]):
-            chosen["parts"] = min(MOST_PARTS, max(1, round(window_bp / PART_BP)))
+            parts = round(window_bp / (bin_bp or PART_BP))
+            chosen["parts"] = min(MOST_PARTS, max(1, parts))
         if bin_bp:
             chosen["centre_tokens"] = max(1, round(CENTRE_BINS * bin_bp / bp_per_token))
         if window_bp and self.pooling == "attention":

@@ -12,11 +12,12 @@ from dna_bigbird.datasets.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.tasks.label_objectives import LabelObjective
 from dna_bigbird.tasks.label_scores import TokenizedWindows
 
-PENALTIES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
+PENALTIES = (1.0, 3e-1, 1e-1, 3e-2, 1e-2, 1e-3, 1e-4)
 """Of the squared weights over standardised features, strongest first."""
 ITERATIONS = 40
-MOST_NUMBERS = 60_000_000
-"""Features of the training rows that are kept: 240 MB. Of a larger set evenly spaced rows are read."""
+MOST_WINDOWS, MOST_NUMBERS = 8_000, 60_000_000
+"""Windows that are read, each strand counted, and numbers that are kept of them (240 MB). Of a larger set evenly
+spaced rows are read."""
 BATCH = 32
 SMALLEST_STD = 1e-6
 
@@ -53,7 +54,7 @@ def start_at_probe(
     """
     head = model.head
     size = head.pooler_size
-    most = max(1, MOST_NUMBERS // (size * len(strands)))
+    most = max(1, min(MOST_WINDOWS, MOST_NUMBERS // size) // len(strands))
     chosen = np.unique(np.linspace(0, len(train) - 1, min(most, len(train))).astype(int))
     read = {"precision": precision, "progress": progress}
     x_NF = torch.cat([features(model, train, chosen, strand, **read) for strand in strands])

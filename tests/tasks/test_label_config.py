@@ -7,10 +7,12 @@ import pytest
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.label_config import (
+    BINS,
     GENERAL,
     SEQUENCES,
     LabelHeadConfig,
     LabelTrainConfig,
+    recipe_for,
 )
 
 
@@ -42,9 +44,19 @@ def test_whole_windows_on_single_bases_have_a_recipe_of_their_own(rows, steps):
     assert (given.optimizer, given.batch_size, given.max_steps) == ("adamw", 16, 800)
 
 
+def test_the_recipe_follows_from_tokens_and_bins():
+    assert recipe_for(bin_bp=0, bp_per_token=0.998) is SEQUENCES
+    assert recipe_for(bin_bp=0, bp_per_token=0.998, trains_layers=False) is GENERAL
+    assert recipe_for(bin_bp=200, bp_per_token=0.998) is BINS
+    assert recipe_for(bin_bp=200, bp_per_token=4.5) is GENERAL
+    chosen = LabelTrainConfig().for_rows(13_172, BINS)
+    assert (chosen.max_steps, chosen.start_at_probe, chosen.learning_rate) == (60, True, 1e-4)
+    assert not LabelTrainConfig(start_at_probe=False).for_rows(13_172, BINS).start_at_probe
+
+
 def test_with_a_given_rate_the_recipe_decides_nothing_but_the_steps():
     settings = {"learning_rate": 0.001, "max_steps": 300}
-    for recipe in (GENERAL, SEQUENCES):
+    for recipe in (GENERAL, SEQUENCES, BINS):
         assert LabelTrainConfig(**settings).for_rows(13_172, recipe) == TrainConfig(**settings)
 
 
@@ -101,7 +113,8 @@ def test_the_head_reads_the_middle_of_a_set_of_bins():
     assert head.for_set(bin_bp=0, bp_per_token=5.0, window_bp=300).pooling == "mean"
     aligned = head.for_set(bin_bp=0, bp_per_token=300 / 302, window_bp=300)
     assert aligned == HeadConfig("parts", dropout=0.2, parts=60)
-    assert head.for_set(bin_bp=200, bp_per_token=1.0, window_bp=1000).pooling == "centre"
+    bins = head.for_set(bin_bp=200, bp_per_token=0.998, window_bp=1000)
+    assert (bins.pooling, bins.parts) == ("parts", 5)
     given = LabelHeadConfig(pooling="mean")
     assert given.for_set(bin_bp=0, bp_per_token=1.0, window_bp=300).pooling == "mean"
     attention = LabelHeadConfig(pooling="attention")
