@@ -14,6 +14,7 @@ from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.models.classifier import SequenceClassifier
@@ -38,9 +39,9 @@ def rows(settings: Settings) -> list[Row]:
 
 
 def base_bundle(settings: Settings) -> Bundle:
-    """Return the paper's base model with one label, random weights and the bundled tokenizer."""
-    bundled = load_bundle(bundled_model())
-    encoder, head = settings.encoder(**_context(settings, bundled)), HeadConfig()
+    """Return the paper's base model with one label, random weights and pieces of about four bases."""
+    tokenizer = pieces()
+    encoder, head = settings.encoder(**_context(settings, tokenizer)), HeadConfig()
     described = {
         "task": "promoter",
         "encoder": encoder,
@@ -50,12 +51,19 @@ def base_bundle(settings: Settings) -> Bundle:
     }
     config = BundleConfig.from_json(described)
     model = fresh(lambda: SequenceClassifier(encoder, 1, head), "cpu").eval()
-    return Bundle(model, config, bundled.tokenizer, Metrics.from_json({}), Path("base"))
+    return Bundle(model, config, tokenizer, Metrics.from_json({}), Path("base"))
 
 
-def _context(settings: Settings, bundled: Bundle) -> dict[str, int]:
-    smallest = bundled.tokenizer.vocab_size
-    return {"vocab_size": max(settings.encoder().vocab_size, smallest)}
+def pieces() -> DnaTokenizer:
+    """Return a vocabulary of 512 pieces learned on random bases."""
+    rng = np.random.default_rng(0)
+    text = ["".join(rng.choice(list("ACGT"), 1000)) for _ in range(200)]
+    config = TokenizerConfig(vocab_size=512, max_piece_bp=6)
+    return DnaTokenizer.from_bytes(train_tokenizer(iter(text), config))
+
+
+def _context(settings: Settings, tokenizer: DnaTokenizer) -> dict[str, int]:
+    return {"vocab_size": max(settings.encoder().vocab_size, tokenizer.vocab_size)}
 
 
 def measure(settings: Settings, model: str, backend: str) -> Values:

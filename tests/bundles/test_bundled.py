@@ -2,9 +2,11 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,24 +15,42 @@ from scipy.stats import rankdata
 
 from dna_bigbird.bundles import bundled
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.bundles.bundled import bundled_encoder, bundled_model
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.predictor import Predictor
 
 CHECKOUT = Path(__file__).parents[2]
-KINDS = ("random_base", "permuted", "genomic")
+PARTS = ("random_base", "permuted", "genomic", "epdnew")
 
 
-def test_bundle_is_whole_and_small():
-    folder = bundled_model()
-    files = {path.name: path.stat().st_size for path in folder.iterdir()}
-    assert set(files) == {
-        "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model",
-    }  # fmt: skip
-    assert sum(files.values()) <= 12e6
-    bundle = load_bundle(folder)
+def test_the_bundles_are_whole_and_small():
+    total = 0
+    for folder in (bundled_model(), bundled_encoder()):
+        files = {path.name: path.stat().st_size for path in folder.iterdir()}
+        assert set(files) == {
+            "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model",
+        }  # fmt: skip
+        total += sum(files.values())
+    assert total <= 12e6
+    bundle = load_bundle(bundled_model())
     assert (bundle.config["label_names"], bundle.config["window_bp"]) == (["promoter"], 300)
+
+
+def test_the_encoder_has_a_name_unless_a_folder_is_called_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    encoder = load_bundle("bundled-encoder")
+    assert encoder.folder == bundled_encoder()
+    assert encoder.config.task == "pretraining"
+    shutil.copytree(bundled_model(), "bundled-encoder")
+    assert load_bundle("bundled-encoder").config.task == "promoter"
+
+
+def test_the_classifier_started_from_the_encoder():
+    """It has read what the encoder has read, and has the same architecture but for the dropout."""
+    encoder, promoter = (load_bundle(x()).config for x in (bundled_encoder, bundled_model))
+    assert promoter.regions_read[:1] == encoder.regions_read
+    assert replace(promoter.encoder, dropout=0.0) == encoder.encoder
 
 
 def test_package_data_takes_all_its_files():
@@ -38,20 +58,20 @@ def test_package_data_takes_all_its_files():
     patterns = told["tool"]["setuptools"]["package-data"]["dna_bigbird"]
     package = Path(bundled.__file__).parents[1]
     taken = {path for pattern in patterns for path in package.glob(pattern)}
-    assert set(bundled_model().iterdir()) <= taken
+    assert {*bundled_model().iterdir(), *bundled_encoder().iterdir()} <= taken
 
 
-def test_card_tells_the_scores_of_every_kind_beside_both_kmer_baselines():
+def test_card_tells_the_scores_of_every_part_next_to_the_baselines():
     folder = bundled_model()
     card, metrics = (
         (folder / "README.md").read_text(),
         json.loads((folder / "metrics.json").read_text()),
     )
     for source in (metrics, *metrics["baselines"].values()):
-        for kind in KINDS:
-            assert f"{source[f'auroc_{kind}']:.3f} [" in card
-            assert source[f"auroc_low_{kind}"] <= source[f"auroc_{kind}"]
-    for said in ("Not for clinical use", "Not for scanning genomes", "Human TATA promoters only"):
+        for part in PARTS:
+            assert f"{source[f'auroc_{part}']:.3f} [" in card
+            assert source[f"auroc_low_{part}"] <= source[f"auroc_{part}"]
+    for said in ("Not for clinical use", "Not for scanning genomes", "Human TATA promoters above"):
         assert said in card
     assert not re.search(r"/work|/tmp|/home", card + (folder / "config.json").read_text())
 

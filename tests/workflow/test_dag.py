@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.bundles.bundled import BUNDLED
+from dna_bigbird.bundles.bundled import ENCODER
 from dna_bigbird.cli.parser import build_parser, parse_words, renamed
 
 ROOT = Path(__file__).parents[2]
@@ -203,7 +203,7 @@ def test_a_run_from_a_bundle_has_no_pretraining(workflow):
     trainings = [
         line for line in workflow.commands_of(output.replace(" >> ", " > ")) if "finetune" in line
     ]
-    assert [line.split("--pretrained ")[1].split()[0] for line in trainings] == [str(BUNDLED)] * 2
+    assert [line.split("--pretrained ")[1].split()[0] for line in trainings] == [str(ENCODER)] * 2
 
 
 def test_sections_with_defaults_may_be_left_out(workflow):
