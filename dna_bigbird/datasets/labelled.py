@@ -141,6 +141,11 @@ class LabelledSet:
             return self._targets[np.asarray(rows)]
         return self.packed_labels.keep(np.asarray(rows))
 
+    def chromosomes_of_one_window(self) -> set[str]:
+        """Return the chromosomes that are no longer than a window: sequences without a place in a genome."""
+        names = zip(self.intervals.chromosomes, self._lengths, strict=True)
+        return {name for name, length in names if length <= self.window_bp}
+
     @property
     def needs_genome(self) -> bool:
         """Whether the bases of a row are only in the genome."""

@@ -24,14 +24,21 @@ def read_in_pretraining(store: TokenStore) -> ReadRegions:
 
 
 def read_in_fine_tuning(labelled: LabelledSet) -> ReadRegions:
-    """Return the windows of the training rows of a labelled set."""
+    """Return the windows of the training rows of a labelled set.
+
+    A window as long as its chromosome is a sequence without coordinates (promoter-sequences).
+    """
     train = labelled.rows("train")
     if not labelled.has_coordinates:
         elsewhere = f"{len(train):,} sequences without coordinates"
         return ReadRegions(labelled.task, labelled.assembly, {}, elsewhere)
     held_out = np.concatenate([labelled.rows("validation"), labelled.rows("test")])
-    regions = as_text(row_spans(labelled, train), apart=row_spans(labelled, held_out))
-    return ReadRegions(labelled.task, labelled.assembly, regions)
+    windows, alone = row_spans(labelled, train), labelled.chromosomes_of_one_window()
+    number = sum(name in alone for name in windows)
+    elsewhere = f"{number:,} sequences of {labelled.window_bp} bp without coordinates" * (number > 0)
+    placed = {name: spans for name, spans in windows.items() if name not in alone}
+    regions = as_text(placed, apart=row_spans(labelled, held_out))
+    return ReadRegions(labelled.task, labelled.assembly, regions, elsewhere)
 
 
 def counts_read(

@@ -10,6 +10,8 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.read_regions import ReadRegions
+from dna_bigbird.cli.main import main
+from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
@@ -134,3 +136,23 @@ def test_many_regions_are_summarised():
     record = ReadRegions("pretraining", "GRCh37", {"chr1": text})
     assert record.summary() == "10 regions of 0.00 Mb together on chr1"
     assert ReadRegions("x", "y", None).summary() == "unknown regions"
+
+
+def test_sequences_without_a_place_are_counted_and_not_named(tmp_path, capsys):
+    """Two promoters that are chromosomes of one window, and three in a chromosome."""
+    rng = np.random.default_rng(0)
+    lengths = {"chr1": 4000, "promoter0": 100, "promoter1": 100}
+    (tmp_path / "g.fa").write_text(
+        "".join(f">{name}\n{''.join(rng.choice(list('ACGT'), n))}\n" for name, n in lengths.items())
+    )
+    places = [("chr1", 1080), ("chr1", 3200), ("chr1", 3700), ("promoter0", 80), ("promoter1", 80)]
+    (tmp_path / "sites.bed").write_text(
+        "".join(f"{name}\t{at}\t{at + 1}\tx{at}\t0\t+\n" for name, at in places)
+    )
+    command = f"promoter-set --genome {tmp_path}/g.fa --sites {tmp_path}/sites.bed --assembly toy"
+    command += f" --output {tmp_path}/set.h5 --upstream 80 --downstream 20"
+    command += " --split.validation chr1:3,001-3,500 --split.test chr1:3,501-4,000"
+    main(command.split())
+    record = steps.read_in_fine_tuning(LabelledSet(tmp_path / "set.h5", verify=False))
+    assert record.regions == {"chr1": "1001-1100"}
+    assert record.elsewhere == "2 sequences of 100 bp without coordinates"
