@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dna_bigbird.bundles.bundled import found
+from dna_bigbird.bundles.bundled import folder_of
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
@@ -109,7 +109,7 @@ def load_bundle(folder: Path | str) -> Bundle:
     from dna_bigbird.bundles.network import empty_model
     from dna_bigbird.bundles.weights import fill
 
-    folder = found(folder)
+    folder = folder_of(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such model bundle; a bundle is a folder with {FILES[0]}")
     for names in (*((name,) for name in FILES), TOKENIZER_FILES):

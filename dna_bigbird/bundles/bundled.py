@@ -29,7 +29,7 @@ def bundled_encoder() -> Path:
     return _checked(ENCODER, "pretrained")
 
 
-def found(folder: Path | str) -> Path:
+def folder_of(folder: Path | str) -> Path:
     """Return the folder of a bundle: of the encoder for its name, unless there is a path of that name."""
     path = Path(folder)
     return bundled_encoder() if str(path) == ENCODER_NAME and not path.exists() else path

@@ -109,13 +109,13 @@ def fit_last_layer(
     """Begin with the best last layer for the encoder as it is, and note its score.
 
     Raises:
-        InputError: If the model is no encoder with a head.
+        InputError: If the model has no encoder.
     """
     if not hasattr(model, "encoder"):
         raise InputError("--training.start_at_probe is for a pretrained encoder, not for a network")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     precision = resolve_precision(training.precision, device)
-    found = start_at_probe(
+    scores = start_at_probe(
         model,
         train,
         validation,
@@ -125,8 +125,8 @@ def fit_last_layer(
         progress=partial(progress_bar, desc="probe"),
     )
     if is_first_on_node():
-        name, score = list(found.items())[1]
-        note(f"start at the probe: {name} {score:.4f} on validation, penalty {found['penalty']:g}")
+        name, score = list(scores.items())[1]
+        note(f"start at the probe: {name} {score:.4f} on validation, penalty {scores['penalty']:g}")
 
 
 def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjective:
