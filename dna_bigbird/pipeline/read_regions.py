@@ -35,7 +35,9 @@ def read_in_fine_tuning(labelled: LabelledSet) -> ReadRegions:
     held_out = np.concatenate([labelled.rows("validation"), labelled.rows("test")])
     windows, alone = row_spans(labelled, train), labelled.chromosomes_of_one_window()
     number = sum(name in alone for name in windows)
-    elsewhere = f"{number:,} sequences of {labelled.window_bp} bp without coordinates" * (number > 0)
+    elsewhere = f"{number:,} sequences of {labelled.window_bp} bp without coordinates" * (
+        number > 0
+    )
     placed = {name: spans for name, spans in windows.items() if name not in alone}
     regions = as_text(placed, apart=row_spans(labelled, held_out))
     return ReadRegions(labelled.task, labelled.assembly, regions, elsewhere)
