@@ -3,7 +3,7 @@
     python benchmarks/counts.py --fasta ../shared/data/genome/hg19_chr17_1-1000000.fa.gz \\
         ../shared/data/genome/hg19_chr22_1-21000000.fa.gz
 
-Splits are those of tests/real/heads.yaml; `--test chr22:20,000,001-20,500,000` scores its validation
+Splits are those of tests/real/heads_pieces.yaml; `--test chr22:20,000,001-20,500,000` scores its validation
 region instead. Bases of both regions are not counted. Intervals (95 %) are bootstraps over pieces of
 10,000 bases. `base_ngram` is the causal 12-gram of the older tables on the same bases.
 """

@@ -12,6 +12,7 @@ from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.errors import InputError, checked_settings, note
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder_changes import EncoderChanges
+from dna_bigbird.tasks.processes import is_first_on_node
 
 BASES = "bases"
 """What `--tokenizer` is for one token per base."""
@@ -47,6 +48,8 @@ class EncoderSource:
     """Checksums of files that decide the result, in addition to the weights."""
     fits_windows: bool = False
     """Whether the longest sequence is that of the set."""
+    may_grow: bool = False
+    """Whether the longest sequence is that of the set if that is longer: rotary positions, a token per base."""
 
     def for_windows(self, window_bp: int) -> "EncoderSource":
         """Return it for windows of so many base pairs.
@@ -54,10 +57,13 @@ class EncoderSource:
         Raises:
             InputError: If blocks of tokens are longer.
         """
-        if not self.fits_windows:
+        tokens, trained = window_bp + ENDS, self.encoder.max_tokens
+        if not self.fits_windows and not (self.may_grow and tokens > trained):
             return self
+        if self.may_grow and is_first_on_node():
+            note(f"windows of {tokens:,} tokens; the encoder was pretrained on at most {trained:,}")
         with checked_settings():
-            return replace(self, encoder=replace(self.encoder, max_tokens=window_bp + ENDS))
+            return replace(self, encoder=replace(self.encoder, max_tokens=tokens))
 
 
 def open_source(
@@ -128,12 +134,14 @@ def _of_bundle(bundle: Bundle, changes: EncoderChanges, *, from_scratch: bool) -
         )
     with checked_settings():
         encoder = changes.applied_to(own)
+    of_bases = int(bundle.tokenizer.piece_bp.max()) == 1
     return EncoderSource(
         encoder,
         bundle.tokenizer,
         None if from_scratch else bundle,
         bundle.config.semi_synthetic,
         [] if from_scratch else bundle.config.regions_read,
+        may_grow=own.positions == "rotary" and of_bases and changes.max_tokens is None,
     )
 
 

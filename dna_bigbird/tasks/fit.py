@@ -59,7 +59,7 @@ FREE_SETTINGS = (
     "accumulate",
 )
 
-LATER_SETTINGS = {"max_shift": 0, "layer_decay": 1.0}
+LATER_SETTINGS = {"max_shift": 0, "layer_decay": 1.0, "start_at_probe": False}
 """Settings that runs of earlier versions do not have; left out at these values, so that they continue."""
 
 # Otherwise DDP packs the gradients again after the first step of each start, and with more than two

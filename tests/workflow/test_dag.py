@@ -54,8 +54,8 @@ def test_every_way_to_call_it_plans_the_demo(workflow, arguments):
         ("config/config.yaml", "all"),
         ("config/grch37.yaml", "all"),
         ("tests/real/config.yaml", "all"),
+        ("tests/real/heads_pieces.yaml", "experiments"),
         ("tests/real/heads.yaml", "experiments"),
-        ("tests/real/heads_bases.yaml", "experiments"),
     ],
 )
 def test_every_command_is_understood(workflow, config, target):

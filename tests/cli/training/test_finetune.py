@@ -1,5 +1,7 @@
 """`dna-bigbird finetune`, as the workflow calls it, on a toy genome."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,8 @@ import torch
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.inference import load_bundle
+from dna_bigbird.models.encoder_changes import EncoderChanges
+from dna_bigbird.pipeline.encoder_source import open_source
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
 
@@ -220,3 +224,54 @@ def test_freezing_and_lora_are_one_or_the_other(project, capsys):
     message = refused(f"{line} --freeze encoder --lora.rank 2", capsys)
     assert "LoRA trains the encoder; leave one out" in message
     assert "--lora.rank 99 is larger than the width 16" in refused(f"{line} --lora.rank 99", capsys)
+
+
+def test_the_bundled_encoder_with_the_recipe_for_whole_windows(project, capsys):
+    steps = "--training.max_steps 2 --training.validate_every 2 --threads 1 --seed 1"
+    line = f"finetune --genome toy.fa --data set.h5 {steps}"
+    run(f"{line} --output usual --checkpoints ck/usual")
+    told = capsys.readouterr().err
+    assert "no --pretrained given: fine-tuning the bundled encoder" in told
+    assert "muon, learning rate 0.002 (head 0.002, matrices 0.005)" in told
+    assert "pooling parts (40)" in told
+    config = load_bundle("usual").config
+    assert (config.head.pooling, config.head.parts, config.encoder.dropout) == ("parts", 40, 0.2)
+    run(f"{line} --output named --checkpoints ck/named --pretrained bundled-encoder")
+    assert load_bundle("named").config.encoder.dropout == 0.0, "as it was pretrained"
+    run(f"{line} --output probe --checkpoints ck/probe --freeze encoder")
+    assert "adamw, learning rate 0.0003" in capsys.readouterr().err, "Muon has no matrix to train"
+
+
+def test_an_encoder_of_single_bases_reads_longer_windows_with_a_note(capsys):
+    source = open_source(None, None, EncoderChanges(), from_scratch=False)
+    assert source.for_windows(300) is source
+    assert source.for_windows(2000).encoder.max_tokens == 2002
+    assert "windows of 2,002 tokens; the encoder was pretrained on at most 1,024" in (
+        capsys.readouterr().err
+    )
+    given = open_source(None, None, EncoderChanges(max_tokens=1500), from_scratch=False)
+    assert given.for_windows(2000).encoder.max_tokens == 1500
+
+
+def test_a_training_may_start_at_a_probe(project, capsys):
+    """With a tiny learning rate the bundle is the probe: its score on validation is that of the note."""
+    line = f"{FINETUNE} --training.start_at_probe true --training.learning_rate 1e-12"
+    capsys.readouterr()
+    run(f"{line} --output probed --checkpoints checkpoints/probed")
+    told = re.search(r"start at the probe: macro_auroc ([\d.]+) on", capsys.readouterr().err)
+    metrics = load_bundle("probed").metrics
+    assert metrics["macro_auroc"] == pytest.approx(float(told[1]), abs=1e-3)
+    assert float(told[1]) > 0.6
+    plain = (
+        f"{FINETUNE} --training.learning_rate 1e-12 --output plain --checkpoints checkpoints/plain"
+    )
+    run(plain)
+    assert load_bundle("plain").metrics["macro_auroc"] < float(told[1])
+    settings = (project / "checkpoints/plain/settings.json").read_text()
+    assert "start_at_probe" not in settings, "a run that an earlier version began continues"
+    network = (
+        "baseline --genome toy.fa --data set.h5 --method cnnprom --training.start_at_probe true"
+    )
+    assert "is for a pretrained encoder, not for a network" in refused(
+        f"{network} --output x.h5 --checkpoints ck/x", capsys
+    )
