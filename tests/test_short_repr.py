@@ -63,7 +63,7 @@ def test_a_bundle_and_its_parts():
         f"promoter, {parameters / 1e6:.1f} M parameters, label_names=['promoter'], window_bp=300"
         in repr(bundle)
     )
-    assert repr(bundle.tokenizer) == "DnaTokenizer(512 entries, reads='dna')"
+    assert repr(bundle.tokenizer) == "DnaTokenizer(10 entries, reads='dna')"
     assert "task='promoter'" in repr(bundle.config)
     assert repr(bundle.metrics).startswith("Metrics(")
 

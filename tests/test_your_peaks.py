@@ -70,12 +70,10 @@ def test_the_page_on_embedded_data(script, tmp_path, monkeypatch, capsys):
     assert tracks == ["ctcf.bw", "h3k4me3.bw", "tfbs.bw"]
     config = load_bundle("scored").config
     assert config.label_names == ["tfbs", "ctcf", "h3k4me3"]
-    assert config.head.pooling == "centre"
-    assert [record.training for record in config.regions_read] == [
-        "pretraining", "promoter", "chromatin",
-    ]  # fmt: skip
+    assert (config.head.pooling, config.head.parts) == ("parts", 2), "window 400, bins of 200"
+    assert [record.training for record in config.regions_read] == ["pretraining", "chromatin"]
     # The encoder read hg19, these windows are of the demo.
-    assert "that the encoder read before: unknown" in shown
+    assert "what the encoder read before: unknown in pretraining, 0 in an earlier" in shown
 
 
 def test_the_config_is_the_page(script):

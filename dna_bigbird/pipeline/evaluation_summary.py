@@ -70,11 +70,12 @@ def _verdict(gain: Estimate, baseline: str) -> str:
 
 def _read_before(metrics: Metrics) -> list[str]:
     counts = {what: metrics.scores.get(key) for what, key in zip(READ_IN, READ_COUNTS, strict=True)}
-    known = [f"{count:,} in {what}" for what, count in counts.items() if isinstance(count, int)]
     if metrics.scores.get("block_bp") == 0:
         return []
-    if not known:
+    if not any(isinstance(count, int) for count in counts.values()):
         return ["  test windows that the encoder read before: unknown"]
-    return [
-        f"  test windows that share bases with what the encoder read before: {', '.join(known)}"
-    ]
+    told = ", ".join(
+        f"{f'{count:,}' if isinstance(count, int) else 'unknown'} in {what}"
+        for what, count in counts.items()
+    )
+    return [f"  test windows that share bases with what the encoder read before: {told}"]

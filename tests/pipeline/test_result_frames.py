@@ -139,4 +139,4 @@ def test_small_results(tmp_path):
 def test_facts_have_dotted_names():
     frame = info().to_dataframe().set_index("name")["value"]
     assert frame["config.task"] == "promoter"
-    assert frame["config.encoder.num_layers"] == 4
+    assert frame["config.encoder.num_layers"] == 2

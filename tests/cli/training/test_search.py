@@ -66,9 +66,9 @@ def test_finetune_keeps_the_best_recipe_and_records_all(project, monkeypatch, ca
     assert score == pytest.approx(float(chosen["validation_macro_auroc"]), abs=1e-6)
     assert "recipes tried on validation rows: 3" in (project / "found/README.md").read_text()
     steps.clear()
-    run(line.replace("--output found", "--output again"))
+    run(line.replace("--output found", "--output found_again"))
     assert len(steps) == 1, "finished trials are not run again"
-    again = load_bundle("again").model.state_dict()
+    again = load_bundle("found_again").model.state_dict()
     assert all(again[key].equal(value) for key, value in bundle.model.state_dict().items())
     assert "--search -1" in refused(f"{FEW} --search -1 --output x", capsys)
 
