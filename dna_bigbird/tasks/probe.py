@@ -114,6 +114,7 @@ def features(
 ) -> Tensor:
     """Return what the last layer of a model reads of some rows, (N, F) in float32 on the CPU."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    was_training = model.training
     model = model.to(device).eval()
     parts = []
     for first in progress(range(0, len(rows), BATCH)):
@@ -122,7 +123,7 @@ def features(
         with torch.autocast(device.type, precision, enabled=precision != torch.float32):
             hidden_BTE = model.encoder(pad_right(ids, PAD_ID).to(device), padding_BT)
         parts.append(model.head.pooled(hidden_BTE.float(), padding_BT).cpu())
-    model.cpu()
+    model.cpu().train(was_training)  # the trainer keeps the mode, and dropout belongs to training
     return torch.cat(parts).clone()
 
 

@@ -65,6 +65,7 @@ def test_the_layer_is_the_logistic_regression_of_scikit_learn(rows, monkeypatch)
     found = probe.start_at_probe(
         model, train, held, IndependentLabels(), strands="+-", precision=torch.float32
     )
+    assert all(module.training for module in model.modules()), "dropout is on in the training"
     x = np.concatenate([features(model, train, strand) for strand in "+-"])
     scaler = StandardScaler().fit(x)
     labels = np.tile(train.labels[:, 0], 2)
