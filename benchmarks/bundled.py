@@ -7,7 +7,7 @@
 The best training has the highest macro AUROC on validation. Builds the labelled set as
 config/bundled-promoter.yaml says, shows that no split knows anything of another, fits the word
 baselines on all rows the model saw and on each part alone, and scores the test rows once for each part;
-the networks' scores are those of the run, the mean of its seeds' probabilities. Reads ../shared/data; two
+the networks' scores are those of the run, the mean of its seeds' probabilities. Reads ../shared/data; four
 minutes of one core.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import bundled_card
 import yaml
-from bundled_scores import PARTS, PromoterRows, Scorer, mean_of, named, scan
+from bundled_scores import PromoterRows, Scorer, mean_of, named, scan
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import BUNDLED, ENCODER
@@ -129,7 +129,7 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path, networks: Pa
         same_rows[name] = mean_of([rows.read(x) for x in sorted((networks / name).glob("*.h5"))])
     metrics: dict = {}
     baselines: dict[str, dict] = {name: {} for name in (*same_rows, "kmer_one_kind")}
-    for part in PARTS:
+    for part in bundled_card.PARTS:
         source = rows.judged(own, part, seed)
         metrics |= named(source, part) | {f"n_{part}": source.metrics["n"]}
         for name, scorer in (same_rows | {"kmer_one_kind": rows.kmer(part)}).items():

@@ -3,8 +3,14 @@
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.datasets.splits import SPLITS
 
-PARTS = ("random_base", "permuted", "genomic", "epdnew")
-"""Parts of the test rows: bundled_scores.PARTS, which imports much."""
+PARTS = {
+    "random_base": ("random_base", False),
+    "permuted": ("permuted", False),
+    "genomic": ("genomic", False),
+    "epdnew": ("background", True),
+}
+"""Part of the rows to the type of its negatives, and whether its promoters are the EPDnew sites on the
+pieces of hg19, nearly all without a TATA box, in place of the TATA promoters without coordinates."""
 DATA = """\
 - **TATA promoters:** 2,000 human sequences of EPDnew without coordinates, 300 bp each (249 before the start site,
   51 from it on), read along the gene. **EPDnew sites on the pieces of hg19** (chr22:1-21,000,000 and
@@ -12,8 +18,8 @@ DATA = """\
 - {train:,} promoters for training, {validation:,} to choose step, seed and thresholds, {test:,} for the test. Fold 0 of 5,
   seed {seed}; overlapping and nearly identical sequences are always in the same split (`dna-bigbird leakage` finds
   nothing).
-- Negatives of each promoter, one of each type: {negatives}. Those of validation and test are from
-  chr22:19,500,001-20,500,000, which pretraining did not read.
+- Negatives of each promoter, one of each type: {negatives}. The genomic and background ones of validation
+  and test are from chr22:19,500,001-20,500,000, which pretraining did not read.
 - Start: the bundled encoder, pretrained without labels on chr22:16,050,001-21,000,000 without 19.5-20.5 Mb and on
   chr17:1-1,000,000. It has read no TATA promoter, but it has read the surroundings of EPDnew sites outside of
   19.5-20.5 Mb, without labels."""
@@ -35,7 +41,7 @@ LIMITS = """\
 CAPTION = (
     "AUROC on test rows with 95 % bootstrap intervals over promoters; {n} rows per column, `epdnew` {n_epdnew}, half of "
     "them promoters. The first three columns have TATA promoters with one type of negatives, `epdnew` the EPDnew sites "
-    "of chr22:19.5-20.5 Mb and elsewhere on the pieces with random windows (`background`). `one part` was fitted on the "
+    "of the test fold with random windows (`background`). `one part` was fitted on the "
     "training rows of its column alone, all others on the rows that the model saw; the networks' probabilities are the "
     "means of three seeds, those of the model are of one seed. F1, MCC and thresholds are in metrics.json."
 )

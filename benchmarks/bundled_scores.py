@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from bundled_card import PARTS
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
@@ -26,14 +27,6 @@ from dna_bigbird.inference.predictor import Predictor
 KEPT = ("auroc", "auroc_low", "auroc_high", "f1", "f1_low", "f1_high", "mcc", "threshold")
 Scorer = Callable[[np.ndarray], np.ndarray]
 """Numbers of rows to probabilities, (rows, 1)."""
-PARTS = {
-    "random_base": ("random_base", False),
-    "permuted": ("permuted", False),
-    "genomic": ("genomic", False),
-    "epdnew": ("background", True),
-}
-"""Part of the rows to the type of its negatives, and whether its promoters are the EPDnew sites on the
-pieces of hg19, nearly all without a TATA box, in place of the TATA promoters without coordinates."""
 SCAN = "chr22", 19_500_000, 20_000_000
 SCAN_STRIDE_BP, NEAR_BP = 100, 500
 

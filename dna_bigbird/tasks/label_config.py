@@ -1,6 +1,6 @@
 """Settings of a training on a labelled set; what is not given is chosen for the set."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from dna_bigbird.choices import check_fields
@@ -141,13 +141,12 @@ class LabelTrainConfig(TrainConfig):
             (100, 0, 0.0)
         """
         if self.learning_rate is not None:
-            recipe = GENERAL
-        settings = recipe.settings if self.learning_rate is None else {}
+            recipe = replace(GENERAL, settings={})
         steps = self.max_steps or self._steps(rows, recipe)
         chosen = {"max_steps": steps, "validate_every": self._validate_every(steps, recipe)}
         if self.learning_rate is None:
             chosen["warmup_steps"] = int(steps * WARMUP_SHARE)
-        return TrainConfig(**settings | chosen | _given(self))
+        return TrainConfig(**recipe.settings | chosen | _given(self))
 
     def _steps(self, rows: int, recipe: Recipe) -> int:
         usual = recipe.settings.get("batch_size", TrainConfig.batch_size)
