@@ -23,7 +23,7 @@ from dna_bigbird.pipeline.plan_speed import (
 )
 from dna_bigbird.pipeline.planned_step import PlannedStep
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.tasks.label_config import LabelTrainConfig, Recipe, recipe_for
 
 MEASURED, RULE = "measured", "rule of thumb"
 START_S = 6.0
@@ -147,6 +147,8 @@ class Head:
     shares: dict[str, float]
     window: int
     work: Work
+    recipe: Recipe
+    """What `finetune` chooses without a learning rate."""
 
     @classmethod
     def of(
@@ -169,7 +171,9 @@ class Head:
         batch_size = training.get("batch_size", TrainConfig().batch_size)
         work = Work(encoder, tokens, batch_size, labels, training.get("precision", "auto"))
         shares = {x: amounts.share(x) for x in ("train", "validation", "test")}
-        return cls(task, section, rows, shares, window, work)
+        bin_bp = 0 if task == "promoter" else section.get("bin", ChromatinConfig().bin)
+        recipe = recipe_for(bin_bp=bin_bp, bp_per_token=token_bp)
+        return cls(task, section, rows, shares, window, work, recipe)
 
     def count(self, split: str) -> int:
         """Return about the number of rows in a split; 1,000 of a set whose size is unknown."""
@@ -184,7 +188,8 @@ def _head_steps(head: Head) -> Iterator[PlannedStep]:
     for name in head.section.get("baselines", ["kmer"]):
         seconds = (1 + bases / 1.5e6) if bases and name in ("kmer", "gc") else None
         yield PlannedStep(f"baseline {name}", f"{head.task}", seconds, None, RULE)
-    training = LabelTrainConfig(**head.section.get("training", {})).for_rows(head.count("train"))
+    settings = LabelTrainConfig(**head.section.get("training", {}))
+    training = settings.for_rows(head.count("train"), head.recipe)
     validated = min(training.validation_examples or 10**9, head.count("validation"))
     step = _training(f"finetune {head.task}", head.work, training, validated)
     members = head.section.get("ensemble", 1)

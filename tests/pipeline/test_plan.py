@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.configs.run_config import read_config
 from dna_bigbird.pipeline import plan_steps
 from dna_bigbird.pipeline.plan import plan
-from dna_bigbird.pipeline.plan_amounts import count_amounts
+from dna_bigbird.pipeline.plan_amounts import Amounts, count_amounts
+from dna_bigbird.tasks.label_config import BINS, GENERAL, SEQUENCES
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """\
@@ -138,3 +140,13 @@ def test_peak_files_in_place_of_a_sheet(folder, peaks):
     (folder / "c.yaml").write_text(CONFIG.replace("peaks: peaks.tsv", f"peaks: {peaks}"))
     amounts = count_amounts(read_config([Path("c.yaml")]))
     assert (amounts.labels, amounts.bins) == (2, 4)
+
+
+def test_the_recipe_of_bins_on_single_bases_is_planned():
+    """As `finetune` chooses it (tests/tasks/test_label_config.py)."""
+    encoder = load_bundle("bundled-encoder").config.encoder
+    amounts = Amounts(10**6, {"validation": 10**5, "test": 10**5}, 10, 10, 12, None)
+    head = plan_steps.Head.of("chromatin", {"window": 1000}, amounts, encoder, 1.0)
+    assert head.recipe is BINS
+    assert plan_steps.Head.of("promoter", {}, amounts, encoder, 1.0).recipe is SEQUENCES
+    assert plan_steps.Head.of("promoter", {}, amounts, encoder, 4.0).recipe is GENERAL
