@@ -4,7 +4,6 @@ Every promoter or chromatin score is shown next to this one; without it a score 
 """
 
 from collections.abc import Callable, Iterable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.linear import fit_linear
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.word_numbers import canonical_words
 
 # N rows, D features, L labels
 
@@ -140,6 +140,19 @@ class KmerBaseline:
             scores[:, self._varies] = predicted
         return scores.astype(np.float32)
 
+    def linear_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights (L, D) and biases (L,) that turn frequencies into log odds.
+
+        A label that was the same on all training rows has no weights, and log odds of 13.8 or less.
+        """
+        weights_LD = np.zeros((len(self._constant), len(self._mean)))
+        shares = self._constant.clip(1e-6, 1 - 1e-6)
+        bias_L = np.log(shares / (1 - shares))
+        if self._weights is not None:
+            weights_LD[self._varies] = (self._weights[:-1] / self._scale[:, None]).T
+            bias_L[self._varies] = self._weights[-1] - weights_LD[self._varies] @ self._mean
+        return weights_LD, bias_L
+
     def _scaled(self, features_ND: NDArray) -> NDArray[np.float64]:
         return (features_ND - self._mean) / self._scale
 
@@ -179,17 +192,3 @@ def word_frequencies(sequence: str, max_k: int, *, together: bool) -> NDArray[np
             counts = np.bincount(canonical_words(k), weights=counts)
         parts.append(counts / max(1.0, counts.sum()))
     return np.concatenate(parts).astype(np.float32)
-
-
-@cache
-def canonical_words(k: int) -> NDArray[np.int64]:
-    """Return for every word of k bases the number that it shares with its reverse complement.
-
-    Example:
-        >>> canonical_words(1).tolist()
-        [0, 1, 1, 0]
-    """
-    words = np.arange(4**k)
-    digits = words[:, None] // 4 ** np.arange(k) % 4  # the last base first
-    reverse = ((3 - digits) * 4 ** np.arange(k)[::-1]).sum(axis=1)
-    return np.unique(np.minimum(words, reverse), return_inverse=True)[1].reshape(-1)

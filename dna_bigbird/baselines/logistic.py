@@ -24,10 +24,7 @@ class RidgeLogistic:
     """
 
     def __init__(self, features_ND: NDArray) -> None:
-        spread, directions = np.linalg.eigh(features_ND.T @ features_ND / len(features_ND))
-        varies = spread > 1e-9 * max(float(spread[-1]), 1e-300)
-        self._spread_K = spread[varies]
-        self._directions_DK = directions[:, varies]
+        self._spread_K, self._directions_DK = _principal(np.asarray(features_ND, dtype=np.float64))
         turned_NK = features_ND @ self._directions_DK
         self._matrix = np.column_stack([turned_NK, np.ones(len(features_ND))])
 
@@ -75,6 +72,20 @@ class RidgeLogistic:
 
     def _turned_back(self, weights: NDArray) -> NDArray[np.float64]:
         return np.vstack([self._directions_DK @ weights[:-1], weights[-1]])
+
+
+def _principal(features_ND: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the mean squares (K,) along the principal directions, and these (D, K), of length 1."""
+    rows, size = features_ND.shape
+    if size <= rows:
+        spread, directions = np.linalg.eigh(features_ND.T @ features_ND / rows)
+    else:  # the smaller of the two products has the same spread
+        spread, sides = np.linalg.eigh(features_ND @ features_ND.T / rows)
+    varies = spread > 1e-9 * max(float(spread[-1]), 1e-300)
+    spread = spread[varies]
+    if size <= rows:
+        return spread, directions[:, varies]
+    return spread, features_ND.T @ (sides[:, varies] / np.sqrt(rows * spread))
 
 
 def predict_logistic(features_ND: NDArray, weights: NDArray) -> NDArray[np.float64]:

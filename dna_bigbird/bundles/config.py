@@ -9,6 +9,7 @@ from dna_bigbird.datasets.text import registry
 from dna_bigbird.label_types import RECORDED, label_type_of
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
 from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.models.words_config import CountedWords
 from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
 
@@ -56,6 +57,8 @@ class BundleConfig(Mapping[str, Any]):
     encoder: EncoderConfig
     head: Any = None
     """Settings of the task's head, `HeadConfig` for labels of DNA; None of a pretrained model."""
+    words: CountedWords | None = None
+    """Words whose counts add to the logits; None: none."""
     heads: list[str] = field(default_factory=lambda: list(PRETRAINING_HEADS))
     """Heads of a pretrained model."""
     options: Any = None
@@ -196,7 +199,7 @@ def _typed_parts(known: dict[str, Any]) -> dict[str, Any]:
         described = registry.describe(task)
         types |= {"head": described.head_type(), "options": described.options}
     elif task != PRETRAINING:
-        types["head"] = HeadConfig
+        types |= {"head": HeadConfig, "words": CountedWords}
     parts: dict[str, Any] = {}
     for name, settings_type in types.items():
         if name in known:

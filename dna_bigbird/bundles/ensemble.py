@@ -14,7 +14,7 @@ from dna_bigbird.models.ensemble import EnsembleClassifier
 
 COMMON = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",
-    "semi_synthetic", "directional", "label_type", "target_means", "target_stds",
+    "semi_synthetic", "directional", "label_type", "target_means", "target_stds", "words",
 )  # fmt: skip
 """Keys of config.json in which members must agree; encoder, head and tokenizer must agree too."""
 PER_MEMBER = ("seed", "chosen_step", "initial_weights")

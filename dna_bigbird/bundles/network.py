@@ -33,7 +33,8 @@ def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
         single = replace(config, members=None)
         members = [build_model(single) for _ in range(config.members)]
         return EnsembleClassifier(members, config.label_type)
-    return SequenceClassifier(config.encoder, len(config.label_names), config.head)
+    num_labels = len(config.label_names)
+    return SequenceClassifier(config.encoder, num_labels, config.head, words=config.words)
 
 
 def empty_model(folder: Path, config: BundleConfig, weights: str) -> nn.Module:

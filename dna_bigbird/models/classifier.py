@@ -9,6 +9,8 @@ from dna_bigbird.attention.packing import Packing
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.heads import LabelHead
+from dna_bigbird.models.words import WordPart
+from dna_bigbird.models.words_config import CountedWords
 
 
 class SequenceClassifier(nn.Module):
@@ -16,13 +18,19 @@ class SequenceClassifier(nn.Module):
 
     Args:
         seed: Of the weights. The encoder's depend on nothing else but `config`.
+        words: Words whose counts add to the logits (`count_words`).
 
     Raises:
         ValueError: If there is no label.
     """
 
     def __init__(
-        self, config: EncoderConfig, num_labels: int, head: HeadConfig | None = None, seed: int = 0
+        self,
+        config: EncoderConfig,
+        num_labels: int,
+        head: HeadConfig | None = None,
+        seed: int = 0,
+        words: CountedWords | None = None,
     ) -> None:
         super().__init__()
         if num_labels < 1:
@@ -31,6 +39,15 @@ class SequenceClassifier(nn.Module):
         self.encoder = Encoder(config, generator)
         self.head = LabelHead(config.hidden_size, num_labels, head or HeadConfig())
         initialise(self.head, config.init_std, generator)
+        self.words: WordPart | None = None
+        if words is not None:
+            self.count_words(words)
+
+    def count_words(self, words: CountedWords) -> WordPart:
+        """Add the part that reads word counts, which gives 0 until it is fitted, and return it."""
+        num_labels = self.label_layer.out_features
+        self.words = WordPart(words, self.encoder.config.vocab_size, num_labels)
+        return self.words
 
     @property
     def label_layer(self) -> nn.Linear:
@@ -53,6 +70,8 @@ class SequenceClassifier(nn.Module):
         """
         hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT, packing=packing)
         if self.training:
-            return self.head(hidden_BTE, is_padding_BT)
-        with torch.autocast(hidden_BTE.device.type, enabled=False):
-            return self.head(hidden_BTE.to(self.label_layer.weight.dtype), is_padding_BT)
+            logits_BL = self.head(hidden_BTE, is_padding_BT)
+        else:
+            with torch.autocast(hidden_BTE.device.type, enabled=False):
+                logits_BL = self.head(hidden_BTE.to(self.label_layer.weight.dtype), is_padding_BT)
+        return logits_BL if self.words is None else logits_BL + self.words(token_ids_BT, is_padding_BT)

@@ -5,6 +5,7 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.lora_config import LoraConfig
+from dna_bigbird.models.words_config import WordsConfig
 from dna_bigbird.paths import FolderOutput, InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
@@ -28,6 +29,7 @@ def finetune(
     freeze: Literal["encoder"] | None = None,
     lora: LoraConfig = LoraConfig(),  # noqa: B008
     head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008
+    words: WordsConfig = WordsConfig(),  # noqa: B008
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     search: int = 0,
     threads: ProcessThreads = 0,
@@ -69,6 +71,7 @@ def finetune(
         lora: Low-rank updates of the encoder instead of training all of its weights; the bundle has them
             added to its matrices.
         head: How labels are read off the encoder.
+        words: Word counts (k-mers) next to the encoder.
         training: How it is trained. Steps and rates that are not given are chosen for the number of training
             rows (docs/your-peaks.md); a note names them and the bundle records them.
         search: Number of recipes to try: the one above and random ones around it (docs/fine-tuning.md); the
@@ -91,6 +94,7 @@ def finetune(
     from dna_bigbird.pipeline.recipe_search import check_search
     from dna_bigbird.pipeline.score_trained import score_trained
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
+    from dna_bigbird.pipeline.word_counts import add_words, words_for
     from dna_bigbird.tasks.processes import is_first_on_node
 
     check_named(data=data, output=output)
@@ -126,12 +130,16 @@ def finetune(
         training.both_strands,
         frozen=freeze == "encoder",
         lora=lora,
+        words=words_for(words, labelled, source.tokenizer, training.both_strands),
     )
     folder = checkpoints or next_to(output, "checkpoints")
     setup, training, folder, table = chosen_recipe(setup, training, search, folder)
     task, result, examples = train(setup, training, folder)
     merge(task.model)
-    metrics = validation_metrics(result.best_metrics, result.best_step, seed, n=examples)
+    setup, scores = add_words(setup, task, training)
+    metrics = validation_metrics(
+        result.best_metrics | scores, result.best_step, seed, n=examples
+    )
     trained = save_trained(
         output,
         task,

@@ -14,6 +14,7 @@ from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig, stored_head
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
+from dna_bigbird.models.words_config import CountedWords
 from dna_bigbird.pipeline.encoder_source import EncoderSource
 from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
@@ -120,6 +121,8 @@ class FinetuningSetup:
     frozen: bool = False
     """Whether the encoder keeps its weights."""
     lora: LoraConfig = field(default_factory=LoraConfig)
+    words: CountedWords | None = None
+    """Words whose counts are added after the training."""
     trials: list[dict] = field(default_factory=list)
     """Rows of the search that chose the recipe; empty without one."""
 
@@ -171,6 +174,7 @@ class FinetuningSetup:
             **label_facts(self.labelled),
             "encoder": asdict(self.encoder),
             "head": stored_head(self.head),
+            **({"words": asdict(self.words)} if self.words else {}),
             **self.adaptation,
             "semi_synthetic": semi_synthetic or self.source.semi_synthetic,
             "initial_weights": "random" if self.source.bundle is None else "pretrained",

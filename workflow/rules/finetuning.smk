@@ -122,12 +122,13 @@ rule finetune:
         ),
         lora=member_options("lora", "lora"),
         head=member_options("head", "head"),
+        words=member_options("words", "words"),
         training=member_options("training", "training"),
     shell:
         "keep_log {log}; {params.run} finetune --genome {input.genome} --data {input.data}"
         " {params.start} --output {output} --checkpoints {params.checkpoints}"
         " --seed {params.seed} --threads {threads} {params.dropout} {params.lora}"
-        " {params.head} {params.training}"
+        " {params.head} {params.words} {params.training}"
         " >> {log} 2>&1"
 
 

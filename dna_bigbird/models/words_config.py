@@ -1,0 +1,45 @@
+"""Settings of the word counts next to the encoder; read without torch."""
+
+from dataclasses import dataclass
+
+from dna_bigbird.choices import check_fields
+
+
+@dataclass(frozen=True)
+class WordsConfig:
+    """Which words of bases (k-mers) the model counts besides what the encoder reads."""
+
+    max_k: int = 0
+    """Longest word in bases: 0 for none, up to 8. After the training a ridge regression on the frequencies of
+    words is added to the logits, weighted on the validation rows; for labels of 0 and 1."""
+    centre_bp: int = -1
+    """Bases in the middle of the window where words are counted a second time: 0 for none, -1 for two bins
+    of a set with labelled bins."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not 0 <= self.max_k <= 8:
+            raise ValueError(f"--words.max_k {self.max_k} is not between 0 and 8")
+        if self.centre_bp < -1:
+            raise ValueError(f"--words.centre_bp {self.centre_bp} is below -1")
+
+
+@dataclass(frozen=True)
+class CountedWords:
+    """The same for one model, without gaps."""
+
+    max_k: int = 6
+    """Longest word in bases."""
+    centre_bp: int = 0
+    """Bases in the middle that are counted a second time; 0: none."""
+    together: bool = True
+    """Whether a word and its reverse complement are one."""
+    piece_bp: int = 1
+    """Bases of the longest token."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_k <= 8 or self.centre_bp < 0 or self.piece_bp < 1:
+            raise ValueError(
+                f"words of 1 to {self.max_k} bases in the middle {self.centre_bp} bp, tokens of up to "
+                f"{self.piece_bp} bp: expected lengths of 1 to 8, 0 bp or more, and 1 bp or more"
+            )

@@ -1,0 +1,94 @@
+"""Word counts next to the network that `finetune` trained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.errors import InputError, note
+from dna_bigbird.label_types import BINARY, MULTI_LABEL
+from dna_bigbird.models.precision import BFLOAT16, resolve_precision
+from dna_bigbird.models.words import bases_of_pieces
+from dna_bigbird.models.words_config import CountedWords, WordsConfig
+from dna_bigbird.pipeline.label_model import FinetuningSetup, is_directional
+from dna_bigbird.pipeline.label_training import tokenized_splits
+from dna_bigbird.progress import progress_bar
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.processes import is_first_on_node
+from dna_bigbird.tasks.word_part import add_word_part
+
+if TYPE_CHECKING:
+    from dna_bigbird.tasks.labelling import LabellingTask
+
+CENTRE_BINS = 2
+
+
+def words_for(
+    words: WordsConfig, labelled: LabelledSet, tokenizer: object, both_strands: bool
+) -> CountedWords | None:
+    """Return the words that are counted for a labelled set, None if none are.
+
+    Raises:
+        InputError: If its labels are not 0 and 1.
+    """
+    if not words.max_k:
+        return None
+    if labelled.label_type not in (BINARY, MULTI_LABEL):
+        raise InputError(
+            f"--words.max_k {words.max_k} is for labels of 0 and 1; {labelled.path} is a set of type "
+            f"{labelled.label_type}"
+        )
+    centre_bp = CENTRE_BINS * labelled.bin_bp if words.centre_bp < 0 else words.centre_bp
+    return CountedWords(
+        words.max_k,
+        centre_bp if centre_bp < labelled.window_bp else 0,
+        together=not is_directional(labelled, both_strands),
+        piece_bp=int(max(tokenizer.piece_bp)),
+    )
+
+
+def add_words(
+    setup: FinetuningSetup, task: LabellingTask, training: TrainConfig
+) -> tuple[FinetuningSetup, dict[str, float]]:
+    """Add the word counts of a setup to the trained model, and note what they are worth.
+
+    Returns:
+        The setup, without words if they add nothing, and scores on validation; none without words.
+    """
+    if setup.words is None:
+        return setup, {}
+    tokenizer, objective = setup.source.tokenizer, task.objective
+    train, validation = tokenized_splits(
+        setup.labelled,
+        tokenizer,
+        training,
+        max_tokens=setup.encoder.max_tokens,
+        seed=setup.seed,
+    )
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    precision = resolve_precision(training.precision, device)
+    scores = add_word_part(
+        task.model,
+        setup.words,
+        bases_of_pieces(tokenizer.pieces, tokenizer.piece_bp),
+        train,
+        validation,
+        objective,
+        precision=torch.bfloat16 if precision == BFLOAT16 else torch.float32,
+        progress=partial(progress_bar, desc="count words"),
+    )
+    name = objective.monitor
+    if is_first_on_node():
+        note(
+            f"{name} on validation: network {scores[f'{name}_of_network']:.4f}, words of up to "
+            f"{setup.words.max_k} bp {scores[f'{name}_of_words']:.4f}, together {scores[name]:.4f} "
+            f"({scores['network']:.2f} and {scores['words']:.2f} of their logits)"
+        )
+    if not scores["words"]:
+        task.model.words = None
+        return replace(setup, words=None), scores
+    return setup, scores
