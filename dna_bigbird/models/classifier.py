@@ -74,4 +74,6 @@ class SequenceClassifier(nn.Module):
         else:
             with torch.autocast(hidden_BTE.device.type, enabled=False):
                 logits_BL = self.head(hidden_BTE.to(self.label_layer.weight.dtype), is_padding_BT)
-        return logits_BL if self.words is None else logits_BL + self.words(token_ids_BT, is_padding_BT)
+        return (
+            logits_BL if self.words is None else logits_BL + self.words(token_ids_BT, is_padding_BT)
+        )

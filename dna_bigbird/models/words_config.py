@@ -9,17 +9,18 @@ from dna_bigbird.choices import check_fields
 class WordsConfig:
     """Which words of bases (k-mers) the model counts besides what the encoder reads."""
 
-    max_k: int = 0
-    """Longest word in bases: 0 for none, up to 8. After the training a ridge regression on the frequencies of
-    words is added to the logits, weighted on the validation rows; for labels of 0 and 1."""
+    max_k: int = -1
+    """Longest word in bases: up to 8, 0 for none; -1 for 6 with labelled bins if no learning rate is given. After
+    the training a ridge regression on the frequencies of words is added to the logits, weighted on the
+    validation rows; for labels of 0 and 1."""
     centre_bp: int = -1
     """Bases in the middle of the window where words are counted a second time: 0 for none, -1 for two bins
     of a set with labelled bins."""
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not 0 <= self.max_k <= 8:
-            raise ValueError(f"--words.max_k {self.max_k} is not between 0 and 8")
+        if not -1 <= self.max_k <= 8:
+            raise ValueError(f"--words.max_k {self.max_k} is not between -1 and 8")
         if self.centre_bp < -1:
             raise ValueError(f"--words.centre_bp {self.centre_bp} is below -1")
 

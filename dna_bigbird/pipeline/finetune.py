@@ -114,6 +114,7 @@ def finetune(
     if is_first_on_node():
         note_source(source, is_bundled=pretrained is None)
     check_search(search, training)
+    has_recipe = training.learning_rate is None
     training, head = steps.choose_settings(
         training,
         head,
@@ -130,16 +131,20 @@ def finetune(
         training.both_strands,
         frozen=freeze == "encoder",
         lora=lora,
-        words=words_for(words, labelled, source.tokenizer, training.both_strands),
+        words=words_for(
+            words,
+            labelled,
+            source.tokenizer,
+            both_strands=training.both_strands,
+            has_recipe=has_recipe,
+        ),
     )
     folder = checkpoints or next_to(output, "checkpoints")
     setup, training, folder, table = chosen_recipe(setup, training, search, folder)
     task, result, examples = train(setup, training, folder)
     merge(task.model)
     setup, scores = add_words(setup, task, training)
-    metrics = validation_metrics(
-        result.best_metrics | scores, result.best_step, seed, n=examples
-    )
+    metrics = validation_metrics(result.best_metrics | scores, result.best_step, seed, n=examples)
     trained = save_trained(
         output,
         task,

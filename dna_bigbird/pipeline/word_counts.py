@@ -24,27 +24,40 @@ from dna_bigbird.tasks.word_part import add_word_part
 if TYPE_CHECKING:
     from dna_bigbird.tasks.labelling import LabellingTask
 
-CENTRE_BINS = 2
+CENTRE_BINS, USUAL_MAX_K = 2, 6
 
 
 def words_for(
-    words: WordsConfig, labelled: LabelledSet, tokenizer: object, both_strands: bool
+    words: WordsConfig,
+    labelled: LabelledSet,
+    tokenizer: object,
+    *,
+    both_strands: bool,
+    has_recipe: bool,
 ) -> CountedWords | None:
     """Return the words that are counted for a labelled set, None if none are.
 
+    Args:
+        both_strands: As in the settings of the training.
+        has_recipe: Whether the settings of the training are chosen for the set, and so the words too.
+
     Raises:
-        InputError: If its labels are not 0 and 1.
+        InputError: If words are asked for and the labels are not 0 and 1.
     """
-    if not words.max_k:
+    of_labels = labelled.label_type in (BINARY, MULTI_LABEL)
+    max_k = words.max_k
+    if max_k < 0:
+        max_k = USUAL_MAX_K if has_recipe and labelled.bin_bp and of_labels else 0
+    if not max_k:
         return None
-    if labelled.label_type not in (BINARY, MULTI_LABEL):
+    if not of_labels:
         raise InputError(
-            f"--words.max_k {words.max_k} is for labels of 0 and 1; {labelled.path} is a set of type "
+            f"--words.max_k {max_k} is for labels of 0 and 1; {labelled.path} is a set of type "
             f"{labelled.label_type}"
         )
     centre_bp = CENTRE_BINS * labelled.bin_bp if words.centre_bp < 0 else words.centre_bp
     return CountedWords(
-        words.max_k,
+        max_k,
         centre_bp if centre_bp < labelled.window_bp else 0,
         together=not is_directional(labelled, both_strands),
         piece_bp=int(max(tokenizer.piece_bp)),

@@ -52,7 +52,9 @@ def add_word_part(
     """
     rows = np.unique(np.linspace(0, len(train) - 1, min(MOST_ROWS, len(train))).astype(int))
     held = np.arange(len(validation))
-    labels_NL, held_labels_NL = (np.asarray(x.labels[i]) for x, i in ((train, rows), (validation, held)))
+    labels_NL, held_labels_NL = (
+        np.asarray(x.labels[i]) for x, i in ((train, rows), (validation, held))
+    )
     read = {"precision": precision, "progress": progress}
     network_NL = outputs(model, validation, held, **read)
     part = model.count_words(words)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.corpus.tokenizer import TokenizerConfig, DnaTokenizer, train_tokenizer
+from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.models.words import WordCounts, WordPart, bases_of_pieces, count_words
 from dna_bigbird.models.words_config import CountedWords, WordsConfig
 
@@ -62,7 +62,12 @@ def batch(tokenizer: DnaTokenizer, sequences: list[str]) -> tuple[torch.Tensor, 
 @pytest.mark.parametrize("together", [False, True])
 def test_counts_are_those_of_the_text(vocabulary, together, request):
     tokenizer = request.getfixturevalue(vocabulary)
-    sequences = [text(300, 2), text(41, 3, "ACGTN"), "N" * 9, text(120, 4)[:60] + "NNN" + text(77, 5)]
+    sequences = [
+        text(300, 2),
+        text(41, 3, "ACGTN"),
+        "N" * 9,
+        text(120, 4)[:60] + "NNN" + text(77, 5),
+    ]
     got = module(tokenizer, max_k=3, together=together)(*batch(tokenizer, sequences))
     for row, sequence in zip(got.numpy(), sequences, strict=True):
         start = 0
@@ -114,8 +119,8 @@ def test_a_part_that_is_not_fitted_gives_zero(pieces):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max_k": 9}, "--words.max_k 9 is not between 0 and 8"),
-        ({"max_k": -1}, "--words.max_k -1 is not between 0 and 8"),
+        ({"max_k": 9}, "--words.max_k 9 is not between -1 and 8"),
+        ({"max_k": -2}, "--words.max_k -2 is not between -1 and 8"),
         ({"centre_bp": -2}, "--words.centre_bp -2 is below -1"),
     ],
 )

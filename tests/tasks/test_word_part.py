@@ -15,7 +15,13 @@ from dna_bigbird.tasks.label_objectives import IndependentLabels
 from dna_bigbird.tasks.word_part import add_word_part, weights_of_sum
 
 ENCODER = EncoderConfig(
-    vocab_size=10, hidden_size=16, num_layers=1, num_heads=2, ffn_size=32, max_tokens=64, block_size=8
+    vocab_size=10,
+    hidden_size=16,
+    num_layers=1,
+    num_heads=2,
+    ffn_size=32,
+    max_tokens=64,
+    block_size=8,
 )
 # Ids 5 to 9 are A, C, G, T, N.
 BASES_VI = np.array([[NO_BASE]] * 5 + [[0], [1], [2], [3], [N_CODE]], dtype=np.int8)
@@ -118,7 +124,13 @@ def test_a_saved_part_is_the_same(added, tmp_path):
 def test_the_training_mode_is_kept():
     model = model_of().train()
     add_word_part(
-        model, WORDS, BASES_VI, rows(60, 3), rows(40, 4), IndependentLabels(), precision=torch.float32
+        model,
+        WORDS,
+        BASES_VI,
+        rows(60, 3),
+        rows(40, 4),
+        IndependentLabels(),
+        precision=torch.float32,
     )
     assert model.training
 
@@ -137,4 +149,8 @@ def test_words_that_say_nothing_are_left_out():
     generator = torch.Generator().manual_seed(0)
     network = torch.randn(500, 2, generator=generator)
     labels = (torch.rand(network.shape, generator=generator) < torch.sigmoid(3 * network)).float()
-    assert weights_of_sum(network, -network.abs() * labels, labels, IndependentLabels()) == (1, 0, 0)
+    assert weights_of_sum(network, -network.abs() * labels, labels, IndependentLabels()) == (
+        1,
+        0,
+        0,
+    )

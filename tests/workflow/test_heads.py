@@ -242,7 +242,9 @@ def test_encoders_of_variants_without_pretraining(workflow):
     heads = {
         "bases": {"promoter": {"training": STEPS}, "tokenizer": "bases", "model": {"ffn_size": 64}},
         "probe": {"promoter": {"freeze": "encoder", "search": 3, "baseline_search": 4}},
-        "low": {"promoter": {"lora": {"rank": 4, "targets": ["query", "ffn"]}}},
+        "low": {
+            "promoter": {"lora": {"rank": 4, "targets": ["query", "ffn"]}, "words": {"max_k": 5}}
+        },
         "bare": {"promoter": {}, "from_scratch": True, "model": {"num_layers": 0}},
     }
     output = plan(workflow, "experiments", heads={"heads": heads, "table6": [*heads]})
@@ -259,6 +261,7 @@ def test_encoders_of_variants_without_pretraining(workflow):
     assert "--search 4" in the_one(found, "baseline --method kmer", "/heads/probe/kmer.h5")
     low = the_one(found, "finetune", "--output results/exp/trained/heads/low ")
     assert '--lora.rank 4 --lora.targets \'["query", "ffn"]\'' in low
+    assert "--words.max_k 5" in low
     for command in (probe, low):
         name, *words = shlex.split(command)
         parser, _ = build_parser(name)

@@ -219,6 +219,31 @@ def test_most_weights_of_the_encoder_may_stay(project, options):
     assert all(again[key].equal(value) for key, value in adapted.items())
 
 
+def test_word_counts_are_added_to_the_trained_network(project, capsys):
+    """The training is the same; the last layer is scaled, and the bundle says what was counted."""
+    run(f"{FINETUNE} --words.max_k 3 --output counted --checkpoints checkpoints/counted")
+    told = capsys.readouterr().err
+    assert re.search(r"network 0\.\d+, words of up to 3 bp 0\.\d+, together 0\.\d+", told)
+    counted, plain = load_bundle("counted"), load_bundle("promoter")
+    words = counted.config.words
+    assert (words.max_k, words.centre_bp, words.together) == (3, 0, True)
+    weights, before = counted.model.state_dict(), plain.model.state_dict()
+    assert all(weights[f"encoder.{k}"].equal(v) for k, v in plain.model.encoder.state_dict().items())
+    share = counted.metrics["network"]
+    assert torch.allclose(weights["head.dense.weight"], share * before["head.dense.weight"], atol=1e-5)
+    assert counted.metrics["macro_auroc_of_network"] == plain.metrics["macro_auroc"]
+    assert counted.metrics["macro_auroc"] >= counted.metrics["macro_auroc_of_network"]
+    # The bases that the tokens spell are stored with it.
+    ids = torch.tensor([plain.tokenizer.encode("ACGTTGCATTTGACCA" * 4).tolist()])
+    shares = counted.model.words.counts(ids, torch.zeros_like(ids, dtype=torch.bool))
+    assert shares[0, 0] == pytest.approx((4 + 5) / 16), "A and T"
+    run(f"{FINETUNE} --words.max_k 3 --output counted_again --checkpoints checkpoints/counted")
+    again = load_bundle("counted_again").model.state_dict()
+    assert all(again[name].equal(value) for name, value in weights.items())
+    message = refused("ensemble --models counted promoter --output both", capsys)
+    assert "words" in message
+
+
 def test_freezing_and_lora_are_one_or_the_other(project, capsys):
     line = f"{FINETUNE} --output x --checkpoints ck/x"
     message = refused(f"{line} --freeze encoder --lora.rank 2", capsys)
