@@ -7,7 +7,7 @@ from dna_bigbird.choices import check_fields
 
 @dataclass(frozen=True)
 class WordsConfig:
-    """Which words of bases (k-mers) the model counts besides what the encoder reads."""
+    """Which words of bases (k-mers) the model counts next to its encoder."""
 
     max_k: int = -1
     """Longest word in bases: up to 8, 0 for none; -1 for 6 with labelled bins if no learning rate is given. After

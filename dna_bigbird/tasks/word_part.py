@@ -75,10 +75,10 @@ def add_word_part(
         part.linear.bias.copy_(word * bias_L)
     name = objective.monitor
     together_NL = network * network_NL + word * words_NL + shift
-    kinds = {"": together_NL, "_of_network": network_NL, "_of_words": words_NL}
+    parts = {"": together_NL, "_of_network": network_NL, "_of_words": words_NL}
     scores = {
-        f"{name}{kind}": objective.scores(held_labels_NL, logits_NL.numpy())[name]
-        for kind, logits_NL in kinds.items()
+        f"{name}{part_name}": objective.scores(held_labels_NL, logits_NL.numpy())[name]
+        for part_name, logits_NL in parts.items()
     }
     return {**scores, "penalty": baseline.penalty, "network": network, "words": word}
 
