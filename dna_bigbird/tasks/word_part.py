@@ -38,7 +38,7 @@ def add_word_part(
 
     The regression is that of the k-mer baseline, with its penalty chosen on validation. The logits become
     a * model + b * words + c; a, b and c, the same for all labels, have the lowest loss on the validation
-    rows. Without a gain (b not above 0) b is 0.
+    rows (`weights_of_sum`).
 
     Args:
         model: Its label layer is scaled by a, and it gets the part.
@@ -86,20 +86,31 @@ def add_word_part(
 def weights_of_sum(
     network_NL: Tensor, words_NL: Tensor, labels_NL: Tensor, objective: LabelObjective
 ) -> tuple[float, float, float]:
-    """Return a, b and c with the lowest loss of a * network + b * words + c; (1, 0, 0) if b were not above 0."""
-    weights = torch.tensor([1.0, 0.5, 0.0], requires_grad=True)
+    """Return a, b and c with the lowest loss of a * network + b * words + c, neither a nor b below 0.
+
+    (1, 0, 0), the network as it is, if words do not help; a is 0 if the network does not.
+    """
+    network, word, shift = _lowest_loss([network_NL, words_NL], labels_NL, objective)
+    if word > 0 and network <= 0:
+        network = 0.0
+        word, shift = _lowest_loss([words_NL], labels_NL, objective)
+    return (network, word, shift) if word > 0 else (1.0, 0.0, 0.0)
+
+
+def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjective) -> list[float]:
+    """Return the weights of the parts and a constant that together have the lowest loss."""
+    weights = torch.tensor([1.0 / len(parts)] * len(parts) + [0.0], requires_grad=True)
     optimizer = torch.optim.LBFGS([weights], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
         optimizer.zero_grad()
-        network, word, shift = weights
-        loss = objective.loss(network * network_NL + word * words_NL + shift, labels_NL)
+        total = weights[-1] + sum(w * part for w, part in zip(weights, parts, strict=False))
+        loss = objective.loss(total, labels_NL)
         loss.backward()
         return loss
 
     optimizer.step(closure)
-    network, word, shift = weights.tolist()
-    return (network, word, shift) if network > 0 and word > 0 else (1.0, 0.0, 0.0)
+    return weights.tolist()
 
 
 @torch.no_grad()

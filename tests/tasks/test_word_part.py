@@ -154,3 +154,14 @@ def test_words_that_say_nothing_are_left_out():
         0,
         0,
     )
+
+
+def test_a_network_that_points_the_wrong_way_gets_no_weight():
+    """The words have the weight that they have alone."""
+    generator = torch.Generator().manual_seed(0)
+    network, words = torch.randn(2, 40_000, 1, generator=generator)
+    logit = 2 * words + 1 - 0.1 * network
+    labels = (torch.rand(logit.shape, generator=generator) < torch.sigmoid(logit)).float()
+    weights = weights_of_sum(network, words, labels, IndependentLabels())
+    assert weights == pytest.approx((0, 2, 1), abs=0.06)
+    assert weights[0] == 0
