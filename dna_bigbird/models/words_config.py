@@ -14,8 +14,8 @@ class WordsConfig:
     the training a ridge regression on the frequencies of words is added to the logits, weighted on the
     validation rows; for labels of 0 and 1."""
     centre_bp: int = -1
-    """Bases in the middle of the window where words are counted a second time: 0 for none, -1 for two bins
-    of a set with labelled bins."""
+    """Also count in this many bases at the centre of the window, 0 for none: -1 for two bins of a set with
+    labelled bins."""
 
     def __post_init__(self) -> None:
         check_fields(self)
