@@ -152,6 +152,13 @@ class Packing:
         values = values_BT.flatten()
         return values if self.sources_P is None else values.index_select(0, self.sources_P)
 
+    def pack_states(self, states_BTE: Tensor) -> Tensor:
+        """Return one row of vectors, (packed tokens, hidden); those of padding mean nothing."""
+        states = states_BTE.flatten(0, 1)
+        if self.sources_P is None:
+            return states
+        return _Packed.apply(states, self.sources_P, self.places_BT, self.is_padding_P)
+
     def unpack(self, states_PE: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return (batch, tokens, hidden) with zeros at the padding."""
         if self.sources_P is not None:
@@ -190,3 +197,21 @@ class _Unpacked(torch.autograd.Function):
         if is_padding_P is not None:  # padding beyond the end of the batch repeats its last token
             grad_PE = grad_PE.masked_fill(is_padding_P[:, None], 0.0)
         return grad_PE, None, None, None
+
+
+class _Packed(torch.autograd.Function):
+    """The inverse of `_Unpacked`: padding, which may repeat a token, gives no gradient."""
+
+    @staticmethod
+    def forward(
+        ctx, states: Tensor, sources_P: Tensor, places_BT: Tensor, is_padding_P: Tensor | None
+    ) -> Tensor:
+        ctx.save_for_backward(places_BT, is_padding_P)
+        return states.index_select(0, sources_P)
+
+    @staticmethod
+    def backward(ctx, grad_PE: Tensor):
+        places_BT, is_padding_P = ctx.saved_tensors
+        if is_padding_P is not None:
+            grad_PE = grad_PE.masked_fill(is_padding_P[:, None], 0.0)
+        return grad_PE.index_select(0, places_BT), None, None, None

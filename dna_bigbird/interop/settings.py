@@ -43,6 +43,7 @@ ONLY = {
     "positions": ("learned", "it adds a table of positions to the embeddings"),
     "qk_norm": (False, "it has no norm of queries and keys"),
     "stem_width": (0, "it has no convolution"),
+    "patch_tokens": (1, "it has no patches"),
     "output_bias": (True, "its output projection has a bias"),
 }
 """The only value of our fields that the library's BigBird has, and why."""

@@ -93,6 +93,9 @@ class EncoderConfig:
     stem_width: int = 0
     """Tokens that a convolution over the embeddings reads, added to them before the first layer: odd, or
     0 for none."""
+    patch_tokens: int = 1
+    """Neighbouring tokens that the layers read as one, the maximum of each number; every token keeps a
+    state of its own. 1: none are joined; more need `norm_first` and rotary positions."""
     scale_residual: bool = False
     """Draw the last matrices of attention and feed-forward layer with `init_std` / sqrt(2 *
     `num_layers`): the sum of all layers' outputs begins as small as that of one."""
@@ -133,6 +136,13 @@ class EncoderConfig:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must be positive")
         if self.stem_width and self.stem_width % 2 == 0:
             raise ValueError(f"--model.stem_width {self.stem_width} must be 0 or odd")
+        if self.patch_tokens < 1:
+            raise ValueError(f"--model.patch_tokens {self.patch_tokens} must be at least 1")
+        if self.patch_tokens > 1 and not (self.norm_first and self.positions == "rotary"):
+            raise ValueError(
+                f"--model.patch_tokens {self.patch_tokens} needs --model.norm_first true and "
+                "--model.positions rotary"
+            )
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(

@@ -17,6 +17,7 @@ from dna_bigbird.attention.triton.operator import head_dim_obstacle, package_obs
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.patches import Patches
 from dna_bigbird.models.stem import Stem
 
 FEW_LETTERS = 16
@@ -120,6 +121,8 @@ class Encoder(nn.Module):
             nn.Embedding(config.num_segments, config.hidden_size) if has_segments else None
         )
         self.stem = Stem(config.hidden_size, config.stem_width) if config.stem_width else None
+        has_patches = config.patch_tokens > 1
+        self.patches = Patches(config.hidden_size, config.patch_tokens) if has_patches else None
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config, i) for i in range(config.num_layers))
@@ -205,15 +208,29 @@ class Encoder(nn.Module):
         if packing is None:
             packing = self.packing(is_padding_BT)
         x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
+        if self.patches is None:
+            x_PE = self._after_layers(x_PE, packing, num_layers)
+            return packing.unpack(self._last_norm(x_PE, num_layers), is_padding_BT)
+        x_BTE = packing.unpack(x_PE, is_padding_BT)
+        x_BUE, is_padding_BU = self.patches.joined(x_BTE, is_padding_BT)
+        packing = self.packing(is_padding_BU)
+        x_PE = self._after_layers(packing.pack_states(x_BUE), packing, num_layers)
+        states_BTE = self.patches.spread(packing.unpack(x_PE, is_padding_BU), x_BTE)
+        states_BTE = self._last_norm(states_BTE, num_layers)
+        return states_BTE.masked_fill(is_padding_BT[..., None], 0.0)
+
+    def _after_layers(self, x_PE: Tensor, packing: Packing, num_layers: int | None) -> Tensor:
         turns_P1F2 = self.layers[0].attention.turns(packing, x_PE.dtype) if self.layers else None
         for layer in list(self.layers)[:num_layers]:
             if self.config.gradient_checkpointing and torch.is_grad_enabled():
                 x_PE = checkpoint(layer, x_PE, packing, turns_P1F2, use_reentrant=False)
             else:
                 x_PE = layer(x_PE, packing, turns_P1F2)
-        if self.config.norm_first and num_layers in (None, len(self.layers)):
-            x_PE = self.norm(x_PE)
-        return packing.unpack(x_PE, is_padding_BT)
+        return x_PE
+
+    def _last_norm(self, x: Tensor, num_layers: int | None) -> Tensor:
+        is_last = num_layers in (None, len(self.layers))
+        return self.norm(x) if self.config.norm_first and is_last else x
 
     def packing(self, is_padding_BT: Tensor) -> Packing:
         """Plan how a batch is packed, on the device of `is_padding_BT`; `forward` may be given it.

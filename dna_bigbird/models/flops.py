@@ -35,11 +35,17 @@ def block_pairs(pattern: BlockPattern) -> int:
 
 def encoder_flops(encoder: Encoder, num_tokens: int) -> int:
     """Return the operations of a forward pass of one sequence through the encoder."""
-    dense = sum(m.weight.numel() for m in encoder.modules() if isinstance(m, nn.Linear))
-    pairs = sum(block_pairs(layer.attention.pattern(num_tokens)) for layer in encoder.layers)
+    patches = -(-num_tokens // encoder.config.patch_tokens)
+    above = _dense(encoder.layers) + (_dense(encoder.patches) if encoder.patches else 0)
+    before = _dense(encoder) - above
+    pairs = sum(block_pairs(layer.attention.pattern(patches)) for layer in encoder.layers)
     pairs *= encoder.config.block_size**2
     head_dim = encoder.config.hidden_size // encoder.config.num_heads
-    return 2 * dense * num_tokens + 4 * head_dim * pairs
+    return 2 * (before * num_tokens + above * patches) + 4 * head_dim * pairs
+
+
+def _dense(module: nn.Module) -> int:
+    return sum(m.weight.numel() for m in module.modules() if isinstance(m, nn.Linear))
 
 
 def forward_flops(model: nn.Module, lengths: Sequence[int], predicted: int = 0) -> int:

@@ -66,6 +66,8 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     embeddings = (config.vocab_size + positions + config.num_segments) * h + 2 * h
     if config.stem_width:
         embeddings += config.stem_width * h * h + h
+    if config.patch_tokens > 1:
+        embeddings += config.patch_tokens * (h * h + h)
     mlm, pooler, nsp = h * h + 3 * h + config.vocab_size, h * h + h, 2 * h + 2
     return config.num_layers * layer + embeddings + mlm + pooler + nsp
 
@@ -161,7 +163,9 @@ def pretraining_memory(
     tokens = batch_size * num_tokens
     value = bytes_of(precision)
     parameters = pretraining_parameters(config)
-    layer = layer_bytes(config, num_tokens, precision=precision, device=device, backend=backend)
+    patches = -(-num_tokens // config.patch_tokens)
+    layer = layer_bytes(config, patches, precision=precision, device=device, backend=backend)
+    layer *= patches / num_tokens
     is_recomputed = config.gradient_checkpointing
     kept = config.num_layers * (FLOAT32 * config.hidden_size if is_recomputed else layer)
     # The sum of the embeddings and its dropout, and the neighbours that the stem reads.

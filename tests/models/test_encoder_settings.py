@@ -30,7 +30,8 @@ CONFIG = EncoderConfig(
     vocab_size=50, hidden_size=32, num_layers=2, num_heads=2, ffn_size=24, max_tokens=100,
     block_size=16, num_random=1, dropout=0.0,
 )  # fmt: skip
-EACH = [{"positions": "rotary"}, {"qk_norm": True}, {"stem_width": 3}, OWN]
+PATCHES = {"patch_tokens": 3, "positions": "rotary", "norm_first": True}
+EACH = [{"positions": "rotary"}, {"qk_norm": True}, {"stem_width": 3}, OWN, PATCHES, OWN | PATCHES]
 MARKS = {"native": [needs_kernel], "flex": [needs_compiler, pytest.mark.slow]}
 
 
@@ -51,8 +52,11 @@ def reference(encoder, ids_T, segments_T):
         kernel = own["stem.convolution.weight"].view(32, c.stem_width, 32).transpose(1, 2)
         x = x + F.conv1d(x.mT, kernel, own["stem.convolution.bias"], padding="same").mT
     x = x if c.norm_first else norm(x, "norm")
+    tokens = x
+    if c.patch_tokens > 1:
+        x = torch.stack([part.max(dim=0).values for part in x.split(c.patch_tokens)])
     frequencies = c.rotary_base ** -(torch.arange(8, dtype=x.dtype) / 8)
-    angles = torch.arange(len(ids_T), dtype=x.dtype)[:, None] * frequencies
+    angles = torch.arange(len(x), dtype=x.dtype)[:, None] * frequencies
     turns = torch.polar(torch.ones_like(angles), angles)
     for i in range(c.num_layers):
         at = f"layers.{i}."
@@ -80,6 +84,9 @@ def reference(encoder, ids_T, segments_T):
         read = norm(x, at + "ffn_norm") if c.norm_first else x
         x = x + linear(F.gelu(linear(read, at + "ffn_in"), approximate="tanh"), at + "ffn_out")
         x = x if c.norm_first else norm(x, at + "ffn_norm")
+    if c.patch_tokens > 1:
+        places = linear(x, "patches.places").unflatten(1, (c.patch_tokens, 32)).flatten(0, 1)
+        x = tokens + places[: len(tokens)]
     return norm(x, "norm") if c.norm_first else x
 
 
@@ -96,6 +103,28 @@ def test_equals_functions_of_torch_alone_and_next_to_others(change):
         torch.testing.assert_close(found[row, :length], expected, rtol=0, atol=1e-9)
         assert (found[row, length:] == 0).all()
     assert not torch.allclose(plain(ids, is_padding, segments), found)
+
+
+def test_gradients_through_patches_are_those_of_finite_differences():
+    """Also of a batch of several lengths, whose padding has no gradient."""
+    encoder = spread_out(Encoder(replace(CONFIG, attention="full", **OWN | PATCHES))).double()
+    ids, is_padding, segments = batch([40, 7, 17], width=41)
+    weight = torch.randn(3, 41, 32, generator=generator(3), dtype=torch.float64)
+
+    def total() -> torch.Tensor:
+        return (encoder(ids.masked_fill(is_padding, 44), is_padding, segments) * weight).sum()
+
+    total().backward()
+    for name in ("stem.convolution.weight", "patches.places.weight", "word.weight"):
+        parameter = encoder.get_parameter(name)
+        change = torch.randn(parameter.shape, generator=generator(4), dtype=torch.float64)
+        with torch.no_grad():
+            before = parameter.clone()
+            sums = [parameter.copy_(before + h * change) is None or total() for h in (1e-6, -1e-6)]
+            parameter.copy_(before)
+        slope = (sums[0] - sums[1]) / 2e-6
+        assert (parameter.grad * change).sum() == pytest.approx(float(slope), rel=1e-5)
+    assert encoder.word.weight.grad[44].abs().sum() == 0 or (ids == 44).any()
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,15 @@ def test_a_stem_counts_and_rotary_positions_and_norms_do_not():
     assert forward_flops(other, [64, 64], 3) == counted(other, inputs) == counted(plain, inputs)
 
 
+@pytest.mark.parametrize("tokens", [64, 32])
+def test_patches_shorten_what_the_layers_read(tokens):
+    patches = {"patch_tokens": 4, "stem_width": 5, "positions": "rotary", "norm_first": True}
+    model = PretrainingModel(replace(DENSE, **patches))
+    # Whole blocks of patches: the operations on padding are not counted.
+    assert forward_flops(model, [tokens] * 2, 3) == counted(model, pretraining_inputs(2, tokens, 3))
+    assert forward_flops(model, [64, 64], 3) < forward_flops(PretrainingModel(DENSE), [64, 64], 3)
+
+
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_labels(pooling):
     model = SequenceClassifier(DENSE, 7, HeadConfig(pooling=pooling))

@@ -95,6 +95,7 @@ def test_activations_are_what_autograd_keeps(changes, backend, precision):
         {"max_tokens": 128},
         {"positions": "rotary", "max_tokens": 128},
         {"qk_norm": True, "stem_width": 5},
+        {"patch_tokens": 4, "positions": "rotary", "norm_first": True},
     ],
     ids=str,
 )
