@@ -29,6 +29,7 @@ SETTINGS = {
     "qk_norm": {"qk_norm": True},
     "stem of 5": {"stem_width": 5},
     "norm_first": {"norm_first": True},
+    "patches of 8": {"patch_tokens": 8, "positions": "rotary", "norm_first": True},
     "all": {"positions": "rotary", "qk_norm": True, "stem_width": 5, "norm_first": True},
 }
 BATCH_TOKENS = 4096

@@ -44,6 +44,7 @@ def own_settings(encoder: EncoderConfig) -> list[str]:
         "rotary positions": encoder.positions == "rotary",
         "a norm of queries and keys": encoder.qk_norm,
         f"a convolution of {width} tokens on the embeddings": width > 0,
+        f"{encoder.patch_tokens} tokens read as one by the layers": encoder.patch_tokens > 1,
     }
     return [text for text, is_set in settings.items() if is_set]
 

@@ -83,7 +83,9 @@ def build(backend="auto", **changes):
 
 
 @pytest.mark.parametrize(
-    ("backend", "changes"), [("auto", {}), ("gather", {}), ("auto", OWN)], ids=str
+    ("backend", "changes"),
+    [("auto", {}), ("gather", {}), ("auto", OWN), ("auto", OWN | {"patch_tokens": 3})],
+    ids=str,
 )
 def test_compiled_training_equals_eager(backend, changes):
     model = build(backend, **changes)
