@@ -126,7 +126,12 @@ class Decoder(nn.Module):
                 f"--head.decoder_layers {own.num_layers} with --head.coupled true; the encoder has "
                 f"{config.num_layers}"
             )
-        for name, only in (("positions", "learned"), ("qk_norm", False), ("stem_width", 0), ("patch_tokens", 1)):
+        for name, only in (
+            ("positions", "learned"),
+            ("qk_norm", False),
+            ("stem_width", 0),
+            ("patch_tokens", 1),
+        ):
             if getattr(config, name) != only:
                 raise ValueError(f"--model.{name} must be {only} in a model with a decoder")
         self.config = own

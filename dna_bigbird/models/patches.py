@@ -2,7 +2,6 @@
 
 # B batch, T tokens, U patches, S tokens of a patch, E hidden size
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 

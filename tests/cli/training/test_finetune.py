@@ -228,9 +228,13 @@ def test_word_counts_are_added_to_the_trained_network(project, capsys):
     words = counted.config.words
     assert (words.max_k, words.centre_bp, words.together) == (3, 0, True)
     weights, before = counted.model.state_dict(), plain.model.state_dict()
-    assert all(weights[f"encoder.{k}"].equal(v) for k, v in plain.model.encoder.state_dict().items())
+    assert all(
+        weights[f"encoder.{k}"].equal(v) for k, v in plain.model.encoder.state_dict().items()
+    )
     share = counted.metrics["network"]
-    assert torch.allclose(weights["head.dense.weight"], share * before["head.dense.weight"], atol=1e-5)
+    assert torch.allclose(
+        weights["head.dense.weight"], share * before["head.dense.weight"], atol=1e-5
+    )
     assert counted.metrics["macro_auroc_of_network"] == plain.metrics["macro_auroc"]
     assert counted.metrics["macro_auroc"] >= counted.metrics["macro_auroc_of_network"]
     # The bases that the tokens spell are stored with it.
