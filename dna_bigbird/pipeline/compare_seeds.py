@@ -39,7 +39,7 @@ class SeedComparison:
         name = next(key for key in self.values if f"{key}_sd" in self.values)
         lines = [f"{name}: {_shown(self.values, name)}, {self.values['n_seeds']} seeds"]
         for baseline, values in self.values["baselines"].items():
-            gain = _shown(self.values, f"{name}_gain_over_{baseline}")
+            gain = _shown(self.values, f"{name.removeprefix('macro_')}_gain_over_{baseline}")
             lines.append(
                 f"{baseline}: {_shown(values, name)}, {values['n_seeds']} seeds; difference {gain}"
             )

@@ -14,7 +14,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.bootstrap import draw_units
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.pipeline.compare_seeds import compare_seeds
+from dna_bigbird.pipeline.compare_seeds import SeedComparison, compare_seeds
 
 ROWS, REPLICATES, SEED = 240, 200, 5
 MODEL_NOISE, BASELINE_NOISE = (0.8, 1.0, 1.4), (2.0, 2.6)
@@ -167,6 +167,17 @@ def test_the_result_has_a_summary_and_a_table(joined):
     assert "net: " in result.summary()
     frame = result.to_dataframe()
     assert set(frame["source"]) == {"model", "net", "kmer"}
+
+
+def test_the_summary_of_several_labels_names_their_mean(tmp_path):
+    """Differences are stored without `macro_`."""
+    score = {"macro_auroc": 0.8, "macro_auroc_low": 0.7, "macro_auroc_high": 0.9, "n_seeds": 1}
+    gain = "auroc_gain_over_kmer"
+    values = score | {"macro_auroc_sd": None, "baselines": {"kmer": score}}
+    values |= {gain: 0.05, f"{gain}_low": 0.01, f"{gain}_high": 0.09}
+    lines = SeedComparison(tmp_path / "seeds.json", values).summary().splitlines()
+    assert lines[0] == "macro_auroc: 0.8000 [0.7000, 0.9000], 1 seeds"
+    assert lines[1].endswith("1 seeds; difference 0.0500 [0.0100, 0.0900]")
 
 
 def test_wrong_files_are_refused_in_one_line(folder):
