@@ -193,7 +193,7 @@ def draw(rows: list[dict], path: Path) -> None:
         ticks = sorted({int(row["window_bp"]) for row in rows})
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.set(xlabel="window (bp)", ylabel="AUROC, held-out promoters", ylim=(0.4, 1.02))
-        axes.legend()
+        axes.figure.legend(loc="outside lower center", ncols=3)
     with atomic_path(path) as out:
         out.write_bytes(house.save(figure, "png"))
 

@@ -11,7 +11,7 @@ class Patches(nn.Module):
 
     A patch has the maximum of its tokens, number by number: with a convolution in front of it,
     whether a pattern is anywhere in the patch. After the layers the state of a token is its own
-    before them plus a linear map of its patch, one for each place in a patch.
+    before them plus a linear map of its patch, one for each offset in a patch.
 
     Args:
         size: Tokens of a patch; a last one may have fewer.
@@ -20,7 +20,7 @@ class Patches(nn.Module):
     def __init__(self, hidden_size: int, size: int) -> None:
         super().__init__()
         self.size = size
-        self.places = nn.Linear(hidden_size, size * hidden_size)
+        self.offsets = nn.Linear(hidden_size, size * hidden_size)
 
     def joined(self, x_BTE: Tensor, is_padding_BT: Tensor) -> tuple[Tensor, Tensor]:
         """Return patches (batch, patches, hidden), and which consist of padding alone."""
@@ -33,5 +33,5 @@ class Patches(nn.Module):
 
     def spread(self, patches_BUE: Tensor, x_BTE: Tensor) -> Tensor:
         """Return the states of the tokens: their own plus those of their patches."""
-        places_BUSE = self.places(patches_BUE).unflatten(2, (self.size, -1))
-        return x_BTE + places_BUSE.flatten(1, 2)[:, : x_BTE.shape[1]]
+        offsets_BUSE = self.offsets(patches_BUE).unflatten(2, (self.size, -1))
+        return x_BTE + offsets_BUSE.flatten(1, 2)[:, : x_BTE.shape[1]]

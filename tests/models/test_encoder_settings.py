@@ -85,8 +85,8 @@ def reference(encoder, ids_T, segments_T):
         x = x + linear(F.gelu(linear(read, at + "ffn_in"), approximate="tanh"), at + "ffn_out")
         x = x if c.norm_first else norm(x, at + "ffn_norm")
     if c.patch_tokens > 1:
-        places = linear(x, "patches.places").unflatten(1, (c.patch_tokens, 32)).flatten(0, 1)
-        x = tokens + places[: len(tokens)]
+        of_tokens = linear(x, "patches.offsets").unflatten(1, (c.patch_tokens, 32)).flatten(0, 1)
+        x = tokens + of_tokens[: len(tokens)]
     return norm(x, "norm") if c.norm_first else x
 
 
@@ -115,7 +115,7 @@ def test_gradients_through_patches_are_those_of_finite_differences():
         return (encoder(ids.masked_fill(is_padding, 44), is_padding, segments) * weight).sum()
 
     total().backward()
-    for name in ("stem.convolution.weight", "patches.places.weight", "word.weight"):
+    for name in ("stem.convolution.weight", "patches.offsets.weight", "word.weight"):
         parameter = encoder.get_parameter(name)
         change = torch.randn(parameter.shape, generator=generator(4), dtype=torch.float64)
         with torch.no_grad():
