@@ -94,8 +94,8 @@ class EncoderConfig:
     """Tokens that a convolution over the embeddings reads, added to them before the first layer: odd, or
     0 for none."""
     patch_tokens: int = 1
-    """Neighbouring tokens that the layers read as one, the maximum of each number; every token keeps a
-    state of its own. 1: none are joined; more need `norm_first` and rotary positions."""
+    """Neighbouring tokens that the layers read as one, 1 for none: they see the maximum of each number, and every
+    token keeps a state of its own; needs `norm_first` and rotary positions."""
     scale_residual: bool = False
     """Draw the last matrices of attention and feed-forward layer with `init_std` / sqrt(2 *
     `num_layers`): the sum of all layers' outputs begins as small as that of one."""

@@ -47,8 +47,7 @@ class EncoderChanges:
     """Tokens that a convolution over the embeddings reads, added to them before the first layer: 0 for
     no stem."""
     patch_tokens: int | None = None
-    """Neighbouring tokens that the layers read as one, 1 for none: more need `norm_first` and rotary
-    positions."""
+    """Neighbouring tokens that the layers read as one, 1 for none: with `norm_first` and rotary positions."""
     scale_residual: bool | None = None
     """Draw the last matrices of attention and feed-forward layer with `init_std` / sqrt(2 *
     `num_layers`); fresh weights only."""

@@ -50,5 +50,5 @@ def test_cost_of_settings(script, capsys):
     script("encoder_settings").main(["--tokens", "64", "--rounds", "1"])
     lines = [text for text in capsys.readouterr().out.splitlines() if text[0] != "#"]
     names = [text.split("\t")[0] for text in lines[1:]]
-    assert names == ["none", "rotary", "qk_norm", "stem of 5", "norm_first", "all"]
+    assert names == ["none", "rotary", "qk_norm", "stem of 5", "norm_first", "patches of 8", "all"]
     assert lines[1].endswith("1.00 [1.00, 1.00]")

@@ -1,6 +1,6 @@
 """Changed settings of an encoder, and an encoder without layers."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 import torch
@@ -40,11 +40,13 @@ def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
         "hidden_size": 12, "num_layers": 1, "num_heads": 1, "ffn_size": 8, "max_tokens": 20,
         "block_size": 8, "attention": "full", "window_blocks": 1, "global_blocks": "none",
         "num_random": 1, "pattern_seed": 3, "activation": "relu", "norm_first": True,
-        "positions": "rotary", "qk_norm": True, "stem_width": 5, "scale_residual": True,
-        "attention_dropout": 0.1, "init_std": 0.1,
+        "positions": "rotary", "qk_norm": True, "stem_width": 5, "patch_tokens": 2,
+        "scale_residual": True, "attention_dropout": 0.1, "init_std": 0.1,
     }  # fmt: skip
     acting = {"num_heads", "activation", "norm_first", "scale_residual", "init_std"}
     before = EncoderConfig(**SMALL, num_layers=2, max_tokens=16, num_random=0)
+    if name == "patch_tokens":
+        before = replace(before, norm_first=True, positions="rotary")
     changes = EncoderChanges(**{name: others[name]})
     shapes = [
         {key: value.shape for key, value in Encoder(config).state_dict().items()}

@@ -68,6 +68,7 @@ def test_every_object_refuses_unknown_keys():
         (("$defs", "head"), "dna_bigbird.models.config", "HeadConfig", set()),
         (("$defs", "training"), "dna_bigbird.tasks.config", "TrainConfig", set()),
         (("$defs", "lora"), "dna_bigbird.models.lora_config", "LoraConfig", set()),
+        (("$defs", "words"), "dna_bigbird.models.words_config", "WordsConfig", set()),
         (("$defs", "kmer"), "dna_bigbird.baselines.kmer", "KmerConfig", set()),
         (("$defs", "cnnprom"), "dna_bigbird.baselines.network_config", "CnnPromConfig", set()),
         (("$defs", "network"), "dna_bigbird.baselines.network_config", "DeePromoterConfig", set()),
@@ -81,7 +82,7 @@ def test_the_schema_has_the_settings_of_the_code(path, module, name, derived):
 
 NESTED = {"training", "head", "kmer", "baseline_training", "cnnprom", "deepromoter", "deepsea"}
 OF_OTHERS = NESTED | {"splits", "baselines", "ensemble", "dropout", "strand"}
-OF_OTHERS |= {"freeze", "lora", "search", "baseline_search"}
+OF_OTHERS |= {"freeze", "lora", "words", "search", "baseline_search"}
 """Keys of a task's section that are no options of the command that builds its set."""
 OTHER_NAMES = {"format": "site_format"}
 """Keys of configs that are called otherwise on the command line."""
