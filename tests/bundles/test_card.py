@@ -103,6 +103,16 @@ def test_every_setting_of_an_encoder_has_words(change):
     assert set(CHOICES["random_plan"]) == set(RANDOM_PLANS)
 
 
+@pytest.mark.parametrize(
+    ("centre_bp", "where"), [(400, "the window and its central 400 bp"), (0, "the window")]
+)
+def test_word_counts_are_told(centre_bp, where):
+    words = {"max_k": 6, "centre_bp": centre_bp, "together": True, "piece_bp": 1}
+    card = model_card(CONFIG | {"words": words}, metrics(0.8, 0.7))
+    assert f"the counts of all words of 1 to 6 bases in {where} are added." in card
+    assert "regression on the counts" not in model_card(CONFIG, metrics(0.8, 0.7))
+
+
 def test_blocks_and_calibration_are_told():
     found = metrics(0.8, 0.7) | {
         "block_bp": 20_000, "n_blocks": 25, "ece": 0.21, "ece_calibrated": 0.01,
