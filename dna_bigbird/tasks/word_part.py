@@ -47,8 +47,8 @@ def add_word_part(
         precision: Of the encoder's products.
 
     Returns:
-        On validation, named by the objective's score: both together, `_of_network` and `_of_words` alone,
-        `penalty`, and `network` and `words`, a and b.
+        On validation the loss, and named by the objective's score: both together, `_of_network` and
+        `_of_words` alone; `penalty`; `network` and `words`, a and b.
     """
     rows = np.unique(np.linspace(0, len(train) - 1, min(MOST_ROWS, len(train))).astype(int))
     held = np.arange(len(validation))
@@ -80,7 +80,9 @@ def add_word_part(
         f"{name}{part_name}": objective.scores(held_labels_NL, logits_NL.numpy())[name]
         for part_name, logits_NL in parts.items()
     }
-    return {**scores, "penalty": baseline.penalty, "network": network, "words": word}
+    loss = float(objective.loss(together_NL, truth_NL))
+    chosen = {"penalty": baseline.penalty, "network": network, "words": word}
+    return {"loss": loss, **scores, **chosen}
 
 
 def weights_of_sum(

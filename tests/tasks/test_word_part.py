@@ -107,6 +107,9 @@ def test_the_sum_is_better_than_the_network(added):
     assert scores["words"] > 0
     after = objective.scores(validation.labels, logits(model, validation))["macro_auroc"]
     assert scores["macro_auroc"] == pytest.approx(after, abs=1e-6)
+    together = torch.from_numpy(logits(model, validation))
+    loss = objective.loss(together, torch.from_numpy(validation.labels).float())
+    assert scores["loss"] == pytest.approx(float(loss), rel=1e-5)
     assert scores["macro_auroc_of_network"] == pytest.approx(
         objective.scores(validation.labels, before)["macro_auroc"], abs=1e-6
     )
