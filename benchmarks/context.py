@@ -123,6 +123,7 @@ class Steps:
             "true", "--output", folder / "trained", "--checkpoints",
             self.folder / "checkpoints" / f"window_{window}",
             *options("head", config["finetuning"]["head"]),
+            *options("words", config["finetuning"].get("words", {})),
             *options("training", config["finetuning"]["training"]),
         )  # fmt: skip
         self.call(
