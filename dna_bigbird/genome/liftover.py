@@ -1,4 +1,4 @@
-"""Moving single bases (start sites) to another assembly with a UCSC chain file."""
+"""Moving start sites and intervals to another assembly with a UCSC chain file."""
 
 import io
 from dataclasses import dataclass
@@ -78,6 +78,24 @@ def lift_sites(
             lifted.append(LiftedSite(interval, site.name, origin))
     lifted.sort(key=lambda x: (x.site, x.name))
     return lifted, lost
+
+
+def lift_interval(interval: Interval, chain: pyliftover.LiftOver) -> Interval | None:
+    """Lift a whole interval by its first and last base; None if it is lost.
+
+    It is lost if either base is (see `lift_sites`), or if it would have another length.
+    """
+    ends = []
+    for position in (interval.start, interval.end - 1):
+        targets = chain.convert_coordinate(interval.chrom, position, interval.strand)
+        if _reason_for_loss(interval.chrom, targets):
+            return None
+        ends.append(targets[0])
+    (chrom, first, strand, _), (_, last, other_strand, _) = ends
+    start, end = min(first, last), max(first, last) + 1
+    if strand != other_strand or end - start != interval.length:
+        return None
+    return Interval(chrom, start, end, strand)
 
 
 def _reason_for_loss(chrom: str, targets: list[tuple] | None) -> str:

@@ -1,0 +1,102 @@
+"""The genomes that a user gives for a suite, and where a suite's intervals are on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import pyliftover
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.liftover import lift_interval, read_chain
+
+ABSENT, BEYOND, NOT_LIFTED = "not_in_genome", "beyond_the_end", "not_lifted"
+"""Why an interval has no sequence."""
+
+
+@dataclass(frozen=True)
+class Genomes:
+    """FASTA files by assembly, and a chain file to the assembly of one of them.
+
+    Args:
+        fastas: Assembly to FASTA; names as `inputs.assemblies.usual_assembly` gives them.
+        chain: Chain file from the suite's assembly to that of the FASTA; None: nothing is lifted.
+        pieces: Whether the FASTA files have only parts of the chromosomes, so that intervals may be absent.
+    """
+
+    fastas: Mapping[str, Path]
+    chain: Path | None = None
+    pieces: bool = False
+
+    def open(self, assembly: str) -> "TaskGenome":
+        """Return the genome for intervals of an assembly.
+
+        Raises:
+            InputError: If there is no FASTA for it, or one of another assembly and no chain file.
+        """
+        if assembly in self.fastas:
+            return TaskGenome(assembly, Genome(self.fastas[assembly]), None, self.pieces)
+        others = [name for name in self.fastas if _species(name) == _species(assembly)]
+        if len(others) != 1:
+            raise InputError(
+                f"--genome: no FASTA for {assembly}; add {assembly}=FILE"
+                f"{f' (given: {chr(44).join(self.fastas)})' if self.fastas else ''}"
+            )
+        if self.chain is None:
+            raise InputError(
+                f"--genome {others[0]}=FILE: the intervals are on {assembly}; add {assembly}=FILE, or --chain "
+                f"with a chain file from {assembly} to {others[0]}"
+            )
+        return TaskGenome(others[0], Genome(self.fastas[others[0]]), self.chain, self.pieces)
+
+
+def _species(assembly: str) -> str:
+    """Return the letters of an assembly's name: assemblies of one species have the same."""
+    return assembly.rstrip("0123456789.p")
+
+
+@dataclass(frozen=True)
+class TaskGenome:
+    """One genome, and how intervals come to be on it."""
+
+    assembly: str
+    genome: Genome
+    chain: Path | None
+    pieces: bool
+
+    @cached_property
+    def _lifter(self) -> pyliftover.LiftOver | None:
+        return None if self.chain is None else read_chain(self.chain)
+
+    def locate(self, interval: Interval, where: str) -> Interval | str:
+        """Return an interval on this genome, or why it is not there: one of `ABSENT`, `BEYOND`, `NOT_LIFTED`.
+
+        Args:
+            where: File and line, for messages.
+
+        Raises:
+            InputError: If it is not within the genome, unless that has only pieces, or is lost by the
+                lift-over.
+        """
+        if self._lifter is not None:
+            lifted = lift_interval(interval, self._lifter)
+            if lifted is None:
+                return NOT_LIFTED
+            interval = lifted
+        name = self.genome.find(interval.chrom)
+        if name is None:
+            return self._missing(ABSENT, interval, where)
+        if interval.end > self.genome.lengths[name]:
+            return self._missing(BEYOND, interval, where)
+        return replace(interval, chrom=name)
+
+    def _missing(self, reason: str, interval: Interval, where: str) -> str:
+        if self.pieces:
+            return reason
+        span = f"{interval.chrom}:{interval.start + 1:,}-{interval.end:,}"
+        problem = "has no such chromosome" if reason == ABSENT else "ends before"
+        raise InputError(
+            f"{where}: {span} is not in {self.genome.path.name}, which {problem}. Is it the assembly "
+            f"{self.assembly}? If it has only parts of the chromosomes: --pieces true"
+        )

@@ -1,0 +1,27 @@
+"""The suites by name, in the order in which they are listed."""
+
+from importlib import import_module
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.suites.suite import Suite
+
+MODULES = {
+    "genomic-benchmarks": "genomic_benchmarks",
+}
+"""Name on the command line to module."""
+
+
+def find_suite(name: str) -> Suite:
+    """Return a suite.
+
+    Raises:
+        InputError: If there is none of this name.
+    """
+    if name not in MODULES:
+        raise InputError(f"{name}: no such suite; expected one of {', '.join(MODULES)}")
+    return import_module(f"dna_bigbird.suites.{MODULES[name]}").SUITE
+
+
+def all_suites() -> list[Suite]:
+    """Return every suite."""
+    return [find_suite(name) for name in MODULES]

@@ -1,0 +1,147 @@
+"""What a benchmark suite is: tasks, and the rows, variants or pairs that its files contain.
+
+A suite is one file with a reader and a `Suite`; docs/benchmarks.md describes its protocol.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.datasets.sequence_files import SequenceRow
+from dna_bigbird.suites.genomes import Genomes
+
+Protocol = Literal["labels", "variants", "pairs"]
+"""What a task consists of: labelled sequences; variants of a genome; sequences and their changed forms."""
+
+
+@dataclass(frozen=True)
+class PublishedScore:
+    """A score that was published for a task. It was not run here."""
+
+    model: str
+    value: float
+    source: str
+    """Paper and table."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of a suite."""
+
+    name: str
+    metric: str
+    """The published score: a key of what `evaluation.task_scores` returns."""
+    about: str = ""
+    """What is asked, in one sentence."""
+    protocol: Protocol = "labels"
+    published: Sequence[PublishedScore] = ()
+    assembly: str = ""
+    """Assembly of its coordinates; empty for files that have the sequences."""
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """The rows of a task of labelled sequences (protocol `labels`)."""
+
+    rows: list[SequenceRow]
+    roles: NDArray[np.int8]
+    """(n,), a number of `datasets.splits.SPLITS`; `UNASSIGNED` where the suite names no split, for training
+    rows of a suite without validation rows."""
+    label_type: str
+    """One of `label_types.LABEL_TYPES`."""
+    label_names: tuple[str, ...] = ("label",)
+    """Names of the label columns of the rows: one for classes, L for several labels or targets."""
+    assembly: str = ""
+    """Assembly of the rows' intervals as they are now, after a lift-over."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Rows read, and left out by reason."""
+
+
+@dataclass(frozen=True)
+class VariantRow:
+    """One variant of a task of variants (protocol `variants`)."""
+
+    chrom: str
+    pos: int
+    """1-based position of the first base of REF on the genome, as in VCF."""
+    ref: str
+    alt: str
+    label: bool
+    where: str
+    """File and line or row, for messages."""
+    group: str = ""
+    """Variants of one text are matched: a positive and its negatives."""
+    chromosome: str = ""
+    """Chromosome by which scores are averaged, if it is not `chrom`."""
+
+
+@dataclass(frozen=True)
+class VariantRows:
+    """The variants of a task."""
+
+    rows: list[VariantRow]
+    genome: Path
+    assembly: str
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """One sequence and changed forms of it (protocol `pairs`)."""
+
+    name: str
+    sequence: str
+    """The real one, or the one with the motif."""
+    changed: str
+    """The form that should score lower."""
+    control: str = ""
+    """A form with an equally large change elsewhere that should change little; empty if there is none."""
+    group: str = ""
+    """Such as the motif; scores are also given per group."""
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """The pairs of a task."""
+
+    rows: list[PairRow]
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+TaskRows = LabelledRows | VariantRows | PairRows
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite: where its files come from, what they look like, and how they are read."""
+
+    name: str
+    """As on the command line."""
+    title: str
+    about: str
+    """One line for the list of suites."""
+    where: str
+    """Where its files are published, without a host name that a program would call."""
+    licence: str
+    layout: str
+    """The files expected below --data."""
+    source: str
+    """The paper."""
+    tasks: Callable[[Path], list[Task]]
+    """The tasks whose files are below a folder, in the order of the paper.
+
+    Raises:
+        InputError: If there is none.
+    """
+    read: Callable[[Path, Task, Genomes], TaskRows]
+    """Read one task.
+
+    Raises:
+        InputError: With file and line, for anything that is not as the suite's format says.
+    """
+    faults: str = ""
+    """Known faults of the suite, for the page."""
