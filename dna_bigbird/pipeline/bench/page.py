@@ -1,13 +1,17 @@
 """`dna-bigbird bench page`, and the table and page that `dna-bigbird bench` writes at its end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.pipeline.results import Comparison
+
+if TYPE_CHECKING:
+    from dna_bigbird.report.bench.results import SuiteFacts
 
 OWN_FILES = ("index.html", "table.md", "table.tsv", "bench_summary.png")
 """Files of every folder that `write_bench` wrote."""
@@ -62,7 +66,7 @@ def write_bench(results: Sequence[TaskResult], output: Path) -> Comparison:
     return Comparison(output, rows, page.bench_findings(results))
 
 
-def _suite_facts(names) -> dict:
+def _suite_facts(names: Iterable[str]) -> "dict[str, SuiteFacts]":
     """Return what the page says of each suite; a name that this version does not know is left out."""
     from dna_bigbird.report.bench.results import SuiteFacts
     from dna_bigbird.suites.registry import MODULES, find_suite

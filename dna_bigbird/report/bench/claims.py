@@ -41,7 +41,7 @@ def claim(result: TaskResult, source: SourceResult, subset: str) -> Claim:
     """Return what may be claimed of the model compared with a source.
 
     `better` or `worse` if the 95 % interval of the paired difference excludes 0; an end that is 0 does not
-    exclude it. Below `FEWEST_ROWS` test rows the outcome is `too_few_rows`, whatever the interval.
+    exclude it. Below `FEWEST_ROWS` test rows the outcome is `too_few_rows`, with any interval.
     """
     n = result.n.get(subset, 0)
     difference = source.minus.get(subset, NO_SCORE)

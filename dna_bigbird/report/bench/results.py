@@ -1,5 +1,6 @@
 """Reads task.json files, the results of benchmark tasks: docs/benchmarks.md lists their keys."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,13 +76,22 @@ def read_result(path: Path) -> TaskResult:
     except KeyError as error:
         problem = f"no {error.args[0]!r}"
     except (TypeError, AttributeError, ValueError) as error:
-        problem = shortened(str(error))
+        problem = _in_words(error)
     if problem:
         raise InputError(
             f"{path}: {problem}; expected the result of a task as this version of `dna-bigbird bench` "
             "writes it. Run the task again"
         )
     return result
+
+
+def _in_words(error: Exception) -> str:
+    """Return what Python says of a wrong key as a reader of the file sees it."""
+    if unknown := re.search(r"unexpected keyword argument '(.+)'", str(error)):
+        return f"unknown key {shortened(unknown[1])!r}"
+    if missing := re.search(r"missing .* arguments?: '(.+?)'", str(error)):
+        return f"no {missing[1]!r}"
+    return "a part of it has another form"
 
 
 def _problem(result: TaskResult) -> str:
