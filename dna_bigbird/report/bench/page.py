@@ -101,7 +101,8 @@ def bench_markdown(results: Sequence[TaskResult], suites: Mapping[str, SuiteFact
     for result in results:
         facts = _facts(result.suite, suites)
         lines += [f"## {markdown_text(facts.title)}: {markdown_text(result.task)}", ""]
-        lines += [sentence("bench/sentences.task", result, metric_name(result.metric)), ""]
+        described = sentence("bench/sentences.task", result, metric_name(result.metric))
+        lines += [f"{markdown_text(result.about)} {described}".strip(), ""]
         groups: dict[str, list[dict]] = {}
         for row in table_rows([result]):
             groups.setdefault(row["subset"], []).append(row)
@@ -131,7 +132,7 @@ def _markdown_row(row: SummaryRow) -> dict[str, object]:
     if row.baseline:
         cells["best_baseline"] = f"{markdown_text(row.baseline)} {cells['best_baseline']}"
     cells["leak_free_n"] = row.leak_free_n
-    cells["claim"] = sentence("bench/sentences.claimed_all", row.claims)
+    cells["claim"] = markdown_text(sentence("bench/sentences.claimed_all", row.claims))
     return cells
 
 
