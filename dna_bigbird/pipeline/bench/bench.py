@@ -69,6 +69,7 @@ def bench(
     seed: int = 0,
     replicates: int = 1000,
     threads: ProcessThreads = 0,
+    page: bool = True,
     dry_run: bool = False,
     progress: Progress = True,
 ) -> BenchResult:
@@ -102,6 +103,7 @@ def bench(
         training: How it is trained; what is not given is chosen as in `dna-bigbird finetune`.
         seed: Seed of the random numbers: of the bootstrap.
         replicates: Bootstrap draws: of the test rows, for each interval.
+        page: Also write table and page of these tasks; jobs of one task each leave that to `bench page`.
         dry_run: List tasks, rows and expected minutes, and run nothing.
     """
     from dna_bigbird.tasks import signals
@@ -131,4 +133,4 @@ def bench(
     if dry_run:
         return BenchResult(output, [], suite_run.planned())
     results = suite_run.results()
-    return BenchResult(output, results, suite_run.page(results))
+    return BenchResult(output, results, suite_run.page(results) if page else "")
