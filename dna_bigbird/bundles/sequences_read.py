@@ -53,7 +53,9 @@ def read_sequences(path: Path, count: int) -> NDArray[np.uint64]:
             names = list(file.keys())
             header = file.get_slice(_TENSOR) if names == [_TENSOR] else None
             if header is None or header.get_dtype() != "U64" or len(header.get_shape()) != 1:
-                raise InputError(f"{path}: expected one list of 64-bit hashes, {_TENSOR!r}")
+                raise InputError(
+                    f"{path}: expected one list of 64-bit hashes, {_TENSOR!r}; copy the bundle again"
+                )
             hashes = np.array(file.get_tensor(_TENSOR))
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: damaged ({error}). Copy the bundle again") from error

@@ -18,7 +18,7 @@ IN_FINE_TUNING = "n_test_windows_read_in_fine_tuning"
 
 @dataclass(frozen=True, eq=False)
 class RowsRead:
-    """Which of n rows a model has read, as far as its bundle records it."""
+    """Which of n rows were read by a model, as far as its bundle records it."""
 
     with_labels: NDArray[np.bool_]
     """(n,), shares a base with a training or validation row of a fine-tuning, or is one of the
@@ -31,7 +31,7 @@ class RowsRead:
 
 
 def rows_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) -> RowsRead:
-    """Return which rows of a set a model has read.
+    """Return which rows of a set were read by a model.
 
     A row without coordinates is compared with remembered sequences as a whole: a part of one of them is
     not recognised, and it is not compared with regions.
@@ -53,7 +53,7 @@ def rows_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) ->
 
 
 def counts_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) -> dict[str, int]:
-    """Return how many test rows a model has read, for metrics.json.
+    """Return how many test rows were read by a model, for metrics.json.
 
     A count is left out if what was read is unknown, or read on another assembly. Of a set without
     coordinates only the rows among the remembered sequences are counted, if there are any.
