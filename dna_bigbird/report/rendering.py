@@ -10,6 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dna_bigbird.report.baseline_names import ngram_title, window_baseline
+from dna_bigbird.report.bench.names import metric_name, source_name
 from dna_bigbird.report.scores import Score, is_number, shown
 
 FOLDER = Path(__file__).with_name("templates")
@@ -28,6 +29,7 @@ def environment() -> Environment:
     )
     templates.filters |= {"shown": shown, "exact": repr}
     templates.filters |= {"ngram_title": ngram_title, "window_baseline": window_baseline}
+    templates.filters |= {"metric_name": metric_name, "source_name": source_name}
     templates.tests |= {"finite": is_number, "score": lambda value: isinstance(value, Score)}
     return templates
 

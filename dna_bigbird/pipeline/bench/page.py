@@ -1,0 +1,73 @@
+"""`dna-bigbird bench page`, and the table and page that `dna-bigbird bench` writes at its end."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError
+from dna_bigbird.evaluation.task_results import TaskResult
+from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.pipeline.results import Comparison
+
+OWN_FILES = ("index.html", "table.md", "table.tsv", "bench_summary.png")
+"""Files of every folder that `write_bench` wrote."""
+
+
+@checked()
+def bench_page(results: list[InputPath], output: FolderOutput) -> Comparison:
+    """Write one table and one page over the results of benchmark tasks.
+
+    It reads task.json files only, so tasks that ran as jobs of their own, on other machines, or in several suites are shown together.
+
+    Examples:
+        dna-bigbird bench page --results bench/gue bench/genomic-benchmarks --output bench/page
+
+    Args:
+        results: Output folders of `dna-bigbird bench SUITE`, with TASK/task.json below them, or such
+            files, in the order in which their tasks are shown. Each task may be there once.
+        output: Result to write: a folder with index.html, table.md, table.tsv, and the pictures as PNG.
+    """
+    from dna_bigbird.report.bench.results import read_results
+
+    if not results:
+        raise InputError("--results names no folder: expected the outputs of `dna-bigbird bench`")
+    return write_bench(read_results(map(Path, results)), Path(output))
+
+
+def write_bench(results: Sequence[TaskResult], output: Path) -> Comparison:
+    """Write the table and the page of results, in their order; at least one.
+
+    Args:
+        output: Folder; it is replaced as a whole if an earlier call wrote it.
+
+    Raises:
+        InputError: If the folder contains something else.
+    """
+    from dna_bigbird.report.bench import page, table
+    from dna_bigbird.writing import atomic_directory, refuse_other_folder
+
+    refuse_other_folder(output, OWN_FILES, "page of benchmark results")
+    facts = _suite_facts(result.suite for result in results)
+    text, gallery = page.bench_report(results, facts)
+    rows = table.table_rows(results)
+    texts = {
+        "index.html": text,
+        "table.md": page.bench_markdown(results, facts),
+        "table.tsv": table.table_tsv(rows),
+    }
+    with atomic_directory(output) as folder:
+        for name, content in texts.items():
+            (folder / name).write_text(content, encoding="utf-8")
+        gallery.save_all(folder)
+    return Comparison(output, rows, page.bench_findings(results))
+
+
+def _suite_facts(names) -> dict:
+    """Return what the page says of each suite; a name that this version does not know is left out."""
+    from dna_bigbird.report.bench.results import SuiteFacts
+    from dna_bigbird.suites.registry import MODULES, find_suite
+
+    suites = [find_suite(name) for name in dict.fromkeys(names) if name in MODULES]
+    return {
+        x.name: SuiteFacts(x.name, x.title, x.about, x.source, x.licence, x.faults) for x in suites
+    }

@@ -1,0 +1,1 @@
+"""Results of benchmark suites as a page, a table and pictures."""

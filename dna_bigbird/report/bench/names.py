@@ -1,0 +1,49 @@
+"""Readable names of the sources and metrics of benchmark results."""
+
+import re
+
+SOURCES = {
+    "model": "model",
+    "random_weights": "random weights",
+    "cnn": "small CNN",
+    "kmer": "k-mers",
+    "gc": "GC content",
+    "majority": "majority class",
+    "mean": "mean target",
+}
+WORDS = {
+    "auroc": "AUROC", "auprc": "AUPRC", "f1": "F1", "mcc": "MCC", "r2": "R²", "rmse": "RMSE",
+    "pearson": "Pearson correlation", "spearman": "Spearman correlation",
+}  # fmt: skip
+
+
+def source_name(key: str) -> str:
+    """Return the name of a source of scores.
+
+    Example:
+        >>> source_name("kmer"), source_name("log_likelihood")
+        ('k-mers', 'log likelihood')
+    """
+    return SOURCES.get(key, key.replace("_", " "))
+
+
+def metric_name(key: str) -> str:
+    """Return the name of a score.
+
+    Example:
+        >>> metric_name("macro_f1"), metric_name("accuracy")
+        ('macro F1', 'accuracy')
+    """
+    return " ".join(WORDS.get(word, word) for word in key.split("_"))
+
+
+def file_name(suite: str, task: str, number: int) -> str:
+    """Return the name of a task's picture: letters, digits, dots, - and _ only, one name per task.
+
+    Example:
+        >>> file_name("gue", "EMP/H3 <K4>", 7)
+        'gue_07_EMP_H3_K4'
+    """
+    return "_".join(
+        re.sub(r"[^A-Za-z0-9.-]+", "_", part).strip("_") for part in (suite, f"{number:02}", task)
+    )
