@@ -12,6 +12,7 @@ read by name. `UNSUPPORTED` lists the other supervised tasks; suites/bend_varian
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,43 +104,42 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
     path = task_file(folder, task.name)
     if path is None:
         raise InputError(f"{folder}: no {task.name}.bed")
-    size = LABEL_SETS[task.name].labels
+    labels = LABEL_SETS[task.name]
     table = list(read_table(path, COLUMNS, OPTIONAL))
-    matrix = None
-    if "label" not in table[0][1]:
-        matrix = read_label_matrix(path.with_suffix(".hdf5"), DATASET, len(table), size, path)
-    target = genomes.open(LABEL_SETS[task.name].assembly)
+    bits = _labels(path, table, labels.labels)
+    target = genomes.open(labels.assembly)
     counts: Counter[str] = Counter(rows_read=len(table))
     rows: list[SequenceRow] = []
     roles: list[int] = []
-    for number, (line, cells) in enumerate(table):
+    for (line, cells), row_bits in zip(table, bits, strict=True):
         where = f"{path}:{line}"
-        role, interval = split_of(cells["split"], where), window_of(cells, where)
-        ones = (
-            np.flatnonzero(matrix[number])
-            if matrix is not None
-            else listed_labels(cells["label"], size, where)
-        )
-        located = target.locate(interval, where)
+        role = split_of(cells["split"], where)
+        located = target.locate(window_of(cells, where), where)
         if isinstance(located, str):
             counts[f"left_out_{located}"] += 1
             continue
-        bits = ["0"] * size
-        for label in ones:
-            bits[label] = "1"
-        bases = target.genome.fetch(located)
-        rows.append(SequenceRow(bases, tuple(bits), where, f"{cells['split']}:{line}", "", located))
+        bases, name = target.genome.fetch(located), f"{cells['split']}:{line}"
+        rows.append(SequenceRow(bases, row_bits, where, name, "", located))
         roles.append(role)
     if not rows:
         raise InputError(f"{path}: none of its rows is on {target.genome.path.name}")
-    return LabelledRows(
-        rows,
-        np.array(roles, dtype=np.int8),
-        MULTI_LABEL,
-        label_names=tuple(f"label_{i}" for i in range(size)),
-        assembly=target.assembly,
-        counts=dict(counts),
-    )
+    names = tuple(f"label_{i}" for i in range(labels.labels))
+    splits = np.array(roles, dtype=np.int8)
+    return LabelledRows(rows, splits, MULTI_LABEL, names, target.assembly, dict(counts))
+
+
+def _labels(
+    path: Path, table: Sequence[tuple[int, Cells]], labels: int
+) -> Iterator[tuple[str, ...]]:
+    """Yield '0' or '1' of each label for the rows of a BED file, from its column or the HDF5 file."""
+    if "label" in table[0][1]:
+        for line, cells in table:
+            positive = set(listed_labels(cells["label"], labels, f"{path}:{line}"))
+            yield tuple("01"[i in positive] for i in range(labels))
+    else:
+        matrix = read_label_matrix(path.with_suffix(".hdf5"), DATASET, len(table), labels, path)
+        for values in matrix:
+            yield tuple("01"[value] for value in values)
 
 
 def split_of(text: str, where: str) -> int:
@@ -209,7 +209,7 @@ SUITE = Suite(
     tasks=tasks,
     read=read,
     faults=(
-        "The published scores are of a small CNN on the embeddings of a frozen encoder: compare them with --method "
+        "The paper trains a small CNN on the embeddings of a frozen encoder: compare its scores with --method "
         "probe. Gene finding and enhancer annotation are not supported: "
         + "; ".join(f"{name}: {why}" for name, why in UNSUPPORTED.items())
         + "."

@@ -20,7 +20,7 @@ from dna_bigbird.suites.tables import read_table
 NAME = "gue"
 PARTS = {"train": TRAIN, "dev": VALIDATION, "test": TEST}
 COLUMNS = ("sequence", "label")
-MARKS = [
+MARKS = (
     "H3",
     "H3K14ac",
     "H3K36me3",
@@ -31,7 +31,8 @@ MARKS = [
     "H3K9ac",
     "H4",
     "H4ac",
-]
+)
+"""Histone marks of yeast, which the original Nucleotide Transformer tasks also have."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Group:
 
 
 GROUPS = (
-    Group("EMP", tuple(MARKS), "Yeast DNA with a histone mark, or without; 500 bp.", prefix="emp_"),
+    Group("EMP", MARKS, "Yeast DNA with a histone mark, or without; 500 bp.", prefix="emp_"),
     Group(
         "prom",
         ("prom_300_all", "prom_300_notata", "prom_300_tata"),

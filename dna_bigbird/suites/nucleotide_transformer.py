@@ -20,6 +20,7 @@ from dna_bigbird.datasets.splits import TEST
 from dna_bigbird.errors import InputError
 from dna_bigbird.suites.class_rows import class_row, labelled_classes
 from dna_bigbird.suites.genomes import Genomes
+from dna_bigbird.suites.gue import MARKS
 from dna_bigbird.suites.labelled_fasta import read_labelled_fasta
 from dna_bigbird.suites.published import published_scores
 from dna_bigbird.suites.suite import LabelledRows, Suite, Task
@@ -60,20 +61,7 @@ class Version:
 
 ORIGINAL_TASKS = Version(
     "nt",
-    tuple(
-        [
-            "H3",
-            "H3K14ac",
-            "H3K36me3",
-            "H3K4me1",
-            "H3K4me2",
-            "H3K4me3",
-            "H3K79me3",
-            "H3K9ac",
-            "H4",
-            "H4ac",
-        ]
-    ),
+    MARKS,
     YEAST,
     dict.fromkeys(ABOUT, "macro_f1")
     | {"enhancers": "mcc", "enhancers_types": "mcc", "splice_sites_all": "accuracy"},

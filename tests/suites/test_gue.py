@@ -60,7 +60,9 @@ def test_published_scores_are_those_of_the_table(write, tmp_path):
     assert scores["virus_covid", "DNABERT-2, pretrained further on the training sets"] == 0.6849
 
 
-@pytest.mark.parametrize("folder", ["GUE/EMP/H3", "EMP/H3", "GUE/GUE/EMP/H3", "emp_H3", "GUE/emp_H3"])
+@pytest.mark.parametrize(
+    "folder", ["GUE/EMP/H3", "EMP/H3", "GUE/GUE/EMP/H3", "emp_H3", "GUE/emp_H3"]
+)
 def test_folders_as_archives_and_copies_have_them(write, tmp_path, folder):
     write_task(write, folder)
     rows = read_one(tmp_path)
@@ -136,7 +138,9 @@ def test_what_is_wrong_is_named_with_file_and_row(write, tmp_path, text, message
 
 
 def test_a_missing_file_and_a_folder_without_tasks(write, tmp_path):
-    with pytest.raises(InputError, match="no task of GUE in it; expected folders such as GUE/EMP/H3"):
+    with pytest.raises(
+        InputError, match="no task of GUE in it; expected folders such as GUE/EMP/H3"
+    ):
         gue.tasks(tmp_path)
     write("EMP/H3/train.csv", ROWS)
     with pytest.raises(InputError, match=r"EMP/H3: no dev\.csv; expected train\.csv, dev\.csv and"):

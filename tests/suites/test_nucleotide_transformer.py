@@ -28,8 +28,19 @@ def write_fasta(write, task, train=FASTA, test=FASTA):
 
 
 def test_tasks_and_metrics_of_both_suites(write, tmp_path):
-    marks = "H3 H3K14ac H3K36me3 H3K4me1 H3K4me2 H3K4me3 H3K79me3 H3K9ac H4 H4ac".split()
-    others = "enhancers enhancers_types promoter_all promoter_no_tata promoter_tata".split()
+    marks = [
+        "H3",
+        "H3K14ac",
+        "H3K36me3",
+        "H3K4me1",
+        "H3K4me2",
+        "H3K4me3",
+        "H3K79me3",
+        "H3K9ac",
+        "H4",
+        "H4ac",
+    ]
+    others = ["enhancers", "enhancers_types", "promoter_all", "promoter_no_tata", "promoter_tata"]
     splice = [f"splice_sites_{name}" for name in ("acceptors", "all", "donors")]
     for task in [*marks, *others, *splice]:
         write_fasta(write, task)
@@ -80,7 +91,10 @@ def test_repeated_names_and_compressed_files_are_read(write, tmp_path):
 def test_real_sequences_come_back_as_a_loop_reads_them(write, tmp_path, human_dna):
     def fasta(first):
         records = [(i % 3, human_dna(first + 700 * i, 400)) for i in range(12)]
-        lines = [f">chr22:{i}|{label}\n{dna[:60]}\n{dna[60:]}\n" for i, (label, dna) in enumerate(records)]
+        lines = [
+            f">chr22:{i}|{label}\n{dna[:60]}\n{dna[60:]}\n"
+            for i, (label, dna) in enumerate(records)
+        ]
         return "".join(lines)
 
     write_fasta(write, "splice_sites_all", fasta(17_000_000), fasta(18_000_000))
@@ -102,7 +116,10 @@ def test_one_table_for_all_tasks(write, tmp_path, ending, below):
         write(f"{below}{part}-00000-of-00001{ending}", text)
     assert [task.name for task in REVISED.tasks(tmp_path)] == ["H2AFZ", "enhancers"]
     rows = read_one(REVISED, tmp_path, "H2AFZ")
-    assert [(row.sequence, row.labels[0]) for row in rows.rows] == [("ACGT", "0"), ("TTTT", "1")] * 2
+    assert [(row.sequence, row.labels[0]) for row in rows.rows] == [
+        ("ACGT", "0"),
+        ("TTTT", "1"),
+    ] * 2
     assert rows.rows[1].where.endswith(":4")
 
 
@@ -174,7 +191,9 @@ def test_what_is_wrong_in_a_fasta_file_is_named_with_its_row(write, tmp_path, te
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_table_is_named_with_its_row(write, tmp_path, text, message):
-    (task,) = (task for task in REVISED.tasks(write("a/test.csv", TABLE).parent) if task.name == "H2AFZ")
+    (task,) = (
+        task for task in REVISED.tasks(write("a/test.csv", TABLE).parent) if task.name == "H2AFZ"
+    )
     write("train.csv", TABLE)
     write("test.csv", text)
     with pytest.raises(InputError, match=message):
@@ -182,8 +201,12 @@ def test_what_is_wrong_in_a_table_is_named_with_its_row(write, tmp_path, text, m
 
 
 def test_a_missing_file_and_a_folder_without_tasks(write, tmp_path):
-    with pytest.raises(InputError, match=r"no task of nt in it; expected files such as H3K4me1/train\.fna"):
+    with pytest.raises(
+        InputError, match=r"no task of nt in it; expected files such as H3K4me1/train\.fna"
+    ):
         ORIGINAL.tasks(tmp_path)
     write("H3/train.fna", FASTA)
-    with pytest.raises(InputError, match=r"H3: no test file; expected test\.fna in the folder of the task"):
+    with pytest.raises(
+        InputError, match=r"H3: no test file; expected test\.fna in the folder of the task"
+    ):
         read_one(ORIGINAL, tmp_path, "H3")
