@@ -210,6 +210,10 @@ def _suite(name: str, about: str) -> Command:
 
 SUITES = {
     "genomic-benchmarks": "eight sets of regulatory and coding DNA, and a small one for tests",
+    "gue": "28 sets: promoters, transcription factors, splice sites, yeast marks, virus variants",
+    "nt": "18 sets: yeast histone marks, enhancers, promoters, splice sites",
+    "nt-revised": "18 sets: human histone marks, enhancers, promoters, splice sites; chr20 and chr21 for test",
+    "bend": "windows of 512 bp: open chromatin, histone marks, CpG methylation",
 }
 """Each suite is a command with the same options."""
 BENCH = {

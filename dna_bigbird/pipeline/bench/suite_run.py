@@ -118,9 +118,9 @@ class SuiteRun:
 
     def page(self, results: Sequence[TaskResult]) -> str:
         """Write table and page, and return what the command prints."""
-        from dna_bigbird.pipeline.bench.page import write_page
+        from dna_bigbird.pipeline.bench.page import write_bench
 
-        return write_page(results, self.output / PAGE).summary()
+        return write_bench(results, self.output / PAGE).summary()
 
     def planned(self) -> str:
         """Return a table of tasks, rows and expected minutes."""
