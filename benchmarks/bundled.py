@@ -23,6 +23,7 @@ from bundled_scores import PromoterRows, Scorer, mean_of, named, scan
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import BUNDLED, ENCODER
+from dna_bigbird.bundles.sequences_read import SEQUENCES
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.splits import SPLITS
@@ -163,7 +164,7 @@ def ship(bundle: Bundle, metrics: dict, encoder: Path) -> None:
         ):
             shutil.copyfile(encoder / name, partial / name)
     with atomic_directory(BUNDLED) as partial:
-        for name in ("config.json", "model.safetensors", "tokenizer.model"):
+        for name in ("config.json", "model.safetensors", "tokenizer.model", SEQUENCES):
             shutil.copyfile(bundle.folder / name, partial / name)
         (partial / "metrics.json").write_text(json_text(metrics))
         (partial / "README.md").write_text(bundled_card.card(bundle.config, metrics))

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from dna_bigbird.extras import advice
 from dna_bigbird.messages import for_reader, named_as_options, printable
@@ -48,8 +49,23 @@ class Interrupted(KeyboardInterrupt):
         self.status = status
 
 
+_notes_shown: ContextVar[bool] = ContextVar("notes_shown", default=True)
+
+
+@contextmanager
+def notes_hidden() -> Iterator[None]:
+    """Print no notes in the block: of steps that a command repeats many times."""
+    before = _notes_shown.set(False)
+    try:
+        yield
+    finally:
+        _notes_shown.reset(before)
+
+
 def note(text: str) -> None:
     """Tell the user something that is not an error, as one line on standard error."""
+    if not _notes_shown.get():
+        return
     print(f"dna-bigbird: note: {for_reader(text)}", file=sys.stderr)
 
 

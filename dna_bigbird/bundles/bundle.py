@@ -7,6 +7,8 @@
                         special_tokens_map.json
     metrics.json        scores: flat keys, n, seed, split, baselines; no time, no path
     README.md           model card
+    sequences_read.safetensors
+                        hashes of the sequences without coordinates that were read, if there are any
 
 An ensemble is a bundle too: its config has the number of `members`, its weights begin with
 `members.0.`, `members.1.`, …
@@ -16,7 +18,7 @@ Loading runs no code from the files: JSON, safetensors and a SentencePiece model
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +26,15 @@ from dna_bigbird.bundles.bundled import folder_of
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
+from dna_bigbird.bundles.sequences_read import SEQUENCES, no_sequences, read_sequences
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
 from dna_bigbird.short_repr import brief, representation
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import nn
 
 WEIGHTS = "model.safetensors"
@@ -46,6 +51,8 @@ class Bundle:
     tokenizer: Tokenizer
     metrics: Metrics
     folder: Path
+    sequences_read: "NDArray[np.uint64]" = field(default_factory=no_sequences)
+    """Hashes of the sequences without coordinates that were read in fine-tunings, rising, each once."""
 
     def __repr__(self) -> str:
         numbers = sum(weights.numel() for weights in self.model.parameters())
@@ -128,9 +135,11 @@ def load_bundle(folder: Path | str) -> Bundle:
             f"{config.encoder.vocab_size}; they belong to different bundles"
         )
     if config.sha256 is not None:  # bundles of older versions have none
-        check_sums(folder, config.sha256, [WEIGHTS, *tokenizer.files])
+        more = [SEQUENCES] if config.n_sequences_read else []
+        check_sums(folder, config.sha256, [WEIGHTS, *tokenizer.files, *more])
+    sequences = read_sequences(folder / SEQUENCES, config.n_sequences_read)
     fill(model.to_empty(device="cpu"), folder / WEIGHTS)
-    return Bundle(model.eval(), config, tokenizer, metrics, folder)
+    return Bundle(model.eval(), config, tokenizer, metrics, folder, sequences)
 
 
 def check_sums(folder: Path, sums: Mapping[str, str], names: Sequence[str]) -> None:

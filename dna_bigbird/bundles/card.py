@@ -139,10 +139,14 @@ def _text_facts(config: BundleConfig) -> dict[str, object]:
 
 
 def _regions_read(config: BundleConfig) -> str:
-    """Return what the model has read of a genome, training by training."""
+    """Return what the model has read, training by training, and how many sequences it remembers."""
     if config.regions_read is None:
-        return "unknown"
-    return "; ".join(record.sentence() for record in config.regions_read)
+        parts = ["unknown"]
+    else:
+        parts = [record.sentence() for record in config.regions_read]
+    count = config.n_sequences_read
+    hashes = [f"{count:,} sequences without coordinates are remembered by hash"] * (count > 0)
+    return "; ".join([*parts, *hashes])
 
 
 def _numbers(values: Sequence[float]) -> str:

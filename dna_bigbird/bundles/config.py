@@ -103,6 +103,8 @@ class BundleConfig(Mapping[str, Any]):
     """Each extension of the context: `from_max_tokens`, `positions`."""
     regions_read: list[ReadRegions] | None = None
     """What the model read of a genome, training by training; None is unknown."""
+    n_sequences_read: int = 0
+    """Hashes of sequences without coordinates in `sequences_read.safetensors`; 0: there is no such file."""
     huggingface: dict[str, Any] | None = None
     """Settings of the library that have no counterpart here; None if not converted from there."""
     format_version: int = FORMAT_VERSION

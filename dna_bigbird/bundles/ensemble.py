@@ -9,6 +9,7 @@ from typing import Any
 from dna_bigbird.bundles.bundle import WEIGHTS, Bundle, load_bundle
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.sequences_read import union
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.models.ensemble import EnsembleClassifier
 
@@ -44,12 +45,14 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
             )
         checksums[weights] = folder
         bundles.append(bundle)
+    sequences = union(bundle.sequences_read for bundle in bundles)
     config = common_settings(bundles) | {
         "members": len(bundles),
         "member_models": [
             {"sha256": checksum, **_selected(bundle, PER_MEMBER)}
             for checksum, bundle in zip(checksums, bundles, strict=True)
         ],
+        **({"n_sequences_read": len(sequences)} if len(sequences) else {}),
     }
     metrics = {"n": 0, "seed": None, "split": "none"}
     save_bundle(
@@ -61,6 +64,7 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
         tokenizer=bundles[0].tokenizer,
         metrics=metrics,
         card=model_card(config, metrics),
+        sequences_read=sequences,
     )
 
 

@@ -46,6 +46,8 @@ def _is_region_records(value: object) -> bool:
         and is_text(item.get("assembly"))
         and is_text(item.get("elsewhere", ""))
         and _is_regions(item.get("regions"))
+        and _is_regions(item.get("validation"))
+        and isinstance(item.get("is_hashed", False), bool)
         for item in value
     )
 
@@ -87,6 +89,7 @@ KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
     "member_models": (_is_objects, "a list of objects"),
     "lengthened": (_is_objects, "a list of objects"),
     "regions_read": (_is_region_records, "a list of what was read in each training"),
+    "n_sequences_read": (is_number, "a whole number"),
     "reads": (is_text, "a text"),
     "set": (is_text, "a text"),
 }

@@ -23,6 +23,10 @@ class ReadRegions:
     """Regions by chromosome; None is unknown."""
     elsewhere: str = ""
     """What was read without coordinates, in words."""
+    validation: dict[str, str] | None = None
+    """Regions of the validation rows, which choose the step; None is unknown."""
+    is_hashed: bool = False
+    """Whether `sequences_read.safetensors` has all sequences of this training without coordinates."""
 
     @property
     def is_pretraining(self) -> bool:
@@ -36,11 +40,14 @@ class ReadRegions:
             "pretraining" if self.is_pretraining else f"the fine-tuning on {self.training} labels"
         )
 
-    def bounds(self) -> list[tuple[str, int, int]]:
+    def bounds(self, *, with_validation: bool = False) -> list[tuple[str, int, int]]:
         """Return chromosome, first and last base of every region."""
+        regions = list((self.regions or {}).items())
+        if with_validation:
+            regions += (self.validation or {}).items()
         return [
             (chrom, *map(int, part.split("-")))
-            for chrom, text in (self.regions or {}).items()
+            for chrom, text in regions
             for part in text.split(",")
         ]
 

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors.torch
+from numpy.typing import NDArray
 from torch import nn
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import FILES, WEIGHTS
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.bundles.sequences_read import SEQUENCES, no_sequences, to_bytes
 from dna_bigbird.bundles.weights import unique_tensors
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer
 from dna_bigbird.writing import atomic_directory, refuse_other_folder
@@ -37,6 +40,7 @@ def save_bundle(
     metrics: Metrics | Mapping[str, Any],
     card: str,
     extra_files: dict[str, str] | None = None,
+    sequences_read: NDArray[np.uint64] | None = None,
 ) -> None:
     """Write a bundle, whole or not at all.
 
@@ -47,15 +51,26 @@ def save_bundle(
             are added.
         metrics: Scores, or their values by the keys of metrics.json.
         extra_files: Further text files by name, for example `history.tsv`.
+        sequences_read: Hashes of the sequences without coordinates that the model has read, rising,
+            each once; as many as `n_sequences_read` of the settings.
 
     Raises:
-        ValueError: If an extra file has the name of another one, or one with a folder in it.
+        ValueError: If an extra file has the name of another one, or one with a folder in it, or if the
+            number of hashes differs from the settings.
         InputError: If the folder has other files than a bundle's, or cannot be written.
     """
     state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
     # save_file would make it readable for its owner alone.
     binary = {WEIGHTS: safetensors.torch.save(state), **tokenizer.files}
     config = BundleConfig.from_json(config)
+    hashes = no_sequences() if sequences_read is None else sequences_read
+    if len(hashes) != config.n_sequences_read:
+        raise ValueError(
+            f"n_sequences_read of the settings is {config.n_sequences_read}, but there are {len(hashes)} "
+            "hashes; give sequences_read of the bundle that has these settings"
+        )
+    if len(hashes):
+        binary[SEQUENCES] = to_bytes(hashes)
     version = config.needed_version
     first = {"format_version": version, "dna_bigbird_version": __version__, "sha256": {}}
     config = BundleConfig.from_json({**first, **config})
@@ -81,12 +96,14 @@ def write_scored_bundle(
 ) -> None:
     """Write a bundle with the weights, config and tokenizer of another bundle and new scores.
 
+    The hashes of the sequences that it has read are kept too.
+
     Weights are hard-linked where the file system allows, else copied.
     """
     check_output(output)
     with atomic_directory(output) as partial:
-        tokenizer = (*TOKENIZER_FILES, "special_tokens_map.json")
-        for name in (*FILES, *(name for name in tokenizer if (Path(trained) / name).is_file())):
+        optional = (*TOKENIZER_FILES, "special_tokens_map.json", SEQUENCES)
+        for name in (*FILES, *(name for name in optional if (Path(trained) / name).is_file())):
             if name == "metrics.json":
                 (partial / name).write_text(Metrics.from_json(metrics).to_json())
             elif name == "README.md":

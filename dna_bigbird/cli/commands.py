@@ -197,10 +197,41 @@ TEXT = {
     "tables": _text("tables", "compare measured scores with the paper's tables", aliases={"made": "synthetic"}),
 }  # fmt: skip
 
-GROUPS = {"text": TEXT}
+
+def _suite(name: str, about: str) -> Command:
+    return Command(
+        "dna_bigbird.pipeline.bench.bench:bench",
+        about,
+        python_only=("suite", "progress"),
+        values={"suite": name, "progress": True},
+        defaults={"data": REQUIRED, "output": REQUIRED},
+    )
+
+
+SUITES = {
+    "genomic-benchmarks": "eight sets of regulatory and coding DNA, and a small one for tests",
+    "gue": "28 sets: promoters, transcription factors, splice sites, yeast marks, virus variants",
+    "nt": "18 sets: yeast histone marks, enhancers, promoters, splice sites",
+    "nt-revised": "18 sets: human histone marks, enhancers, promoters, splice sites; chr20 and chr21 for test",
+    "bend": "windows of 512 bp: open chromatin, histone marks, CpG methylation",
+}
+"""Each suite is a command with the same options."""
+BENCH = {
+    "list": Command("dna_bigbird.pipeline.bench.listing:bench_list", "list the suites: what they ask, where to get them"),
+    "leakage": Command(
+        "dna_bigbird.pipeline.bench.leakage:bench_leakage",
+        "count the test rows that a suite's own training rows give away",
+        positional=("suite",),
+    ),
+    "page": Command("dna_bigbird.pipeline.bench.page:bench_page", "join results into one table and page"),
+    **{name: _suite(name, about) for name, about in SUITES.items()},
+}  # fmt: skip
+
+GROUPS = {"text": TEXT, "bench": BENCH}
 """Groups of commands: `dna-bigbird text evaluate`."""
 ABOUT_GROUPS = {
-    "text": "the same for text: pretraining, classes of documents, questions, summaries"
+    "text": "the same for text: pretraining, classes of documents, questions, summaries",
+    "bench": "published benchmark suites, each with baselines and a leak-free score",
 }
 
 
@@ -219,6 +250,7 @@ SECTIONS = {
         "info", "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
         "rank-variants", "plot-attention", "convert",
     ),
+    "benchmarks: published suites (docs/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
     "machine: workflow, shell, computer": ("init", "plan", "report", "clear-lock", "completion", "doctor"),
 }  # fmt: skip

@@ -68,6 +68,7 @@ def build_sequences(
     *,
     max_n_fraction: float,
     conflicts: str,
+    duplicates: str = "drop",
 ) -> LabelledData:
     """Return the set: duplicates joined, every row in a split.
 
@@ -77,6 +78,7 @@ def build_sequences(
     Args:
         roles: (n,), split of each row, or `UNASSIGNED`.
         conflicts: 'error' or 'drop': sequences that occur with different labels.
+        duplicates: 'drop' or 'keep': rows of one sequence; 'keep' leaves conflicts too.
 
     Raises:
         InputError: If no row is left for training, or the splits cannot be made.
@@ -87,9 +89,10 @@ def build_sequences(
     has_n = np.array(unknown) > np.minimum(max_n_fraction * lengths, lengths - 1)
     counts["left_out_with_n"] = int(has_n.sum())
     kept = np.flatnonzero(~has_n)
-    kept = kept[
-        _distinct([rows[i] for i in kept], labels.keep(kept), roles[kept], conflicts, counts)
-    ]
+    if duplicates == "drop":
+        kept = kept[
+            _distinct([rows[i] for i in kept], labels.keep(kept), roles[kept], conflicts, counts)
+        ]
     rows, labels, roles = [rows[i] for i in kept], labels.keep(kept), roles[kept]
     windows = _windows(rows)
     belongs = _belongs_together(rows)

@@ -115,5 +115,6 @@ def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> C
         tokenizer=bundle.tokenizer,
         metrics=bundle.metrics,
         card=f"{title}\n\n{notice}\n{rest}",
+        sequences_read=bundle.sequences_read,
     )
     return ConvertedModel(output, f"{before} -> {max_tokens} tokens, positions: {rule}")

@@ -112,7 +112,7 @@ def evaluate(
     from dna_bigbird.files import sha256_of
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import held_out as steps
-    from dna_bigbird.pipeline.read_regions import counts_read
+    from dna_bigbird.pipeline.rows_read import counts_read
 
     check_named(model=model, data=data, output=output)
     for name, value, least in (("replicates", replicates, 1), ("block_bp", block_bp, 0)):
@@ -138,7 +138,7 @@ def evaluate(
     held_out.score_trivial(labelled, checksum)
     held_out.write(report)
     metrics = held_out.metrics() | {"step": bundle.metrics.step, "strand": strand}
-    metrics |= counts_read(bundle.config, labelled, held_out.test)
+    metrics |= counts_read(bundle, labelled, held_out.test)
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return Evaluation(

@@ -154,6 +154,7 @@ def finetune(
         config=setup.config(),
         metrics=metrics | {"strand": "forward"},
         extra_files=table,
+        sequences_read=setup.sequences_read,
     )
     if scored is None or not trained.is_writer:
         return trained

@@ -1,11 +1,14 @@
 """Steps of `finetune`: the model before its training, and the settings that its bundle keeps."""
 
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from dna_bigbird.bundles.card import is_semi_synthetic
+from dna_bigbird.bundles.sequences_read import union
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.standardisation import standardisation
 from dna_bigbird.errors import checked_settings, note
@@ -16,7 +19,7 @@ from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import CountedWords
 from dna_bigbird.pipeline.encoder_source import EncoderSource
-from dna_bigbird.pipeline.read_regions import read_in_fine_tuning
+from dna_bigbird.pipeline.read_regions import hashes_read, read_in_fine_tuning
 from dna_bigbird.pipeline.training_checks import module_sha256
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.label_config import (
@@ -184,9 +187,18 @@ class FinetuningSetup:
             **self._regions_read(),
         }
 
+    @cached_property
+    def sequences_read(self) -> NDArray[np.uint64]:
+        """Hashes of all sequences without coordinates that encoder and head have read."""
+        before = self.source.bundle
+        own = hashes_read(self.labelled)
+        return union([own] if before is None else [own, before.sequences_read])
+
     def _regions_read(self) -> dict:
-        """Return what encoder and head have read; nothing if that of the encoder is unknown."""
-        before = self.source.regions_read
+        """Return what encoder and head have read; no regions if those of the encoder are unknown."""
+        before, count = self.source.regions_read, len(self.sequences_read)
+        hashed = {"n_sequences_read": count} if count else {}
         if before is None:
-            return {}
-        return {"regions_read": [asdict(x) for x in (*before, read_in_fine_tuning(self.labelled))]}
+            return hashed
+        records = (*before, read_in_fine_tuning(self.labelled))
+        return {"regions_read": [asdict(x) for x in records], **hashed}

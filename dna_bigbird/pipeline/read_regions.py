@@ -1,16 +1,16 @@
-"""Regions that a model has read: of a token store, of a labelled set, and test rows in them."""
+"""What a model has read, of a token store and of a labelled set, and rows that overlap its regions."""
 
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.config import PRETRAINING, BundleConfig
+from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.bundles.read_regions import ReadRegions
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.sequence_hashes import row_hashes, rows_without_coordinates
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
-from dna_bigbird.inputs.assemblies import usual_assembly
 
 MOST_REGIONS = 3000
 """If there are more they are joined over gaps that no held-out window overlaps."""
@@ -24,50 +24,34 @@ def read_in_pretraining(store: TokenStore) -> ReadRegions:
 
 
 def read_in_fine_tuning(labelled: LabelledSet) -> ReadRegions:
-    """Return the windows of the training rows of a labelled set.
+    """Return the windows of the training rows of a labelled set, and apart those of its validation rows.
 
     A window as long as its chromosome is a sequence without coordinates (promoter-sequences).
     """
-    train = labelled.rows("train")
+    train, validation, test = (labelled.rows(x) for x in ("train", "validation", "test"))
+    facts = (labelled.task, labelled.assembly)
     if not labelled.has_coordinates:
         elsewhere = f"{len(train):,} sequences without coordinates"
-        return ReadRegions(labelled.task, labelled.assembly, {}, elsewhere)
-    held_out = np.concatenate([labelled.rows("validation"), labelled.rows("test")])
-    windows, alone = row_spans(labelled, train), labelled.chromosomes_of_one_window()
-    number = sum(name in alone for name in windows)
+        return ReadRegions(*facts, {}, elsewhere, validation={}, is_hashed=True)
+    alone = labelled.chromosomes_of_one_window()
+    number = len(alone & row_spans(labelled, train).keys())
     elsewhere = f"{number:,} sequences of {labelled.window_bp} bp without coordinates" * (
         number > 0
     )
-    placed = {name: spans for name, spans in windows.items() if name not in alone}
-    regions = as_text(placed, apart=row_spans(labelled, held_out))
-    return ReadRegions(labelled.task, labelled.assembly, regions, elsewhere)
+    regions, chosen_on = (
+        as_text(
+            {name: x for name, x in row_spans(labelled, rows).items() if name not in alone},
+            apart=row_spans(labelled, others),
+        )
+        for rows, others in ((train, np.concatenate([validation, test])), (validation, test))
+    )
+    return ReadRegions(*facts, regions, elsewhere, validation=chosen_on, is_hashed=True)
 
 
-def counts_read(
-    config: BundleConfig, labelled: LabelledSet, rows: NDArray[np.int64]
-) -> dict[str, int]:
-    """Return how many test windows share bases with regions that a model has read, for metrics.json.
-
-    A count is left out if what was read is unknown, or read on another assembly, and if the set has no
-    coordinates.
-    """
-    counts: dict[str, int] = {}
-    if not labelled.has_coordinates:
-        return counts
-    records = config.regions_read or []
-    for key, is_pretraining in (
-        ("n_test_windows_read_in_pretraining", True),
-        ("n_test_windows_read_in_fine_tuning", False),
-    ):
-        chosen = [record for record in records if record.is_pretraining == is_pretraining]
-        if config.regions_read is not None and all(_is_known(x, labelled) for x in chosen):
-            counts[key] = int(overlaps(chosen, labelled, rows).sum())
-    return counts
-
-
-def _is_known(record: ReadRegions, labelled: LabelledSet) -> bool:
-    same = usual_assembly(record.assembly) == usual_assembly(labelled.assembly)
-    return record.regions is not None and same
+def hashes_read(labelled: LabelledSet) -> NDArray[np.uint64]:
+    """Return the hashes of the training and validation rows without coordinates, rising, each once."""
+    rows = np.concatenate([labelled.rows("train"), labelled.rows("validation")])
+    return np.unique(row_hashes(labelled, rows_without_coordinates(labelled, rows)))
 
 
 def row_spans(labelled: LabelledSet, rows: NDArray[np.int64]) -> dict[str, Spans]:
@@ -111,7 +95,7 @@ def as_text(
 def overlaps(
     regions: Iterable[ReadRegions], labelled: LabelledSet, rows: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which rows of a set share a base with any of the regions."""
+    """Return which rows of a set share a base with any of the regions, those of validation rows included."""
     windows = labelled.intervals
     is_read = np.zeros(len(rows), dtype=bool)
     for record in regions:
@@ -141,6 +125,6 @@ def _written(spans: Spans) -> str:
 def _spans(record: ReadRegions) -> dict[str, Spans]:
     """Return regions by chromosome name without `chr`."""
     bounds: dict[str, list[tuple[int, int]]] = {}
-    for chrom, start, end in record.bounds():
+    for chrom, start, end in record.bounds(with_validation=True):
         bounds.setdefault(chrom.removeprefix("chr"), []).append((start - 1, end))
     return {chrom: merge_spans(*zip(*pairs, strict=True)) for chrom, pairs in bounds.items()}

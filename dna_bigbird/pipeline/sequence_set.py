@@ -31,6 +31,7 @@ def sequence_set(
     test_fraction: float | None = None,
     seed: int = 0,
     max_n_fraction: MaxNFraction = 0.1,
+    duplicates: Literal["drop", "keep"] = "drop",
     conflicts: Literal["error", "drop"] = "error",
     near_identical: NearIdentical = "drop",
 ) -> LabelledSetFile:
@@ -68,6 +69,8 @@ def sequence_set(
             its rows.
         test_fraction: Share of the input for the test: likewise.
         seed: Seed of the random numbers: which rows go to which split, with fractions.
+        duplicates: Sequences that occur several times: drop all but one, furthest held out; or keep all rows
+            as the files have them, also those with different labels, as published benchmarks do.
         conflicts: Sequences that occur with different labels: an error, or drop them.
     """
     from dna_bigbird.datasets.leakage import without_leaks
@@ -104,7 +107,13 @@ def sequence_set(
     )
     choice = SequenceSplit(split, validation_fraction, test_fraction, seed)
     data = build_sequences(
-        rows, labels, roles, choice, max_n_fraction=max_n_fraction, conflicts=conflicts
+        rows,
+        labels,
+        roles,
+        choice,
+        max_n_fraction=max_n_fraction,
+        conflicts=conflicts,
+        duplicates=duplicates,
     )
     if near_identical == "drop":
         data = with_counts(without_leaks(data, None))
@@ -120,6 +129,7 @@ def sequence_set(
         "test_fraction": test_fraction,
         "seed": seed,
         "max_n_fraction": max_n_fraction,
+        "duplicates": "keep" if duplicates == "keep" else None,
         "conflicts": conflicts,
         "near_identical": near_identical,
     }

@@ -6,6 +6,7 @@ Format: datasets/README.md of the suite's repository. Published metric: accuracy
 import csv
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from dna_bigbird.genome import Interval
 from dna_bigbird.label_types import MULTI_CLASS
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
-from dna_bigbird.suites.suite import LabelledRows, Suite, Task
+from dna_bigbird.suites.suite import IntervalRow, LabelledRows, Suite, Task
 
 NAME = "genomic-benchmarks"
 COLUMNS = ("id", "region", "start", "end", "strand")
@@ -105,17 +106,27 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
                 counts[f"left_out_{located}"] += 1
                 continue
             bases = target.genome.fetch(located)
+            if assembly != task.assembly:
+                located = replace(located, chrom=f"{assembly}:{located.chrom}")
             label = (class_name,)
             rows.append(SequenceRow(bases, label, where, f"{part}:{name}", "", located))
             roles.append(TEST if part == "test" else UNASSIGNED)
-    one_genome = len({target.assembly for target in opened.values()}) == 1
     return LabelledRows(
         rows,
         np.array(roles, dtype=np.int8),
         MULTI_CLASS,
-        assembly=next(iter(opened.values())).assembly if one_genome else "",
+        assembly=(opened.get(task.assembly) or next(iter(opened.values()))).assembly,
         counts=dict(counts),
     )
+
+
+def intervals(folder: Path, task: Task) -> Iterator[IntervalRow]:
+    """Yield the rows of a task; a class of another assembly has its chromosomes named with it."""
+    for part, class_name, path in class_files(folder, task.name):
+        prefix = OTHER_ASSEMBLIES.get(class_name, "")
+        for _, _, interval in read_intervals(path):
+            chrom = f"{prefix}:{interval.chrom}" if prefix else interval.chrom
+            yield IntervalRow(replace(interval, chrom=chrom), class_name, part == "test")
 
 
 def class_files(folder: Path, task: str) -> Iterator[tuple[str, str, Path]]:
@@ -189,6 +200,7 @@ SUITE = Suite(
     source="Grešová et al. 2023, BMC Genomic Data 24:25",
     tasks=tasks,
     read=read,
+    intervals=intervals,
     faults=(
         "Test intervals overlap training intervals (human_nontata_promoters: 49 %) or are training rows again "
         "(human_enhancers_ensembl: 38 %); human_enhancers_ensembl also repeats rows within training."

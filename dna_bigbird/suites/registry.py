@@ -7,8 +7,12 @@ from dna_bigbird.suites.suite import Suite
 
 MODULES = {
     "genomic-benchmarks": "genomic_benchmarks",
+    "gue": "gue",
+    "nt": "nucleotide_transformer:ORIGINAL",
+    "nt-revised": "nucleotide_transformer:REVISED",
+    "bend": "bend",
 }
-"""Name on the command line to module."""
+"""Name on the command line to module; after a colon the name of the `Suite` in it, `SUITE` without."""
 
 
 def find_suite(name: str) -> Suite:
@@ -19,7 +23,8 @@ def find_suite(name: str) -> Suite:
     """
     if name not in MODULES:
         raise InputError(f"{name}: no such suite; expected one of {', '.join(MODULES)}")
-    return import_module(f"dna_bigbird.suites.{MODULES[name]}").SUITE
+    module, _, attribute = MODULES[name].partition(":")
+    return getattr(import_module(f"dna_bigbird.suites.{module}"), attribute or "SUITE")
 
 
 def all_suites() -> list[Suite]:

@@ -3,7 +3,7 @@
 A suite is one file with a reader and a `Suite`; docs/benchmarks.md describes its protocol.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.sequence_files import SequenceRow
+from dna_bigbird.genome import Interval
 from dna_bigbird.suites.genomes import Genomes
 
 Protocol = Literal["labels", "variants", "pairs"]
@@ -116,6 +117,15 @@ TaskRows = LabelledRows | VariantRows | PairRows
 
 
 @dataclass(frozen=True)
+class IntervalRow:
+    """One row of a task as its file has it, before any lift-over."""
+
+    interval: Interval
+    class_name: str
+    is_test: bool
+
+
+@dataclass(frozen=True)
 class Suite:
     """A suite: where its files come from, what they look like, and how they are read."""
 
@@ -145,3 +155,5 @@ class Suite:
     """
     faults: str = ""
     """Known faults of the suite, for the page."""
+    intervals: Callable[[Path, Task], Iterator[IntervalRow]] | None = None
+    """Rows of a task without their sequences; None for suites without coordinates."""

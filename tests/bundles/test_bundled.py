@@ -16,7 +16,9 @@ from scipy.stats import rankdata
 from dna_bigbird.bundles import bundled
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, bundled_model
+from dna_bigbird.bundles.sequences_read import SEQUENCES
 from dna_bigbird.cli.main import main
+from dna_bigbird.datasets.sequence_hashes import sequence_hash
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.predictor import Predictor
 
@@ -26,10 +28,10 @@ PARTS = ("random_base", "permuted", "genomic", "epdnew")
 
 def test_the_bundles_are_whole_and_small():
     total = 0
-    for folder in (bundled_model(), bundled_encoder()):
+    for folder, more in ((bundled_model(), {SEQUENCES}), (bundled_encoder(), set())):
         files = {path.name: path.stat().st_size for path in folder.iterdir()}
         assert set(files) == {
-            "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model",
+            "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model", *more,
         }  # fmt: skip
         total += sum(files.values())
     assert total <= 12e6
@@ -121,3 +123,34 @@ def test_bad_input_is_one_line_and_good_input_names_the_model(tmp_path, capsys):
     (tmp_path / "good.fa").write_text(">a\n" + "ACGT" * 75 + "\n")
     main(["predict", "--fasta", str(tmp_path / "good.fa")])
     assert "using the bundled model (promoter)" in capsys.readouterr().err
+
+
+def test_the_classifier_remembers_the_tata_promoters_that_it_was_trained_on(real_data):
+    """In either direction; 400 of the 2,000 are test rows, and 59 and 22 other promoters have coordinates."""
+    import gzip
+
+    bundle = load_bundle(bundled_model())
+    with gzip.open(real_data / "promoters" / "human_tata_promoters_300bp.txt.gz", "rt") as stream:
+        promoters = [line.strip() for line in stream]
+    remembered = set(bundle.sequences_read.tolist())
+    is_read = [sequence_hash(text) in remembered for text in promoters]
+    metrics = bundle.metrics.stored
+    expected = metrics["n_promoters_train"] - 59 + metrics["n_promoters_validation"] - 22
+    assert (len(promoters), sum(is_read)) == (2000, expected)
+
+
+@pytest.mark.slow
+def test_the_classifier_remembers_the_rows_of_its_set(real_data, tmp_path):
+    run = subprocess.run(
+        [
+            sys.executable,
+            "benchmarks/bundled_hashes.py",
+            f"--data={real_data}",
+            f"--work={tmp_path}",
+        ],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "4,635 sequences, as in the bundle" in run.stdout

@@ -10,13 +10,17 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.read_regions import ReadRegions
+from dna_bigbird.bundles.sequences_read import no_sequences
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.sequence_hashes import sequence_hash
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.errors import InputError
+from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.pipeline import read_regions as steps
+from dna_bigbird.pipeline.rows_read import counts_read, rows_read
 
 
 def labelled(starts, *, chrom="chr1", assembly="GRCh37", window_bp=100):
@@ -27,13 +31,16 @@ def labelled(starts, *, chrom="chr1", assembly="GRCh37", window_bp=100):
     return SimpleNamespace(intervals=windows, **facts)
 
 
-def config_with(records):
+def bundle_with(records):
+    """What these functions read of a bundle."""
     values = {"task": "pretraining", "encoder": {"num_layers": 1}}
-    return BundleConfig.from_json(values | ({} if records is None else {"regions_read": records}))
+    config = BundleConfig.from_json(values | ({} if records is None else {"regions_read": records}))
+    return SimpleNamespace(config=config, sequences_read=no_sequences())
 
 
 PRETRAINED = {"training": "pretraining", "assembly": "hg19", "regions": {"1": "301-350,1000-1099"}}
 PROMOTER = {"training": "promoter", "assembly": "b37", "regions": {"chr1": "1-1"}}
+SEQUENCES = {"training": "sequence", "assembly": "none", "regions": {}, "elsewhere": "3 sequences"}
 
 
 def test_test_windows_are_counted_against_single_bases():
@@ -41,9 +48,7 @@ def test_test_windows_are_counted_against_single_bases():
     starts = rng.integers(0, 1500, 200)
     bases = {*range(300, 350), *range(999, 1099)}
     expected = sum(bool(bases & set(range(start, start + 100))) for start in starts.tolist())
-    counts = steps.counts_read(
-        config_with([PRETRAINED, PROMOTER]), labelled(starts), np.arange(200)
-    )
+    counts = counts_read(bundle_with([PRETRAINED, PROMOTER]), labelled(starts), np.arange(200))
     assert 0 < expected < 200
     assert counts == {
         "n_test_windows_read_in_pretraining": expected,
@@ -52,7 +57,7 @@ def test_test_windows_are_counted_against_single_bases():
 
 
 def test_only_the_asked_rows_count():
-    counts = steps.counts_read(config_with([PRETRAINED]), labelled([320, 5000]), np.array([1]))
+    counts = counts_read(bundle_with([PRETRAINED]), labelled([320, 5000]), np.array([1]))
     assert counts["n_test_windows_read_in_pretraining"] == 0
 
 
@@ -63,11 +68,40 @@ def test_only_the_asked_rows_count():
         ([], {"pretraining", "fine_tuning"}),
         ([{**PRETRAINED, "assembly": "hg38"}], {"fine_tuning"}),
         ([PRETRAINED, {**PROMOTER, "regions": None}], {"pretraining"}),
+        ([PRETRAINED, SEQUENCES], {"pretraining"}),
+        ([PRETRAINED, {**SEQUENCES, "is_hashed": True}], {"pretraining", "fine_tuning"}),
     ],
 )
 def test_what_is_not_known_is_not_counted(records, known):
-    counts = steps.counts_read(config_with(records), labelled([320]), np.arange(1))
+    bundle = bundle_with(records)
+    counts = counts_read(bundle, labelled([320]), np.arange(1))
     assert set(counts) == {f"n_test_windows_read_in_{what}" for what in known}
+    assert rows_read(bundle, labelled([320]), np.arange(1)).is_known == (len(known) == 2)
+
+
+@pytest.mark.parametrize(
+    ("is_hashed", "elsewhere"), [(False, ""), (False, "2 more"), (True, "2 more")]
+)
+def test_sequences_that_are_not_remembered_make_a_record_incomplete(is_hashed, elsewhere):
+    record = {**PROMOTER, "elsewhere": elsewhere, "is_hashed": is_hashed}
+    read = rows_read(bundle_with([record]), labelled([320]), np.arange(1))
+    assert read.is_known == (is_hashed or not elsewhere)
+
+
+def test_rows_are_marked_by_the_regions_of_either_training():
+    """Against single bases; regions on another assembly mark nothing."""
+    starts = np.arange(0, 1500, 7)
+    validation = {**PROMOTER, "validation": {"chr1": "1201-1230,1400-1400"}}
+    other = {**PRETRAINED, "assembly": "hg38", "regions": {"1": "1-1500"}}
+    read = rows_read(
+        bundle_with([PRETRAINED, validation, other]), labelled(starts), np.arange(len(starts))
+    )
+    windows = [set(range(start, start + 100)) for start in starts.tolist()]
+    without_labels = {*range(300, 350), *range(999, 1099)}
+    with_labels = {0, *range(1200, 1230), 1399}
+    assert read.without_labels.tolist() == [bool(x & without_labels) for x in windows]
+    assert read.with_labels.tolist() == [bool(x & with_labels) for x in windows]
+    assert not read.is_known
 
 
 def test_many_regions_are_joined_but_not_over_held_out_windows(monkeypatch):
@@ -103,11 +137,28 @@ def test_a_fine_tuned_bundle_keeps_the_record_and_adds_its_rows(toy_project):
     assert kept == before
     assert own.training == "promoter"
     assert max(last for _, _, last in own.bounds()) <= 40_000, "the rest is held out"
+    assert own.is_hashed
     metrics = json.loads((toy_project / "final/promoter/metrics.json").read_text())
     assert metrics["n_test_windows_read_in_pretraining"] == 0
     card = (toy_project / "final/promoter/README.md").read_text()
     assert "- regions read: in pretraining: chr1:" in card
     assert "n_test_windows_read_in_pretraining = 0" in card
+
+
+def test_validation_rows_are_marked_too(toy_project):
+    """They choose the step of the training."""
+    labelled_set = LabelledSet(toy_project / "set.h5")
+    own = load_bundle(toy_project / "promoter").config.regions_read[-1]
+    windows = [labelled_set.interval(row) for row in labelled_set.rows("validation").tolist()]
+    bases = {base for x in windows for base in range(x.start, x.end)}
+    parts = [part.split("-") for part in own.validation["chr1"].split(",")]
+    assert {x for first, last in parts for x in range(int(first) - 1, int(last))} == bases
+    read = rows_read(
+        load_bundle(toy_project / "promoter"), labelled_set, np.arange(len(labelled_set))
+    )
+    for split, is_read in (("train", True), ("validation", True), ("test", False)):
+        assert (read.with_labels[labelled_set.rows(split)] == is_read).all()
+    assert read.is_known
 
 
 def test_the_bundled_model_has_not_read_its_held_out_regions():
@@ -120,12 +171,23 @@ def test_the_bundled_model_has_not_read_its_held_out_regions():
     assert {last - first + 1 for _, first, last in promoter.bounds()} >= {300}
 
 
-@pytest.mark.parametrize("regions", [{"chr1": "1-"}, {"chr1": ""}, {"chr1": 5}, "chr1:1-5"])
-def test_a_damaged_record_is_refused(tmp_path, regions):
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"regions": {"chr1": "1-"}},
+        {"regions": {"chr1": ""}},
+        {"regions": {"chr1": 5}},
+        {"regions": "chr1:1-5"},
+        {"validation": {"chr1": "1-"}},
+        {"is_hashed": "no"},
+    ],
+    ids=str,
+)
+def test_a_damaged_record_is_refused(tmp_path, change):
     from dna_bigbird.bundles.config_file import read_config
 
     values = json.loads((bundled_model() / "config.json").read_text())
-    values["regions_read"] = [{"training": "x", "assembly": "y", "regions": regions}]
+    values["regions_read"] = [{"training": "x", "assembly": "y", "regions": None} | change]
     (tmp_path / "config.json").write_text(json.dumps(values))
     with pytest.raises(InputError, match="regions_read is"):
         read_config(tmp_path / "config.json")
@@ -153,6 +215,15 @@ def test_sequences_without_a_place_are_counted_and_not_named(tmp_path, capsys):
     command += f" --output {tmp_path}/set.h5 --upstream 80 --downstream 20"
     command += " --split.validation chr1:3,001-3,500 --split.test chr1:3,501-4,000"
     main(command.split())
-    record = steps.read_in_fine_tuning(LabelledSet(tmp_path / "set.h5", verify=False))
+    genome = Genome(tmp_path / "g.fa")
+    labelled_set = LabelledSet(tmp_path / "set.h5", genome, verify=False)
+    record = steps.read_in_fine_tuning(labelled_set)
     assert record.regions == {"chr1": "1001-1100"}
+    assert record.validation == {"chr1": "3121-3220"}
     assert record.elsewhere == "2 sequences of 100 bp without coordinates"
+    rows = [i for i in range(len(labelled_set)) if labelled_set.interval(i).chrom != "chr1"]
+    assert {str(genome.fetch(Interval(f"promoter{i}", 0, 100, "+"))) for i in (0, 1)} < {
+        labelled_set.sequence(row) for row in rows
+    }, "and their negatives"
+    expected = {sequence_hash(labelled_set.sequence(row)) for row in rows}
+    assert steps.hashes_read(labelled_set).tolist() == sorted(expected)

@@ -84,7 +84,8 @@ def _encoder(run: Mapping) -> Iterator[Mistake]:
             ("pretrained",),
             f"{name}: no model bundle (a folder with config.json); expected `bundled` or such a folder",
         )
-    if "pretrained" in run and not _tasks(run) and "experiments" not in run:
+    uses = {*_tasks(run), *({"experiments", "bench"} & set(run))}
+    if "pretrained" in run and not uses:
         yield (
             ("pretrained",),
             "nothing is trained from it; add a section `promoter: {}` or `chromatin: {}`",

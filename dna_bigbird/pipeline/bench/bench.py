@@ -1,0 +1,136 @@
+"""`dna-bigbird bench SUITE`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
+from dna_bigbird.errors import InputError, check_named
+from dna_bigbird.paths import InputPath, OutputFolder
+from dna_bigbird.progress import shows_progress
+from dna_bigbird.shared_options import ProcessThreads, Progress
+from dna_bigbird.short_repr import short_repr
+from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
+
+if TYPE_CHECKING:
+    from dna_bigbird.evaluation.task_results import TaskResult
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """Results of the tasks of a suite."""
+
+    output: Path
+    """Folder with TASK/task.json, and the table and page of all tasks in page/."""
+    results: "list[TaskResult]"
+    """In the order of the suite; empty for a dry run."""
+    text: str
+    """What the command prints: a line per task."""
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> DataFrame:
+        """Return a row per task, subset and source: the published score, its interval, sd and n."""
+        return dataframe_of_rows(
+            [
+                {"task": result.task, "subset": subset, "source": source.name}
+                | {"score": result.metric, "n": result.n[subset]}
+                | {
+                    key: getattr(scores[result.metric], key)
+                    for key in ("value", "low", "high", "sd")
+                }
+                for result in self.results
+                for source in result.sources
+                for subset, scores in source.scores.items()
+            ]
+        )
+
+    def summary(self) -> str:
+        """Return a line per task."""
+        return self.text
+
+
+@checked()
+@shows_progress
+def bench(
+    suite: str,
+    data: InputPath | None = None,
+    output: OutputFolder | None = None,
+    tasks: list[str] = [],  # noqa: B006 - jsonargparse shows the default
+    model: InputPath | None = None,
+    genome: dict[str, InputPath] = {},  # noqa: B006
+    chain: InputPath | None = None,
+    pieces: bool = False,
+    method: Literal["full", "lora", "probe"] = "full",
+    seeds: int = 5,
+    head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008 - jsonargparse shows the default
+    training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
+    seed: int = 0,
+    replicates: int = 1000,
+    threads: ProcessThreads = 0,
+    page: bool = True,
+    dry_run: bool = False,
+    progress: Progress = True,
+) -> BenchResult:
+    """Run the tasks of a published benchmark suite: model, baselines, and a leak-free score.
+
+    Each task is fine-tuned once per seed from the encoder of the model, and from random weights; words,
+    GC content, a small CNN and the majority class are next to it. Killed and started again with the same
+    command, it continues. docs/benchmarks.md describes suites, scores and files; nothing is downloaded.
+
+    Examples:
+        dna-bigbird bench genomic-benchmarks --data datasets --genome GRCh38=hg38.fa --output bench
+        dna-bigbird bench genomic-benchmarks --data datasets --tasks human_nontata_promoters \\
+            --genome GRCh37=hg19.fa --chain hg38ToHg19.over.chain.gz --method probe --seeds 3 --output bench
+
+    Args:
+        suite: Name of the suite; `dna-bigbird bench list` shows them.
+        data: Folder with the files of the suite, in its own layout.
+        output: Folder for results: TASK/task.json with everything of a task, page/ with table and page of
+            all tasks, and finished parts, from which a later call continues.
+        tasks: Tasks to run, by name or pattern. If not given, all whose files are there.
+        model: Model bundle: a pretrained encoder, or a classifier whose encoder is taken; if not given, the
+            bundled encoder.
+        genome: FASTA files by assembly, for tasks with coordinates: `GRCh38=hg38.fa transcripts=cdna.fa`.
+        chain: UCSC chain file from the assembly of the suite to that of --genome, whose intervals are lifted.
+        pieces: The FASTA files contain only parts of their chromosomes: rows elsewhere are left out and
+            counted.
+        method: What is trained: all weights, low-rank updates of the encoder (lora), or a regression on
+            what the encoder gives as it is (probe).
+        seeds: Number of trainings: with seeds 0, 1, ...
+        head: How labels are read off the encoder.
+        training: How it is trained; what is not given is chosen as in `dna-bigbird finetune`.
+        seed: Seed of the random numbers: of the bootstrap.
+        replicates: Bootstrap draws: of the test rows, for each interval.
+        page: Also write table and page of these tasks; jobs of one task each leave that to `bench page`.
+        dry_run: List tasks, rows and expected minutes, and run nothing.
+    """
+    from dna_bigbird.tasks import signals
+
+    signals.listen()  # before the imports, which take seconds
+
+    from dna_bigbird.limits import use_threads
+    from dna_bigbird.pipeline.bench import suite_run as steps
+
+    check_named(data=data, output=output)
+    if seeds < 1 or replicates < 2:
+        raise InputError(
+            f"--seeds {seeds} --replicates {replicates}: expected at least 1 training and 2 draws"
+        )
+    use_threads(threads)
+    suite_run = steps.SuiteRun.of(
+        suite,
+        data,
+        output,
+        tasks,
+        model,
+        steps.genomes(genome, chain, pieces=pieces),
+        steps.TrainingChoice(
+            method, tuple(range(seeds)), training, head, threads, seed, replicates
+        ),
+    )
+    if dry_run:
+        return BenchResult(output, [], suite_run.planned())
+    results = suite_run.results()
+    return BenchResult(output, results, suite_run.page(results) if page else "")

@@ -1,0 +1,79 @@
+"""`dna-bigbird bench leakage`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.choices import checked
+from dna_bigbird.dataframes import DataFrame, read_table
+from dna_bigbird.errors import InputError
+from dna_bigbird.paths import InputPath, TsvOutput
+from dna_bigbird.short_repr import short_repr
+
+COLUMNS = (
+    "task", "train", "test", "test_repeats_training", "test_overlaps", "test_overlaps_half",
+    "test_overlaps_other_class", "repeated_in_training",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BenchLeakage:
+    """What the test rows of each task of a suite share with its training rows."""
+
+    output: Path
+    rows: Sequence[dict[str, int | str]]
+
+    __repr__ = short_repr
+
+    def to_dataframe(self) -> DataFrame:
+        """Return a row per task with the counts of the file."""
+        return read_table(self.output)
+
+    def summary(self) -> str:
+        """Return a sentence per task."""
+        return "\n".join(
+            f"{row['task']}: {row['test_overlaps']:,} of {row['test']:,} test rows "
+            f"({row['test_overlaps'] / max(1, row['test']):.1%}) overlap a training row, "
+            f"{row['test_overlaps_half']:,} by at least half of both, {row['test_repeats_training']:,} are "
+            f"training rows again; {row['repeated_in_training']:,} rows are repeated within training"
+            for row in self.rows
+        )
+
+
+@checked()
+def bench_leakage(
+    suite: str,
+    data: InputPath,
+    output: TsvOutput,
+    tasks: list[str] = [],  # noqa: B006
+) -> BenchLeakage:
+    """Count the test rows of a suite that its own training rows give away, from the label files alone.
+
+    Intervals are compared as the files have them, on any strand; no genome is read. What else leaks, such as
+    near-identical sequences, `dna-bigbird bench` counts for each task that it runs.
+
+    Examples:
+        dna-bigbird bench leakage genomic-benchmarks --data datasets --output leaks.tsv
+
+    Args:
+        suite: Suite with coordinates.
+        data: Folder with the files of the suite, in its own layout.
+        output: Result to write: a table with a row per task, tab-separated.
+        tasks: Tasks to compare, by name or pattern. If not given, all whose files are there.
+    """
+    from dna_bigbird.pipeline.bench.interval_leaks import task_leaks
+    from dna_bigbird.pipeline.bench.suite_run import chosen
+    from dna_bigbird.suites.registry import find_suite
+    from dna_bigbird.writing import atomic_path
+
+    asked = find_suite(suite)
+    if asked.intervals is None:
+        raise InputError(
+            f"{suite}: its files have sequences without coordinates; `dna-bigbird bench {suite}` counts "
+            "equal and near-identical ones for each task"
+        )
+    rows = [task_leaks(asked, data, task) for task in chosen(asked.tasks(data), tasks)]
+    with atomic_path(output) as path:
+        lines = ["\t".join(COLUMNS), *("\t".join(str(row[x]) for x in COLUMNS) for row in rows)]
+        path.write_text("\n".join(lines) + "\n")
+    return BenchLeakage(output, rows)

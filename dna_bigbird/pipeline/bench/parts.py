@@ -1,0 +1,35 @@
+"""Finished parts of a benchmark task: kept in a folder each, so that a run that was killed continues."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.files import read_json
+from dna_bigbird.writing import atomic_path, json_text
+
+DONE = "done.json"
+
+
+def finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the facts of a part that was finished with these settings; None if it must be computed.
+
+    Args:
+        settings: Everything that decides the result, checksums of inputs included; plain JSON values.
+    """
+    try:
+        values = read_json(folder / DONE)
+    except InputError:
+        return None
+    return values["facts"] if values.get("settings") == settings else None
+
+
+def finish(folder: Path, settings: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Record that the files of a part are complete; the last thing that is written of it.
+
+    Args:
+        facts: Such as a description, for the result.
+    """
+    with atomic_path(folder / DONE) as path:
+        path.write_text(json_text({"settings": dict(settings), "facts": dict(facts)}))
+    return dict(facts)

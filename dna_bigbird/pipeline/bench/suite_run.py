@@ -1,0 +1,160 @@
+"""Steps of `bench`: the tasks of a suite one after the other, their files, and the plan of a dry run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
+from dna_bigbird.errors import InputError, note
+from dna_bigbird.evaluation.task_results import TaskResult
+from dna_bigbird.inputs.assemblies import usual_assembly
+from dna_bigbird.pipeline.bench.task_run import Method, TaskRun
+from dna_bigbird.suites.genomes import Genomes
+from dna_bigbird.suites.registry import find_suite
+from dna_bigbird.suites.suite import LabelledRows, PairRows, Suite, Task, TaskRows, VariantRows
+from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
+from dna_bigbird.writing import atomic_path, json_text
+
+TASK_FILE = "task.json"
+PARTS = "parts"
+PAGE = "page"
+
+
+@dataclass(frozen=True)
+class TrainingChoice:
+    """How every task is trained and scored; the fields are those of `TaskRun`."""
+
+    method: Method
+    seeds: tuple[int, ...]
+    training: LabelTrainConfig
+    head: LabelHeadConfig
+    threads: int
+    bootstrap_seed: int
+    replicates: int
+
+
+def genomes(fastas: Mapping[str, Path], chain: Path | None, *, pieces: bool) -> Genomes:
+    """Return the genomes of the options --genome, --chain and --pieces.
+
+    Raises:
+        InputError: If two FASTA files are of one assembly.
+    """
+    by_assembly: dict[str, Path] = {}
+    for name, path in fastas.items():
+        usual = usual_assembly(name)
+        if usual in by_assembly:
+            raise InputError(f"--genome {name}={path}: {usual} is {by_assembly[usual]} already")
+        by_assembly[usual] = Path(path)
+    return Genomes(by_assembly, chain, pieces)
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """A suite with its data, and what is to be run of it."""
+
+    suite: Suite
+    data: Path
+    output: Path
+    tasks: Sequence[Task]
+    model: Path
+    genomes: Genomes
+    choice: TrainingChoice
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        data: Path,
+        output: Path,
+        tasks: Sequence[str],
+        model: Path | None,
+        own_genomes: Genomes,
+        choice: TrainingChoice,
+    ) -> "SuiteRun":
+        """Look up the suite and its tasks.
+
+        Raises:
+            InputError: If there is no such suite, or a name fits no task.
+        """
+        suite = find_suite(name)
+        there = suite.tasks(data)
+        bundle = bundled_encoder() if model is None else folder_of(model)
+        return cls(suite, data, output, chosen(there, tasks), bundle, own_genomes, choice)
+
+    def run_of(self, task: Task) -> TaskRun:
+        """Return what the runner of a task gets."""
+        choice = self.choice
+        return TaskRun(
+            self.suite,
+            task,
+            self.model,
+            self.output / task.name / PARTS,
+            choice.seeds,
+            choice.method,
+            choice.training,
+            choice.head,
+            choice.threads,
+            choice.replicates,
+            choice.bootstrap_seed,
+            tuple(self.genomes.fastas),
+        )
+
+    def results(self) -> list[TaskResult]:
+        """Run every task and write its file.
+
+        Raises:
+            InputError: If a task cannot be run; the files of those before it are complete.
+        """
+        results = []
+        for number, task in enumerate(self.tasks, start=1):
+            note(f"{task.name}: task {number} of {len(self.tasks)}")
+            rows = self.suite.read(self.data, task, self.genomes)
+            result = runner_of(rows)(self.run_of(task), rows)
+            with atomic_path(self.output / task.name / TASK_FILE) as path:
+                path.write_text(json_text(result.to_json()))
+            results.append(result)
+        return results
+
+    def page(self, results: Sequence[TaskResult]) -> str:
+        """Write table and page, and return what the command prints."""
+        from dna_bigbird.pipeline.bench.page import write_bench
+
+        return write_bench(results, self.output / PAGE).summary()
+
+    def planned(self) -> str:
+        """Return a table of tasks, rows and expected minutes."""
+        from dna_bigbird.pipeline.bench.plan import plan_text
+
+        return plan_text(self)
+
+
+def chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
+    """Return the tasks that names or patterns choose, in the order of the suite; all without any.
+
+    Raises:
+        InputError: If a name fits no task.
+    """
+    known = [task.name for task in tasks]
+    for name in names:
+        if not any(fnmatchcase(task, name) for task in known):
+            raise InputError(
+                f"--tasks {name}: no such task below --data; there are {', '.join(known)}"
+            )
+    return [x for x in tasks if not names or any(fnmatchcase(x.name, name) for name in names)]
+
+
+def runner_of(rows: TaskRows) -> Callable[[TaskRun, TaskRows], TaskResult]:
+    """Return the function that runs a task of such rows."""
+    if isinstance(rows, LabelledRows):
+        from dna_bigbird.pipeline.bench.label_task import run_labels
+
+        return run_labels
+    if isinstance(rows, VariantRows):
+        from dna_bigbird.pipeline.bench.variant_task import run_variants
+
+        return run_variants
+    assert isinstance(rows, PairRows)
+    from dna_bigbird.pipeline.bench.pair_task import run_pairs
+
+    return run_pairs

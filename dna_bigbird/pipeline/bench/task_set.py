@@ -1,0 +1,86 @@
+"""The labelled set of a benchmark task, as published: no row is dropped for what another one shows."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.labelled_data import LabelledData, write_labelled_set
+from dna_bigbird.datasets.sequence_labels import encode_labels
+from dna_bigbird.datasets.sequence_sets import UNASSIGNED, SequenceSplit, build_sequences
+from dna_bigbird.datasets.splits import SPLITS, SplitConfig
+from dna_bigbird.errors import InputError
+from dna_bigbird.suites.suite import LabelledRows, Suite, Task
+
+SPLIT_SEED = 0
+"""Of the validation rows that are taken from the training rows; the same for every training seed."""
+MOST_N = 1.0
+"""Only sequences without any A, C, G or T are left out."""
+
+
+def write_task_set(path: Path, suite: Suite, task: Task, rows: LabelledRows) -> LabelledSet:
+    """Write the set of a task and open it.
+
+    Training rows of a suite without validation rows give a tenth, whole groups of overlapping or equal
+    rows, to validation. Duplicates stay where the suite has them.
+
+    Raises:
+        InputError: If there is nothing to train on or no test row.
+    """
+    data = task_data(task, rows)
+    digest = hashlib.sha256()
+    for row in rows.rows:
+        digest.update(f"{row.sequence}\t{row.labels}\t{row.name}\n".encode())
+    genome = _Lengths(data) if data.has_coordinates else None
+    write_labelled_set(
+        path,
+        data,
+        genome,
+        assembly=rows.assembly,
+        command=f"bench {suite.name} --tasks {task.name}",
+        inputs={"rows": digest.hexdigest()},
+    )
+    return LabelledSet(path)
+
+
+def task_data(task: Task, rows: LabelledRows) -> LabelledData:
+    """Return the set of a task in memory."""
+    _check_parts(task, rows)
+    labels = encode_labels(rows.rows, rows.label_names, label_type=rows.label_type)
+    fraction = None if (rows.roles == UNASSIGNED).any() else 0.0
+    if (rows.roles == SPLITS.index("validation")).any():
+        fraction = None
+    data = build_sequences(
+        rows.rows,
+        labels,
+        rows.roles,
+        SequenceSplit(SplitConfig(), fraction, None, SPLIT_SEED),
+        max_n_fraction=MOST_N,
+        conflicts="drop",
+        duplicates="keep",
+    )
+    data.counts = dict(rows.counts) | data.counts
+    return data
+
+
+def _check_parts(task: Task, rows: LabelledRows) -> None:
+    is_test = rows.roles == SPLITS.index("test")
+    for name, number in (("training", int((~is_test).sum())), ("test", int(is_test.sum()))):
+        if not number:
+            left = ", ".join(f"{key.replace('_', ' ')} {n:,}" for key, n in rows.counts.items())
+            raise InputError(f"{task.name}: no {name} row is left ({left or 'none was read'})")
+
+
+class _Lengths:
+    """Chromosome lengths as far as the rows show them; all that a set with its own sequences needs."""
+
+    def __init__(self, data: LabelledData) -> None:
+        windows = data.intervals
+        ends = np.zeros(len(windows.chromosomes), dtype=np.int64)
+        np.maximum.at(ends, windows.chrom, windows.end.astype(np.int64))
+        # A row that starts at 0 must not look like a sequence without coordinates.
+        self.lengths = {
+            name: max(int(end), data.window_bp + 1)
+            for name, end in zip(windows.chromosomes, ends, strict=True)
+        }

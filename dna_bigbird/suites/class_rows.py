@@ -1,0 +1,59 @@
+"""Rows of tasks whose label is the number of a class, as GUE and the Nucleotide Transformer tasks have."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.datasets.sequence_files import SequenceRow
+from dna_bigbird.datasets.splits import TEST, VALIDATION
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
+from dna_bigbird.label_types import MULTI_CLASS
+from dna_bigbird.suites.suite import LabelledRows
+
+
+def class_row(
+    path: Path, line: int, part: str, letters: str, label: str, classes: int
+) -> SequenceRow:
+    """Return a row: bases in upper case, the number of the class as text.
+
+    Args:
+        line: Line or row in the file, from 1.
+        part: Such as `train`; begins the row's name.
+        letters: N and lower case are accepted; IUPAC codes become N, U becomes T.
+        classes: Labels are 0 to classes - 1.
+
+    Raises:
+        InputError: With file and line, if there are no letters or other letters, or the label is not one
+            of the numbers.
+    """
+    where = f"{path}:{line}"
+    if not letters:
+        raise InputError(f"{where}: no sequence; expected letters of DNA")
+    if not (label.isdecimal() and int(label) < classes):
+        raise InputError(
+            f"{where}: the label is {shortened(label)!r}; expected a whole number from 0 to {classes - 1}, "
+            "the number of the class"
+        )
+    bases = dna_of(FastaRecord(part, letters, line), path)
+    return SequenceRow(bases, (str(int(label)),), where, f"{part}:{line}")
+
+
+def labelled_classes(rows: list[SequenceRow], roles: Sequence[int], classes: int) -> LabelledRows:
+    """Return the rows of a task with how many were read, and how many classes a part lacks.
+
+    A class without test rows is accepted, as scikit-learn's scores accept it: `classes_without_test_rows`
+    counts it. So does `classes_without_training_rows`, for a class that cannot be learned.
+    """
+    splits: NDArray[np.int8] = np.array(roles, dtype=np.int8)
+    counts = {"rows_read": len(rows)}
+    for name, in_part in (
+        ("test", splits == TEST),
+        ("training", (splits != TEST) & (splits != VALIDATION)),
+    ):
+        labels = {rows[i].labels[0] for i in np.flatnonzero(in_part)}
+        if len(labels) < classes:
+            counts[f"classes_without_{name}_rows"] = classes - len(labels)
+    return LabelledRows(rows, splits, MULTI_CLASS, counts=counts)
