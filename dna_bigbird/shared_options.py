@@ -146,6 +146,9 @@ TaskData = Annotated[InputPath, Doc("Labelled set: in its native format, as for 
 SetPart = Annotated[
     Literal["train", "validation", "test"], Doc("Part of the set: for data that contain several.")
 ]
+BenchData = Annotated[
+    InputPath, Doc("Labelled set: a folder with the files of the suite, in its own layout.")
+]
 BootstrapSeed = Annotated[int, Doc("Seed of the random numbers: of the bootstrap.")]
 SiteFormat = Annotated[
     Literal["auto", "bed", "gtf", "gff", "fps", "sga"],

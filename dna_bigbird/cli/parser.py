@@ -73,6 +73,8 @@ def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.A
     """Return a parser whose options are the parameters of a function."""
     jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
     about, examples = sections(function)
+    for name, value in command.values.items():  # of a function for several commands
+        examples = examples.replace(f"{{{name}}}", str(value))
     parser = _Parser(
         prog=prog,
         description=about,

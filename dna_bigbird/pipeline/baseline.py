@@ -47,7 +47,7 @@ def baseline(
     Args:
         data: Labelled set: made by sequence-set, promoter-set, chromatin-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
-        method: Word counts, GC content, or a published network (docs/baselines.md).
+        method: Method: word counts, GC content, or a published network (docs/baselines.md).
         checkpoints: Folder for the state of the run; not part of the result. Networks have one; by
             default the path of `output` with `.checkpoints` added.
         kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`.

@@ -63,7 +63,7 @@ def pretrain(
         sites: Sites: BED rows to read more often; a share of the training examples is drawn around
             their middles. Those outside the training documents are not used.
         sites_share: Share of the training examples that are drawn around --sites.
-        dry_run: Print parameters, tokens per step and the memory of a GPU that the settings ask for, and
+        dry_run: Dry run: print parameters, tokens per step and the memory of a GPU that the settings ask for, and
             do nothing; the inputs need not be there yet.
     """
     if dry_run:

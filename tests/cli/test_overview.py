@@ -31,7 +31,15 @@ def headings(text: str) -> dict[str, list[str]]:
 def test_the_overview_lists_every_command_below_its_heading(capsys):
     main(["--help"])
     shown = headings(capsys.readouterr().out)
-    assert list(shown) == ["everyday", "data", "pretraining", "models", "text", "machine"]
+    assert list(shown) == [
+        "everyday",
+        "data",
+        "pretraining",
+        "models",
+        "benchmarks",
+        "text",
+        "machine",
+    ]
     assert [line.split("  ")[0] for line in shown["everyday"]] == EVERYDAY
     names = [line.split("  ")[0] for line in itertools.chain(*shown.values())]
     assert sorted(names) == sorted(every_command())

@@ -9,7 +9,7 @@ from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError, check_named
 from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.progress import shows_progress
-from dna_bigbird.shared_options import ProcessThreads, Progress
+from dna_bigbird.shared_options import BenchData, BootstrapSeed, ProcessThreads, Progress
 from dna_bigbird.short_repr import short_repr
 from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 
@@ -55,7 +55,7 @@ class BenchResult:
 @shows_progress
 def bench(
     suite: str,
-    data: InputPath | None = None,
+    data: BenchData | None = None,
     output: OutputFolder | None = None,
     tasks: list[str] = [],  # noqa: B006 - jsonargparse shows the default
     model: InputPath | None = None,
@@ -66,7 +66,7 @@ def bench(
     seeds: int = 5,
     head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008 - jsonargparse shows the default
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
-    seed: int = 0,
+    seed: BootstrapSeed = 0,
     replicates: int = 1000,
     threads: ProcessThreads = 0,
     page: bool = True,
@@ -80,31 +80,30 @@ def bench(
     command, it continues. docs/benchmarks.md describes suites, scores and files; nothing is downloaded.
 
     Examples:
-        dna-bigbird bench genomic-benchmarks --data datasets --genome GRCh38=hg38.fa --output bench
-        dna-bigbird bench genomic-benchmarks --data datasets --tasks human_nontata_promoters \\
-            --genome GRCh37=hg19.fa --chain hg38ToHg19.over.chain.gz --method probe --seeds 3 --output bench
+        dna-bigbird bench {suite} --data files --output bench
+        dna-bigbird bench {suite} --data files --genome GRCh37=hg19.fa --chain hg38ToHg19.over.chain.gz \\
+            --method probe --seeds 3 --output bench
 
     Args:
         suite: Name of the suite; `dna-bigbird bench list` shows them.
-        data: Folder with the files of the suite, in its own layout.
-        output: Folder for results: TASK/task.json with everything of a task, page/ with table and page of
-            all tasks, and finished parts, from which a later call continues.
-        tasks: Tasks to run, by name or pattern. If not given, all whose files are there.
+        output: Result to write: a folder with TASK/task.json for each task, table and page of all tasks in
+            page/, and finished parts, from which a later call continues.
+        tasks: Tasks: those to run, by name or pattern. If not given, all whose files are there.
         model: Model bundle: a pretrained encoder, or a classifier whose encoder is taken; if not given, the
             bundled encoder.
-        genome: FASTA files by assembly, for tasks with coordinates: `GRCh38=hg38.fa transcripts=cdna.fa`.
-        chain: UCSC chain file from the assembly of the suite to that of --genome, whose intervals are lifted.
-        pieces: The FASTA files contain only parts of their chromosomes: rows elsewhere are left out and
-            counted.
-        method: What is trained: all weights, low-rank updates of the encoder (lora), or a regression on
-            what the encoder gives as it is (probe).
+        genome: Genome: FASTA files by assembly, for tasks with coordinates: `GRCh38=hg38.fa
+            transcripts=cdna.fa`.
+        chain: UCSC chain file from the assembly of the input to that of the output: from that of the suite to that
+            of --genome, whose intervals are lifted.
+        pieces: The FASTA has only the first part of its chromosomes: rows elsewhere are left out and counted.
+        method: Method: what is trained: all weights (full), low-rank updates of the encoder (lora), or a
+            regression on what the encoder gives as it is (probe).
         seeds: Number of trainings: with seeds 0, 1, ...
         head: How labels are read off the encoder.
         training: How it is trained; what is not given is chosen as in `dna-bigbird finetune`.
-        seed: Seed of the random numbers: of the bootstrap.
-        replicates: Bootstrap draws: of the test rows, for each interval.
+        replicates: Bootstrap draws: of the test rows.
         page: Also write table and page of these tasks; jobs of one task each leave that to `bench page`.
-        dry_run: List tasks, rows and expected minutes, and run nothing.
+        dry_run: Dry run: list tasks, rows and expected minutes, and run nothing.
     """
     from dna_bigbird.tasks import signals
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import InputPath, TsvOutput
+from dna_bigbird.paths import TsvOutput
+from dna_bigbird.shared_options import BenchData
 from dna_bigbird.short_repr import short_repr
 
 COLUMNS = (
@@ -43,7 +44,7 @@ class BenchLeakage:
 @checked()
 def bench_leakage(
     suite: str,
-    data: InputPath,
+    data: BenchData,
     output: TsvOutput,
     tasks: list[str] = [],  # noqa: B006
 ) -> BenchLeakage:
@@ -57,9 +58,8 @@ def bench_leakage(
 
     Args:
         suite: Suite with coordinates.
-        data: Folder with the files of the suite, in its own layout.
         output: Result to write: a table with a row per task, tab-separated.
-        tasks: Tasks to compare, by name or pattern. If not given, all whose files are there.
+        tasks: Tasks: those to compare.
     """
     from dna_bigbird.pipeline.bench.interval_leaks import task_leaks
     from dna_bigbird.pipeline.bench.suite_run import chosen

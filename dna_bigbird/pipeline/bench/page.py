@@ -27,7 +27,7 @@ def bench_page(results: list[InputPath], output: FolderOutput) -> Comparison:
         dna-bigbird bench page --results bench/gue bench/genomic-benchmarks --output bench/page
 
     Args:
-        results: Output folders of `dna-bigbird bench SUITE`, with TASK/task.json below them, or such
+        results: Results folder: outputs of `dna-bigbird bench SUITE`, with TASK/task.json below them, or such
             files, in the order in which their tasks are shown. Each task may be there once.
         output: Result to write: a folder with index.html, table.md, table.tsv, and the pictures as PNG.
     """

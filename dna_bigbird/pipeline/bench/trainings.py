@@ -101,11 +101,11 @@ class TaskTraining:
 
     def _compute(self, source: str, seed: int, folder: Path) -> dict[str, Any]:
         compute: Callable[[int, Path], dict[str, Any]] = {
-            MODEL: lambda *given: self._fine_tune(*given, fresh=False),
-            RANDOM_WEIGHTS: lambda *given: self._fine_tune(*given, fresh=True),
+            MODEL: lambda *rest: self._fine_tune(*rest, fresh=False),
+            RANDOM_WEIGHTS: lambda *rest: self._fine_tune(*rest, fresh=True),
             CNN: self._cnn,
             KMER: self._words,
-            GC: lambda *given: self._words(*given, only_gc=True),
+            GC: lambda *rest: self._words(*rest, only_gc=True),
         }[source]
         return compute(seed, folder)
 
