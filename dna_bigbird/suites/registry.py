@@ -7,6 +7,8 @@ from dna_bigbird.suites.suite import Suite
 
 MODULES = {
     "genomic-benchmarks": "genomic_benchmarks",
+    "traitgym": "traitgym",
+    "bend-variants": "bend_variants",
 }
 """Name on the command line to module."""
 
