@@ -80,7 +80,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> VariantRows:
     variants = read_variants(path)
     check_both_labels(variants, path)
     target = genomes.open(ASSEMBLY)
-    rows, counts = on_genome(variants, target, column="start", counted_from=0)
+    rows, counts = on_genome(variants, path, target, column="start", counted_from=0)
     return VariantRows(
         rows,
         target.genome.path,

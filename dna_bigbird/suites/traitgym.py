@@ -9,6 +9,7 @@ for Mendelian and |LLR| for complex traits; the authors take the best of five sc
 test variants, which is not repeated here.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
@@ -102,34 +103,33 @@ def read(folder: Path, task: Task, genomes: Genomes) -> VariantRows:
     path = _table(folder, name)
     if path is None:
         raise InputError(f"{folder}: no {DATASETS[name]}/test.parquet")
-    variants = read_variants(path)
+    variants = read_variants(path, is_matched=not name.endswith("_full"))
     if subset:
         variants = _chosen(variants, _subsets(folder, name)[subset], path)
     check_both_labels(variants, path)
     target = genomes.open(ASSEMBLY)
-    rows, counts = on_genome(variants, target, column="pos", counted_from=1)
+    rows, counts = on_genome(variants, path, target, column="pos", counted_from=1)
     zero_shot = "likelihood" if name.startswith("mendelian") else "absolute_likelihood"
     return VariantRows(rows, target.genome.path, target.assembly, counts, zero_shot)
 
 
-def read_variants(path: Path) -> list[TableVariant]:
+def read_variants(path: Path, *, is_matched: bool = True) -> list[TableVariant]:
     """Return the rows of a data set.
+
+    Args:
+        is_matched: Whether it must have the column match_group.
 
     Raises:
         InputError: With file and row, as `read`.
     """
-    needed = (
-        (*COORDINATES, "label")
-        if "_all" in f"{path}" or "_full" in f"{path}"
-        else (*COORDINATES, "label", GROUP)
-    )
+    needed = (*COORDINATES, "label", *((GROUP,) if is_matched else ()))
     return [
         _variant(cells, where, label_of(cells["label"], where))
         for where, cells in table_rows(path, needed)
     ]
 
 
-def _variant(cells, where: str, label: bool) -> TableVariant:
+def _variant(cells: Mapping[str, str], where: str, label: bool) -> TableVariant:
     return TableVariant(
         where,
         cells["chrom"],

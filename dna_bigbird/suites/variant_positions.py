@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement
@@ -50,7 +51,12 @@ class Located:
 
 
 def on_genome(
-    variants: Sequence[TableVariant], target: TaskGenome, *, column: str, counted_from: int
+    variants: Sequence[TableVariant],
+    path: Path,
+    target: TaskGenome,
+    *,
+    column: str,
+    counted_from: int,
 ) -> tuple[list[VariantRow], dict[str, int]]:
     """Return the variants that are on the genome, in their order, and counts of rows read and left out.
 
@@ -58,6 +64,7 @@ def on_genome(
     strand changes. Insertions, deletions and longer alleles are left out and counted.
 
     Args:
+        path: The table, for messages.
         column: Column of the position, for messages.
         counted_from: From what the suite counts it, for messages.
 
@@ -88,7 +95,7 @@ def on_genome(
         counts[OTHER_REF] = differing
     if not agreeing:
         raise InputError(
-            f"{variants[0].where.partition(',')[0]}: none of {len(variants)} variants is on "
+            f"{path}: none of {len(variants)} variants is on "
             f"{target.genome.path.name}: {', '.join(f'{n} {reason}' for reason, n in counts.items())}"
         )
     return [each.row() for each in agreeing], dict(counts)
