@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dna_bigbird.evaluation.bootstrap import Draws
+from dna_bigbird.evaluation.bootstrap import Draws, percentile_interval
 from dna_bigbird.evaluation.ranking import RankedLabel
 
 # N variants, R bootstrap draws
@@ -65,6 +65,30 @@ def chromosome_weighted_auprc(
         total += counted * np.nan_to_num(areas)
         weight += counted
     return np.divide(total, weight, out=np.full(size, np.nan), where=weight > 0)
+
+
+def centred_interval(
+    value: float, drawn: ArrayLike, *, least: float = -np.inf, most: float = np.inf
+) -> tuple[float, float]:
+    """Return the 95 % interval of the draws, moved so that their mean is the value of the variants as they are.
+
+    A positive that is drawn twice scores above itself, which raises the average precision of a draw: on 20
+    chromosomes with 17 positives each by 0.016 at the level of chance, more than its standard error. The
+    interval of the draws as they are then covers the expected score in 70 % of cases, the moved one in 97 %
+    (tests/evaluation/test_variant_scores.py).
+
+    Args:
+        least, most: Bounds of the score.
+
+    Example:
+        >>> centred_interval(0.5, [0.6, 0.7, 0.8], least=0.0, most=1.0)
+        (0.405, 0.595)
+    """
+    drawn = np.asarray(drawn, dtype=np.float64)
+    if not np.isfinite(drawn).any():
+        return percentile_interval(drawn)
+    low, high = percentile_interval(drawn - np.nanmean(drawn) + value)
+    return round(float(np.clip(low, least, most)), 12), round(float(np.clip(high, least, most)), 12)
 
 
 def rows_by_chromosome(chromosomes: ArrayLike) -> dict[str, NDArray[np.int64]]:

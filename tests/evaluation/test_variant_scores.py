@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from dna_bigbird.evaluation.bootstrap import draw_units
+from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
 from dna_bigbird.evaluation.variant_scores import (
     AUPRC,
     AUROC,
     BY_CHROMOSOME,
+    centred_interval,
     chance_auprc,
     chromosome_weighted_auprc,
     measure_variants,
@@ -83,3 +84,27 @@ def test_chance_by_chromosome_is_weighted_by_variants():
     expected = (2 * chance_auprc([1, 0]) + 4 * chance_auprc([1, 0, 0, 0])) / 6
     assert chance_auprc(labels, list("aabbbbc")) == pytest.approx(expected)
     assert np.isnan(chance_auprc([1, 1], ["a", "b"]))
+
+
+def test_the_centred_interval_covers_the_level_of_chance():
+    """Tables as TraitGym's: 20 chromosomes, 17 positives each with nine negatives, scores of no use."""
+    groups = np.repeat(np.arange(340), 10)
+    labels, chromosomes = (np.arange(3400) % 10 == 0).astype(int), (groups % 20).astype(str)
+    draws = draw_units(3400, replicates=100, seed=0, units=groups)
+    chance, covers = chance_auprc(labels, chromosomes), {"plain": 0, "centred": 0}
+    for seed in range(30):
+        scores = np.random.default_rng(seed).random(3400)
+        value = chromosome_weighted_auprc(labels, scores, chromosomes)[0]
+        drawn = chromosome_weighted_auprc(labels, scores, chromosomes, draws)
+        for name, (low, high) in (
+            ("plain", percentile_interval(drawn)),
+            ("centred", centred_interval(value, drawn)),
+        ):
+            covers[name] += low <= chance <= high
+    assert covers["centred"] >= 27
+    assert covers["plain"] <= 24
+
+
+def test_a_centred_interval_stays_within_its_bounds_and_leaves_out_undefined_draws():
+    assert centred_interval(0.95, [0.5, 0.6, 0.7, np.nan], most=1.0)[1] == 1.0
+    assert np.isnan(centred_interval(0.5, [np.nan, np.nan])).all()

@@ -134,7 +134,10 @@ TRAPS = [
     ({"ref": "N"}, r"test.tsv:4: ref is 'N'; expected bases, A C G T"),
     ({"alt": "<DEL>"}, r"test.tsv:4: alt is '<DEL>'; expected bases"),
     ({"chrom": "7"}, r"test.tsv:4: 7:\d.* is not in toy.fa, which has no such chromosome"),
-    ({"pos": 3001, "chrom": "1"}, r"test.tsv:4: 1:3,001-3,001 is not in toy.fa, which ends before"),
+    (
+        {"pos": 30001, "chrom": "1"},
+        r"test.tsv:4: 1:30,001-30,001 is not in toy.fa, which ends before",
+    ),
     ({"extra": "x"}, r"test.tsv:4: 8 columns, the header has 7"),
 ]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.tiny_bundle import draw_dna
 
-CHROMOSOMES = {"chr1": draw_dna(3000, 11), "chr2": draw_dna(2500, 12)}
+CHROMOSOMES = {"chr1": draw_dna(30_000, 11), "chr2": draw_dna(25_000, 12)}
 
 
 def write_genome(folder: Path) -> Path:
