@@ -6,6 +6,7 @@ EXTRAS = {
     "kenlm": "kenlm",
     "lightning_fabric": "train",
     "pandas": "dataframe",
+    "pyarrow": "bench",
     "pybedtools": "train",
     "pyfaidx": "train",
     "pyliftover": "train",

@@ -25,6 +25,8 @@ OF_EXTRAS = {"jsonargparse": {"docstring-parser", "typeshed-client"}}
 ONLY_CONDA = {"python", "pip", "bedtools"}
 ONLY_PIP = {"kenlm"}
 """Built from source by those who want it."""
+LARGE = {"bench"}
+"""150 MB for files in parquet, which bench also reads as TSV."""
 NOT_IN_CONDA = ONLY_PIP | {"triton"}
 """triton is for Linux alone, and conda files have no markers; conda's own pytorch for CUDA has it."""
 IN_ALL = {"train", "workflow", "text", "slurm", "dataframe", "native", "dev"}
@@ -77,9 +79,9 @@ def test_conda_has_the_same_ranges():
     assert conda()["python"] == project()["requires-python"]
 
 
-def test_all_has_every_extra_but_those_built_from_source():
+def test_all_has_every_extra_but_those_built_from_source_and_the_large_one():
     assert included("all") == IN_ALL | {"all"}
-    assert set(extras()) - included("all") == ONLY_PIP
+    assert set(extras()) - included("all") == ONLY_PIP | LARGE
 
 
 @pytest.mark.parametrize("extra", ["text", "workflow", "slurm"])

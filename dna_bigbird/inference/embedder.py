@@ -93,14 +93,19 @@ class Embedder:
         return mean_SE.astype(np.float32)
 
     def tokens(
-        self, sequences: Sequence[str]
+        self, sequences: Sequence[str], *, together: int = 1
     ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
         """Return the vectors (T, E) of each sequence's tokens and their bases on it (T, 2).
 
         Bases are 0-based, half-open, from the start of the sequence. A part without any A, C, G
         or T has no tokens.
+
+        Args:
+            together: So many sequences, of equal length, are cut at the same bases if one of them has more tokens
+                than the context.
         """
-        parts, tokens = self._plan([(text,) for text in sequences])
+        groups = [sequences[i : i + together] for i in range(0, len(sequences), together)]
+        parts, tokens = self._plan(groups)
         texts = list(tokens)
         states = {}
         for batch, rows in self._runner.run([*tokens.values()], self._forward):

@@ -36,6 +36,13 @@ def count_changes(variants: Sequence[Variant], genome: Genome, data: Path) -> np
     rows = labelled.rows("train")
     training = joined([labelled.interval(int(row)) for row in rows])
     mixture = BaseMixtureTwoSided().fit_sequences([genome.fetch(piece) for piece in training])
+    return counted_ratios(variants, genome, mixture)
+
+
+def counted_ratios(
+    variants: Sequence[Variant], genome: Genome, mixture: BaseMixtureTwoSided
+) -> np.ndarray:
+    """Return log p(ALT) - log p(REF) of substitutions by a fitted mixture, in nats, (variants, 1)."""
     sites = sorted({(v.interval.chrom, v.interval.start) for v in variants})
     around = [
         Interval(chrom, max(0, start - CONTEXT_BP), start + CONTEXT_BP + 1)

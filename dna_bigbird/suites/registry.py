@@ -11,6 +11,8 @@ MODULES = {
     "nt": "nucleotide_transformer:ORIGINAL",
     "nt-revised": "nucleotide_transformer:REVISED",
     "bend": "bend",
+    "traitgym": "traitgym",
+    "bend-variants": "bend_variants",
 }
 """Name on the command line to module; after a colon the name of the `Suite` in it, `SUITE` without."""
 

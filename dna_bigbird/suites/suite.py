@@ -17,6 +17,10 @@ from dna_bigbird.suites.genomes import Genomes
 
 Protocol = Literal["labels", "variants", "pairs"]
 """What a task consists of: labelled sequences; variants of a genome; sequences and their changed forms."""
+ZeroShot = Literal["likelihood", "absolute_likelihood", "embedding", "embedding_cosine"]
+"""How a variant is scored without training; higher is more likely positive. log p(REF) - log p(ALT) of the masked
+base, or its absolute value; the Euclidean distance of the states of all bases of the window; the cosine
+distance of the states of the variant's base."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,12 @@ class VariantRows:
     genome: Path
     assembly: str
     counts: dict[str, int] = field(default_factory=dict)
+    zero_shot: ZeroShot = "likelihood"
+    """The score of the suite's authors, which is the model's."""
+    window_bp: int = 0
+    """Bases around the variant in the suite's protocol; 0: what the model was trained on."""
+    both_strands: bool = True
+    """Whether the protocol averages the scores of both strands."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,134 @@
+"""The protocol `variants` of bench: rank positives above negatives, without training and by a probe."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dna_bigbird import __version__
+from dna_bigbird.bundles.bundle import WEIGHTS, Bundle, load_bundle
+from dna_bigbird.evaluation.task_results import (
+    FEWEST_ROWS,
+    LEAK_FREE,
+    PUBLISHED,
+    Published,
+    TaskResult,
+)
+from dna_bigbird.evaluation.variant_scores import VARIANT_METRICS, chance_auprc
+from dna_bigbird.files import sha256_of
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.inference.compute import Compute, exact
+from dna_bigbird.inference.spool import file_identity
+from dna_bigbird.pipeline.bench.task_run import TaskRun
+from dna_bigbird.pipeline.bench.variant_leaks import READ_WITH_LABELS, find_leaks
+from dna_bigbird.pipeline.bench.variant_measures import (
+    BLOCK_BP,
+    chromosomes_of,
+    measure_source,
+    number_of,
+    scores_by_chromosome,
+    source_result,
+    subsets_of,
+)
+from dna_bigbird.pipeline.bench.variant_model import VariantModel, window_of
+from dna_bigbird.pipeline.bench.variant_parts import VariantParts
+from dna_bigbird.pipeline.bench.variant_sources import variant_sources
+from dna_bigbird.suites.suite import VariantRow, VariantRows
+
+
+def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
+    """Score the variants of a task by a model, by a probe and by trivial sources.
+
+    All are scored on the same variants and draws. Leak-free scores leave out variants whose window shares a base
+    with what the bundle has read with labels. Parts that were finished earlier are read from `run.folder`.
+
+    Raises:
+        InputError: If the bundle cannot score DNA, or a window cannot be read.
+        OutputError: If a part cannot be written.
+    """
+    bundle = load_bundle(run.model)
+    window_bp = window_of(bundle, data.window_bp)
+    settings = _settings(run, data, bundle, window_bp)
+    model = VariantModel(
+        bundle,
+        Genome(data.genome),
+        window_bp,
+        both_strands=data.both_strands,
+        compute=exact(Compute(threads=run.threads)),
+    )
+    identity = {
+        **{key: settings[key] for key in ("sha256", "window_bp", "both_strands", "version")},
+        "config": sha256_of(bundle.folder / "config.json"),
+        "genome": file_identity(data.genome),
+    }
+    parts = VariantParts(run.folder, identity)
+    sources, notes = variant_sources(
+        data, bundle, model, parts, window_bp=window_bp, seeds=run.seeds
+    )
+    leaks = find_leaks(bundle.config, _windows(data.rows, window_bp), data.assembly)
+    subsets = subsets_of(run, data.rows, ~leaks.with_labels)
+    measured = {source.name: measure_source(source, data.rows, subsets) for source in sources}
+    n = {name: len(rows) for name, (rows, _) in subsets.items()}
+    return TaskResult(
+        suite=run.suite.name,
+        task=run.task.name,
+        about=run.task.about,
+        metric=run.task.metric,
+        protocol=run.task.protocol,
+        label_names=("label",),
+        assembly=data.assembly,
+        counts={**data.counts, "variants": len(data.rows), "positives": _positives(data.rows)},
+        n=n,
+        leaks=leaks.counts,
+        sources=[source_result(source, measured, run.task.metric) for source in sources],
+        published=[Published(each.model, each.value, each.source) for each in run.task.published],
+        seeds=run.seeds,
+        settings={**settings, "chance": _chance(data.rows)},
+        notes=[*notes, *leaks.notes, *_few(n)],
+        groups=scores_by_chromosome(run, data.rows, subsets, sources[0]),
+    )
+
+
+def _settings(run: TaskRun, data: VariantRows, bundle: Bundle, window_bp: int) -> dict:
+    is_grouped = any(row.group for row in data.rows)
+    return {
+        "method": "zero-shot and probe",
+        "model": bundle.folder.resolve().name,
+        "sha256": sha256_of(bundle.folder / WEIGHTS),
+        "zero_shot": data.zero_shot,
+        "window_bp": window_bp,
+        "both_strands": data.both_strands,
+        "blocks": "matched groups" if is_grouped else "bases of the genome",
+        "block_bp": None if is_grouped else BLOCK_BP,
+        "replicates": run.replicates,
+        "bootstrap_seed": run.bootstrap_seed,
+        "genomes": list(run.genomes_given),
+        "version": __version__,
+    }
+
+
+def _windows(rows: Sequence[VariantRow], window_bp: int) -> list[Interval]:
+    starts = [row.pos - 1 - window_bp // 2 for row in rows]
+    return [
+        Interval(row.chrom, start, start + window_bp)
+        for row, start in zip(rows, starts, strict=True)
+    ]
+
+
+def _positives(rows: Sequence[VariantRow]) -> int:
+    return sum(row.label for row in rows)
+
+
+def _chance(rows: Sequence[VariantRow]) -> dict[str, float | None]:
+    """Return what a random order is expected to score."""
+    labels = np.array([row.label for row in rows], dtype=int)
+    values = (chance_auprc(labels, chromosomes_of(rows)), chance_auprc(labels), 0.5)
+    return dict(zip(VARIANT_METRICS, map(number_of, values), strict=True))
+
+
+def _few(n: Mapping[str, int]) -> list[str]:
+    names = {PUBLISHED: "variants", LEAK_FREE: f"variants that were not {READ_WITH_LABELS}"}
+    return [
+        f"{n[name]} {text.replace('_', ' ')}: of fewer than {FEWEST_ROWS} no claim is made"
+        for name, text in names.items()
+        if n[name] < FEWEST_ROWS
+    ]
