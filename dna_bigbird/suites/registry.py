@@ -7,6 +7,10 @@ from dna_bigbird.suites.suite import Suite
 
 MODULES = {
     "genomic-benchmarks": "genomic_benchmarks",
+    "dart-eval": "dart_eval",
+    "paper": "paper",
+    "long-range": "long_range",
+    "tata-displacement": "tata",
 }
 """Name on the command line to module."""
 
