@@ -130,7 +130,7 @@ def _plant_unit(
         zone = _draw_zone(config, rng)
         if zone:
             name = f"{factor}{unit + 1:05d}"
-            cluster = _cluster(motifs[factor].width, config.copies, rng)
+            cluster = cluster_offsets(motifs[factor].width, config.copies, rng)
             elements.append(
                 _plant_partner(name, motifs[factor], cluster, zone, elements, canvas, rng)
             )
@@ -167,6 +167,18 @@ def _plant_partner(
         start = tss - distance - length if rng.random() < 0.5 else tss + distance
         if all(start > x.end + SETBACK_BP or start + length < x.start - SETBACK_BP for x in others):
             break
+    return plant_cluster(name, motif, offsets, start, canvas, rng)
+
+
+def plant_cluster(
+    name: str,
+    motif: Motif,
+    offsets: list[int],
+    start: int,
+    canvas: Canvas,
+    rng: np.random.Generator,
+) -> Element:
+    """Plant sites of a motif at offsets from `start`, each on a random strand."""
     element = Element(name, "cluster")
     for offset in offsets:
         bases = motif.draw(rng, grammar.LEAST_SHARE)
@@ -187,7 +199,7 @@ def _start_site(unit: int, config: LongRangeConfig, strand: str, rng: np.random.
     return middle + BIN_BP // 2 + jitter - (reach if strand == "+" else -reach)
 
 
-def _cluster(width: int, copies: int, rng: np.random.Generator) -> tuple[list[int], int]:
+def cluster_offsets(width: int, copies: int, rng: np.random.Generator) -> tuple[list[int], int]:
     """Return the offsets of the sites of a cluster and its length."""
     offsets, cursor = [], 0
     for _ in range(copies):

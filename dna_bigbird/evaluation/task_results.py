@@ -49,6 +49,8 @@ class Published:
     model: str
     value: float
     source: str
+    metric: str = ""
+    """Name of the score, if it is not the task's."""
 
 
 @dataclass(frozen=True)

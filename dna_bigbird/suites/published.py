@@ -15,10 +15,10 @@ def _table() -> dict[str, dict]:
 
 
 def published_scores(suite: str, task: str) -> tuple[PublishedScore, ...]:
-    """Return what was published for a task, in the task's metric; nothing if none is recorded."""
+    """Return what was published for a task, in the task's metric unless it names another; nothing if none is recorded."""
     entry = _table().get(suite, {})
     return tuple(
-        PublishedScore(model, float(row["scores"][task]), row["source"])
+        PublishedScore(model, float(row["scores"][task]), row["source"], row.get("metric", ""))
         for model, row in entry.items()
         if task in row["scores"]
     )

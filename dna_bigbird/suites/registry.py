@@ -13,6 +13,10 @@ MODULES = {
     "bend": "bend",
     "traitgym": "traitgym",
     "bend-variants": "bend_variants",
+    "dart-eval": "dart_eval",
+    "paper": "paper",
+    "long-range": "long_range",
+    "tata-displacement": "tata",
 }
 """Name on the command line to module; after a colon the name of the `Suite` in it, `SUITE` without."""
 

@@ -31,6 +31,8 @@ class PublishedScore:
     value: float
     source: str
     """Paper and table."""
+    metric: str = ""
+    """Name of the score, if it is not the task's."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class PairRow:
     """One sequence and changed forms of it (protocol `pairs`)."""
 
     name: str
+    """Of the sequence that both forms come from; rows of one name are drawn together by the bootstrap."""
     sequence: str
     """The real one, or the one with the motif."""
     changed: str
@@ -113,6 +116,8 @@ class PairRow:
     """A form with an equally large change elsewhere that should change little; empty if there is none."""
     group: str = ""
     """Such as the motif; scores are also given per group."""
+    interval: Interval | None = None
+    """Where the real sequence is on a genome."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,8 @@ class PairRows:
     """The pairs of a task."""
 
     rows: list[PairRow]
+    assembly: str = ""
+    """Of the intervals; empty without."""
     counts: dict[str, int] = field(default_factory=dict)
 
 

@@ -60,6 +60,11 @@ class MaskedLikelihood:
         self._runner = BundleRunner(bundle, setup.compute, setup.device)
         self._mask_id = bundle.tokenizer.mask_id
 
+    @property
+    def max_pieces(self) -> int:
+        """Most tokens of a window, without [CLS] and [SEP]."""
+        return self._runner.max_pieces
+
     def notes(self) -> list[str]:
         """Return what a user should know about the computation, one line each."""
         return [*self._notes]
@@ -76,7 +81,7 @@ class MaskedLikelihood:
             for group in groups
         ]
         flat = [side for group in pairs for row in group for pair in row for side in pair]
-        of_side = self._log_probabilities(list(dict.fromkeys(flat)))
+        of_side = self.log_probabilities(list(dict.fromkeys(flat)))
         for group in pairs:
             yield np.array(
                 [[0.0, *(of_side[alt] - of_side[ref] for ref, alt in row)] for row in group]
@@ -104,8 +109,8 @@ class MaskedLikelihood:
         return HiddenAllele(masked.tobytes(), tuple(ids[before:end].tolist()))
 
     @torch.no_grad()
-    def _log_probabilities(self, sides: Sequence[HiddenAllele]) -> dict[HiddenAllele, float]:
-        """Return the sum of the log-probabilities of the hidden tokens of each window."""
+    def log_probabilities(self, sides: Sequence[HiddenAllele]) -> dict[HiddenAllele, float]:
+        """Return the sum of the log-probabilities of the hidden tokens of each window, in nats."""
         texts = list(dict.fromkeys(side.masked for side in sides))
         encoded = [np.frombuffer(text, dtype=np.int64) for text in texts]
         readers: dict[bytes, list[HiddenAllele]] = {text: [] for text in texts}

@@ -1,0 +1,171 @@
+"""Binding-site matrices in files: JASPAR, and the minimal format of MEME.
+
+JASPAR (jaspar.elixir.no, "JASPAR" download): `>ID NAME`, then four lines `A [ 1 2 ]` of counts, one per base.
+MEME minimal format (meme-suite.org, doc/meme-format.html): a line `MEME version 4` or later, `ALPHABET= ACGT` if
+given, and for each matrix `MOTIF ID NAME` and `letter-probability matrix: alength= 4 w= 6 …` with w lines of four
+probabilities.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import numbered_lines
+
+LETTERS = "ACGT"
+_COUNTS = re.compile(r"([ACGT])\s*\[?([^\]]*)\]?\s*")
+_WIDTH = re.compile(r"\bw=\s*(\d+)")
+_ALPHABET_LENGTH = re.compile(r"\balength=\s*(\d+)")
+SUM_TOLERANCE = 0.02
+"""Probabilities of a column add up to 1 within this much; files round them."""
+
+
+@dataclass(frozen=True, eq=False)
+class MotifMatrix:
+    """One matrix."""
+
+    identifier: str
+    name: str
+    """Such as the factor; empty if the file has none."""
+    shares: NDArray[np.float64]
+    """(4, width), rows A C G T; each column adds up to 1."""
+
+    @property
+    def width(self) -> int:
+        """Length in base pairs."""
+        return self.shares.shape[1]
+
+    @property
+    def consensus(self) -> str:
+        """The most frequent base of each column; of equal ones the first of A C G T."""
+        return "".join(LETTERS[i] for i in self.shares.argmax(axis=0))
+
+    @property
+    def label(self) -> str:
+        """Name and identifier, for tables."""
+        return f"{self.name} {self.identifier}".strip()
+
+
+def read_motifs(path: Path) -> list[MotifMatrix]:
+    """Return the matrices of a JASPAR or MEME file in their order; the first line says which it is.
+
+    Raises:
+        InputError: With file and line, for anything that is not as the format says, two matrices of one
+            identifier, or a file without a matrix.
+    """
+    lines = [(number, line.strip()) for number, line in numbered_lines(path)]
+    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    first = lines[0][1] if lines else ""
+    if first.startswith(">"):
+        read = _jaspar(path, lines)
+    elif first.upper().startswith("MEME VERSION"):
+        read = _meme(path, lines)
+    else:
+        raise InputError(
+            f"{path}:1: starts with {shortened(first) or 'nothing'!r}; expected '>ID NAME' (JASPAR) or 'MEME version 4'"
+        )
+    motifs: dict[str, MotifMatrix] = {}
+    for number, motif in read:
+        if motif.identifier in motifs:
+            raise InputError(
+                f"{path}:{number}: a second matrix {motif.identifier}; each needs its own name"
+            )
+        motifs[motif.identifier] = motif
+    if not motifs:
+        raise InputError(f"{path}: no matrix in it")
+    return list(motifs.values())
+
+
+def _jaspar(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, MotifMatrix]]:
+    starts = [i for i, (_, line) in enumerate(lines) if line.startswith(">")]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        number, header = lines[start]
+        identifier, name = _names(header[1:], f"{path}:{number}")
+        rows = dict(_counts(f"{path}:{row}", line) for row, line in lines[start + 1 : end])
+        if (
+            sorted(rows) != sorted(LETTERS)
+            or end - start != 5
+            or len(set(map(len, rows.values()))) != 1
+        ):
+            raise InputError(
+                f"{path}:{number}: {identifier} has rows of {', '.join(map(str, map(len, rows.values())))} numbers "
+                f"for {''.join(rows) or 'no base'}; expected four lines A, C, G, T of equal length"
+            )
+        table = np.array([rows[base] for base in LETTERS])
+        if not (table.sum(axis=0) > 0).all():
+            raise InputError(f"{path}:{number}: {identifier} has a column without any count")
+        yield number, MotifMatrix(identifier, name, table / table.sum(axis=0))
+
+
+def _counts(where: str, line: str) -> tuple[str, list[float]]:
+    match = _COUNTS.fullmatch(line)
+    if match is None:
+        raise InputError(
+            f"{where}: {shortened(line)!r}; expected a base and its counts, 'A [ 1 2 3 ]'"
+        )
+    return match[1], _numbers(match[2], where)
+
+
+def _meme(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, MotifMatrix]]:
+    waiting: tuple[int, str, str] | None = None
+    rows = iter(lines)
+    for number, line in rows:
+        where = f"{path}:{number}"
+        if line.upper().startswith("ALPHABET=") and line[9:].strip().upper() != LETTERS:
+            raise InputError(f"{where}: alphabet {shortened(line[9:].strip())}; expected {LETTERS}")
+        if line.startswith("MOTIF"):
+            waiting = (number, *_names(line[5:], where))
+        elif line.startswith("letter-probability matrix"):
+            if waiting is None:
+                raise InputError(f"{where}: a matrix without a line 'MOTIF ID' before it")
+            shares = [_column(path, rows) for _ in range(_width(line, where))]
+            yield waiting[0], MotifMatrix(waiting[1], waiting[2], np.array(shares).T)
+            waiting = None
+    if waiting is not None:
+        raise InputError(f"{path}:{waiting[0]}: {waiting[1]} has no 'letter-probability matrix'")
+
+
+def _width(line: str, where: str) -> int:
+    letters, width = _ALPHABET_LENGTH.search(line), _WIDTH.search(line)
+    if (letters is not None and letters[1] != "4") or width is None or int(width[1]) < 1:
+        raise InputError(
+            f"{where}: {shortened(line)!r}; expected alength= 4 and w= with the number of columns"
+        )
+    return int(width[1])
+
+
+def _column(path: Path, rows: Iterator[tuple[int, str]]) -> NDArray[np.float64]:
+    number, line = next(rows, (0, ""))
+    if not number:
+        raise InputError(f"{path}: ends within a matrix; the file is truncated. Copy it again")
+    where = f"{path}:{number}"
+    shares = np.array(_numbers(line, where))
+    if len(shares) != 4 or abs(shares.sum() - 1) > SUM_TOLERANCE:
+        raise InputError(
+            f"{where}: {shortened(line)!r}; expected four probabilities that add up to 1, as w= says"
+        )
+    return shares / shares.sum()
+
+
+def _numbers(text: str, where: str) -> list[float]:
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        numbers = [-1.0]
+    if not all(np.isfinite(number) and number >= 0 for number in numbers):
+        raise InputError(
+            f"{where}: {shortened(text.strip())!r}; expected numbers from 0 on between blanks"
+        )
+    return numbers
+
+
+def _names(text: str, where: str) -> tuple[str, str]:
+    words = text.split(None, 1)
+    if not words:
+        raise InputError(f"{where}: a matrix without an identifier")
+    return words[0], words[1].strip() if len(words) > 1 else ""
