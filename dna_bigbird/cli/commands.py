@@ -214,6 +214,12 @@ SUITES = {
     "nt": "18 sets: yeast histone marks, enhancers, promoters, splice sites",
     "nt-revised": "18 sets: human histone marks, enhancers, promoters, splice sites; chr20 and chr21 for test",
     "bend": "windows of 512 bp: open chromatin, histone marks, CpG methylation",
+    "traitgym": "causal regulatory variants of traits, ranked above matched controls",
+    "bend-variants": "variants of expression and disease, ranked by how far the states of their base move",
+    "dart-eval": "regulatory elements against their shuffled forms, and motifs in neutral sequence; rebuilt",
+    "paper": "promoters with three types of negatives, and chromatin labels, of the project's own sets",
+    "long-range": "semi-synthetic: the distance of a cluster of sites from a promoter, 0.5 to 16 kb",
+    "tata-displacement": "real promoters whose TATA box is moved within them, and an equal change elsewhere",
 }
 """Each suite is a command with the same options."""
 BENCH = {
