@@ -131,7 +131,7 @@ def _result(
         n=sizes,
         leaks=tests.counts,
         sources=sources,
-        published=[Published(x.model, x.value, x.source) for x in run.task.published],
+        published=[Published(x.model, x.value, x.source, x.metric) for x in run.task.published],
         seeds=run.seeds,
         settings=_settings(run, subsets),
         notes=[*tests.notes, *_notes(labelled, tests, sizes)],

@@ -80,7 +80,10 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
         n=n,
         leaks=leaks.counts,
         sources=[source_result(source, measured, run.task.metric) for source in sources],
-        published=[Published(each.model, each.value, each.source) for each in run.task.published],
+        published=[
+            Published(each.model, each.value, each.source, each.metric)
+            for each in run.task.published
+        ],
         seeds=run.seeds,
         settings={**settings, "chance": _chance(data.rows)},
         notes=[*notes, *leaks.notes, *_few(n)],
