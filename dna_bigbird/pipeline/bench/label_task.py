@@ -13,7 +13,6 @@ from dna_bigbird.evaluation.bootstrap import Draws, draw_units
 from dna_bigbird.evaluation.seed_scores import SeedScores
 from dna_bigbird.evaluation.strands import strand_agreement
 from dna_bigbird.evaluation.task_results import (
-    FEWEST_ROWS,
     MODEL,
     PUBLISHED,
     SUBSETS,
@@ -134,7 +133,7 @@ def _result(
         published=[Published(x.model, x.value, x.source, x.metric) for x in run.task.published],
         seeds=run.seeds,
         settings=_settings(run, subsets),
-        notes=[*tests.notes, *_notes(labelled, tests, sizes)],
+        notes=[*tests.notes, *_notes(labelled, tests)],
     )
 
 
@@ -202,7 +201,7 @@ def _settings(run: TaskRun, subsets: Mapping[str, Subset]) -> dict:
     }
 
 
-def _notes(labelled: LabelledSet, tests: LeakFree, sizes: Mapping[str, int]) -> Iterator[str]:
+def _notes(labelled: LabelledSet, tests: LeakFree) -> Iterator[str]:
     if labelled.label_type != REGRESSION:
         absent = [
             name
@@ -214,6 +213,3 @@ def _notes(labelled: LabelledSet, tests: LeakFree, sizes: Mapping[str, int]) -> 
         if absent:
             what = "class" if labelled.label_type == MULTI_CLASS else "label"
             yield f"No test row has the {what} {', '.join(absent[:5])}; scores that need it are not defined."
-    for name, count in sizes.items():
-        if count < FEWEST_ROWS:
-            yield f"{name.replace('_', '-')}: {count} test rows, fewer than {FEWEST_ROWS}; no claim is made."
