@@ -1,4 +1,4 @@
-"""Variants whose windows a model has read, with labels or without."""
+"""Windows of variants that were read by a model, with labels or without."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
