@@ -52,7 +52,7 @@ def pair_leaks(config: BundleConfig, rows: PairRows) -> PairLeaks:
 
 
 def _read_in(record: ReadRegions, rows: PairRows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which pairs a training has read, and of which that is not known, (N,) each."""
+    """Return which pairs were read in a training, and for which pairs that is unknown, (N,) each."""
     is_read = np.zeros(len(rows.rows), dtype=bool)
     is_unknown = np.zeros(len(rows.rows), dtype=bool)
     has_interval = np.array([row.interval is not None for row in rows.rows], dtype=bool)
@@ -70,7 +70,7 @@ def _read_in(record: ReadRegions, rows: PairRows) -> tuple[NDArray[np.bool_], ND
 
 
 def read_as_sequences(record: ReadRegions, sequences: Sequence[str]) -> NDArray[np.bool_] | None:
-    """Return which sequences a training has read as sequences, (n,); None where that is not known.
+    """Return which sequences were read as sequences in a training, (n,); None where that is not known.
 
     A record has no checksums of sequences yet, so it is never known: a promoter without coordinates may be
     one that was read at its place in a genome.
