@@ -92,7 +92,7 @@ def run_pairs(run: TaskRun, rows: PairRows) -> TaskResult:
         ),
         GC: PairSource("share of G and C", _pairs(gc_shares(texts), forms), is_trained=False),
     }
-    return compare(run, rows, sources, pair_leaks(bundle.config, rows))
+    return compare(run, rows, sources, pair_leaks(bundle, rows))
 
 
 def compare(

@@ -1,7 +1,10 @@
 """Pair tasks: models by construction, every file read again, and scores of real bundles by hand."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.read_regions import ReadRegions
+from dna_bigbird.datasets.sequence_hashes import sequence_hash
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.pairs import PairScores
 from dna_bigbird.evaluation.task_results import MODEL, TaskResult
@@ -227,8 +231,16 @@ def test_all_pairs_or_none_have_a_control(pretrained, random_dna, tmp_path):
         run_pairs(make_run(pretrained, tmp_path), PairRows(rows))
 
 
-def config_with(*records: ReadRegions) -> BundleConfig:
-    return BundleConfig(task="chromatin", encoder=None, regions_read=list(records))
+def bundle_with(*records: ReadRegions, texts: Sequence[str] = ()) -> SimpleNamespace:
+    """A bundle that has read regions, and remembers sequences."""
+    config = BundleConfig(task="chromatin", encoder=None, regions_read=list(records))
+    hashes = np.array(sorted(map(sequence_hash, texts)), dtype=np.uint64)
+    return SimpleNamespace(config=config, sequences_read=hashes)
+
+
+def unrecorded() -> SimpleNamespace:
+    config = BundleConfig(task="chromatin", encoder=None)
+    return SimpleNamespace(config=config, sequences_read=np.empty(0, np.uint64))
 
 
 def located(*starts: int) -> PairRows:
@@ -240,23 +252,23 @@ def test_pairs_that_were_read_with_labels_are_left_out():
     """Regions count from 1 with both ends: 101-120 are the bases 100 to 119 from 0."""
     labels = ReadRegions("chromatin", "hg38", {"1": "101-120"})
     pretraining = ReadRegions("pretraining", "GRCh38", {"chr1": "1-1000"})
-    leaks = pair_leaks(config_with(pretraining, labels), located(89, 90, 91, 119, 120))
+    leaks = pair_leaks(bundle_with(pretraining, labels), located(89, 90, 91, 119, 120))
     assert leaks.keeps.tolist() == [True, True, False, False, True]
     assert leaks.counts == {"read_with_labels": 2, "read_unknown": 0}
     assert leaks.notes == ()
 
 
 @pytest.mark.parametrize(
-    "config",
+    "bundle",
     [
-        BundleConfig(task="chromatin", encoder=None),
-        config_with(ReadRegions("chromatin", "GRCh37", {"chr1": "1-5"})),
-        config_with(ReadRegions("chromatin", "GRCh38", None)),
+        unrecorded(),
+        bundle_with(ReadRegions("chromatin", "GRCh37", {"chr1": "1-5"})),
+        bundle_with(ReadRegions("chromatin", "GRCh38", None)),
     ],
     ids=["no record", "another assembly", "too many regions"],
 )
-def test_what_is_not_known_is_left_out_and_counted(config):
-    leaks = pair_leaks(config, located(0, 50))
+def test_what_is_not_known_is_left_out_and_counted(bundle):
+    leaks = pair_leaks(bundle, located(0, 50))
     assert not leaks.keeps.any()
     assert leaks.counts == {"read_with_labels": 0, "read_unknown": 2}
     assert leaks.notes[0].startswith(
@@ -267,8 +279,14 @@ def test_what_is_not_known_is_left_out_and_counted(config):
 def test_sequences_without_coordinates_are_not_known_after_a_fine_tuning(random_dna):
     rows = toy_rows(random_dna, 4)
     record = ReadRegions("promoter", "none", {}, "9 sequences without coordinates")
-    assert not pair_leaks(config_with(record), rows).keeps.any()
-    assert pair_leaks(config_with(ReadRegions("pretraining", "x", {})), rows).keeps.all()
+    assert not pair_leaks(bundle_with(record), rows).keeps.any()
+    texts = [rows.rows[1].sequence, reverse_complement(rows.rows[2].sequence)]
+    hashed = replace(record, is_hashed=True)
+    leaks = pair_leaks(bundle_with(hashed, texts=texts), rows)
+    assert leaks.keeps.tolist() == [True, False, False, True]
+    assert leaks.counts == {"read_with_labels": 2, "read_unknown": 0}
+    assert leaks.notes[0].startswith("Sequences without coordinates are compared")
+    assert pair_leaks(bundle_with(ReadRegions("pretraining", "x", {})), rows).keeps.all()
 
 
 def test_strands_agree_as_far_as_signs_and_differences_do():
