@@ -49,7 +49,7 @@ def test_other_settings_or_sequences_are_computed_again(tmp_path):
     for texts, settings, again in (
         (TEXTS, {"model": "a"}, []),
         (TEXTS, {"model": "b"}, TEXTS),
-        (TEXTS[:9] + ["GG"] + TEXTS[10:], {"model": "b"}, TEXTS[5:9] + ["GG"]),
+        ([*TEXTS[:9], "GG", *TEXTS[10:]], {"model": "b"}, [*TEXTS[5:9], "GG"]),
     ):
         scorer = Counter()
         stored_scores(tmp_path, texts, scorer, settings)
