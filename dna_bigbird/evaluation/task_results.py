@@ -8,7 +8,9 @@ PUBLISHED, LEAK_FREE = "published", "leak_free"
 SUBSETS = (PUBLISHED, LEAK_FREE)
 """All test rows, as the suite publishes them; test rows that nothing was trained on. Variants and pairs have
 no training rows, so their leak-free rows leave out only what the bundle was trained on."""
-MODEL = "model"
+MODEL, RANDOM_WEIGHTS = "model", "random_weights"
+OTHER_SCORES = ("likelihood", "absolute_likelihood", "embedding", "embedding_cosine", "probe")
+"""Sources that score variants by the same model in another way; not baselines."""
 FEWEST_ROWS = 200
 """Of fewer test rows no claim is made."""
 

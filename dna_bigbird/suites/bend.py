@@ -55,9 +55,9 @@ class LabelSet:
 
 
 LABEL_SETS = {
-    "chromatin_accessibility": LabelSet(125, "GRCh37", "Open chromatin in 125 cell types."),
-    "histone_modification": LabelSet(18, "GRCh38", "18 histone marks in K562."),
-    "cpg_methylation": LabelSet(7, "GRCh38", "Methylation of a CpG in 7 cell lines."),
+    "chromatin_accessibility": LabelSet(125, "GRCh37", "Open chromatin, 125 labels."),
+    "histone_modification": LabelSet(18, "GRCh38", "Histone marks, 18 labels."),
+    "cpg_methylation": LabelSet(7, "GRCh38", "Methylation of CpG sites, 7 labels."),
 }
 
 

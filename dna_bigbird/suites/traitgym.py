@@ -4,9 +4,9 @@ Format and protocol: README, `workflow/rules/model.smk` and `workflow/notebooks/
 songlab-cal/TraitGym (4d80fe8), and the card of the data set of the same name. Columns chrom (without `chr`), pos
 (from 1, GRCh38), ref, alt, label, match_group and others that are not read. `DATASET/subset/NAME.parquet` lists
 chrom, pos, ref and alt of the variants of a subset. Published metric: average precision by chromosome, weighted by the
-number of variants. Zero-shot scores of alignment models and of the largest Evo 2, the best of the models without labels: -LLR
-for Mendelian and |LLR| for complex traits; the authors take the best of five scores per model, chosen on the
-test variants, which is not repeated here.
+number of variants. The model's score without training is -LLR for Mendelian and |LLR| for complex traits, as the authors
+score GPN-MSA. For each other model they take the best of five scores, chosen on the test variants; this is not
+repeated here.
 """
 
 from collections.abc import Mapping

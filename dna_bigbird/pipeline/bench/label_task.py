@@ -15,6 +15,7 @@ from dna_bigbird.evaluation.strands import strand_agreement
 from dna_bigbird.evaluation.task_results import (
     MODEL,
     PUBLISHED,
+    RANDOM_WEIGHTS,
     SUBSETS,
     Published,
     SourceResult,
@@ -31,7 +32,6 @@ from dna_bigbird.pipeline.bench.trainings import (
     CNN,
     GC,
     KMER,
-    RANDOM_WEIGHTS,
     Scored,
     TaskTraining,
 )

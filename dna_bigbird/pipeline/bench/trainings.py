@@ -15,7 +15,7 @@ from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.errors import notes_hidden
-from dna_bigbird.evaluation.task_results import MODEL
+from dna_bigbird.evaluation.task_results import MODEL, RANDOM_WEIGHTS
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.compute import Compute
@@ -29,7 +29,7 @@ from dna_bigbird.pipeline.network_baseline import fit_network_baseline
 from dna_bigbird.pipeline.word_baseline import fit_word_baseline
 from dna_bigbird.tasks.config import TrainConfig
 
-RANDOM_WEIGHTS, CNN, KMER, GC = "random_weights", "cnn", "kmer", "gc"
+CNN, KMER, GC = "cnn", "kmer", "gc"
 FORWARD, REVERSE = "forward.h5", "reverse.h5"
 WORK = ("bundle", "checkpoints")
 """Folders that are needed until the scores are complete."""

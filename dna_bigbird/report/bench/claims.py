@@ -7,7 +7,9 @@ from dna_bigbird.evaluation.task_results import (
     FEWEST_ROWS,
     LEAK_FREE,
     MODEL,
+    OTHER_SCORES,
     PUBLISHED,
+    RANDOM_WEIGHTS,
     Score,
     SourceResult,
     TaskResult,
@@ -15,7 +17,6 @@ from dna_bigbird.evaluation.task_results import (
 from dna_bigbird.label_types import LOWER_IS_BETTER
 from dna_bigbird.report.scores import is_number
 
-RANDOM_WEIGHTS = "random_weights"
 BETTER, WORSE, NOT_CLEAR = "better", "worse", "not_clear"
 TOO_FEW, NOT_DEFINED = "too_few_rows", "not_defined"
 OUTCOMES = (BETTER, WORSE, NOT_CLEAR, TOO_FEW, NOT_DEFINED)
@@ -71,13 +72,14 @@ def find_source(result: TaskResult, name: str) -> SourceResult | None:
 def best_baseline(result: TaskResult, subset: str) -> SourceResult | None:
     """Return the baseline with the best published metric on a subset; of equal ones the first.
 
-    The encoder with random weights is not one of the baselines; it has its own column.
+    The encoder with random weights is not one of the baselines; it has its own column. Neither are other
+    ways to score the same model.
     """
     sign = -1 if result.metric in LOWER_IS_BETTER else 1
     values = [
         (sign * value, -index, source)
         for index, source in enumerate(result.sources)
-        if source.name not in (MODEL, RANDOM_WEIGHTS)
+        if source.name not in (MODEL, RANDOM_WEIGHTS, *OTHER_SCORES)
         and is_number(value := metric_score(result, source, subset).value)
     ]
     return max(values, key=lambda x: x[:2])[2] if values else None

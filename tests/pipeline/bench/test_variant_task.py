@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference import embed
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.embedder import Embedder
 from dna_bigbird.inference.variants.scoring import score_variants
 from dna_bigbird.pipeline.bench import variant_sources, variant_task
 from dna_bigbird.pipeline.bench.variant_parts import VariantParts
@@ -24,7 +27,7 @@ from tests.suites.variant_files import (
     write_genome,
     write_table,
 )
-from tests.tiny_bundle import write_tiny_bundle
+from tests.tiny_bundle import draw_dna, write_tiny_bundle
 
 WINDOW = 62
 """What the tiny model reads."""
@@ -306,3 +309,18 @@ def test_shuffled_labels_score_as_chance(toy):
     assert len(outside) <= 1  # of eight intervals of 95 %
     random = next(source for source in result.sources if source.name == "random")
     assert random.minus["published"].low < 0 < random.minus["published"].high
+
+
+def test_the_two_alleles_are_cut_at_the_same_bases(tmp_path):
+    """Of two windows of one length only one has more tokens than the context."""
+    bundle = load_bundle(write_pretrained_bundle(tmp_path / "bpe", algorithm="bpe"))
+    texts = [draw_dna(152, seed) for seed in range(40)]
+    counts = [len(ids) for ids in bundle.tokenizer.encode_all(texts)]
+    pair = [texts[int(np.argmin(counts))], texts[int(np.argmax(counts))]]
+    assert min(counts) <= 62 < max(counts)
+    embedder = Embedder(bundle, compute=Compute(precision="32-true"), pooling="tokens")
+    alone = [spans[:, 0].tolist() for _, spans in embedder.tokens(pair)]
+    together = [spans[:, 0].tolist() for _, spans in embedder.tokens(pair, together=2)]
+    assert 76 in together[0]
+    assert together[1] == alone[1]
+    assert together[0] != alone[0]
