@@ -10,7 +10,12 @@ def suite_tasks(name):
     """The names of the tasks of a suite that the config asks for."""
     entry = config["bench"][name]
     try:
-        tasks = find_suite(name).tasks(Path(plain_path(entry["data"])))
+        suite = find_suite(name)
+        if suite.needs_data and "data" not in entry:
+            raise InputError(
+                f"bench.{name}.data: missing; expected the folder of its files"
+            )
+        tasks = suite.tasks(Path(plain_path(entry.get("data", "."))))
         return [task.name for task in chosen(tasks, entry.get("tasks", []))]
     except InputError as error:
         end_with(error)
@@ -22,7 +27,15 @@ SUITE_TASKS = {name: suite_tasks(name) for name in config["bench"]}
 def suite_genomes(wildcards):
     """The FASTA files of a suite by assembly; that of the run if it names none."""
     own = {config["assembly"]: GENOME} if HAS_GENOME else {}
-    return config["bench"][wildcards.suite].get("genome", own)
+    genomes = config["bench"][wildcards.suite].get("genome", own)
+    return {assembly: plain_path(path) for assembly, path in genomes.items()}
+
+
+def suite_files(wildcards):
+    """Data, FASTA files and chain file of a suite."""
+    entry = config["bench"][wildcards.suite]
+    own = [plain_path(entry[key]) for key in ("data", "chain") if key in entry]
+    return [*own, *suite_genomes(wildcards).values()]
 
 
 def suite_model(wildcards):
@@ -40,7 +53,8 @@ def suite_options(wildcards, input):
         *("data", "chain", "method", "seeds", "seed", "replicates"),
         *(["pieces"] if suite_genomes(wildcards) else []),
     ]
-    pieces = {"pieces": config["pieces"]} if HAS_GENOME else {}
+    of_run = HAS_GENOME and "genome" not in entry
+    pieces = {"pieces": config["pieces"]} if of_run else {}
     plain = {
         key: plain_path(value) if key in ("data", "chain") else value
         for key, value in {**pieces, **entry}.items()
@@ -59,8 +73,7 @@ def suite_options(wildcards, input):
 
 rule bench_task:
     input:
-        data=lambda wildcards: plain_path(config["bench"][wildcards.suite]["data"]),
-        genomes=lambda wildcards: list(suite_genomes(wildcards).values()),
+        files=suite_files,
         model=suite_model,
     output:
         f"{BENCH}/{{suite}}/{{task}}/task.json",
