@@ -97,7 +97,7 @@ def bench_markdown(results: Sequence[TaskResult], suites: Mapping[str, SuiteFact
     rows = [summary_row(result, "") for result in results]
     lines = [f"# {sentence('bench/sentences.title')}", ""]
     if any(map(is_semi_synthetic, results)):
-        lines += [sentence("sentences.semi_synthetic"), ""]
+        lines += [sentence("bench/sentences.planted"), ""]
     lines += [sentence("bench/sentences.rule", FEWEST_ROWS), ""]
     lines += [*markdown_table([_markdown_row(row) for row in rows]), ""]
     for result in results:

@@ -36,7 +36,7 @@ def test_variants_have_names_in_words_and_chance(tmp_path):
         "probe on embeddings", "GC content", "n-gram counts", "random order",
     ]  # fmt: skip
     words = read_text(page)
-    assert "The AUPRC by chromosome of guessing is 0.125 ." in words
+    assert "AUPRC by chromosome, 0.125 by chance; assembly GRCh38." in words
     assert "280 were read with labels in the training of the model" in words
     assert "seeds 0, 1, 2" not in words
     summary = Tables(page).find("summary: One row per task")["variants"]
@@ -49,7 +49,7 @@ def test_pairs_have_counts_and_what_is_not_known(tmp_path):
     rows = Tables(page).find("task-1: accuracy with 95 % intervals", "Leak-free")
     assert list(rows)[1:] == ["model", "n-gram counts", "GC content"]
     words = read_text(page)
-    assert "The accuracy of guessing is 0.500 ." in words
+    assert "accuracy, 0.500 by chance." in words
     assert "848 may have been read with labels: the model does not record it." in words
 
 
