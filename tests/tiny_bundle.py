@@ -68,3 +68,31 @@ OWN_ENCODER = {
 def write_rotary_bundle(folder: Path) -> Path:
     """Write an untrained bundle with `OWN_ENCODER` and return its folder."""
     return write_tiny_bundle(folder, vocab_size=64, encoder=OWN_ENCODER, window_bp=200)
+
+
+def write_pretrained_bundle(folder: Path, algorithm: str = "bases") -> Path:
+    """Write an untrained pretraining bundle whose predictions are spread out, and return its folder."""
+    words = [draw_dna(500, seed) for seed in range(20)]
+    size = None if algorithm == "bases" else 40
+    settings = TokenizerConfig(algorithm=algorithm, vocab_size=size)
+    tokenizer = DnaTokenizer.from_bytes(train_tokenizer(words, settings))
+    encoder = {
+        "vocab_size": tokenizer.vocab_size, "hidden_size": 32, "num_layers": 1, "num_heads": 2,
+        "ffn_size": 64, "max_tokens": 128, "block_size": 8, "num_random": 1,
+    }  # fmt: skip
+    config = {
+        "task": "pretraining", "encoder": encoder, "label_names": [], "heads": ["mlm"],
+        "regions_read": [],
+    }  # fmt: skip
+    model = build_model(config)
+    for parameter in model.parameters():
+        parameter.data *= 10 if parameter.dim() == 2 else 1
+    save_bundle(
+        folder,
+        model=model,
+        config=config,
+        tokenizer=tokenizer,
+        metrics={"n": 0, "seed": 0, "split": "none"},
+        card="# tiny\n",
+    )
+    return folder

@@ -199,15 +199,18 @@ TEXT = {
 
 
 def _suite(name: str, about: str) -> Command:
+    needed = ("output",) if name in GENERATED else ("data", "output")
     return Command(
         "dna_bigbird.pipeline.bench.bench:bench",
         about,
         python_only=("suite", "progress"),
         values={"suite": name, "progress": True},
-        defaults={"data": REQUIRED, "output": REQUIRED},
+        defaults=dict.fromkeys(needed, REQUIRED),
     )
 
 
+GENERATED = ("long-range",)
+"""Suites whose data are generated: without --data."""
 SUITES = {
     "genomic-benchmarks": "eight sets of regulatory and coding DNA, and a small one for tests",
     "gue": "28 sets: promoters, transcription factors, splice sites, yeast marks, virus variants",

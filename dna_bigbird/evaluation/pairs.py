@@ -72,9 +72,15 @@ def drawn_means(values_N: NDArray[np.float64], draws: Draws) -> NDArray[np.float
     return np.concatenate(parts) if parts else np.empty(0)
 
 
+def mean_of_defined(values_N: NDArray[np.float64]) -> float:
+    """Return the mean of the values that are not NaN; NaN of none."""
+    defined = values_N[np.isfinite(values_N)]
+    return float(defined.mean()) if len(defined) else np.nan
+
+
 def mean_score(values_N: NDArray[np.float64], draws: Draws) -> Score:
     """Return the mean over pairs with its 95 % percentile interval."""
-    return interval_score(float(np.nanmean(values_N)), drawn_means(values_N, draws))
+    return interval_score(mean_of_defined(values_N), drawn_means(values_N, draws))
 
 
 def interval_score(value: float, drawn_R: NDArray[np.float64]) -> Score:

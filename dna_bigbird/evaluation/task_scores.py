@@ -73,7 +73,7 @@ def seed_score(scores: SeedScores, name: str) -> Score:
     return Score(
         _number(float(np.mean(values))),
         _number(low),
-        _number(high if name in LOWER_IS_BETTER else min(LARGEST, high)),
+        _number(high if name in LOWER_IS_BETTER else float(np.minimum(LARGEST, high))),
         _number(scores.sd(name)),
         tuple(map(_number, values)),
     )

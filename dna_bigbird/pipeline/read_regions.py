@@ -10,6 +10,7 @@ from dna_bigbird.bundles.read_regions import ReadRegions
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.sequence_hashes import row_hashes, rows_without_coordinates
 from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
 
 MOST_REGIONS = 3000
@@ -96,15 +97,27 @@ def overlaps(
     regions: Iterable[ReadRegions], labelled: LabelledSet, rows: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return which rows of a set share a base with any of the regions, those of validation rows included."""
-    windows = labelled.intervals
-    is_read = np.zeros(len(rows), dtype=bool)
+    return overlapping(regions, labelled.intervals[rows])
+
+
+def overlapping(regions: Iterable[ReadRegions], windows: Windows) -> NDArray[np.bool_]:
+    """Return which windows share a base with any of the regions; chr22 and 22 are the same chromosome.
+
+    Example:
+        >>> from dna_bigbird.genome import Interval
+        >>> regions = [ReadRegions("chromatin", "GRCh37", {"22": "101-200"})]
+        >>> windows = [Interval("chr22", 50, 100), Interval("chr22", 50, 101), Interval("chr1", 50, 101)]
+        >>> overlapping(regions, Windows.of(windows)).tolist()
+        [False, True, False]
+    """
+    is_read = np.zeros(len(windows), dtype=bool)
     for record in regions:
         spans = _spans(record)
         for number, name in enumerate(windows.chromosomes):
             if (merged := spans.get(name.removeprefix("chr"))) is not None:
-                here = np.flatnonzero(windows.chrom[rows] == number)
-                start, end = (x[rows[here]].astype(np.int64) for x in (windows.start, windows.end))
-                is_read[here] |= covered_bp(merged, start, end) > 0
+                here = np.flatnonzero(windows.chrom == number)
+                start = np.maximum(windows.start[here].astype(np.int64), 0)
+                is_read[here] |= covered_bp(merged, start, windows.end[here].astype(np.int64)) > 0
     return is_read
 
 

@@ -172,5 +172,7 @@ class Suite:
     """
     faults: str = ""
     """Known faults of the suite, for the page."""
+    needs_data: bool = True
+    """False for a suite whose data are generated, which reads no files."""
     intervals: Callable[[Path, Task], Iterator[IntervalRow]] | None = None
     """Rows of a task without their sequences; None for suites without coordinates."""

@@ -112,7 +112,7 @@ def bench(
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.bench import suite_run as steps
 
-    check_named(data=data, output=output)
+    check_named(output=output)
     if seeds < 1 or replicates < 2:
         raise InputError(
             f"--seeds {seeds} --replicates {replicates}: expected at least 1 training and 2 draws"

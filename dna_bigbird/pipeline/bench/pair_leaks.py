@@ -1,16 +1,17 @@
 """Which pairs a bundle was trained on with labels; they have no part in the leak-free score."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.read_regions import ReadRegions
-from dna_bigbird.genome.coverage import covered_bp, merge_spans
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.datasets.sequence_hashes import sequence_hash
+from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.inputs.assemblies import usual_assembly
-from dna_bigbird.suites.suite import PairRow, PairRows
+from dna_bigbird.pipeline.read_regions import overlapping
+from dna_bigbird.suites.suite import PairRows
 
 READ_WITH_LABELS, READ_UNKNOWN = "read_with_labels", "read_unknown"
 
@@ -26,69 +27,45 @@ class PairLeaks:
     notes: tuple[str, ...] = ()
 
 
-def pair_leaks(config: BundleConfig, rows: PairRows) -> PairLeaks:
+def pair_leaks(bundle: Bundle, rows: PairRows) -> PairLeaks:
     """Find the pairs whose real sequence was read in a fine-tuning of the bundle.
 
-    A pair for which that is not known is left out too, and counted as such.
+    A sequence with coordinates is compared with the regions that were read, one without with the sequences
+    that the bundle remembers. A pair for which that is not known is left out too, and counted as such.
     """
-    trainings = None
-    if config.regions_read is not None:
-        trainings = [record for record in config.regions_read if not record.is_pretraining]
-    is_read = np.zeros(len(rows.rows), dtype=bool)
-    is_unknown = np.full(len(rows.rows), trainings is None)
-    for record in trainings or []:
-        read, unknown = _read_in(record, rows)
-        is_read |= read
-        is_unknown |= unknown
-    is_unknown &= ~is_read
-    counts = {READ_WITH_LABELS: int(is_read.sum()), READ_UNKNOWN: int(is_unknown.sum())}
-    notes = ()
-    if is_unknown.any():
-        notes = (
-            f"Of {is_unknown.sum():,} pairs it is not known whether the model was trained on them; they "
-            "are left out of the leak-free score.",
-        )
-    return PairLeaks(~(is_read | is_unknown), counts, notes)
-
-
-def _read_in(record: ReadRegions, rows: PairRows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which pairs a training has read, and of which that is not known, (N,) each."""
-    is_read = np.zeros(len(rows.rows), dtype=bool)
-    is_unknown = np.zeros(len(rows.rows), dtype=bool)
-    has_interval = np.array([row.interval is not None for row in rows.rows], dtype=bool)
-    comparable = usual_assembly(record.assembly) == usual_assembly(rows.assembly)
-    if record.regions is None or not comparable:
-        is_unknown |= has_interval
-    else:
-        is_read |= _overlaps(record, rows.rows)
-    by_sequence = read_as_sequences(record, [row.sequence for row in rows.rows])
-    if by_sequence is None:
-        is_unknown |= ~has_interval
-    else:
-        is_read |= by_sequence
-    return is_read, is_unknown
-
-
-def read_as_sequences(record: ReadRegions, sequences: Sequence[str]) -> NDArray[np.bool_] | None:
-    """Return which sequences a training has read as sequences, (n,); None where that is not known.
-
-    A record has no checksums of sequences yet, so it is never known: a promoter without coordinates may be
-    one that was read at its place in a genome.
-    """
-    return None
-
-
-def _overlaps(record: ReadRegions, rows: Sequence[PairRow]) -> NDArray[np.bool_]:
-    by_chrom: dict[str, list[tuple[int, int]]] = {}
-    for chrom, first, last in record.bounds():
-        by_chrom.setdefault(chrom.removeprefix("chr"), []).append((first - 1, last))
-    spans = {chrom: merge_spans(*zip(*bounds, strict=True)) for chrom, bounds in by_chrom.items()}
-    overlaps = np.zeros(len(rows), dtype=bool)
-    for i, row in enumerate(rows):
-        if row.interval is None:
+    records, texts = bundle.config.regions_read, [row.sequence for row in rows.rows]
+    hashes = np.array([sequence_hash(text) for text in texts], dtype=np.uint64)
+    is_read = np.isin(hashes, bundle.sequences_read)
+    is_unknown = np.full(len(texts), records is None)
+    located = np.array([row.interval is not None for row in rows.rows], dtype=bool)
+    windows = Windows.of([row.interval for row in rows.rows if row.interval is not None])
+    for record in records or []:
+        if record.is_pretraining:
             continue
-        merged = spans.get(row.interval.chrom.removeprefix("chr"))
-        if merged is not None:
-            start, end = np.array([row.interval.start]), np.array([row.interval.end])
-            overlaps[i] = covered_bp(merged, start, end)[0] > 0
-    return overlaps
+        if record.regions is None or usual_assembly(record.assembly) != usual_assembly(
+            rows.assembly
+        ):
+            is_unknown |= located
+        else:
+            is_read[located] |= overlapping([record], windows)
+        if record.elsewhere and not record.is_hashed:
+            is_unknown |= ~located
+    is_unknown &= ~is_read
+    return PairLeaks(
+        ~(is_read | is_unknown),
+        {READ_WITH_LABELS: int(is_read.sum()), READ_UNKNOWN: int(is_unknown.sum())},
+        tuple(_notes(is_unknown, is_located=bool(located.all()))),
+    )
+
+
+def _notes(is_unknown: NDArray[np.bool_], *, is_located: bool) -> Iterator[str]:
+    if is_unknown.any():
+        yield (
+            f"Of {is_unknown.sum():,} pairs it is not known whether the model was trained on them; they "
+            "are left out of the leak-free score."
+        )
+    if not is_located and not is_unknown.all():
+        yield (
+            "Sequences without coordinates are compared with the sequences that the bundle remembers, not "
+            "with the regions of a genome that it has read."
+        )

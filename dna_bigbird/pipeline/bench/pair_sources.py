@@ -1,6 +1,5 @@
 """What scores the sequences of a pair task: the bundle, GC content, and counts of short words."""
 
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -81,13 +80,16 @@ def counting_scores(rows: Sequence[PairRow], forms: Sequence[str]) -> list[NDArr
     """Return the mean log-likelihood per base of each form of each pair under n-grams, in nats, (N,) each.
 
     The n-grams of up to `ORDER` bases are those of the unchanged sequences of the other half of the
-    pairs: halves of groups if the pairs have groups (so that a motif is scored by counts that have not
-    seen it), else of names.
+    pairs. Halves are every other group if there are several, so that a motif is scored by counts that
+    have not seen it, else every other name.
 
     Args:
         forms: Names of fields of `PairRow`: `sequence`, `changed`, `control`.
     """
-    half = np.array([zlib.crc32((row.group or row.name).encode()) % 2 for row in rows])
+    keys = [row.group for row in rows]
+    if len(set(keys)) == 1:
+        keys = [row.name for row in rows]
+    half = np.unique(keys, return_inverse=True)[1].reshape(-1) % 2
     scores = [np.full(len(rows), np.nan) for _ in forms]
     for number in (0, 1):
         fitted = BaseNgramCausal(ORDER).fit_sequences(_distinct(rows, half != number))

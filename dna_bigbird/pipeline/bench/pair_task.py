@@ -20,6 +20,7 @@ from dna_bigbird.evaluation.pairs import (
     draw_pairs,
     drawn_means,
     interval_score,
+    mean_of_defined,
     mean_score,
 )
 from dna_bigbird.evaluation.task_results import (
@@ -94,7 +95,7 @@ def run_pairs(run: TaskRun, rows: PairRows) -> TaskResult:
         ),
         GC: PairSource("share of G and C", _pairs(gc_shares(texts), forms), is_trained=False),
     }
-    return compare(run, rows, sources, pair_leaks(bundle.config, rows))
+    return compare(run, rows, sources, pair_leaks(bundle, rows))
 
 
 def compare(
@@ -150,9 +151,9 @@ class _Means:
 
     def difference(self, first: PairScores, second: PairScores, metric: str) -> Score:
         """Return a score of one source minus another's, on the same draws."""
-        one, other = (pairs.keep(self._positions).values()[metric] for pairs in (first, second))
-        value = float(np.nanmean(one) - np.nanmean(other))
-        drawn = drawn_means(one, self._draws) - drawn_means(other, self._draws)
+        own, others = (pairs.keep(self._positions).values()[metric] for pairs in (first, second))
+        value = mean_of_defined(own) - mean_of_defined(others)
+        drawn = drawn_means(own, self._draws) - drawn_means(others, self._draws)
         return interval_score(value, drawn)
 
     def of_group(self, group: str) -> "_Means | None":

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
-from dna_bigbird.errors import InputError, note
+from dna_bigbird.errors import InputError, check_named, note
 from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.inputs.assemblies import usual_assembly
 from dna_bigbird.pipeline.bench.task_run import Method, TaskRun
@@ -65,7 +65,7 @@ class SuiteRun:
     def of(
         cls,
         name: str,
-        data: Path,
+        data: Path | None,
         output: Path,
         tasks: Sequence[str],
         model: Path | None,
@@ -78,6 +78,9 @@ class SuiteRun:
             InputError: If there is no such suite, or a name fits no task.
         """
         suite = find_suite(name)
+        if suite.needs_data:
+            check_named(data=data)
+        data = data or Path()
         there = suite.tasks(data)
         bundle = bundled_encoder() if model is None else folder_of(model)
         return cls(suite, data, output, chosen(there, tasks), bundle, own_genomes, choice)

@@ -1,6 +1,6 @@
-"""Windows of variants that were read by a model, with labels or without."""
+"""Variants whose windows were read by a model, with labels or without."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.read_regions import ReadRegions
+from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.genome import Interval
-from dna_bigbird.genome.coverage import covered_bp, merge_spans
 from dna_bigbird.inputs.assemblies import usual_assembly
+from dna_bigbird.pipeline.read_regions import overlapping
 
 READ_WITH_LABELS, READ_WITHOUT_LABELS = "read_with_labels", "read_without_labels"
 
@@ -53,29 +54,9 @@ def find_leaks(config: BundleConfig, windows: Sequence[Interval], assembly: str)
             )
         elif record.regions:
             usable.append(record)
+    located = Windows.of(windows)
     return VariantLeaks(
-        overlapping(windows, [each for each in usable if not each.is_pretraining]),
-        overlapping(windows, [each for each in usable if each.is_pretraining]),
+        overlapping([x for x in usable if not x.is_pretraining], located),
+        overlapping([x for x in usable if x.is_pretraining], located),
         notes,
     )
-
-
-def overlapping(windows: Sequence[Interval], records: Iterable[ReadRegions]) -> NDArray[np.bool_]:
-    """Return which windows share a base with regions; chr22 and 22 are the same chromosome.
-
-    Example:
-        >>> regions = [ReadRegions("chromatin", "GRCh37", {"22": "101-200"})]
-        >>> windows = [Interval("chr22", 50, 100), Interval("chr22", 50, 101), Interval("chr1", 50, 101)]
-        >>> overlapping(windows, regions).tolist()
-        [False, True, False]
-    """
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for record in records:
-        for chrom, first, last in record.bounds():
-            spans.setdefault(chrom.removeprefix("chr"), []).append((first - 1, last))
-    merged = {chrom: merge_spans(*zip(*pairs, strict=True)) for chrom, pairs in spans.items()}
-    is_read = np.zeros(len(windows), dtype=bool)
-    for index, window in enumerate(windows):
-        if (of_chrom := merged.get(window.chrom.removeprefix("chr"))) is not None:
-            is_read[index] = covered_bp(of_chrom, [max(0, window.start)], [window.end])[0] > 0
-    return is_read

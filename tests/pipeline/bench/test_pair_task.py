@@ -1,0 +1,302 @@
+"""Pair tasks: models by construction, every file read again, and scores of real bundles by hand."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.read_regions import ReadRegions
+from dna_bigbird.datasets.sequence_hashes import sequence_hash
+from dna_bigbird.errors import InputError
+from dna_bigbird.evaluation.pairs import PairScores
+from dna_bigbird.evaluation.task_results import MODEL, TaskResult
+from dna_bigbird.genome import Interval, reverse_complement
+from dna_bigbird.inference.compute import Compute
+from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.pipeline.bench import pair_task
+from dna_bigbird.pipeline.bench.pair_leaks import PairLeaks, pair_leaks
+from dna_bigbird.pipeline.bench.pair_sources import ModelScorer
+from dna_bigbird.pipeline.bench.pair_task import PairSource, compare, run_pairs, strand_agreement
+from dna_bigbird.pipeline.bench.task_run import TaskRun
+from dna_bigbird.suites import tata
+from dna_bigbird.suites.genomes import Genomes
+from dna_bigbird.suites.suite import PairRow, PairRows, Task
+from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.writing import json_text
+from tests.tiny_bundle import write_pretrained_bundle
+
+TSS = 249
+
+
+def make_run(model: Path, folder: Path) -> TaskRun:
+    task = Task("toy", "accuracy", "Which is higher?", protocol="pairs")
+    return TaskRun(
+        tata.SUITE, task, model, folder, (), "full", LabelTrainConfig(), HeadConfig(), 1, 200, 0
+    )
+
+
+def result_of(score, rows: PairRows) -> TaskResult:
+    """The result of a model that is a Python function of a sequence."""
+    real, changed, control = (
+        np.array([score(getattr(row, form)) for row in rows.rows], dtype=float)
+        for form in ("sequence", "changed", "control")
+    )
+    sources = {MODEL: PairSource("by construction", PairScores(real, changed, control))}
+    everything = PairLeaks(np.ones(len(rows.rows), dtype=bool))
+    return compare(make_run(Path("model"), Path("unused")), rows, sources, everything)
+
+
+@pytest.fixture(scope="module")
+def promoters(real_data) -> PairRows:
+    folder = real_data / "promoters"
+    return tata.read(folder, tata.tasks(folder)[0], Genomes({}))
+
+
+def test_a_model_that_reads_the_position_of_the_box_is_always_right(promoters):
+    def reads_position(sequence):
+        return max(
+            sum(a in b for a, b in zip(sequence[start:], ("T", "A", "T", "A", "AT", "A", "AT", "AG"), strict=False))
+            for start in range(TSS - 36, TSS - 25)
+        )  # fmt: skip
+
+    model = result_of(reads_position, promoters).model.scores["published"]
+    assert (model["accuracy"].value, model["accuracy"].low) == (1.0, 1.0)
+    assert model["mean_difference"].value > 1
+
+
+def test_a_model_that_counts_bases_is_at_chance_exactly(promoters):
+    model = result_of(lambda x: x.count("T") - 2 * x.count("G"), promoters).model
+    score = model.scores["published"]["accuracy"]
+    assert (score.value, score.low, score.high) == (0.5, 0.5, 0.5)
+
+
+def test_a_model_that_counts_words_is_near_chance(promoters):
+    """Words of 3 bases with random weights, some of which the borders of the blocks change."""
+    weights = np.random.default_rng(1).normal(size=64)
+
+    def counts_words(sequence):
+        codes = np.array(["ACGT".index(base) for base in sequence])
+        return weights[codes[:-2] * 16 + codes[1:-1] * 4 + codes[2:]].sum()
+
+    score = result_of(counts_words, promoters).model.scores["published"]["accuracy"]
+    assert score.low < 0.5 < score.high or abs(score.value - 0.5) < 0.04
+    assert score.high - score.low < 0.08
+
+
+def toy_rows(random_dna, count=30, *, control=True) -> PairRows:
+    rows = [
+        PairRow(
+            f"s{i // 2}",
+            random_dna(120, i),
+            random_dna(120, 100 + i),
+            random_dna(120, 200 + i) if control else "",
+            group=f"g{i % 3}",
+        )
+        for i in range(count)
+    ]
+    return PairRows(rows, counts={"rows_read": count + 1, "left_out_short": 1})
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory) -> Path:
+    return write_pretrained_bundle(tmp_path_factory.mktemp("pretrained") / "tiny")
+
+
+def test_a_classifier_scores_by_the_log_odds_of_its_first_label(
+    bundle_folder, random_dna, tmp_path
+):
+    rows = toy_rows(random_dna)
+    result = run_pairs(make_run(bundle_folder, tmp_path), rows)
+    predictor = Predictor(
+        load_bundle(bundle_folder), compute=Compute(precision="32-true"), strand="forward"
+    )
+
+    def log_odds(form):
+        texts = [getattr(row, form) for row in rows.rows]
+        both = [texts, [reverse_complement(text) for text in texts]]
+        p = np.array([predictor.probabilities(each)[:, 0] for each in both])
+        return np.log(p / (1 - p)).mean(axis=0)
+
+    changed, control = log_odds("changed"), log_odds("control")
+    scores = result.model.scores["published"]
+    assert scores["accuracy"].value == pytest.approx(float((control > changed).mean()), abs=1e-6)
+    assert scores["mean_difference"].value == pytest.approx(
+        float((control - changed).mean()), abs=1e-4
+    )
+    assert result.model.strands.keys() == {"flip_rate", "correlation"}
+    for number, group in enumerate(["g0", "g1", "g2"]):
+        here = slice(number, None, 3)
+        expected = float((control[here] > changed[here]).mean())
+        assert result.groups[group]["published"].value == pytest.approx(expected, abs=1e-6)
+
+
+def test_baselines_are_compared_on_the_same_draws(bundle_folder, random_dna, tmp_path):
+    result = run_pairs(make_run(bundle_folder, tmp_path), toy_rows(random_dna, control=False))
+    assert [source.name for source in result.sources] == ["model", "counting", "gc"]
+    for source in result.sources[1:]:
+        minus, scores = source.minus["published"], source.scores["published"]
+        difference = result.model.scores["published"]["accuracy"].value - scores["accuracy"].value
+        assert minus.value == pytest.approx(difference, abs=2e-6)
+        assert minus.low <= minus.value <= minus.high
+    assert not result.model.minus
+
+
+def test_a_directional_classifier_takes_the_higher_strand(random_dna):
+    bundle = load_bundle(bundled_model())
+    assert bundle.config.directional
+    scorer = ModelScorer(bundle, 1)
+    texts = [random_dna(300, i) for i in range(4)]
+    scores = scorer.score(texts)
+    p = Predictor(bundle, compute=Compute(precision="32-true")).probabilities(texts)[:, 0]
+    np.testing.assert_allclose(scorer.join(scores), np.log(p / (1 - p)), atol=1e-4)
+
+
+def test_counts_rank_sequences_of_a_simple_pattern_above_random_ones(
+    bundle_folder, random_dna, tmp_path
+):
+    rows = [
+        PairRow(f"r{i}", "ACGGT" * 20 + random_dna(20, i), random_dna(120, 90 + i))
+        for i in range(40)
+    ]
+    result = run_pairs(make_run(bundle_folder, tmp_path), PairRows(rows))
+    counting = next(source for source in result.sources if source.name == "counting")
+    assert counting.scores["published"]["accuracy"].value == 1.0
+
+
+def test_counts_have_not_seen_the_group_that_they_score(bundle_folder, random_dna, tmp_path):
+    """Two motifs, one in each half: what is common within a motif does not help."""
+    motifs = {"aa": "TTGACGTCAATTGACGTCAA", "ab": "CCATATTAGGCCATATTAGG"}
+    rows = []
+    for group, motif in motifs.items():
+        other = "".join(np.random.default_rng(0).permutation(list(motif)))
+        for i in range(30):
+            left, right = random_dna(50, i), random_dna(50, 500 + i)
+            rows.append(PairRow(f"b{i}", left + motif + right, left + other + right, group=group))
+    result = run_pairs(make_run(bundle_folder, tmp_path), PairRows(rows))
+    counting = next(source for source in result.sources if source.name == "counting")
+    assert counting.scores["published"]["accuracy"].value < 0.9
+
+
+def test_finished_scores_are_read_again(pretrained, random_dna, tmp_path, monkeypatch):
+    rows = toy_rows(random_dna, 12)
+    first = json_text(run_pairs(make_run(pretrained, tmp_path), rows).to_json())
+    files = sorted(path for path in tmp_path.rglob("*.json"))
+    stamps = [path.read_bytes() for path in files]
+
+    def refuse(self, texts):
+        raise AssertionError("computed again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pair_task.ModelScorer, "score", refuse)
+        again = json_text(run_pairs(make_run(pretrained, tmp_path), rows).to_json())
+        with pytest.raises(AssertionError, match="computed again"):
+            run_pairs(make_run(pretrained, tmp_path), toy_rows(random_dna, 11))
+    fresh = json_text(run_pairs(make_run(pretrained, tmp_path / "other"), rows).to_json())
+    assert first == again == fresh
+    assert len(files) == 1
+    assert [path.read_bytes() for path in files] == stamps
+    assert TaskResult.from_json(json.loads(first)).to_json() == json.loads(first) | {
+        "label_names": []
+    }
+
+
+def test_a_damaged_file_or_another_model_is_computed_again(
+    pretrained, bundle_folder, random_dna, tmp_path
+):
+    rows = toy_rows(random_dna, 6)
+    expected = run_pairs(make_run(pretrained, tmp_path), rows)
+    (path,) = tmp_path.rglob("scores-*.json")
+    for text in (path.read_text()[:-40], "{}", '{"settings": {}, "scores": [[1, 2]]}'):
+        path.write_text(text)
+        assert run_pairs(make_run(pretrained, tmp_path), rows) == expected
+    assert run_pairs(make_run(bundle_folder, tmp_path), rows) != expected
+
+
+def test_a_task_without_pairs(pretrained, tmp_path):
+    with pytest.raises(InputError, match=r"toy: no pair is left; \{'rows_read': 3\}"):
+        run_pairs(make_run(pretrained, tmp_path), PairRows([], counts={"rows_read": 3}))
+
+
+def test_all_pairs_or_none_have_a_control(pretrained, random_dna, tmp_path):
+    rows = [*toy_rows(random_dna, 2).rows, *toy_rows(random_dna, 3, control=False).rows]
+    with pytest.raises(ValueError, match="2 of 5 pairs have a control"):
+        run_pairs(make_run(pretrained, tmp_path), PairRows(rows))
+
+
+def bundle_with(*records: ReadRegions, texts: Sequence[str] = ()) -> SimpleNamespace:
+    """A bundle that has read regions, and remembers sequences."""
+    config = BundleConfig(task="chromatin", encoder=None, regions_read=list(records))
+    hashes = np.array(sorted(map(sequence_hash, texts)), dtype=np.uint64)
+    return SimpleNamespace(config=config, sequences_read=hashes)
+
+
+def unrecorded() -> SimpleNamespace:
+    config = BundleConfig(task="chromatin", encoder=None)
+    return SimpleNamespace(config=config, sequences_read=np.empty(0, np.uint64))
+
+
+def located(*starts: int) -> PairRows:
+    rows = [PairRow(f"r{s}", "A", "C", interval=Interval("chr1", s, s + 10)) for s in starts]
+    return PairRows(rows, "GRCh38")
+
+
+def test_pairs_that_were_read_with_labels_are_left_out():
+    """Regions count from 1 with both ends: 101-120 are the bases 100 to 119 from 0."""
+    labels = ReadRegions("chromatin", "hg38", {"1": "101-120"})
+    pretraining = ReadRegions("pretraining", "GRCh38", {"chr1": "1-1000"})
+    leaks = pair_leaks(bundle_with(pretraining, labels), located(89, 90, 91, 119, 120))
+    assert leaks.keeps.tolist() == [True, True, False, False, True]
+    assert leaks.counts == {"read_with_labels": 2, "read_unknown": 0}
+    assert leaks.notes == ()
+
+
+@pytest.mark.parametrize(
+    "bundle",
+    [
+        unrecorded(),
+        bundle_with(ReadRegions("chromatin", "GRCh37", {"chr1": "1-5"})),
+        bundle_with(ReadRegions("chromatin", "GRCh38", None)),
+    ],
+    ids=["no record", "another assembly", "too many regions"],
+)
+def test_what_is_not_known_is_left_out_and_counted(bundle):
+    leaks = pair_leaks(bundle, located(0, 50))
+    assert not leaks.keeps.any()
+    assert leaks.counts == {"read_with_labels": 0, "read_unknown": 2}
+    assert leaks.notes[0].startswith(
+        "Of 2 pairs it is not known whether the model was trained on them"
+    )
+
+
+def test_sequences_without_coordinates_are_not_known_after_a_fine_tuning(random_dna):
+    rows = toy_rows(random_dna, 4)
+    record = ReadRegions("promoter", "none", {}, "9 sequences without coordinates")
+    assert not pair_leaks(bundle_with(record), rows).keeps.any()
+    texts = [rows.rows[1].sequence, reverse_complement(rows.rows[2].sequence)]
+    hashed = replace(record, is_hashed=True)
+    leaks = pair_leaks(bundle_with(hashed, texts=texts), rows)
+    assert leaks.keeps.tolist() == [True, False, False, True]
+    assert leaks.counts == {"read_with_labels": 2, "read_unknown": 0}
+    assert leaks.notes[0].startswith("Sequences without coordinates are compared")
+    assert pair_leaks(bundle_with(ReadRegions("pretraining", "x", {})), rows).keeps.all()
+
+
+def test_strands_agree_as_far_as_signs_and_differences_do():
+    def pairs(*differences):
+        return PairScores(np.array(differences, dtype=float), np.zeros(len(differences)))
+
+    forward, reverse = pairs(1, -2, 3, 4), pairs(2, 1, 5, -1)
+    agreement = strand_agreement(forward, reverse)
+    assert agreement["flip_rate"] == 0.5
+    assert agreement["correlation"] == pytest.approx(
+        np.corrcoef([1, -2, 3, 4], [2, 1, 5, -1])[0, 1], abs=1e-6
+    )
+    assert strand_agreement(forward, pairs(1, 1, 1, 1))["correlation"] is None
