@@ -11,6 +11,8 @@ no training rows, so their leak-free rows leave out only what the bundle was tra
 MODEL, RANDOM_WEIGHTS = "model", "random_weights"
 OTHER_SCORES = ("likelihood", "absolute_likelihood", "embedding", "embedding_cosine", "probe")
 """Sources that score variants by the same model in another way; not baselines."""
+LABELS, VARIANTS, PAIRS = PROTOCOLS = ("labels", "variants", "pairs")
+"""What the rows of a task are; only tasks of labels train the model."""
 FEWEST_ROWS = 200
 """Of fewer test rows no claim is made."""
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dna_bigbird.bundles.bundle import WEIGHTS, load_bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.pairs import (
+    ACCURACY,
     MEAN_DIFFERENCE,
     PairScores,
     draw_pairs,
@@ -23,7 +24,6 @@ from dna_bigbird.evaluation.pairs import (
     mean_score,
 )
 from dna_bigbird.evaluation.task_results import (
-    FEWEST_ROWS,
     LEAK_FREE,
     MODEL,
     PUBLISHED,
@@ -47,6 +47,9 @@ from dna_bigbird.pipeline.bench.task_run import TaskRun
 from dna_bigbird.suites.suite import PairRows
 
 # N pairs, R bootstrap draws
+
+CHANCE = {ACCURACY: 0.5, MEAN_DIFFERENCE: 0.0}
+"""Scores of a source that does not distinguish the forms of a pair."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,9 @@ def compare(
             "model": run.model.name,
             "replicates": run.replicates,
             "bootstrap_seed": run.bootstrap_seed,
+            "chance": CHANCE,
         },
-        notes=[*leaks.notes, *_notes(sizes)],
+        notes=leaks.notes,
         groups=_groups(rows, sources[MODEL].scores, means, run.task.metric),
     )
 
@@ -219,11 +223,3 @@ def _groups(
             subset: each.scores(model)[metric] for subset, each in inside.items() if each
         }
     return groups
-
-
-def _notes(sizes: Mapping[str, int]) -> list[str]:
-    return [
-        f"{name.replace('_', '-')}: {count} pairs, fewer than {FEWEST_ROWS}; no claim is made."
-        for name, count in sizes.items()
-        if count < FEWEST_ROWS
-    ]

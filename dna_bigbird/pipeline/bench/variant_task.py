@@ -1,25 +1,19 @@
 """The protocol `variants` of bench: rank positives above negatives, without training and by a probe."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import WEIGHTS, Bundle, load_bundle
-from dna_bigbird.evaluation.task_results import (
-    FEWEST_ROWS,
-    LEAK_FREE,
-    PUBLISHED,
-    Published,
-    TaskResult,
-)
+from dna_bigbird.evaluation.task_results import Published, TaskResult
 from dna_bigbird.evaluation.variant_scores import VARIANT_METRICS, chance_auprc
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference.compute import Compute, exact
 from dna_bigbird.inference.spool import file_identity
 from dna_bigbird.pipeline.bench.task_run import TaskRun
-from dna_bigbird.pipeline.bench.variant_leaks import READ_WITH_LABELS, find_leaks
+from dna_bigbird.pipeline.bench.variant_leaks import find_leaks
 from dna_bigbird.pipeline.bench.variant_measures import (
     BLOCK_BP,
     chromosomes_of,
@@ -86,7 +80,7 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
         ],
         seeds=run.seeds,
         settings={**settings, "chance": _chance(data.rows)},
-        notes=[*notes, *leaks.notes, *_few(n)],
+        notes=[*notes, *leaks.notes],
         groups=scores_by_chromosome(run, data.rows, subsets, sources[0]),
     )
 
@@ -126,12 +120,3 @@ def _chance(rows: Sequence[VariantRow]) -> dict[str, float | None]:
     labels = np.array([row.label for row in rows], dtype=int)
     values = (chance_auprc(labels, chromosomes_of(rows)), chance_auprc(labels), 0.5)
     return dict(zip(VARIANT_METRICS, map(number_of, values), strict=True))
-
-
-def _few(n: Mapping[str, int]) -> list[str]:
-    names = {PUBLISHED: "variants", LEAK_FREE: f"variants that were not {READ_WITH_LABELS}"}
-    return [
-        f"{n[name]} {text.replace('_', ' ')}: of fewer than {FEWEST_ROWS} no claim is made"
-        for name, text in names.items()
-        if n[name] < FEWEST_ROWS
-    ]

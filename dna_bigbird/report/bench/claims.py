@@ -1,6 +1,6 @@
 """Whether the model of a benchmark task is better than another source: the only rule for such a claim."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dna_bigbird.evaluation.task_results import (
@@ -10,6 +10,7 @@ from dna_bigbird.evaluation.task_results import (
     OTHER_SCORES,
     PUBLISHED,
     RANDOM_WEIGHTS,
+    Published,
     Score,
     SourceResult,
     TaskResult,
@@ -62,6 +63,18 @@ def _outcome(difference: Score, n: int, metric: str) -> str:
 def metric_score(result: TaskResult, source: SourceResult, subset: str) -> Score:
     """Return a source's published metric on a subset; without a value if it has none."""
     return source.scores.get(subset, {}).get(result.metric, NO_SCORE)
+
+
+def chance_score(result: TaskResult) -> float | None:
+    """Return the published metric that guessing is expected to reach, None if the task does not record it."""
+    chances = result.settings.get("chance")
+    value = chances.get(result.metric) if isinstance(chances, Mapping) else None
+    return value if is_number(value) else None
+
+
+def in_metric_of_task(result: TaskResult, published: Published) -> bool:
+    """Return True if a score that was published elsewhere is in the task's metric, so that it has its axis."""
+    return published.metric in ("", result.metric)
 
 
 def find_source(result: TaskResult, name: str) -> SourceResult | None:

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from dna_bigbird.evaluation.task_results import (
     LEAK_FREE,
     MODEL,
+    OTHER_SCORES,
     PUBLISHED,
     SUBSETS,
     Score,
@@ -21,25 +22,33 @@ from dna_bigbird.report.bench.claims import (
     NO_SCORE,
     RANDOM_WEIGHTS,
     best_baseline,
+    chance_score,
     find_source,
+    in_metric_of_task,
     metric_score,
 )
 from dna_bigbird.report.bench.names import metric_name, source_name
 from dna_bigbird.report.scores import is_number
 
-COLOURS = {MODEL: MODEL_COLOUR, RANDOM_WEIGHTS: SKY}
+COLOURS = {RANDOM_WEIGHTS: SKY} | dict.fromkeys((MODEL, *OTHER_SCORES), MODEL_COLOUR)
 """Of sources; baselines have the colour of the k-mer baseline in all pictures."""
 MARKERS = {PUBLISHED: "o", LEAK_FREE: "^"}
 SUBSET_NAMES = {PUBLISHED: "all test rows", LEAK_FREE: "leak-free test rows"}
 HOLLOW = {"color": DARK, "marker": "D", "ms": 5, "mfc": "white", "ls": ""}
+TICK = {"color": GREY, "marker": "|", "ms": 13, "mew": 1.5, "ls": ""}
 NOT_RUN = "published, not run here"
+CHANCE = "chance"
 LONGEST_NAME = 34
 """Characters of a name next to an axis."""
 
 
 def task_figure(result: TaskResult, tag: str = "") -> Figure:
-    """Draw the published metric of every source on both subsets with intervals, and published scores hollow."""
-    names = [source_name(x.name) for x in result.sources] + [x.model for x in result.published]
+    """Draw the published metric of every source on both subsets with intervals, and published scores hollow.
+
+    Scores that were published in another metric have no point.
+    """
+    elsewhere = [x for x in result.published if in_metric_of_task(result, x)]
+    names = [source_name(x.name) for x in result.sources] + [x.model for x in elsewhere]
     with style():
         fig = new_figure(4.7, 1.35 + 0.31 * len(names), tag)
         ax = fig.add_subplot()
@@ -48,12 +57,14 @@ def task_figure(result: TaskResult, tag: str = "") -> Figure:
             for subset, shift in ((PUBLISHED, -0.15), (LEAK_FREE, 0.15)):
                 score = metric_score(result, source, subset)
                 _point(ax, y + shift, score, colour, MARKERS[subset])
-        for y, published in enumerate(result.published, start=len(result.sources)):
+        for y, published in enumerate(elsewhere, start=len(result.sources)):
             ax.plot(published.value, y, **HOLLOW)
         drawn = [subset for subset in SUBSETS if any(subset in x.scores for x in result.sources)]
         for subset in drawn:
             ax.plot([], [], MARKERS[subset], color=GREY, ms=5, label=SUBSET_NAMES[subset])
-        if result.published:
+        if (chance := chance_score(result)) is not None:
+            ax.axvline(chance, color=GREY, ls=":", lw=1.2, label=CHANCE)
+        if elsewhere:
             ax.axhline(len(result.sources) - 0.5, color=DARK, lw=0.7)
             ax.plot([], [], label=NOT_RUN, **HOLLOW)
         _finish(ax, names, result.metric)
@@ -85,7 +96,7 @@ def summary_figure(
             if several:
                 ax.set_title(_cut(titles[suite]))
             _finish(ax, [result.task for result in rows], metric)
-        _summary_legend(fig, axes[0, 0], any(result.published for result in results))
+        _summary_legend(fig, axes[0, 0], results)
     return fig
 
 
@@ -99,14 +110,17 @@ def _summary_points(ax: Axes, y: float, result: TaskResult) -> None:
     _point(ax, y - 0.09, score(model, LEAK_FREE), MODEL_COLOUR, "^")
     _point(ax, y + 0.1, score(random_weights, PUBLISHED), SKY, "o")
     _point(ax, y + 0.28, score(baseline, PUBLISHED), KMER, "s")
-    best = best_published(result)
-    if best is not None:
+    if (chance := chance_score(result)) is not None:
+        ax.plot(chance, y, **TICK)
+    if (best := best_published(result)) is not None:
         ax.plot(best, y, **HOLLOW)
 
 
 def best_published(result: TaskResult) -> float | None:
-    """Return the best score that was published for a task, None if none is recorded."""
-    values = [x.value for x in result.published if is_number(x.value)]
+    """Return the best score that was published in the task's metric, None if none is recorded."""
+    values = [
+        x.value for x in result.published if in_metric_of_task(result, x) and is_number(x.value)
+    ]
     choose = min if result.metric in LOWER_IS_BETTER else max
     return choose(values) if values else None
 
@@ -126,7 +140,7 @@ def _finish(ax: Axes, names: Sequence[str], metric: str) -> None:
     ax.locator_params(axis="x", nbins=5)
 
 
-def _summary_legend(fig: Figure, ax: Axes, has_published: bool) -> None:
+def _summary_legend(fig: Figure, ax: Axes, results: Sequence[TaskResult]) -> None:
     looks: Mapping[str, tuple[str, str]] = {
         "model, all test rows": (MODEL_COLOUR, "o"),
         "model, leak-free test rows": (MODEL_COLOUR, "^"),
@@ -135,7 +149,9 @@ def _summary_legend(fig: Figure, ax: Axes, has_published: bool) -> None:
     }
     for name, (colour, marker) in looks.items():
         ax.plot([], [], marker, color=colour, ms=4.5, label=name)
-    if has_published:
+    if any(chance_score(result) is not None for result in results):
+        ax.plot([], [], label=CHANCE, **TICK)
+    if any(best_published(result) is not None for result in results):
         ax.plot([], [], label=f"best {NOT_RUN}", **HOLLOW)
     fig.legend(loc="outside lower center", ncols=3)
 

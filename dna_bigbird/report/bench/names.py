@@ -10,11 +10,26 @@ SOURCES = {
     "gc": "GC content",
     "majority": "majority class",
     "mean": "mean target",
+    "likelihood": "log-likelihood ratio",
+    "absolute_likelihood": "absolute log-likelihood ratio",
+    "embedding": "embedding distance",
+    "embedding_cosine": "embedding, cosine distance",
+    "probe": "probe on embeddings",
+    "counting": "n-gram counts",
+    "random": "random order",
 }
 WORDS = {
     "auroc": "AUROC", "auprc": "AUPRC", "f1": "F1", "mcc": "MCC", "r2": "R²", "rmse": "RMSE",
     "pearson": "Pearson correlation", "spearman": "Spearman correlation",
 }  # fmt: skip
+METRICS = {
+    "auprc_by_chromosome": "AUPRC by chromosome",
+    "mean_difference": "mean difference in score",
+    "mean_fall": "mean fall by the change",
+    "mean_control_fall": "mean fall by the control",
+}
+MEDIAN = "median_auroc_"
+"""Start of the name of a median over the labels of a group."""
 
 
 def source_name(key: str) -> str:
@@ -33,7 +48,13 @@ def metric_name(key: str) -> str:
     Example:
         >>> metric_name("macro_f1"), metric_name("accuracy")
         ('macro F1', 'accuracy')
+        >>> metric_name("auprc_by_chromosome"), metric_name("median_auroc_TF")
+        ('AUPRC by chromosome', 'median AUROC of TF labels')
     """
+    if key.startswith(MEDIAN):
+        return f"median AUROC of {key.removeprefix(MEDIAN)} labels"
+    if key in METRICS:
+        return METRICS[key]
     return " ".join(WORDS.get(word, word) for word in key.split("_"))
 
 

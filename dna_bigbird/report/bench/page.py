@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from dna_bigbird.evaluation.task_results import FEWEST_ROWS, TaskResult
-from dna_bigbird.report.bench.claims import RANDOM_WEIGHTS, count_outcomes
+from dna_bigbird.evaluation.task_results import FEWEST_ROWS, LABELS, TaskResult
+from dna_bigbird.report.bench.claims import RANDOM_WEIGHTS, chance_score, count_outcomes
 from dna_bigbird.report.bench.figures import summary_figure, task_figure
 from dna_bigbird.report.bench.names import file_name, metric_name
 from dna_bigbird.report.bench.results import SuiteFacts
@@ -56,6 +56,8 @@ def bench_report(
         suites=[(_facts(name, suites), tasks) for name, tasks in sections.items()],
         fewest_rows=FEWEST_ROWS,
         shown_score=shown_score,
+        protocols={result.protocol for result in results},
+        has_chance=any(chance_score(result) is not None for result in results),
     )
     return page, gallery
 
@@ -66,7 +68,7 @@ def _summary(results: Sequence[TaskResult]) -> dict[str, object]:
         "rows": rows,
         "outcomes": outcome_counts(rows),
         "several_suites": len({row.suite for row in rows}) > 1,
-        "one_seed": any(len(result.seeds) == 1 for result in results),
+        "one_seed": any(len(x.seeds) == 1 for x in results if x.protocol == LABELS),
     }
 
 
@@ -95,7 +97,7 @@ def bench_markdown(results: Sequence[TaskResult], suites: Mapping[str, SuiteFact
     rows = [summary_row(result, "") for result in results]
     lines = [f"# {sentence('bench/sentences.title')}", ""]
     if any(map(is_semi_synthetic, results)):
-        lines += [sentence("sentences.semi_synthetic"), ""]
+        lines += [sentence("bench/sentences.planted"), ""]
     lines += [sentence("bench/sentences.rule", FEWEST_ROWS), ""]
     lines += [*markdown_table([_markdown_row(row) for row in rows]), ""]
     for result in results:
@@ -108,7 +110,7 @@ def bench_markdown(results: Sequence[TaskResult], suites: Mapping[str, SuiteFact
             groups.setdefault(row["subset"], []).append(row)
         for subset, group in groups.items():
             lines += [f"**{sentence('bench/sentences.subset', subset)}**", ""]
-            lines += [*markdown_table(table_markdown_rows(group)), ""]
+            lines += [*markdown_table(table_markdown_rows(group, result.metric)), ""]
         lines += (
             [*(f"- {markdown_text(note)}" for note in result.notes), ""] if result.notes else []
         )

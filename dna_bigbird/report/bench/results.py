@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.evaluation.task_results import MODEL, PUBLISHED, SUBSETS, Score, TaskResult
+from dna_bigbird.evaluation.task_results import (
+    MODEL,
+    PROTOCOLS,
+    PUBLISHED,
+    SUBSETS,
+    Score,
+    TaskResult,
+)
 from dna_bigbird.files import read_json
 
 FILE = "task.json"
@@ -96,9 +103,15 @@ def _in_words(error: Exception) -> str:
 
 def _problem(result: TaskResult) -> str:
     """Return the first thing that is not as in a result; nothing if all is."""
-    for name in ("suite", "task", "metric", "assembly"):
-        if not isinstance(value := getattr(result, name), str):
-            return f"{name} is {shortened(repr(value))}"
+    texts = {name: getattr(result, name) for name in ("suite", "task", "metric", "assembly")}
+    texts |= {f"metric of the published score of {x.model}": x.metric for x in result.published}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            return f"{shortened(name)} is {shortened(repr(value))}"
+    if result.protocol not in PROTOCOLS:
+        return f"protocol is {shortened(repr(result.protocol))}"
+    if not isinstance(result.settings, Mapping):
+        return f"settings is {shortened(repr(result.settings))}"
     names = [source.name for source in result.sources]
     if names.count(MODEL) != 1:
         return f"{names.count(MODEL)} sources with the name {MODEL!r}"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.evaluation.task_results import (
+    LABELS,
     LEAK_FREE,
     MODEL,
     PUBLISHED,
@@ -18,6 +19,7 @@ from dna_bigbird.report.bench.claims import (
     RANDOM_WEIGHTS,
     Claim,
     best_baseline,
+    chance_score,
     claim,
     find_source,
     main_claims,
@@ -30,8 +32,6 @@ from dna_bigbird.report.scores import Score
 
 DEMO = "demo"
 """Start of the assembly of semi-synthetic data."""
-EQUAL_SETTINGS = ("model", "method")
-"""Settings that tasks of one page should share."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class TaskSection:
     subsets: Sequence[SubsetTable]
     claims: Sequence[Claim]
     left_out: int | None
+    chance: float | None
+    """The published metric that guessing is expected to reach."""
     other_scores: Sequence[str]
     """Names of scores other than the published metric."""
     settings: str
@@ -115,6 +117,7 @@ def task_section(result: TaskResult, anchor: str, picture: Picture) -> TaskSecti
         [_subset(result, subset) for subset in SUBSETS if subset in result.model.scores],
         main_claims(result),
         left_out(result),
+        chance_score(result),
         [name for name in dict.fromkeys(names) if name != result.metric],
         settings if result.settings else "",
         picture,
@@ -166,12 +169,20 @@ def summary_row(result: TaskResult, anchor: str) -> SummaryRow:
 
 
 def unequal_settings(results: Sequence[TaskResult]) -> Mapping[str, list[str]]:
-    """Return the settings in which the tasks of a page differ, with their values."""
+    """Return the settings in which the tasks of a page differ, with their values.
+
+    Tasks of variants and of pairs train nothing, so they share the model only.
+    """
+    trained = [x for x in results if x.protocol == LABELS]
     values = {
-        key: {json.dumps(x.settings[key], sort_keys=True, default=str) for x in results if key in x.settings}
-        for key in EQUAL_SETTINGS
-    }  # fmt: skip
-    values["seeds"] = {" ".join(map(str, x.seeds)) or "none" for x in results}
+        key: {
+            json.dumps(x.settings[key], sort_keys=True, default=str)
+            for x in tasks
+            if key in x.settings
+        }
+        for key, tasks in (("model", results), ("method", trained))
+    }
+    values["seeds"] = {" ".join(map(str, x.seeds)) or "none" for x in trained}
     return {
         key: sorted(x.strip('"') for x in each) for key, each in values.items() if len(each) > 1
     }

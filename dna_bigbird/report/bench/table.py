@@ -13,7 +13,7 @@ from dna_bigbird.evaluation.task_results import (
     TaskResult,
 )
 from dna_bigbird.report.bench.claims import NO_SCORE, claim, metric_score
-from dna_bigbird.report.bench.names import source_name
+from dna_bigbird.report.bench.names import metric_name, source_name
 
 NOT_RUN = "published elsewhere"
 """In the column `subset` of scores that others published."""
@@ -35,7 +35,8 @@ def _task_rows(result: TaskResult) -> Iterator[dict]:
     for published in result.published:
         score = Score(published.value)
         row = _cells(result, NOT_RUN, published.model, score, NO_SCORE)
-        yield row | {"described": published.source}
+        metric = published.metric or result.metric
+        yield row | {"metric": metric, "described": published.source}
 
 
 def _row(result: TaskResult, source: SourceResult, subset: str) -> dict:
@@ -93,11 +94,20 @@ def table_tsv(rows: Sequence[dict]) -> str:
     return to_tsv([{key: _one_line(value) for key, value in row.items()} for row in rows])
 
 
-def table_markdown_rows(rows: Sequence[dict]) -> list[dict]:
-    """Return the rows for readers: short columns, and text that cannot break a Markdown table."""
+def table_markdown_rows(rows: Sequence[dict], metric: str) -> list[dict]:
+    """Return the rows for readers: short columns, and text that cannot break a Markdown table.
+
+    A score that is not in the task's metric has the name of its own metric after the source.
+    """
     names = ("source", "n", "score", "sd", "by_seed", "model_minus", "claim", "described")
     kept = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-    return [_for_readers({key: row[key] for key in kept if key in row}) for row in rows]
+    readable = []
+    for row in rows:
+        cells = _for_readers({key: row[key] for key in kept if key in row})
+        if row["metric"] != metric:
+            cells["source"] += f" ({markdown_text(metric_name(row['metric']))})"
+        readable.append(cells)
+    return readable
 
 
 def _for_readers(row: dict) -> dict:

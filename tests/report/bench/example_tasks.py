@@ -1,6 +1,7 @@
 """Results of benchmark tasks with plausible numbers, drawn from a seed, and their files."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +35,7 @@ PAPER = (
 def score(rng: np.random.Generator, mean: float, half: float, seeds: int) -> Score:
     """A score around a mean, with an interval of twice `half`."""
     values = tuple(round(float(mean + x), 6) for x in rng.normal(0, half / 4, seeds))
-    value = round(float(np.mean(values)), 6)
+    value = round(float(np.mean(values or mean)), 6)
     sd = round(float(np.std(values, ddof=1)), 6) if seeds > 1 else None
     return Score(value, round(value - half, 6), round(value + half, 6), sd, values)
 
@@ -49,13 +50,15 @@ def example_task(
     leak_free: int = 4612,
     seeds: int = 3,
     seed: int = 0,
+    names: Mapping[str, str] = DESCRIPTIONS,
     **changes: object,
 ) -> TaskResult:
     """One result; `changes` are further fields of it."""
     rng = np.random.default_rng(seed)
     half = {key: 1.0 / max(rows, 4) ** 0.5 for key, rows in (("all", n), ("free", leak_free))}
     sources = []
-    for name, below in SOURCES.items():
+    for name, description in names.items():
+        below = SOURCES.get(name, -0.05)
         scores, minus = {}, {}
         for subset, width, lost in (("published", "all", 0.0), ("leak_free", "free", 0.04)):
             mean = level + below - (lost if name != "gc" else 0.0)
@@ -67,7 +70,7 @@ def example_task(
                 ends = (round(value + sign * half[width], 6) for sign in (-0.7, 0.7))
                 minus[subset] = Score(round(value, 6), *ends)
         strands = {"flip_rate": 0.043, "correlation": 0.971} if name != "majority" else {}
-        sources.append(SourceResult(name, DESCRIPTIONS[name], scores, minus, strands))
+        sources.append(SourceResult(name, description, scores, minus, strands))
     result = TaskResult(
         suite=suite,
         task=task,
@@ -87,6 +90,41 @@ def example_task(
         notes=["Intervals are drawn over 214 blocks of 1,000,000 bp."],
     )
     return replace(result, **changes)
+
+
+def variants_task(task: str = "variants", **changes: object) -> TaskResult:
+    """A task of variants: four ways to score one model, a probe and trivial sources."""
+    names = {
+        "model": "log p(REF) - log p(ALT), the base masked", "absolute_likelihood": "its absolute value",
+        "embedding": "Euclidean distance", "embedding_cosine": "cosine distance", "probe": "regression",
+        "gc": "GC content", "counting": "by counts", "random": "random numbers",
+    }  # fmt: skip
+    settings = {"method": "zero-shot and probe", "model": "demo encoder", "window_bp": 512}
+    chance = {"auprc_by_chromosome": 0.125, "auprc": 0.101, "auroc": 0.5}
+    return example_task(
+        task,
+        **{
+            "suite": "traitgym", "metric": "auprc_by_chromosome", "level": 0.21, "n": 3380, "leak_free": 3100,
+            "protocol": "variants", "label_names": ("label",), "about": "Which variant is causal?",
+            "leaks": {"read_with_labels": 280, "read_without_labels": 0}, "published": [], "notes": [],
+            "settings": {**settings, "chance": chance}, "names": names,
+        } | changes,
+    )  # fmt: skip
+
+
+def pairs_task(task: str = "pairs", **changes: object) -> TaskResult:
+    """A task of pairs: the model, counts and GC content, without seeds."""
+    names = {"model": "log odds", "counting": "n-grams", "gc": "share of G and C"}
+    return example_task(
+        task,
+        **{
+            "suite": "tata-displacement", "level": 0.9, "n": 1248, "leak_free": 400, "protocol": "pairs",
+            "label_names": (), "assembly": "", "about": "Does moving the box lower the prediction?",
+            "leaks": {"read_with_labels": 0, "read_unknown": 848}, "published": [], "notes": [],
+            "settings": {"model": "demo encoder", "chance": {"accuracy": 0.5}}, "names": names,
+            "seeds": 0,
+        } | changes,
+    )  # fmt: skip
 
 
 def with_difference(result: TaskResult, source: str, **ends: tuple) -> TaskResult:

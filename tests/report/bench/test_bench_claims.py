@@ -7,12 +7,18 @@ import pytest
 from dna_bigbird.evaluation.task_results import FEWEST_ROWS, Score, SourceResult
 from dna_bigbird.report.bench.claims import (
     best_baseline,
+    chance_score,
     claim,
     claimed_subset,
     find_source,
     main_claims,
 )
-from tests.report.bench.example_tasks import example_task, with_difference
+from tests.report.bench.example_tasks import (
+    example_task,
+    pairs_task,
+    variants_task,
+    with_difference,
+)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +93,24 @@ def test_claims_are_about_leak_free_rows_and_name_their_source():
         ("random_weights", "leak_free", "better"),
     ]
     assert claimed_subset(replace(result, n={"published": 9034})) == "published"
+
+
+def test_other_scores_of_the_model_are_not_baselines():
+    result = variants_task()
+    assert best_baseline(result, "published").name in ("gc", "counting", "random")
+    assert [x.source for x in main_claims(result)] == [best_baseline(result, "leak_free").name]
+
+
+@pytest.mark.parametrize(
+    ("result", "chance"),
+    [
+        (variants_task(), 0.125),
+        (pairs_task(), 0.5),
+        (example_task(), None),
+        (variants_task(settings={"chance": {"auroc": 0.5}}), None),
+        (variants_task(settings={"chance": {"auprc_by_chromosome": None}}), None),
+        (variants_task(settings={"chance": 0.5}), None),
+    ],
+)
+def test_chance_is_that_of_the_published_metric(result, chance):
+    assert chance_score(result) == chance

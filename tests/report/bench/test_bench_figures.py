@@ -6,7 +6,7 @@ import pytest
 
 from dna_bigbird.evaluation.task_results import Published
 from dna_bigbird.report.bench.figures import best_published, summary_figure, task_figure
-from tests.report.bench.example_tasks import example_task
+from tests.report.bench.example_tasks import example_task, pairs_task, variants_task
 
 
 def points(ax) -> list[tuple[str, float, str]]:
@@ -78,3 +78,51 @@ def test_the_best_published_score(metric, best):
     published = [Published("a", 0.2, "x"), Published("b", 0.9, "x")]
     assert best_published(replace(example_task(metric=metric), published=published)) == best
     assert best_published(replace(example_task(), published=[])) is None
+
+
+def legend(figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_scores_published_in_another_metric_are_not_drawn():
+    published = [
+        Published("DeepSEA, TF", 0.958, "Table 7", "median_auroc_TF"),
+        Published("A", 0.9, "Table 1", "macro_auroc"),
+    ]
+    result = replace(example_task(metric="macro_auroc"), published=published)
+    (ax,) = task_figure(result).axes
+    assert [x for marker, x, _ in points(ax) if marker == "D"] == [0.9]
+    assert [label.get_text() for label in ax.get_yticklabels()][6:] == ["A"]
+    assert best_published(result) == 0.9
+    other = replace(result, published=published[:1])
+    assert best_published(other) is None
+    for figure in (task_figure(other), summary_figure([other], {})):
+        assert not any("published, not run here" in text for text in legend(figure))
+        assert not any(marker == "D" for marker, *_ in points(figure.axes[0]))
+
+
+@pytest.mark.parametrize(("result", "chance"), [(variants_task(), 0.125), (pairs_task(), 0.5)])
+def test_chance_is_drawn(result, chance):
+    figure = task_figure(result)
+    dotted = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert [set(line.get_xdata()) for line in dotted] == [{chance}]
+    assert "chance" in legend(figure)
+    summary = summary_figure([result], {})
+    assert [x for marker, x, _ in points(summary.axes[0]) if marker == "|"] == [chance]
+    assert "chance" in legend(summary)
+
+
+def test_without_chance_there_is_no_line():
+    result = example_task()
+    for figure in (task_figure(result), summary_figure([result], {})):
+        assert "chance" not in legend(figure)
+        assert not any(line.get_linestyle() == ":" for line in figure.axes[0].lines)
+
+
+def test_scores_of_variants_have_names_in_words():
+    (ax,) = task_figure(variants_task()).axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "model", "absolute log-likelihood ratio", "embedding distance", "embedding, cosine distance",
+        "probe on embeddings", "GC content", "n-gram counts", "random order",
+    ]  # fmt: skip
+    assert ax.get_xlabel() == "AUPRC by chromosome"
