@@ -70,7 +70,8 @@ def sequence_set(
         test_fraction: Share of the input for the test: likewise.
         seed: Seed of the random numbers: which rows go to which split, with fractions.
         duplicates: Sequences that occur several times: drop all but one, furthest held out; or keep all rows
-            as the files have them, also those with different labels, as published benchmarks do.
+            as the files have them, also those with different labels, as published benchmarks do. Copies of
+            held-out rows in training stay only with --near_identical keep.
         conflicts: Sequences that occur with different labels: an error, or drop them.
     """
     from dna_bigbird.datasets.leakage import without_leaks

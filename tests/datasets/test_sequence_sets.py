@@ -35,11 +35,22 @@ def rows(labels, sequences=None, **more):
     ]
 
 
-def build(given, *, columns=("label",), roles=None, regions=None, conflicts="error", **split):
+def build(
+    given,
+    *,
+    columns=("label",),
+    roles=None,
+    regions=None,
+    conflicts="error",
+    duplicates="drop",
+    **split,
+):
     labels = encode_labels(given, columns)
     roles = np.full(len(given), UNASSIGNED, dtype=np.int8) if roles is None else np.array(roles)
     choice = SequenceSplit(regions or SplitConfig(), **split)
-    return build_sequences(given, labels, roles, choice, max_n_fraction=0.1, conflicts=conflicts)
+    return build_sequences(
+        given, labels, roles, choice, max_n_fraction=0.1, conflicts=conflicts, duplicates=duplicates
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,6 +113,29 @@ def test_equal_sequences_are_joined_and_kept_in_the_split_furthest_held_out():
     assert data.counts["left_out_duplicates"] == 1
     assert data.names[-1] == "input:22"
     assert data.split.tolist() == [0] * 9 + [1] * 5 + [2] * 6
+
+
+def test_equal_sequences_are_kept_in_the_splits_of_their_files_if_asked():
+    """Twice in training, once in test, and once more with another label."""
+    texts = [row.sequence for row in rows(["0", "1"] * 10)]
+    texts[1:3] = [texts[0]] * 2
+    texts[19] = texts[0]
+    given = rows(["0", "1"] * 10, texts)
+    roles = [0] * 10 + [1] * 5 + [2] * 5
+    data = build(given, roles=roles, duplicates="keep")
+    assert data.names == [row.name for row in given]
+    assert data.split.tolist() == roles
+    assert [data.sequences[i].tobytes().decode() for i in data.stored] == texts
+    assert not {"left_out_duplicates", "left_out_conflicting_labels"} & set(data.counts)
+
+
+@pytest.mark.parametrize("split", [{}, {"regions": SplitConfig(folds=5)}])
+def test_equal_sequences_that_are_kept_are_in_one_split(split):
+    texts = [row.sequence for row in rows(["0", "1"] * 30)]
+    data = build(rows(["0", "1"] * 60, texts + texts), duplicates="keep", **split)
+    assert len(data) == 120
+    assert data.split[:60].tolist() == data.split[60:].tolist()
+    assert set(data.split.tolist()) == {0, 1, 2}
 
 
 def test_equal_sequences_with_other_labels_are_an_error_or_dropped():

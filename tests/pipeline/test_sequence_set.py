@@ -3,6 +3,7 @@
 import csv
 import json
 
+import h5py
 import numpy as np
 import pytest
 
@@ -174,3 +175,29 @@ def test_the_input_is_not_overwritten(tmp_path, capsys, name):
         run("sequence-set", "--input", name.format(path), "--output", path)
     assert "which would be overwritten" in capsys.readouterr().err
     assert path.read_text().startswith("sequence")
+
+
+def test_duplicates_are_dropped_or_kept(folder, tmp_path):
+    """The first five rows again, in a file of test rows; only `keep` is written into the set's settings."""
+    header, *lines = (folder / "train.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "test.csv").write_text(header + "".join(lines[:5]))
+    sets = []
+    for name, words in (
+        ("drop", ()),
+        ("keep", ("--duplicates", "keep", "--near_identical", "keep")),
+    ):
+        path = tmp_path / f"{name}.h5"
+        run(
+            "sequence-set", "--input", folder / "train.csv", "--test", tmp_path / "test.csv",
+            "--label_columns", "class", "--output", path, *words,
+        )  # fmt: skip
+        sets.append(LabelledSet(path))
+    dropped, kept = sets
+    assert (len(dropped), dropped.counts["left_out_duplicates"]) == (60, 5)
+    assert (len(kept), kept.counts["rows_test"]) == (65, 5)
+    assert "left_out_duplicates" not in kept.counts
+    texts = [[data.sequence(int(i)) for i in data.rows("test")] for data in sets]
+    assert texts[0] == texts[1] == [line.split(",")[0] for line in lines[:5]]
+    with h5py.File(tmp_path / "keep.h5") as file:
+        settings = dict(file.attrs)
+    assert any("duplicates" in str(value) and "keep" in str(value) for value in settings.values())

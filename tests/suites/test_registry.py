@@ -17,8 +17,18 @@ FILES = {
     "nt": {"H3/train.fna": ">a|0\nACGT\n"},
     "nt-revised": {"H2AFZ/train.fna": ">a|0\nACGT\n"},
     "bend": {"data/cpg_methylation/cpg_methylation.bed": "chromosome\tstart\tend\tsplit\tlabel\n"},
+    "traitgym": {"mendelian_traits_matched_9/test.tsv": "chrom\tpos\tref\talt\tlabel\n"},
+    "bend-variants": {"variant_effects/variant_effects_disease.bed": "chromosome\tstart\n"},
+    "dart-eval": {"regulatory.bed": "chr1\t0\t350\n"},
+    "tata-displacement": {"promoters.fa": ">a\nACGT\n"},
 }
-"""A few files of each suite; suites with a test of their own need no entry."""
+"""Files of one task of each suite, but for `OWN`."""
+OWN = {"paper", "long-range"}
+"""Suites of labelled sets, and of generated rows: tests of their own."""
+PROTOCOLS = {
+    "traitgym": "variants", "bend-variants": "variants", "dart-eval": "pairs",
+    "tata-displacement": "pairs",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -40,16 +50,22 @@ def test_suites_are_listed_in_order_and_an_unknown_name_is_refused():
         find_suite("glue")
 
 
+def test_every_suite_has_files_here_or_a_test_of_its_own():
+    assert FILES.keys() | OWN == MODULES.keys()
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_folder_in_the_format_has_a_task(name, write, tmp_path):
     suite = find_suite(name)
-    with pytest.raises(InputError, match="no task of"):
+    with pytest.raises(InputError, match=r"^\S+: no .* in it; expected ") as caught:
         suite.tasks(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}: ")
     for path, text in FILES[name].items():
         write(path, text)
     (task,) = suite.tasks(tmp_path)
-    assert task.about.endswith(".")
-    assert task.protocol == "labels"
+    assert task.about.endswith((".", "?"))
+    assert task.protocol == PROTOCOLS.get(name, "labels")
+    assert suite.needs_data
 
 
 def test_published_scores_are_shares_with_a_source():
