@@ -390,7 +390,10 @@ def test_demo_data_are_marked(tmp_path, assemblies, banner, count):
     page = written(tmp_path, *results)
     assert banner in read_text(page)
     assert page.count('class="banner"') == count
-    assert "The truth is planted in a real or generated background" in (tmp_path / "page/table.md").read_text()
+    assert (
+        "The truth is planted in a real or generated background"
+        in (tmp_path / "page/table.md").read_text()
+    )
 
 
 def test_settings_that_differ_are_named(tmp_path):
