@@ -18,6 +18,8 @@ from dna_bigbird.label_types import LOWER_IS_BETTER, MULTI_CLASS, REGRESSION
 
 # N rows, L labels or classes, R bootstrap draws
 
+SMALLEST = {"mcc": -1.0, "pearson": -1.0, "spearman": -1.0, "r2": -np.inf}
+"""Of scores that can be negative; an interval ends there."""
 AT_HALF = ("f1", "mcc")
 
 
@@ -72,7 +74,7 @@ def seed_score(scores: SeedScores, name: str) -> Score:
     values = scores.values[name]
     return Score(
         _number(float(np.mean(values))),
-        _number(low),
+        _number(float(np.maximum(SMALLEST.get(name, 0.0), low))),
         _number(high if name in LOWER_IS_BETTER else float(np.minimum(LARGEST, high))),
         _number(scores.sd(name)),
         tuple(map(_number, values)),

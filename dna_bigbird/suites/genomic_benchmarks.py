@@ -167,7 +167,7 @@ def read_intervals(path: Path) -> Iterator[tuple[int, str, Interval]]:
     names = tuple(name.strip() for name in header.split(","))
     if names != COLUMNS:
         raise InputError(
-            f"{path}:{number}: the header is {shortened(header) or 'empty'}; expected {','.join(COLUMNS)}"
+            f"{path}:{number}: the header is {shortened(header.strip()) or 'empty'}; expected {','.join(COLUMNS)}"
         )
     for line, text in lines:
         if not text.strip():

@@ -185,3 +185,12 @@ def test_what_is_not_defined_is_none():
     scores = SeedScores({"auroc": [float("nan")]}, {"auroc": np.full(3, np.nan)}, 3)
     assert seed_score(scores, "auroc") == Score(None, None, None, None, (None,))
     assert seed_difference(scores, scores, "auroc") == Score(None, None, None)
+
+
+@pytest.mark.parametrize(("name", "least"), [("accuracy", 0.0), ("mcc", -1.0), ("r2", None)])
+def test_a_low_end_is_not_below_the_smallest_score(name, least):
+    drawn = {name: np.array([0.1, 0.2, 0.3])}
+    low = seed_score(SeedScores({name: [0.0, 0.9]}, drawn, 3), name).low
+    unbounded = SeedScores({name: [0.0, 0.9]}, drawn, 3).mean(name).ends[0]
+    assert unbounded < -1
+    assert low == (pytest.approx(unbounded) if least is None else least)

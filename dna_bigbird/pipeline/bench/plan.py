@@ -13,7 +13,7 @@ from dna_bigbird.tasks.label_config import recipe_for
 
 COLUMNS = ("task", "rows", "test", "longest bp", "steps", "minutes")
 OVERHEAD_S = 6.0
-"""Of one training: start, validations, files; measured on 2 cores of an Intel Xeon."""
+"""Of one training: start, validations, files; a rule of thumb."""
 SCORED_AS_TRAINED = 1 / 3
 """Reading a sequence takes about a third of training on it."""
 VALIDATION_SHARE = 0.9

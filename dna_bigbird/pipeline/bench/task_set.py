@@ -8,7 +8,7 @@ import numpy as np
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.labelled_data import LabelledData, write_labelled_set
 from dna_bigbird.datasets.sequence_labels import encode_labels
-from dna_bigbird.datasets.sequence_sets import UNASSIGNED, SequenceSplit, build_sequences
+from dna_bigbird.datasets.sequence_sets import SequenceSplit, build_sequences
 from dna_bigbird.datasets.splits import SPLITS, SplitConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.suites.suite import LabelledRows, Suite, Task
@@ -45,22 +45,27 @@ def write_task_set(path: Path, suite: Suite, task: Task, rows: LabelledRows) -> 
 
 
 def task_data(task: Task, rows: LabelledRows) -> LabelledData:
-    """Return the set of a task in memory."""
+    """Return the set of a task in memory; the rows read include those that the suite's reader left out.
+
+    Raises:
+        InputError: If there is nothing to train on or no test row, or if training rows cannot be split.
+    """
     _check_parts(task, rows)
     labels = encode_labels(rows.rows, rows.label_names, label_type=rows.label_type)
-    fraction = None if (rows.roles == UNASSIGNED).any() else 0.0
-    if (rows.roles == SPLITS.index("validation")).any():
-        fraction = None
-    data = build_sequences(
-        rows.rows,
-        labels,
-        rows.roles,
-        SequenceSplit(SplitConfig(), fraction, None, SPLIT_SEED),
-        max_n_fraction=MOST_N,
-        conflicts="drop",
-        duplicates="keep",
-    )
-    data.counts = dict(rows.counts) | data.counts
+    try:
+        data = build_sequences(
+            rows.rows,
+            labels,
+            rows.roles,
+            SequenceSplit(SplitConfig(), seed=SPLIT_SEED),
+            max_n_fraction=MOST_N,
+            conflicts="drop",
+            duplicates="keep",
+        )
+    except InputError as error:
+        raise InputError(f"{task.name}: {error}") from error
+    read = {"rows_read": rows.counts.get("rows_read", len(rows.rows))}
+    data.counts = dict(rows.counts) | data.counts | read
     return data
 
 
