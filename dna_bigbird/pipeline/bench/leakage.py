@@ -69,8 +69,8 @@ def bench_leakage(
     asked = find_suite(suite)
     if asked.intervals is None:
         raise InputError(
-            f"{suite}: its files have sequences without coordinates; `dna-bigbird bench {suite}` counts "
-            "equal and near-identical ones for each task"
+            f"{suite}: its label files are not compared as intervals; `dna-bigbird bench {suite}` counts "
+            "what leaks for each task that it runs"
         )
     rows = [task_leaks(asked, data, task) for task in chosen(asked.tasks(data), tasks)]
     with atomic_path(output) as path:
