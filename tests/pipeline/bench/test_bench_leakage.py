@@ -53,7 +53,7 @@ def test_counts_by_hand(data, tmp_path, capsys):
 def test_what_cannot_be_compared(data, tmp_path):
     output = tmp_path / "leaks.tsv"
     with pytest.raises(
-        InputError, match=r"^gue: its files have sequences without coordinates; `dna-"
+        InputError, match=r"^gue: its label files are not compared as intervals; `dna-"
     ):
         bench_leakage("gue", data, output)
     with pytest.raises(
