@@ -157,3 +157,19 @@ def test_every_option_of_the_command_is_a_key_and_is_in_the_readme():
     assert set(entry["properties"]) == set(inspect.signature(bench).parameters) - decided
     section = (root / "config" / "README.md").read_text().split("## The section `bench`")[1]
     assert [key for key in entry["properties"] if f"`{key}`" not in section] == []
+
+
+def test_the_config_on_real_pieces(workflow, real_data):
+    """Five human tasks with the genome, chain and pieces of the run, and the bundled encoder."""
+    text = (Path(__file__).parents[1] / "real" / "bench.yaml").read_text()
+    (workflow.folder / "real.yaml").write_text(text.replace("../shared/data", str(real_data)))
+    output = workflow.snakemake("-n", "bench", "--configfile", "real.yaml")
+    found = commands(workflow, output, "bench genomic-benchmarks")
+    options = [options_of(command) for command in found]
+    assert len(options) == workflow.jobs_of(output)["bench_task"] == 5
+    assert all(x["tasks"].startswith("human_") for x in options)
+    assert {(x["pieces"], x["seeds"], x["training.max_steps"]) for x in options} == {
+        ("true", "3", "80")
+    }
+    assert all(x["chain"].endswith("hg38ToHg19.over.chain.gz") for x in options)
+    assert all(x["genome"].startswith('{"GRCh37": "results/') for x in options)
