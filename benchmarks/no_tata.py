@@ -145,7 +145,8 @@ def table(
     """Return the lines of the table; trainings that the folder does not have are done first."""
     draws = Draws(folds)
     gc = [fold.gc() for fold in folds]
-    sources = {"GC content": gc} | word_rows(folds)
+    sources = {"GC content": gc, "number of CG": [fold.cpg() for fold in folds]}
+    sources |= word_rows(folds)
     words = sources[WORDS]
     for recipe in recipes:
         for step in sorted(steps, reverse=True):

@@ -1,6 +1,7 @@
 """Rows of benchmarks/no_tata.py: the labelled set of the bundled classifier, dealt five times."""
 
 import json
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -119,8 +120,15 @@ class FoldRows:
 
     def gc(self) -> dict[str, np.ndarray]:
         """Return the GC content of the held-out rows."""
+        return self._measured(lambda bases: (bases.count("G") + bases.count("C")) / len(bases))
+
+    def cpg(self) -> dict[str, np.ndarray]:
+        """Return the number of CG in the held-out rows."""
+        return self._measured(lambda bases: bases.count("CG"))
+
+    def _measured(self, measure: Callable[[str], float]) -> dict[str, np.ndarray]:
         return {
-            part: np.array([(x.count("G") + x.count("C")) / len(x) for x in self.sequences(rows)])
+            part: np.array([measure(bases) for bases in self.sequences(rows)], dtype=float)
             for part, rows in self.held_out.items()
         }
 

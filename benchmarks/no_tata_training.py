@@ -54,6 +54,7 @@ RECIPES = {
     "half": Recipe(site_share=0.5),
     "quarter": Recipe(site_share=0.25),
     "no_same_composition": Recipe((0, 1, 4), (0, 1, 4), positive_weight=2.0),
+    "only_background": Recipe((POSITIVE, OWN), (POSITIVE, OWN), positive_weight=1.0),
     "own_background": Recipe(site_columns=(POSITIVE, OWN), site_times=8),
     "more_background": Recipe(background_times=3, positive_weight=6.0),
 }
