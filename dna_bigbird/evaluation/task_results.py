@@ -34,7 +34,7 @@ class SourceResult:
     """Scores of the model or of a baseline."""
 
     name: str
-    """`model`, `random_weights`, `cnn`, `kmer`, `gc`, `majority`, or a way to score without training."""
+    """`model`, `random_weights`, `cnn`, `kmer`, `gc`, `length`, `majority`, or a way to score without training."""
     description: str
     scores: Mapping[str, Mapping[str, Score]]
     """By subset of the test rows, then by name of the score."""

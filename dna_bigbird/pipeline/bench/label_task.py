@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from dna_bigbird.baselines.sequence_length import length_scores
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.datasets.blocks import block_units
 from dna_bigbird.datasets.labelled import LabelledSet
@@ -37,7 +38,12 @@ from dna_bigbird.pipeline.bench.trainings import (
 )
 from dna_bigbird.suites.suite import LabelledRows
 
-MAJORITY = "majority"
+MAJORITY, LENGTH = "majority", "length"
+UNTRAINED = {
+    MAJORITY: "the shares of the training labels, for every row",
+    LENGTH: "the shares of the training labels among rows of the same or the nearest length",
+}
+"""Sources that follow from the labels and lengths of the training rows."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ def _result(
     subsets = {name: _subset(run, labelled, tests, name) for name in SUBSETS}
     subsets = {name: subset for name, subset in subsets.items() if len(subset.rows)}
     values = {name: [each.values for each in parts] for name, parts in scored.items()}
-    values[MAJORITY] = [_majority(labelled, len(tests.test))]
+    values |= {name: [scores] for name, scores in _untrained(labelled, tests.test).items()}
     truth = labelled.labels_of(tests.test)
     joined = {
         name: {
@@ -105,8 +111,7 @@ def _result(
         }
         for name, trainings in values.items()
     }
-    described = {name: parts[0].description for name, parts in scored.items()}
-    described[MAJORITY] = "the shares of the training labels, for every row"
+    described = UNTRAINED | {name: parts[0].description for name, parts in scored.items()}
     sources = [
         _source(
             run.task.metric,
@@ -115,7 +120,8 @@ def _result(
             joined,
             _strands(labelled.label_type, scored.get(name, [])),
         )
-        for name in (MODEL, RANDOM_WEIGHTS, CNN, KMER, GC, MAJORITY)
+        for name in (MODEL, RANDOM_WEIGHTS, CNN, KMER, GC, LENGTH, MAJORITY)
+        if name in joined
     ]
     sizes = {name: len(subsets[name].rows) if name in subsets else 0 for name in SUBSETS}
     return TaskResult(
@@ -148,8 +154,15 @@ def _subset(run: TaskRun, labelled: LabelledSet, tests: LeakFree, name: str) -> 
     return Subset(positions, draws, block_bp)
 
 
-def _majority(labelled: LabelledSet, count: int) -> np.ndarray:
-    return trivial_scores(labelled.labels_of(labelled.rows("train")), count)
+def _untrained(labelled: LabelledSet, test: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the scores of `UNTRAINED`; without the length if all sequences have one."""
+    train = labelled.rows("train")
+    labels = labelled.labels_of(train)
+    scores = {MAJORITY: trivial_scores(labels, len(test))}
+    if not labelled.has_one_length:
+        lengths = labelled.intervals.end - labelled.intervals.start
+        scores[LENGTH] = length_scores(lengths[train], labels, lengths[test])
+    return scores
 
 
 def _source(
@@ -174,7 +187,7 @@ def _source(
         },
         minus,
         strands,
-        is_trained=name != MAJORITY,
+        is_trained=name not in UNTRAINED,
     )
 
 

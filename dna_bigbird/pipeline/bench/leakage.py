@@ -13,7 +13,7 @@ from dna_bigbird.short_repr import short_repr
 
 COLUMNS = (
     "task", "train", "test", "test_repeats_training", "test_overlaps", "test_overlaps_half",
-    "test_overlaps_other_class", "repeated_in_training",
+    "test_overlaps_other_class", "repeated_in_training", "accuracy_by_length", "accuracy_of_majority",
 )  # fmt: skip
 
 
@@ -22,7 +22,7 @@ class BenchLeakage:
     """What the test rows of each task of a suite share with its training rows."""
 
     output: Path
-    rows: Sequence[dict[str, int | str]]
+    rows: Sequence[dict[str, int | float | str]]
 
     __repr__ = short_repr
 
@@ -36,7 +36,9 @@ class BenchLeakage:
             f"{row['task']}: {row['test_overlaps']:,} of {row['test']:,} test rows "
             f"({row['test_overlaps'] / max(1, row['test']):.1%}) overlap a training row, "
             f"{row['test_overlaps_half']:,} by at least half of both, {row['test_repeats_training']:,} are "
-            f"training rows again; {row['repeated_in_training']:,} rows are repeated within training"
+            f"training rows again; {row['repeated_in_training']:,} rows are repeated within training; length "
+            f"alone has an accuracy of {row['accuracy_by_length']:.3f}, the majority class "
+            f"{row['accuracy_of_majority']:.3f}"
             for row in self.rows
         )
 
@@ -49,6 +51,9 @@ def bench_leakage(
     tasks: list[str] = [],  # noqa: B006
 ) -> BenchLeakage:
     """Count the test rows of a suite that its own training rows give away, from the label files alone.
+
+    It also gives the accuracy that the lengths of the intervals have: of the most frequent class among the
+    training rows of the same or the nearest length.
 
     Intervals are compared as the files have them, on any strand; no genome is read. What else leaks, such as
     near-identical sequences, `dna-bigbird bench` counts for each task that it runs.

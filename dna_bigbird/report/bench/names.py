@@ -9,6 +9,7 @@ SOURCES = {
     "kmer": "k-mers",
     "gc": "GC content",
     "majority": "majority class",
+    "length": "sequence length",
     "mean": "mean target",
     "likelihood": "log-likelihood ratio",
     "absolute_likelihood": "absolute log-likelihood ratio",

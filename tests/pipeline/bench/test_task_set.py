@@ -11,6 +11,7 @@ from dna_bigbird.datasets.sequence_sets import UNASSIGNED
 from dna_bigbird.datasets.splits import SPLITS, TEST, TRAIN, VALIDATION
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement
+from dna_bigbird.pipeline.bench import label_task
 from dna_bigbird.pipeline.bench.task_set import task_data, write_task_set
 from dna_bigbird.suites.registry import find_suite
 from dna_bigbird.suites.suite import LabelledRows, Task
@@ -131,3 +132,17 @@ def test_the_file_has_the_rows_and_changes_with_them(tmp_path):
     rows.rows[7] = replace(rows.rows[7], labels=("a",))
     write_task_set(tmp_path / "b.h5", suite, TASK, rows)
     assert (tmp_path / "b.h5").read_bytes() != labelled.path.read_bytes()
+
+
+@pytest.mark.parametrize("step_bp", [10, 0])
+def test_the_length_is_a_source_where_sequences_differ_in_it(tmp_path, step_bp):
+    """Class a has 60 bases, class b 60 or 70."""
+    texts = [draw_dna(60 + step_bp * (i % 2), i) for i in range(40)]
+    rows = rows_of(texts, [UNASSIGNED] * 30 + [TEST] * 10)
+    labelled = write_task_set(tmp_path / "set.h5", find_suite("gue"), TASK, rows)
+    test = labelled.rows("test")
+    scores = label_task._untrained(labelled, test)
+    assert len({tuple(row) for row in scores["majority"].tolist()}) == 1
+    assert list(scores) == ["majority", "length"][: 1 + bool(step_bp)]
+    if step_bp:
+        assert scores["length"].tolist() == labelled.labels_of(test).tolist()
