@@ -14,8 +14,8 @@ ETC_BACKENDS = {
     "dense": (dense_long, dense_global),
     "blocked": (blocked_long, blocked_global),
 }
-DENSE_UP_TO = 1024
-"""Long tokens up to which 'auto' takes 'dense' (docs/attention.md)."""
+DENSE_UP_TO = 256
+"""Long tokens up to which 'auto' takes 'dense' (docs/attention.md: measurements)."""
 
 
 def attend_long(
@@ -36,7 +36,7 @@ def attend_long(
         layout: Of the same batch, on the same device.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
         backend: 'blocked' is linear in the long stream, 'dense' has the whole score matrix; 'auto'
-            takes 'dense' for up to 1,024 long tokens. The choice does not change the function; with
+            takes 'dense' for up to 256 long tokens. The choice does not change the function; with
             dropout the masks differ.
 
     Returns:
