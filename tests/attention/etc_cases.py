@@ -76,7 +76,7 @@ def random_case(seed: int) -> EtcCase:
     stream = (LONG, GLOBAL)[seed % 2]
     pattern = random_pattern(rng)
     batch, num_heads = int(rng.integers(1, 3)), int(rng.integers(1, 3))
-    num_long, num_global = int(rng.integers(1, 70)), int(rng.integers(1, 9))
+    num_long, num_global = int(rng.integers(1, 56)), int(rng.integers(1, 9))
     dim = int(rng.choice([2, 5, 8, 16]))
     layout = random_layout(rng, batch, num_long, num_global)
     generator = torch.Generator().manual_seed(seed)

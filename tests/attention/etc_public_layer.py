@@ -24,7 +24,9 @@ def wave(shape: tuple[int, ...], start: int, scale: float = 1.0) -> torch.Tensor
     return torch.from_numpy(values.reshape(shape).astype(np.float32))
 
 
-def segments_of(ends: tuple[tuple[int, ...], ...], length: int) -> tuple[torch.Tensor, torch.Tensor]:
+def segments_of(
+    ends: tuple[tuple[int, ...], ...], length: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the paragraph of every token, and which tokens are after the last one: padding."""
     at = torch.arange(length)
     segments = torch.stack([sum((at > end).long() for end in row) for row in ends])

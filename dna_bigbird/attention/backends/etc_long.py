@@ -126,7 +126,14 @@ class _Long(torch.autograd.Function):
         padded = _Padded(masks, *inputs)
         dropout = Dropout(*ctx.dropout, q.device)
         grad = padded.whole(grad.to(out.dtype))
-        of_inputs = [padded.q, padded.k, padded.v, padded.k_global, padded.v_global, padded.of_label]
+        of_inputs = [
+            padded.q,
+            padded.k,
+            padded.v,
+            padded.k_global,
+            padded.v_global,
+            padded.of_label,
+        ]
         gradients = [torch.zeros_like(x) for x in of_inputs]
         for blocks in masks.chunks(q.shape[1]):
             chunk = _Chunk(masks, blocks, padded)

@@ -62,9 +62,7 @@ class Example:
                 yield LONG, key, pattern.cross_label(belongs)
 
 
-def attend_in_loops(
-    heads: EtcHeads, pattern: EtcPattern, layout: EtcLayout, stream: int
-) -> Tensor:
+def attend_in_loops(heads: EtcHeads, pattern: EtcPattern, layout: EtcLayout, stream: int) -> Tensor:
     """Return the output of the long or the global stream: (B, H, Q, D).
 
     One query of one example at a time; all heads of it together. A query without keys gives zero.
