@@ -14,7 +14,7 @@ ETC_BACKENDS = {
     "dense": (dense_long, dense_global),
     "blocked": (blocked_long, blocked_global),
 }
-DENSE_UP_TO = 256
+DENSE_UP_TO = 128
 """Long tokens up to which 'auto' takes 'dense' (docs/attention.md: measurements)."""
 
 
@@ -36,7 +36,7 @@ def attend_long(
         layout: Of the same batch, on the same device.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
         backend: 'blocked' is linear in the long stream, 'dense' has the whole score matrix; 'auto'
-            takes 'dense' for up to 256 long tokens. The choice does not change the function; with
+            takes 'dense' for up to 128 long tokens. The choice does not change the function; with
             dropout the masks differ.
 
     Returns:
@@ -83,7 +83,19 @@ def _attend(
     if backend == "auto":
         backend = "dense" if heads.k_long.shape[2] <= DENSE_UP_TO else "blocked"
     with torch.autocast(device, enabled=False):
+        if layout.has_padding:
+            heads = _without_padding(stream, heads, layout)
         return ETC_BACKENDS[backend][stream](heads, pattern, layout, dropout_p)
+
+
+def _without_padding(stream: int, heads: EtcHeads, layout: EtcLayout) -> EtcHeads:
+    """Set the heads of padding to zero: whatever they contain, NaN too, has no influence."""
+    hidden = (layout.long_padding, layout.global_padding)
+    masks = (hidden[stream], hidden[0], hidden[0], hidden[1], hidden[1])
+    zeroed = (
+        x.masked_fill(mask[:, None, :, None], 0.0) for x, mask in zip(heads[:5], masks, strict=True)
+    )
+    return EtcHeads(*zeroed, *heads[5:])
 
 
 def _check(

@@ -169,19 +169,22 @@ def test_backward_draws_the_dropout_masks_of_forward(stream):
 
 @pytest.mark.parametrize("backend", ["dense", "blocked"])
 def test_hidden_memory_has_no_influence(backend):
-    """Any keys and values of padding, in either stream; padding queries give exactly zero."""
+    """Not-a-number as padding, in either stream; padding queries give exactly zero."""
     padded = 0
     for seed in range(0, 60, 2):
         case = random_case(seed)
         layout = case.layout
         q, *keys, embeddings, biases = (x.to(case.dtype) for x in case.heads)
         hidden = [layout.long_padding] * 2 + [layout.global_padding] * 2
+        masks = [layout.long_padding, *hidden]
+        tensors = [q, *keys]
         other = [
-            x.masked_fill(mask[:, None, :, None], 1e4) for x, mask in zip(keys, hidden, strict=True)
+            x.masked_fill(mask[:, None, :, None], torch.nan)
+            for x, mask in zip(tensors, masks, strict=True)
         ]
         plain, changed = (
-            attend_long(EtcHeads(q, *x, embeddings, biases), case.pattern, layout, backend=backend)
-            for x in (keys, other)
+            attend_long(EtcHeads(*x, embeddings, biases), case.pattern, layout, backend=backend)
+            for x in (tensors, other)
         )
         assert torch.equal(plain, changed), case.what
         assert (plain[layout.long_padding[:, None].expand(plain.shape[:3])] == 0).all()

@@ -100,19 +100,19 @@ class Band:
         """Return True below the diagonal: (S, S)."""
         return torch.ones(self.block, self.block, dtype=torch.bool, device=like.device).tril(-1)
 
-    def outside(self, device: torch.device) -> Tensor:
-        """Return which scores of a block are not in the band: (S, W) bool."""
-        hidden = torch.zeros(self.block, self.width, dtype=torch.bool, device=device)
+    def inside(self, device: torch.device) -> Tensor:
+        """Return which scores of a block are in the band: (S, W) bool."""
+        inside = torch.ones(self.block, self.width, dtype=torch.bool, device=device)
         if self.is_exact:
-            before, after = self.triangles(hidden)
+            before, after = self.triangles(inside)
             # The squares overlap where the radius is small.
-            before |= self.lower(hidden)
-            after |= self.lower(hidden).mT
-        return hidden
+            before &= ~self.lower(inside)
+            after &= ~self.lower(inside).mT
+        return inside
 
 
 class BandMasks:
-    """Which scores of each chunk are hidden, and which long tokens belong to which global ones."""
+    """Which scores of each chunk are visible, and which long tokens belong to which global ones."""
 
     def __init__(self, band: Band, pattern: EtcPattern, layout: EtcLayout) -> None:
         self.band, self.pattern, self.layout = band, pattern, layout
@@ -122,7 +122,7 @@ class BandMasks:
         self.num_blocks = (L + missing) // S
         self._queries = F.pad(queries, (0, missing), value=PADDING_QUERY)
         self._keys = F.pad(keys, (band.radius, band.radius + missing), value=PADDING_KEY)
-        self._outside = band.outside(queries.device)
+        self._inside = band.inside(queries.device)
 
     def chunks(self, num_heads: int) -> Iterator[slice]:
         """Yield the blocks, a few at a time."""
@@ -139,21 +139,22 @@ class BandMasks:
         stop = (blocks.stop - 1) * S + W
         return x[..., blocks.start * S : stop, :].unfold(-2, W, S).mT
 
-    def hidden_band(self, blocks: slice) -> Tensor:
-        """Return which scores of the band are hidden: (B, 1, c, S, W)."""
+    def visible_band(self, blocks: slice, dtype: torch.dtype) -> Tensor:
+        """Return 1 for the scores of the band that are visible, else 0: (B, 1, c, S, W)."""
         S = self.band.block
         queries = self._queries[:, blocks.start * S : blocks.stop * S].unflatten(1, (-1, S))
         keys = self.windows(self._keys[..., None], blocks)[..., 0]
-        return ((queries[..., None] != keys[:, :, None]) | self._outside)[:, None]
+        visible = (queries[..., None] == keys[:, :, None]) & self._inside
+        return visible[:, None].to(dtype)
 
     def of_global(self, blocks: slice, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Return which scores of global keys are hidden (bool), and who belongs: (B, 1, c, S, G)."""
+        """Return 1 for visible scores of global keys, and who belongs: (B, 1, c, S, G) both."""
         S = self.band.block
         rows = slice(blocks.start * S, blocks.stop * S)
         reads = self.layout.long_reads_global(self.pattern, rows)
-        belongs = self.layout.belongs[:, rows].to(dtype)
         missing = rows.stop - rows.start - reads.shape[1]
         reads, belongs = (
-            F.pad(x, (0, 0, 0, missing)).unflatten(1, (-1, S))[:, None] for x in (reads, belongs)
+            F.pad(x.to(dtype), (0, 0, 0, missing)).unflatten(1, (-1, S))[:, None]
+            for x in (reads, self.layout.belongs[:, rows])
         )
-        return ~reads, belongs
+        return reads, belongs

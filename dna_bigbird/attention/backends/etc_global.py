@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.backends.etc_scores import (
-    HIDDEN,
     LEAST,
     Dropout,
     add_cross_labels,
     cross_label_gradient,
     dropped,
+    exponentials,
     finished,
+    hide,
     new_seed,
 )
 from dna_bigbird.attention.etc_heads import EtcHeads, label_scores, wide
@@ -45,7 +46,6 @@ def blocked_global(
     of_label = label_scores(heads)
     index = layout.global_labels(pattern)[:, None].expand(-1, heads.q.shape[1], -1, -1)
     bias = of_label.gather(3, index)
-    bias = bias.masked_fill(~layout.global_reads_global()[:, None], HIDDEN)
     cross = of_label[..., pattern.label_outside : pattern.label_belongs + 1]
     tensors = (heads.q, heads.k_long, heads.v_long, heads.k_global, heads.v_global, bias, cross)
     if keys is None:
@@ -58,8 +58,9 @@ def blocked_global(
 class _Keys:
     """Keys of a chunk of either stream, and the scores of all global queries."""
 
-    def __init__(self, q: Tensor, k: Tensor, v: Tensor) -> None:
+    def __init__(self, q: Tensor, k: Tensor, v: Tensor, reads: Tensor) -> None:
         self.q, self.k, self.v = q, k.to(q.dtype), v.to(q.dtype)
+        self.visible = reads[:, None].to(q.dtype)
         self.scores = q @ self.k.mT
         self.belongs: Tensor | None = None
 
@@ -67,11 +68,19 @@ class _Keys:
         self, lse: Tensor, grad: Tensor, delta: Tensor, dropout: Dropout
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the gradients of the queries, keys, values and scores."""
-        weights = self.scores.sub_(lse).exp_()
+        weights = exponentials(self.scores, lse, self.visible)
         factors = dropout.factors(weights)
         dv = dropped(weights, factors).mT @ grad
         of_scores = dropped(grad @ self.v.mT, factors).sub_(delta).mul_(weights)
         return of_scores @ self.k, of_scores.mT @ self.q, dv, of_scores
+
+
+def _global_keys(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, layout: EtcLayout) -> _Keys:
+    """Return the global tokens as keys, with the scores of their labels (B, H, G, G) added."""
+    chunk = _Keys(q, k, v, layout.global_reads_global())
+    chunk.scores.add_(bias)
+    hide(chunk.scores, chunk.visible)
+    return chunk
 
 
 def _chunks(
@@ -86,11 +95,11 @@ def _chunks(
     """Yield the long tokens, some at a time, with the scores of all global queries."""
     for first in range(0, k.shape[2], keys):
         columns = slice(first, first + keys)
-        chunk = _Keys(q, k[:, :, columns], v[:, :, columns])
+        reads = layout.global_reads_long(pattern, columns)
+        chunk = _Keys(q, k[:, :, columns], v[:, :, columns], reads)
         chunk.belongs = layout.belongs[:, columns].mT[:, None].to(q.dtype).contiguous()
         add_cross_labels(chunk.scores, cross, chunk.belongs)
-        reads = layout.global_reads_long(pattern, columns)[:, None]
-        chunk.scores.masked_fill_(~reads, HIDDEN)
+        hide(chunk.scores, chunk.visible)
         yield columns, chunk
 
 
@@ -101,8 +110,7 @@ class _Global(torch.autograd.Function):
     ):
         scaled = q.to(wide(q.dtype)) * q.shape[-1] ** -0.5
         dropout = Dropout(dropout_p, seed, q.device)
-        chunk = _Keys(scaled, k_global, v_global)
-        chunk.scores.add_(bias)
+        chunk = _global_keys(scaled, k_global, v_global, bias, layout)
         state = _added(None, chunk, dropout)
         for _, chunk in _chunks(scaled, k, v, cross, pattern, layout, keys):
             state = _added(state, chunk, dropout)
@@ -121,8 +129,7 @@ class _Global(torch.autograd.Function):
         dropout = Dropout(*ctx.dropout, q.device)
         grad = grad.to(out.dtype)
         of_query = (lse, grad, (grad * out).sum(-1, keepdim=True), dropout)
-        chunk = _Keys(scaled, k_global, v_global)
-        chunk.scores.add_(bias)
+        chunk = _global_keys(scaled, k_global, v_global, bias, ctx.settings[1])
         dq, dk_global, dv_global, d_bias = chunk.gradients(*of_query)
         dk, dv, d_cross = torch.empty_like(k), torch.empty_like(v), torch.zeros_like(cross)
         for columns, chunk in _chunks(scaled, k, v, cross, *ctx.settings):
@@ -141,7 +148,7 @@ def _added(
     top = chunk.scores.amax(-1, keepdim=True).clamp_(min=LEAST)
     if state is not None:
         top = torch.maximum(top, state[1])
-    weights = chunk.scores.sub_(top).exp_()
+    weights = exponentials(chunk.scores, top, chunk.visible)
     total = weights.sum(-1, keepdim=True)
     out = dropped(weights, dropout.factors(weights)) @ chunk.v
     if state is not None:

@@ -13,13 +13,14 @@ from torch import Tensor
 
 from dna_bigbird.attention.backends.etc_band import BLOCK, Band, BandMasks
 from dna_bigbird.attention.backends.etc_scores import (
-    HIDDEN,
     LEAST,
     Dropout,
     add_cross_labels,
     cross_label_gradient,
     dropped,
+    exponentials,
     finished,
+    hide,
     new_seed,
 )
 from dna_bigbird.attention.etc_heads import EtcHeads, label_scores, wide
@@ -58,17 +59,21 @@ class _Chunk:
         self.k = masks.windows(padded.k, blocks)
         self.v = masks.windows(padded.v, blocks)
         self.k_global, self.v_global = padded.k_global, padded.v_global
-        hidden, self.belongs = masks.of_global(blocks, self.q.dtype)
+        visible, self.belongs = masks.of_global(blocks, self.q.dtype)
+        self.visible = masks.visible_band(blocks, self.q.dtype), visible
         self.long = (self.q @ self.k.mT).contiguous()
         self.band.add_labels(self.long, self.of_label)
-        self.long.masked_fill_(masks.hidden_band(blocks), HIDDEN)
         self.glob = self.q @ self.k_global.mT
         add_cross_labels(self.glob, self.of_label[..., -NUM_CROSS:], self.belongs)
-        self.glob.masked_fill_(hidden, HIDDEN)
+        for scores, seen in zip((self.long, self.glob), self.visible, strict=True):
+            hide(scores, seen)
 
     def exponentials(self, subtracted: Tensor) -> tuple[Tensor, Tensor]:
         """Turn the scores into exp(score - subtracted), in place."""
-        return self.long.sub_(subtracted).exp_(), self.glob.sub_(subtracted).exp_()
+        return (
+            exponentials(self.long, subtracted, self.visible[0]),
+            exponentials(self.glob, subtracted, self.visible[1]),
+        )
 
     def top(self) -> Tensor:
         """Return the largest score of each query (B, H, c, S, 1), at least `LEAST`."""

@@ -2,6 +2,7 @@
 
 # B batch, L long tokens, G global tokens, M global tokens that one long token may belong to
 
+import functools
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -85,6 +86,11 @@ class EtcLayout:
         """Return the layout on a device."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return type(self)(**{n: x if x is None else x.to(device) for n, x in values.items()})
+
+    @functools.cached_property
+    def has_padding(self) -> bool:
+        """True if a token of either stream is padding."""
+        return bool(self.long_padding.any() or self.global_padding.any())
 
     def band_segments(self, pattern: EtcPattern) -> tuple[Tensor, Tensor]:
         """Return (B, L) int32 twice, of queries and of keys: a pair is read if they are equal."""
