@@ -89,7 +89,7 @@ def _attend(
 
 
 def _without_padding(stream: int, heads: EtcHeads, layout: EtcLayout) -> EtcHeads:
-    """Set the heads of padding to zero: whatever they contain, NaN too, has no influence."""
+    """Set the heads of padding to zero, so that no value of theirs, NaN included, has influence."""
     hidden = (layout.long_padding, layout.global_padding)
     masks = (hidden[stream], hidden[0], hidden[0], hidden[1], hidden[1])
     zeroed = (

@@ -6,9 +6,11 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from dna_bigbird.attention.attend_etc import ETC_BACKENDS, attend_long
-from dna_bigbird.attention.backends import etc_band
+from dna_bigbird.attention.backends import etc_band, etc_global
 from dna_bigbird.attention.backends.etc_loops import LONG, Example
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
@@ -190,3 +192,39 @@ def test_hidden_memory_has_no_influence(backend):
         assert (plain[layout.long_padding[:, None].expand(plain.shape[:3])] == 0).all()
         padded += int(layout.long_padding.any() and layout.global_padding.any())
     assert padded > 5
+
+
+class LargestTensor(TorchDispatchMode):
+    """Number of elements of the largest tensor that any operation returns or holds."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for x in tree_leaves(out):
+            if isinstance(x, torch.Tensor):
+                size = x.untyped_storage().nbytes() // x.element_size()
+                self.elements = max(self.elements, size)
+        return out
+
+
+def largest(attend, queries, num_long):
+    """Elements of the largest tensor, forward and backward, with one head of 2."""
+    nothing = torch.zeros(1, num_long, dtype=torch.bool)
+    layout = EtcLayout(nothing, nothing[:, :2], torch.ones(1, num_long, 2, dtype=torch.bool))
+    shapes = [(1, 1, n, 2) for n in (queries, num_long, num_long, 2, 2)] + [(8, 1, 2), (8, 1)]
+    heads = EtcHeads(*(torch.ones(x).requires_grad_() for x in shapes))
+    with LargestTensor() as mode:
+        out = attend(heads, EtcPattern(radius=3, max_distance=2), layout)
+        torch.autograd.grad(out.sum(), tuple(heads))
+    return mode.elements
+
+
+def test_no_tensor_is_quadratic_in_the_long_stream():
+    """The largest has a row of labels per token, and of the scores one chunk."""
+    with patch.dict(etc_band.MOST_SCORES, cpu=5000), patch.dict(etc_global.MOST_SCORES, cpu=5000):
+        for stream, limit in ((0, 10), (1, 4)):
+            attend = ETC_BACKENDS["blocked"][stream]
+            sizes = [largest(attend, (n, 2)[stream], n) for n in (2048, 4096)]
+            assert sizes[1] <= limit * 4096 + 10_000, sizes
+    assert largest(ETC_BACKENDS["dense"][0], 300, 300) >= 300 * 300  # the measure sees one

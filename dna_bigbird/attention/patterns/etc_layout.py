@@ -27,7 +27,8 @@ class EtcLayout:
     Attributes:
         long_padding: (B, L) bool, True = padding, anywhere.
         global_padding: (B, G) bool.
-        belongs: (B, L, G) bool, True where the long token belongs to the global token.
+        belongs: (B, L, G) bool, True where the long token belongs to the global token: label and
+            hard attention follow it. (In the public code a linked mention has the label only.)
         long_segments: (B, L) integers from 0, equal within a paragraph; None: one segment.
         global_segments: (B, G) integers from 0, equal for the global tokens of a paragraph.
         free_global: (B, G) bool, global tokens that read everything in spite of `hard_g2l`:
