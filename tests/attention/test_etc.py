@@ -11,9 +11,9 @@ from torch.utils._pytree import tree_leaves
 
 from dna_bigbird.attention.attend_etc import ETC_BACKENDS, attend_long
 from dna_bigbird.attention.backends import etc_band, etc_global
-from dna_bigbird.attention.backends.etc_loops import LONG, Example
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
+from dna_bigbird.attention.patterns.etc_example import LONG, Example
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 from tests.attention.etc_cases import answers, excess, random_case, truth
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dna_bigbird.attention.backends.etc_loops import GLOBAL, Example, Key
 from dna_bigbird.attention.patterns.etc import EtcPattern
+from dna_bigbird.attention.patterns.etc_example import GLOBAL, Example, Key
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 
 NOT_READ, GLOBAL_PAIR, BAND, BELONGS, OUTSIDE, OTHER_SEGMENT = range(6)
