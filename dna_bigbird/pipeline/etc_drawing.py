@@ -1,4 +1,4 @@
-"""The options of `plot-attention --attention etc`."""
+"""The options of `plot-attention --pattern etc`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,5 +20,5 @@ class EtcDrawing:
     """Paragraphs of the text, where the band is cut; each has a global token."""
     sentences: int = 2
     """Sentences of a paragraph; each has a global token."""
-    tokens: int = 36
+    long_tokens: int = 36
     """Tokens of the long stream, shared evenly by the sentences."""

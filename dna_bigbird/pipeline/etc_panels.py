@@ -1,4 +1,4 @@
-"""Steps of `plot-attention --attention etc`: an even layout and its drawing."""
+"""Steps of `plot-attention --pattern etc`: an even layout and its drawing."""
 
 import torch
 
@@ -40,9 +40,9 @@ def etc_panel(drawing: EtcDrawing) -> DrawnPanel:
     num_sentences = drawing.paragraphs * drawing.sentences
     if drawing.paragraphs < 1 or drawing.sentences < 1:
         raise InputError("--etc.paragraphs and --etc.sentences: expected at least 1 of each")
-    if not num_sentences <= drawing.tokens <= MOST_TOKENS:
+    if not num_sentences <= drawing.long_tokens <= MOST_TOKENS:
         raise InputError(
-            f"--etc.tokens {drawing.tokens}: expected {num_sentences} (a token per sentence) to "
+            f"--etc.long_tokens {drawing.long_tokens}: expected {num_sentences} (a token per sentence) to "
             f"{MOST_TOKENS}"
         )
     try:
@@ -64,13 +64,13 @@ def even_layout(drawing: EtcDrawing) -> EtcLayout:
     """Return the layout: each paragraph's global token comes before those of its sentences."""
     of_paragraph = 1 + drawing.sentences
     num_global = drawing.paragraphs * of_paragraph
-    sentence = torch.arange(drawing.tokens) * drawing.paragraphs * drawing.sentences
-    sentence = sentence // drawing.tokens
+    sentence = torch.arange(drawing.long_tokens) * drawing.paragraphs * drawing.sentences
+    sentence = sentence // drawing.long_tokens
     paragraph = sentence // drawing.sentences
     owners = torch.stack([paragraph * of_paragraph, paragraph + sentence + 1], dim=1)
     return EtcLayout.of_owners(
         owners[None],
-        torch.zeros(1, drawing.tokens, dtype=torch.bool),
+        torch.zeros(1, drawing.long_tokens, dtype=torch.bool),
         torch.zeros(1, num_global, dtype=torch.bool),
         long_segments=paragraph[None],
         global_segments=(torch.arange(num_global) // of_paragraph)[None],

@@ -51,7 +51,7 @@ def plot_attention(
     pattern_seed: int | None = None,
     num_heads: int | None = None,
     max_tokens: int | None = None,
-    attention: Literal["bigbird", "etc"] = "bigbird",
+    pattern: Literal["bigbird", "etc"] = "bigbird",
     etc: EtcDrawing = EtcDrawing(),  # noqa: B008 - jsonargparse shows the default
 ) -> AttentionDrawing:
     """Draw which key blocks every query block reads, as text or as a picture.
@@ -63,7 +63,7 @@ def plot_attention(
         dna-bigbird plot-attention --tokens 1024
         dna-bigbird plot-attention --num_blocks 64 --random_plan uniform original --output plans.png
         dna-bigbird plot-attention --model results/models/pretrained --layers 0 1 --heads 0 1 --output model.png
-        dna-bigbird plot-attention --attention etc --etc.radius 4 --etc.hard_g2l true --etc.tokens 24
+        dna-bigbird plot-attention --pattern etc --etc.radius 4 --etc.hard_g2l true --etc.long_tokens 24
 
     Args:
         output: Result to write: a picture in the format of its suffix: png, svg or pdf; text on
@@ -85,9 +85,9 @@ def plot_attention(
         num_heads: Attention heads; 12 if not given.
         max_tokens: Longest sequence in tokens: that of the model, on which plan huggingface
             depends; 4096 or the length drawn, whichever is more, if not given.
-        attention: etc draws single tokens of the two streams of BigBird-ETC; only --output and the
+        pattern: etc draws single tokens of the two streams of BigBird-ETC; only --output and the
             options --etc belong to it.
-        etc: The pattern of --attention etc.
+        etc: The pattern of --pattern etc.
     """
     from dna_bigbird.pipeline import attention_panels as steps
 
@@ -106,7 +106,7 @@ def plot_attention(
         "max_tokens": max_tokens,
     }
     settings = {name: value for name, value in settings.items() if value is not None}
-    if attention == "etc":
+    if pattern == "etc":
         lengths = {"model": model, "tokens": tokens, "num_blocks": num_blocks}
         return _draw_etc(
             output, etc, settings | {n: x for n, x in lengths.items() if x is not None}
@@ -138,7 +138,7 @@ def _draw_etc(
 
     if others:
         raise InputError(
-            f"--attention etc has no --{next(iter(others))}: leave it out, or use --etc.OPTION"
+            f"--pattern etc has no --{next(iter(others))}: leave it out, or use --etc.OPTION"
         )
     panel = etc_panel(drawing)
     if output is not None:
