@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from dna_bigbird.figures.style import DARK, KMER, MODEL, SKY, new_figure, style
+from dna_bigbird.figures.style import DARK, KMER, MODEL, PURPLE, SKY, new_figure, style
 
 NOTHING = "#f4f5f6"
-COLOURS = (MODEL, SKY, KMER, DARK)
-"""Of the reasons 1, 2, 3, 4; they differ in lightness, too."""
+COLOURS = (MODEL, SKY, KMER, DARK, PURPLE)
+"""Of the reasons 1, 2, 3, …; the first four differ in lightness, too."""
 
 
 class Panel(NamedTuple):
@@ -25,11 +25,15 @@ class Panel(NamedTuple):
 
 
 def attention_figure(
-    panels: Sequence[Panel], reasons: Mapping[int, str], panels_in_a_row: int = 4
+    panels: Sequence[Panel],
+    reasons: Mapping[int, str],
+    panels_in_a_row: int = 4,
+    unit: str = "block",
 ) -> Figure:
     """Draw heads side by side, a square a pair of blocks.
 
     Args:
+        unit: What a row and a column stand for.
         reasons: Name of each code for the legend, from 1. Those that no panel has are left out.
     """
     columns = min(len(panels), panels_in_a_row)
@@ -41,7 +45,7 @@ def attention_figure(
         norm = BoundaryNorm(np.arange(len(COLOURS) + 2) - 0.5, colours.N)
         for ax, panel in zip(axes, panels, strict=False):
             ax.imshow(panel.codes, cmap=colours, norm=norm, interpolation="nearest")
-            ax.set(title=panel.title, xlabel="key block", ylabel="query block")
+            ax.set(title=panel.title, xlabel=f"key {unit}", ylabel=f"query {unit}")
             ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
             ax.yaxis.set_major_locator(MaxNLocator(8, integer=True))
             _lines_between(ax, len(panel.codes))

@@ -167,13 +167,24 @@ def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -
         raise InputError(str(error)) from error
 
 
-def write_picture(output: Path, panels: Sequence[DrawnPanel], panels_in_a_row: int) -> None:
-    """Write the drawings as one picture, in the format of the file's suffix."""
+def write_picture(
+    output: Path,
+    panels: Sequence[DrawnPanel],
+    panels_in_a_row: int,
+    names: Mapping[int, str] = REASONS,
+    unit: str = "block",
+) -> None:
+    """Write the drawings as one picture, in the format of the file's suffix.
+
+    Args:
+        names: Name of each reason for the legend.
+        unit: What a square stands for.
+    """
     # Not at the top: a drawing as text needs no matplotlib.
     from dna_bigbird.figures.attention_figure import Panel, attention_figure
     from dna_bigbird.figures.style import save
 
     drawn = [Panel(panel.title, panel.codes) for panel in panels]
-    figure = attention_figure(drawn, REASONS, panels_in_a_row)
+    figure = attention_figure(drawn, names, panels_in_a_row, unit)
     with atomic_path(output) as partial:
         partial.write_bytes(save(figure, output.suffix.lstrip(".")))

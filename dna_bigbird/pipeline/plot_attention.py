@@ -7,6 +7,7 @@ from typing import Literal
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputStream
+from dna_bigbird.pipeline.etc_drawing import EtcDrawing
 from dna_bigbird.short_repr import short_repr
 
 Plan = Literal["uniform", "original", "huggingface"]
@@ -22,12 +23,14 @@ class AttentionDrawing:
     """The picture; None if it was drawn as text."""
     panels: tuple[str, ...]
     """Each drawing as text, its title first."""
+    legend: str = LEGEND
+    """What the letters mean."""
 
     __repr__ = short_repr
 
     def summary(self) -> str:
         """Return the drawings as text if no picture was written."""
-        return "" if self.output else "\n\n".join([LEGEND, *self.panels])
+        return "" if self.output else "\n\n".join([self.legend, *self.panels])
 
 
 @renamed(bundle="model", training="in_training", layer="layers", head="heads")
@@ -48,6 +51,8 @@ def plot_attention(
     pattern_seed: int | None = None,
     num_heads: int | None = None,
     max_tokens: int | None = None,
+    pattern: Literal["bigbird", "etc"] = "bigbird",
+    etc: EtcDrawing = EtcDrawing(),  # noqa: B008 - jsonargparse shows the default
 ) -> AttentionDrawing:
     """Draw which key blocks every query block reads, as text or as a picture.
 
@@ -58,6 +63,7 @@ def plot_attention(
         dna-bigbird plot-attention --tokens 1024
         dna-bigbird plot-attention --num_blocks 64 --random_plan uniform original --output plans.png
         dna-bigbird plot-attention --model results/models/pretrained --layers 0 1 --heads 0 1 --output model.png
+        dna-bigbird plot-attention --pattern etc --etc.radius 4 --etc.hard_g2l true --etc.long_tokens 24
 
     Args:
         output: Result to write: a picture in the format of its suffix: png, svg or pdf; text on
@@ -79,6 +85,9 @@ def plot_attention(
         num_heads: Attention heads; 12 if not given.
         max_tokens: Longest sequence in tokens: that of the model, on which plan huggingface
             depends; 4096 or the length drawn, whichever is more, if not given.
+        pattern: etc draws single tokens of the two streams of BigBird-ETC; only --output and the
+            options --etc belong to it.
+        etc: The pattern of --pattern etc.
     """
     from dna_bigbird.pipeline import attention_panels as steps
 
@@ -97,6 +106,11 @@ def plot_attention(
         "max_tokens": max_tokens,
     }
     settings = {name: value for name, value in settings.items() if value is not None}
+    if pattern == "etc":
+        lengths = {"model": model, "tokens": tokens, "num_blocks": num_blocks}
+        return _draw_etc(
+            output, etc, settings | {n: x for n, x in lengths.items() if x is not None}
+        )
     layer_numbers, head_numbers = steps.as_list(layers), steps.as_list(heads)
     if model is None:
         configs = steps.configs_of_settings(settings, tokens, num_blocks)
@@ -113,3 +127,20 @@ def plot_attention(
         in_a_row = len(head_numbers) if len(panels) > 4 else 4
         steps.write_picture(output, panels, min(max(in_a_row, 2), 4))
     return AttentionDrawing(output, tuple(f"{panel.title}\n{panel.text}" for panel in panels))
+
+
+def _draw_etc(
+    output: Path | None, drawing: EtcDrawing, others: dict[str, object]
+) -> AttentionDrawing:
+    """Draw BigBird-ETC; raise InputError if options of block patterns are given."""
+    from dna_bigbird.pipeline import attention_panels as steps
+    from dna_bigbird.pipeline.etc_panels import ETC_LEGEND, ETC_REASONS, etc_panel
+
+    if others:
+        raise InputError(
+            f"--pattern etc has no --{next(iter(others))}: leave it out, or use --etc.OPTION"
+        )
+    panel = etc_panel(drawing)
+    if output is not None:
+        steps.write_picture(output, [panel], 1, ETC_REASONS, "token")
+    return AttentionDrawing(output, (f"{panel.title}\n{panel.text}",), ETC_LEGEND)

@@ -72,6 +72,32 @@ def test_window_and_globals_by_hand(capsys):
     assert text.splitlines()[3:] == ["w...", ".w..", "..w.", "...w"]
 
 
+def test_etc_by_hand(capsys):
+    """A global token per paragraph and sentence; hard g2l; the band ends between paragraphs."""
+    options = "--etc.radius 1 --etc.long_tokens 6 --etc.sentences 1 --etc.hard_g2l true"
+    assert plot(f"--pattern etc {options}", capsys).splitlines()[1:] == [
+        "",
+        "etc, 2 paragraphs, 1 sentences each",
+        "ggppbbb...",
+        "ggppbbb...",
+        "ppgg...bbb",
+        "ppgg...bbb",
+        "bbooww....",
+        "bboowww...",
+        "bboo.ww...",
+        "oobb...ww.",
+        "oobb...www",
+        "oobb....ww",
+    ]
+
+
+def test_etc_picture_has_every_colour(tmp_path, capsys):
+    plot(f"--pattern etc --output {tmp_path / 'a.png'}", capsys)
+    pixels = (matplotlib.image.imread(tmp_path / "a.png")[..., :3] * 255).round().astype(int)
+    for colour in ((0, 114, 178), (86, 180, 233), (213, 94, 0), (34, 39, 43), (156, 90, 138)):
+        assert (pixels == colour).all(axis=2).mean() > 0.005
+
+
 def test_a_short_sequence_is_covered_and_full_attention_is_global(capsys):
     rows = plot("--num_blocks 5 --num_random 1", capsys).splitlines()[3:]
     assert rows == ["ggggg", "gwwrg", "gwwwg", "grwwg", "ggggg"]
@@ -189,6 +215,11 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--heads [0,1,2,3,4,5,6,7,8] --layers [0,1]", "18 drawings (plans, layers and heads)"),
         ("--heads []", "0 drawings"),
         ("--model none", "none: no such model bundle"),
+        ("--pattern etc --block_size 32", "--pattern etc has no --block_size: leave it out"),
+        ("--pattern etc --tokens 40", "--pattern etc has no --tokens: leave it out"),
+        ("--pattern etc --etc.long_tokens 3", "--etc.long_tokens 3: expected 4 (a token per sentence) to"),
+        ("--pattern etc --etc.radius 0", "--etc: radius 0 and max_distance 1 must be at least 1"),
+        ("--pattern etc --etc.sentences 0", "--etc.paragraphs and --etc.sentences: expected"),
         ("--random_plan original --num_random 14", "13 blocks to choose from in block row 1"),
     ],
 )

@@ -1,6 +1,7 @@
 """Modules that own a pattern and the projections."""
 
 from dna_bigbird.attention.cores.block import BlockAttention, Full
+from dna_bigbird.attention.cores.etc import BigBirdEtc
 from dna_bigbird.attention.cores.itc import BigBirdItc
 
-__all__ = ["BigBirdItc", "BlockAttention", "Full"]
+__all__ = ["BigBirdEtc", "BigBirdItc", "BlockAttention", "Full"]

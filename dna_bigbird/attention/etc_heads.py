@@ -1,0 +1,50 @@
+"""What one softmax of BigBird-ETC reads, and the part of its scores that labels give."""
+
+# B batch, H heads, Q queries, L long tokens, G global tokens, D head dimension, V labels
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class EtcHeads(NamedTuple):
+    """Projected queries of one stream, keys and values of both, and the label table.
+
+    Attributes:
+        q: (B, H, Q, D), not scaled.
+        k_long, v_long: (B, H, L, D).
+        k_global, v_global: (B, H, G, D).
+        label_embeddings: (V, H, D).
+        label_biases: (V, H).
+    """
+
+    q: Tensor
+    k_long: Tensor
+    v_long: Tensor
+    k_global: Tensor
+    v_global: Tensor
+    label_embeddings: Tensor
+    label_biases: Tensor
+
+
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """Return the type of scores and weights: float32 or better."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+def label_scores(heads: EtcHeads, labels: Sequence[int] | slice = slice(None)) -> Tensor:
+    """Return q · embedding + bias of every query and label, divided by √D: (B, H, Q, V).
+
+    This is all that the labels need: the score of a pair is the value of its label. It is linear
+    in the queries, and float32 or better.
+
+    Args:
+        labels: Which labels, in which order; all by default.
+    """
+    dtype = wide(heads.q.dtype)
+    embeddings = heads.label_embeddings[labels].to(dtype)
+    biases = heads.label_biases[labels].to(dtype)
+    products = heads.q.to(dtype) @ embeddings.permute(1, 2, 0)
+    return (products + biases.T[:, None]) * heads.q.shape[-1] ** -0.5

@@ -1,0 +1,24 @@
+"""The options of `plot-attention --pattern etc`."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class EtcDrawing:
+    """The pattern to draw, and the paragraphs and sentences of the text."""
+
+    radius: int = 5
+    """Long tokens that a long token reads on either side; 84 in the base model."""
+    local_mode: Literal["exact", "three_blocks"] = "exact"
+    """exact: up to radius tokens away. three_blocks: whole blocks of radius tokens."""
+    hard_g2l: bool = False
+    """A global token reads only the long tokens that belong to it."""
+    hard_l2g: bool = False
+    """A long token reads only the global tokens that it belongs to."""
+    paragraphs: int = 2
+    """Paragraphs of the text, where the band is cut; each has a global token."""
+    sentences: int = 2
+    """Sentences of a paragraph; each has a global token."""
+    long_tokens: int = 36
+    """Tokens of the long stream, shared evenly by the sentences."""
