@@ -4,13 +4,18 @@ One layer of full attention with one head answers it exactly; for sparse attenti
 a lower bound on the layers under the Orthogonal Vectors Conjecture, which can only be illustrated.
 """
 
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-# N vectors, D dimensions; arrays of Fraction (dtype object), of whole numbers, or float64
+# N vectors, D dimensions, E = 2 D
+
+DTYPES: dict[Callable, type] = {Fraction: object, int: np.int64, float: np.float64}
+"""Type of the array of each type of numbers; the first two are exact."""
 
 
 def dimensions(num_vectors: int) -> int:
@@ -38,6 +43,37 @@ def rational_unit_vectors(num_vectors: int, num_dims: int, seed: int) -> np.ndar
     return vectors
 
 
+def whole_unit_vectors(num_vectors: int, num_dims: int, seed: int) -> tuple[np.ndarray, int]:
+    """Draw vectors of whole numbers that all have the same whole length: fast and exact.
+
+    Each is a random order of the same coordinates with random signs; the last four of them complete
+    the sum of squares to a square (Lagrange's four squares).
+
+    Returns:
+        (N, D) int64 and the length; divided by it, they are unit vectors.
+
+    Example:
+        >>> vectors, length = whole_unit_vectors(3, 9, seed=0)
+        >>> bool(((vectors**2).sum(axis=1) == length**2).all())
+        True
+    """
+    rng = np.random.default_rng(seed)
+    base = rng.integers(0, 10, num_dims - 4)
+    square = int((base**2).sum())
+    length = int(np.ceil(np.sqrt(square))) + 1
+    four = next(
+        (a, b, c, e)
+        for a, b, c in itertools.product(range(length), repeat=3)
+        if (left := length**2 - square - a * a - b * b - c * c) >= 0
+        for e in [math.isqrt(left)]
+        if e * e == left
+    )
+    coordinates = np.array([*base.tolist(), *four], dtype=np.int64)
+    signs = rng.choice([-1, 1], (num_vectors, num_dims))
+    orders = np.stack([rng.permutation(num_dims) for _ in range(num_vectors)])
+    return coordinates[orders] * signs, length
+
+
 @dataclass(frozen=True)
 class HardmaxLayer:
     """One layer of one head: x + V hardmax(K Q x), no feed-forward layer; width 2 D."""
@@ -62,15 +98,10 @@ class HardmaxLayer:
 
 def best_keys(scores_NN: np.ndarray, edges_NN: np.ndarray | None = None) -> np.ndarray:
     """Return the key with the largest score among those that each query reads: (N,)."""
-    if scores_NN.dtype != object:
-        hidden = scores_NN.astype(float) if edges_NN is not None else scores_NN
-        hidden = hidden if edges_NN is None else np.where(edges_NN, hidden, -np.inf)
-        return hidden.argmax(axis=1)
-    rows = [
-        range(len(row)) if edges_NN is None else np.flatnonzero(edges_NN[i]).tolist()
-        for i, row in enumerate(scores_NN)
-    ]
-    return np.array([max(keys, key=row.__getitem__) for keys, row in zip(rows, scores_NN, strict=True)])
+    if edges_NN is None:
+        return scores_NN.argmax(axis=1)
+    lowest = scores_NN.min() - 1
+    return np.where(edges_NN, scores_NN, lowest).argmax(axis=1)
 
 
 def furthest_layer(num_dims: int, number: Callable = Fraction) -> HardmaxLayer:
@@ -79,7 +110,7 @@ def furthest_layer(num_dims: int, number: Callable = Fraction) -> HardmaxLayer:
     Its output is [u; the vector with the smallest inner product with u].
     """
     zero, unit = number(0), number(1)
-    dtype = object if number is Fraction else np.float64
+    dtype = DTYPES[number]
     query, key = (np.full((2 * num_dims, num_dims), zero, dtype=dtype) for _ in range(2))
     value = np.full((2 * num_dims, 2 * num_dims), zero, dtype=dtype)
     for i in range(num_dims):
@@ -90,7 +121,7 @@ def furthest_layer(num_dims: int, number: Callable = Fraction) -> HardmaxLayer:
 def furthest_by_attention(vectors_ND: np.ndarray, edges_NN: np.ndarray | None = None) -> np.ndarray:
     """Return the vector that the layer finds for each vector: (N, D)."""
     num_dims = vectors_ND.shape[1]
-    number = Fraction if vectors_ND.dtype == object else float
+    number = next(number for number, dtype in DTYPES.items() if vectors_ND.dtype == dtype)
     nothing = np.full_like(vectors_ND, number(0))
     x_NE = np.concatenate([vectors_ND, nothing], axis=1)
     return furthest_layer(num_dims, number)(x_NE, edges_NN)[:, num_dims:]
@@ -123,7 +154,7 @@ def orthogonal_pair(vectors_ND: np.ndarray) -> tuple[int, int] | None:
         vectors_ND: (N, D) of 0 and 1.
     """
     whole_ND = np.asarray(vectors_ND, dtype=np.int64)
-    answer_ND = furthest_by_attention(whole_ND.astype(np.float64)).astype(np.int64)
+    answer_ND = furthest_by_attention(whole_ND)
     products_N = (whole_ND * answer_ND).sum(axis=1)
     if products_N.all():
         return None
