@@ -234,7 +234,6 @@ BENCH = {
 }  # fmt: skip
 
 
-
 def _theory(name: str, about: str, **rest: object) -> Command:
     return Command(f"dna_bigbird.pipeline.theory.{name}:{name}", about, **rest)
 

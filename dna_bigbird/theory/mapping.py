@@ -85,7 +85,7 @@ class MappingCheck:
     """Numbers that occur more than once if the last layer is left out."""
     collisions_of_global: int
     """Inputs that share the value of token 0 with an earlier input."""
-    spread_bits: int
+    bits: int
     """Bits of the largest number."""
 
 

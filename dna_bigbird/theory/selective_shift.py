@@ -46,9 +46,7 @@ def shift_by_heads(
         ValueError: If a value equals a threshold, where the two heads are not defined.
     """
     first, second = (_head(values, neighbours, threshold) for threshold in (low, high))
-    return [
-        value + factor * (a - b) for value, a, b in zip(values, first, second, strict=True)
-    ]
+    return [value + factor * (a - b) for value, a, b in zip(values, first, second, strict=True)]
 
 
 def _head(values: Sequence[Value], neighbours: Neighbours, threshold: Value) -> list[Value]:
@@ -56,5 +54,7 @@ def _head(values: Sequence[Value], neighbours: Neighbours, threshold: Value) -> 
     for i, value in enumerate(values):
         if value == threshold:
             raise ValueError(f"token {i} has the value of the threshold, {threshold}")
-        outputs.append(max((values[j] for j in neighbours[i]), key=lambda x: (value - threshold) * x))
+        outputs.append(
+            max((values[j] for j in neighbours[i]), key=lambda x: (value - threshold) * x)
+        )
     return outputs

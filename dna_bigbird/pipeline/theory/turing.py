@@ -76,5 +76,7 @@ def turing(
     if output is not None:
         from dna_bigbird.figures.turing_figure import turing_figure
 
-        write_figure(output, turing_figure(chosen.name, chosen.blank, steps.trace_lines(chosen, word, run)))
+        write_figure(
+            output, turing_figure(chosen.name, chosen.blank, steps.trace_lines(chosen, word, run))
+        )
     return TheoryResult(output, steps.rows_of(run), "\n".join(lines))

@@ -58,9 +58,13 @@ def run(
     try:
         nodes = list(
             simulate(
-                machine, word, len(expected.configurations) - 1,
-                scoring=scoring, repairs=version, number=Fraction if exact else float,
-            )  # fmt: skip
+                machine,
+                word,
+                len(expected.configurations) - 1,
+                scoring=scoring,
+                repairs=version,
+                number=Fraction if exact else float,
+            )
         )
     except ValueError as error:
         raise InputError(f"--scoring {scoring}: {error}") from None
@@ -98,7 +102,9 @@ def agreement(run: DecoderRun) -> str:
     return f"position {number} has {tuple(actual)}, the simulator {tuple(expected)}"
 
 
-def matrices_text(machine: Machine, word: str, run: DecoderRun, exact: bool, *, is_package: bool) -> str:
+def matrices_text(
+    machine: Machine, word: str, run: DecoderRun, exact: bool, *, is_package: bool
+) -> str:
     """Run levels (e) and (f) and return what they show."""
     layers = layers_of(machine)
     steps = len(run.expected.configurations) - 1

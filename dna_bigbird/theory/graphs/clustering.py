@@ -8,7 +8,7 @@ from dna_bigbird.theory.graphs.block_graph import BlockGraph
 
 # N blocks
 
-EXACT_UP_TO = 2**21
+EXACT_UP_TO = 2**20
 """Entries of an adjacency up to which every vertex is counted."""
 
 

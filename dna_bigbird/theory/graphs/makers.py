@@ -14,7 +14,9 @@ def graph_of_edges(name: str, num: int, edges: Iterable[tuple[int, int]]) -> Blo
     return BlockGraph(name, _adjacency(num, pairs[:, 0], pairs[:, 1], both=True))
 
 
-def _adjacency(num: int, rows: np.ndarray, columns: np.ndarray, both: bool = False) -> sparse.csr_array:
+def _adjacency(
+    num: int, rows: np.ndarray, columns: np.ndarray, both: bool = False
+) -> sparse.csr_array:
     if both:
         rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
     data = np.ones(len(rows), dtype=bool)
@@ -154,4 +156,6 @@ def watts_strogatz_graph(
             adjacent[i].add(new)
             adjacent[new].add(i)
     edges = [(i, j) for i, others in enumerate(adjacent) for j in others if i < j]
-    return BlockGraph(f"Watts-Strogatz k={neighbours} p={probability:g}", graph_of_edges("", num, edges).reads)
+    return BlockGraph(
+        f"Watts-Strogatz k={neighbours} p={probability:g}", graph_of_edges("", num, edges).reads
+    )

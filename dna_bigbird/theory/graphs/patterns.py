@@ -16,8 +16,10 @@ from dna_bigbird.theory.graphs.makers import (
 
 LONGFORMER_ONE_SIDED, ETC_RADIUS = 256, 84
 """Tokens on either side that the published models read."""
-MOST_EDGES = 4_000_000
+MOST_EDGES = 100_000
 """Edges up to which random graphs are made for comparison."""
+MOST_COMPLETE = 2048
+"""Vertices up to which the complete graph is measured; its numbers are known for any size."""
 
 
 def itc_graphs(
@@ -73,7 +75,7 @@ def comparison_graphs(graph: BlockGraph, seed: int = 0) -> list[BlockGraph]:
             erdos_renyi_graph(n, edges, rng, "Erdos-Renyi"),
             watts_strogatz_graph(n, neighbours, 0.1, rng),
         ]
-    return [*graphs, complete_graph(n)] if n <= 4096 else graphs
+    return [*graphs, complete_graph(n)] if n <= MOST_COMPLETE else graphs
 
 
 def random_part(graph: BlockGraph) -> BlockGraph:

@@ -12,7 +12,7 @@ from dna_bigbird.theory.graphs.block_graph import BlockGraph
 
 DENSE_UP_TO = 1100
 """Blocks up to which all eigenvalues are computed; else a sparse solver finds the few needed."""
-SHIFTED_UP_TO = 20_000_000
+SHIFTED_UP_TO = 3_000_000
 """Entries of a Laplacian up to which its smallest eigenvalues are searched."""
 
 

@@ -93,4 +93,6 @@ def counts(scoring: Scoring = "product") -> Iterator[Count]:
     right = count_right(cases[-1:], STEPS, scoring=scoring, repairs=without)
     yield Count("all repairs but first_edge, machine mark_start", right, 1)
     drawn = random_cases()
-    yield Count("repaired, random machines", count_right(drawn, RANDOM_STEPS, scoring=scoring), len(drawn))
+    yield Count(
+        "repaired, random machines", count_right(drawn, RANDOM_STEPS, scoring=scoring), len(drawn)
+    )

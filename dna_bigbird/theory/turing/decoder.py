@@ -101,7 +101,9 @@ def simulate(
         yield Node(node, step, is_compute, before, edges, winner, gap)
         test = records[node].number if "gate" not in repairs and records[node] else step + 1
         if is_compute or "gate" not in repairs:
-            symbol = _read(machine, word, before, (winner, after, step + 1, test), is_compute, scoring)
+            symbol = _read(
+                machine, word, before, (winner, after, step + 1, test), is_compute, scoring
+            )
         if is_compute:
             state, cell = _next_state(rule, state, repairs), after
         carried = winner
@@ -112,7 +114,11 @@ def _next_state(rule: Rule, state: str, repairs: Collection[str]) -> str:
 
 
 def _attend(
-    records: Sequence[Record | None], cell: int, eps: Number, scoring: Scoring, repairs: Collection[str]
+    records: Sequence[Record | None],
+    cell: int,
+    eps: Number,
+    scoring: Scoring,
+    repairs: Collection[str],
 ) -> tuple[Record | None, Number | None]:
     """Return the record whose score is nearest to 0, and its lead over the next one."""
     sign = -1 if "key_sign" in repairs else 1

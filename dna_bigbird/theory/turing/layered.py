@@ -95,9 +95,7 @@ def cross_attention(layers: Layers, word: str, x: Vector, number: Callable) -> V
     return vector_of(values, layout.size, number)
 
 
-def hardmax(
-    node: int, queries: list[Vector], keys: list[Vector], values: list[Vector]
-) -> Vector:
+def hardmax(node: int, queries: list[Vector], keys: list[Vector], values: list[Vector]) -> Vector:
     """Return the mean value of the edges whose score -|⟨q, k⟩| is largest."""
     edges = edges_of(node)
     scores = [abs(_dot(queries[-1], keys[edge - 1])) for edge in edges]
@@ -136,7 +134,9 @@ def read_configuration(layout: Layout, vector: Vector) -> Configuration:
         return chosen[0] if len(chosen) == 1 and sum(map(abs, values.values())) == 1 else "?"
 
     cell = vector[layout.at("cell")]
-    return Configuration(one_hot(STATE_SLOTS[0]), one_hot("symbol"), int(cell) if cell == int(cell) else -(10**9))
+    return Configuration(
+        one_hot(STATE_SLOTS[0]), one_hot("symbol"), int(cell) if cell == int(cell) else -(10**9)
+    )
 
 
 def layers_of(machine: Machine, fixed_bound: int = 0) -> Layers:

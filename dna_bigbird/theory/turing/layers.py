@@ -27,7 +27,9 @@ class Layers:
     @cached_property
     def encoder_query(self) -> Matrix:
         """(2, size): the step from 1, and 1. Keys of the encoder are (1, -position)."""
-        return Matrix(({self.layout.at("number"): 1}, {self.layout.at("constant"): 1}), self.layout.size)
+        return Matrix(
+            ({self.layout.at("number"): 1}, {self.layout.at("constant"): 1}), self.layout.size
+        )
 
     @cached_property
     def transition(self) -> Network:
@@ -131,7 +133,10 @@ def _output(layout: Layout) -> Network:
     )
     wires.stage({n: {one: 1, (n, 1): -1, (n, -1): -1} for n in pairs}, keep=[*slots, one, h])
     wires.stage(
-        {"use_input": {h: 1, "input": 1, one: -1}, "use_record": {h: 1, "record": 1, "input": -1, one: -1}},
+        {
+            "use_input": {h: 1, "input": 1, one: -1},
+            "use_record": {h: 1, "record": 1, "input": -1, one: -1},
+        },
         keep=[*slots, one, h],
     )
     units = {"use_blank": {h: 1, "use_input": -1, "use_record": -1}}
@@ -140,7 +145,9 @@ def _output(layout: Layout) -> Network:
         units["input", s] = {("encoder_symbol", s): 1, "use_input": 1, one: -1}
         units["record", s] = {("carried_symbol", s): 1, "use_record": 1, one: -1}
     wires.stage(units, keep=[slot for slot in slots if slot[0] not in ("symbol", "encoder_symbol")])
-    sums = {at(*slot): {slot: 1} for slot in wires.names if isinstance(slot, tuple) and slot[0] in KEPT}
+    sums = {
+        at(*slot): {slot: 1} for slot in wires.names if isinstance(slot, tuple) and slot[0] in KEPT
+    }
     for s in symbols:
         sums[at("symbol", s)] = {("keep", s): 1, ("input", s): 1, ("record", s): 1}
     sums[at("symbol", layout.machine.blank)]["use_blank"] = 1

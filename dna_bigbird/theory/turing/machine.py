@@ -70,7 +70,9 @@ class Machine:
     @property
     def states(self) -> tuple[str, ...]:
         """Every state, the initial one first."""
-        named = [state for (before, _), rule in self.rules.items() for state in (before, rule.state)]
+        named = [
+            state for (before, _), rule in self.rules.items() for state in (before, rule.state)
+        ]
         return tuple(dict.fromkeys([self.start, *named, *sorted(self.final)]))
 
     @property
@@ -84,9 +86,7 @@ class Machine:
         """Symbols that an input may have: those that the reading state moves over."""
         reading = self.rules[self.start, self.blank].state
         return tuple(
-            symbol
-            for state, symbol in self.rules
-            if state == reading and symbol != self.blank
+            symbol for state, symbol in self.rules if state == reading and symbol != self.blank
         )
 
     @property
@@ -193,7 +193,9 @@ def _rules(file: YamlFile, sections: object) -> dict[tuple[str, str], Rule]:
             if not isinstance(action, list) or len(action) != 3 or action[2] not in MOVES:
                 raise _error(file, keys, f"expected [state, symbol, L, S or R], found {action}")
             if len(str(symbol)) != 1 or len(str(action[1])) != 1:
-                raise _error(file, keys, f"a symbol is one character, found {symbol} and {action[1]}")
+                raise _error(
+                    file, keys, f"a symbol is one character, found {symbol} and {action[1]}"
+                )
             rules[str(state), str(symbol)] = Rule(str(action[0]), str(action[1]), MOVES[action[2]])
     return rules
 

@@ -5,7 +5,9 @@ import random
 from dna_bigbird.theory.turing.machine import Machine, Rule
 
 
-def random_machine(seed: int, *, num_states: int = 3, num_symbols: int = 3, can_stay: bool = False) -> Machine:
+def random_machine(
+    seed: int, *, num_states: int = 3, num_symbols: int = 3, can_stay: bool = False
+) -> Machine:
     """Draw a machine that never halts, with a rule for every state and symbol.
 
     Args:

@@ -24,7 +24,9 @@ class Line(NamedTuple):
     """The step whose record the node compares with its own: the best one so far."""
 
 
-def trace(machine: Machine, word: str, nodes: Sequence[Node], scoring: Scoring = "product") -> list[Line]:
+def trace(
+    machine: Machine, word: str, nodes: Sequence[Node], scoring: Scoring = "product"
+) -> list[Line]:
     """Return a line per machine step from the nodes of the decoder."""
     tape = dict(enumerate(word, start=1))
     lines = []
@@ -34,7 +36,8 @@ def trace(machine: Machine, word: str, nodes: Sequence[Node], scoring: Scoring =
         step, before = node.step, node.configuration
         rule = machine.rules[before.state, before.symbol]
         source, source_step = _source(machine, word, node, before.cell + rule.move, scoring)
-        carried = nodes[node.number - 2].winner if step else node.winner
+        # Its second edge: the record that the node before it got from the node before that.
+        carried = nodes[node.number - 3].winner if step else node.winner
         lines.append(
             Line(step, node.number, before, dict(tape), source, source_step, carried.number - 1)
         )
@@ -61,7 +64,9 @@ def trace_text(lines: Sequence[Line]) -> str:
     low, high = min(cells), max(cells)
     states = max(len("state"), *(len(line.configuration.state) for line in lines))
     width = 3 * (high - low + 1)
-    rows = [f"step   node  {'state':<{states}}  {f'tape, cells {low} to {high}':<{width}}  next symbol from"]
+    rows = [
+        f"step   node  {'state':<{states}}  {f'tape, cells {low} to {high}':<{width}}  next symbol from"
+    ]
     for line in lines:
         state, symbol, head = line.configuration
         tape = line.tape | {head: symbol}
