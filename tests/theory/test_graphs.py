@@ -48,12 +48,12 @@ def small_graphs():
     yield disconnected()
 
 
-@pytest.mark.parametrize("graph", small_graphs(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", list(small_graphs()), ids=lambda graph: graph.name)
 def test_statistics_are_those_of_networkx(graph):
     reads = tokens_of(graph)
     both = reads | reads.T
     np.fill_diagonal(both, False)
-    peer = networkx.from_numpy_array(both)
+    peer = networkx.from_numpy_array(both.astype(float))
     measured = statistics(graph)
     assert measured.vertices == peer.number_of_nodes()
     assert measured.edges == peer.number_of_edges()

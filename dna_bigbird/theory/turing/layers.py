@@ -37,11 +37,11 @@ class Layers:
         at, update = self.layout.at, Update(self.layout.size)
         update.add_signed(at("next_cell"), {at("cell"): 1})
         for (state, symbol), rule in self.layout.machine.rules.items():
-            unit = {at("state", state): 1, at("symbol", symbol): 1, at("constant"): -1}
-            update.add_to(at("next_state", rule.state), unit)
-            update.add_to(at("written", rule.symbol), unit)
-            if rule.move:
-                update.add_to(at("next_cell"), unit, rule.move)
+            both = {at("state", state): 1, at("symbol", symbol): 1, at("constant"): -1}
+            unit = update.unit(both)
+            update.output[at("next_state", rule.state)][unit] = 1
+            update.output[at("written", rule.symbol)][unit] = 1
+            update.output[at("next_cell")][unit] = rule.move
         return update.network()
 
     @cached_property

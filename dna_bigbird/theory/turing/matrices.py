@@ -83,8 +83,12 @@ class Update:
 
     def add_to(self, index: int, weights: Weights, times: int = 1) -> None:
         """Add `times` ReLU(weights · x) to x[index]."""
-        self.output[index][len(self.units)] = times
+        self.output[index][self.unit(weights)] = times
+
+    def unit(self, weights: Weights) -> int:
+        """Add ReLU(weights · x) as a hidden unit that several sums may use; return its number."""
         self.units.append(dict(weights))
+        return len(self.units) - 1
 
     def add_signed(self, index: int, weights: Weights, times: int = 1) -> None:
         """Add `times` (weights · x), a number of any sign, to x[index]: as two units."""
