@@ -16,13 +16,13 @@ def test_trace_by_hand(capsys):
     assert "decoder: 16 positions" in text
     assert "state, symbol and cell agree with the simulator at every position" in text
     assert text.split("\n\n")[1].splitlines() == [
-        "step   node  state  tape, cells 0 to 2  next symbol from",
-        "   0      1  start  [#] 1  #            input",
-        "   1      3  read    # [1] #            blank, a new cell",
-        "   2      6  read    #  1 [#]           step 1",
-        "   3     10  carry   # [1] #            step 0",
-        "   4     15  carry  [#] 0  #            blank, a new cell",
-        "   5     16  done   [#] 0  #",
+        "step   node  state  tape, cells -1 to 2  next symbol from",
+        "   0      1  start   # [#] 1  #   input",
+        "   1      3  read    #  # [1] #   blank, a new cell",
+        "   2      6  read    #  #  1 [#]  step 1",
+        "   3     10  carry   #  # [1] #   step 0",
+        "   4     15  carry   # [#] 0  #   blank, a new cell",
+        "   5     16  done   [#] 1  0  #",
     ]
 
 
@@ -67,7 +67,7 @@ def test_pictures(line, tmp_path, capsys):
 def test_furthest(capsys):
     text = theory("furthest --vectors 64", capsys)
     assert "one layer, exact: 64 of 64 right" in text
-    assert "100%  100.0%" in text
+    assert "100%   100.0%" in text
 
 
 def test_mapping_of_one_grid(capsys):
@@ -105,7 +105,7 @@ def test_every_version_is_counted(capsys):
         ("mapping --grid 2 1", "expected three numbers n, d and m"),
         ("mapping --grid 9 9 9", "expected at most 1,000,000"),
         ("graph --tokens 100", "--tokens 100: expected a multiple of --block_size 64"),
-        ("graph --tokens 1024 --num_random 14", "--num_random is 14"),
+        ("graph --tokens 4096 --num_random 14", "13 blocks to choose from in block row 1"),
     ],
 )
 def test_what_is_refused(line, message, capsys):
