@@ -236,11 +236,28 @@ BENCH = {
     **{name: _suite(name, about) for name, about in SUITES.items()},
 }  # fmt: skip
 
-GROUPS = {"text": TEXT, "bench": BENCH}
+
+def _theory(name: str, about: str, **rest: object) -> Command:
+    return Command(f"dna_bigbird.pipeline.theory.{name}:{name}", about, **rest)
+
+
+THEORY = {
+    "turing": _theory(
+        "turing",
+        "run a Turing machine with sparse attention, and compare it with a simulator",
+        aliases={"input": "word"},
+    ),
+    "furthest": _theory("furthest", "the task that one full layer solves exactly, and sparse layers do not"),
+    "mapping": _theory("mapping", "the contextual mapping of universal approximation, by enumeration"),
+    "graph": _theory("graph", "paths, clustering and spectra of attention patterns, next to random graphs"),
+}  # fmt: skip
+
+GROUPS = {"text": TEXT, "bench": BENCH, "theory": THEORY}
 """Groups of commands: `dna-bigbird text evaluate`."""
 ABOUT_GROUPS = {
     "text": "the same for text: pretraining, classes of documents, questions, summaries",
     "bench": "published benchmark suites, each with baselines and a leak-free score",
+    "theory": "the proofs of the BigBird paper as programs: docs/theory.md",
 }
 
 
@@ -261,6 +278,7 @@ SECTIONS = {
     ),
     "benchmarks: published suites (docs/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
+    "theory: the paper's proofs as programs (docs/theory.md)": tuple(f"theory {name}" for name in THEORY),
     "machine: workflow, shell, computer": ("init", "plan", "report", "clear-lock", "completion", "doctor"),
 }  # fmt: skip
 """Headings of `dna-bigbird --help` -> commands below them; every command is in one section."""

@@ -38,6 +38,7 @@ def test_the_overview_lists_every_command_below_its_heading(capsys):
         "models",
         "benchmarks",
         "text",
+        "theory",
         "machine",
     ]
     assert [line.split("  ")[0] for line in shown["everyday"]] == EVERYDAY

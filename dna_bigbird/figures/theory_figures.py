@@ -1,0 +1,53 @@
+"""Pictures of the furthest vector task and of graph statistics."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+
+from matplotlib.figure import Figure
+
+from dna_bigbird.figures.style import GREEN, GREY, KMER, MODEL, PURPLE, SKY, new_figure, style
+
+MARKERS = "osD^vPX*<>hp"
+COLOURS = (MODEL, KMER, GREEN, PURPLE, SKY, GREY)
+
+
+def furthest_figure(rows: Sequence[Mapping[str, float]], vectors: int, dims: int) -> Figure:
+    """Draw the share of right answers of one layer by its share of random edges."""
+    shares = [row["edges"] for row in rows]
+    with style():
+        figure = new_figure(4.4, 3.6)
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], color=GREY, lw=0.9, ls="--", label="equal")
+        axes.plot(shares, [row["right"] for row in rows], "o-", color=MODEL, label="one layer")
+        axes.set(
+            xlabel="share of edges", ylabel="share of right answers", ylim=(-0.02, 1.04),
+            title=f"furthest of {vectors} vectors, {dims} dimensions",
+        )  # fmt: skip
+        axes.legend()
+    return figure
+
+
+def graph_figure(points: Sequence[tuple[str, int, float, float]], vertices: str) -> Figure:
+    """Draw clustering by path length: a point per graph, joined over lengths.
+
+    Args:
+        points: Name, length of the sequence, average shortest path, mean local clustering.
+    """
+    names = list(dict.fromkeys(name for name, *_ in points))
+    with style():
+        figure = new_figure(7.2, 4.4)
+        axes = figure.subplots()
+        for name, marker, colour in zip(names, cycle(MARKERS), cycle(COLOURS), strict=False):
+            own = [point for point in points if point[0] == name]
+            axes.plot(
+                [point[2] for point in own], [point[3] for point in own],
+                marker=marker, ms=6, lw=0.7, color=colour, label=name, alpha=0.9,
+            )  # fmt: skip
+        axes.set_xscale("log")
+        lengths = ", ".join(f"{length:,}" for length in dict.fromkeys(point[1] for point in points))
+        axes.set(
+            xlabel=f"average shortest path between two {vertices}", ylabel="mean local clustering",
+            ylim=(-0.03, 1.05), title=f"lengths {lengths}",
+        )  # fmt: skip
+        figure.legend(loc="outside right upper", fontsize=7)
+    return figure

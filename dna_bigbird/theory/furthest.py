@@ -1,0 +1,163 @@
+"""Task 1 of the paper (Appendix C): for each of n unit vectors, which of them is furthest away?
+
+One layer of full attention with one head answers it exactly; for sparse attention the paper proves
+a lower bound on the layers under the Orthogonal Vectors Conjecture, which can only be illustrated.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+# N vectors, D dimensions, E = 2 D
+
+DTYPES: dict[Callable, type] = {Fraction: object, int: np.int64, float: np.float64}
+"""Type of the array of each type of numbers; the first two are exact."""
+
+
+def dimensions(num_vectors: int) -> int:
+    """Return ⌈log₂² n⌉, the dimension of the task.
+
+    Example:
+        >>> dimensions(8), dimensions(64), dimensions(256)
+        (9, 36, 64)
+    """
+    return int(np.ceil(np.log2(num_vectors) ** 2))
+
+
+def rational_unit_vectors(num_vectors: int, num_dims: int, seed: int) -> np.ndarray:
+    """Draw unit vectors with rational coordinates: (N, D) of Fraction.
+
+    A whole-number point t of D - 1 coordinates is projected from the north pole onto the sphere:
+    (2 t, |t|² - 1) / (|t|² + 1).
+    """
+    rng = np.random.default_rng(seed)
+    vectors = np.empty((num_vectors, num_dims), dtype=object)
+    for i in range(num_vectors):
+        t = rng.integers(-9, 10, num_dims - 1).tolist()
+        square = sum(x * x for x in t)
+        vectors[i] = [Fraction(x, square + 1) for x in [*(2 * x for x in t), square - 1]]
+    return vectors
+
+
+def whole_unit_vectors(num_vectors: int, num_dims: int, seed: int) -> tuple[np.ndarray, int]:
+    """Draw vectors of whole numbers that all have the same whole length: fast and exact.
+
+    Each is a random order of the same coordinates with random signs; the last four of them complete
+    the sum of squares to a square (Lagrange's four squares).
+
+    Returns:
+        (N, D) int64 and the length; divided by it, they are unit vectors.
+
+    Example:
+        >>> vectors, length = whole_unit_vectors(3, 9, seed=0)
+        >>> bool(((vectors**2).sum(axis=1) == length**2).all())
+        True
+    """
+    rng = np.random.default_rng(seed)
+    base = rng.integers(0, 10, num_dims - 4)
+    square = int((base**2).sum())
+    length = int(np.ceil(np.sqrt(square))) + 1
+    four = next(
+        (a, b, c, e)
+        for a, b, c in itertools.product(range(length), repeat=3)
+        if (left := length**2 - square - a * a - b * b - c * c) >= 0
+        for e in [math.isqrt(left)]
+        if e * e == left
+    )
+    coordinates = np.array([*base.tolist(), *four], dtype=np.int64)
+    signs = rng.choice([-1, 1], (num_vectors, num_dims))
+    orders = np.stack([rng.permutation(num_dims) for _ in range(num_vectors)])
+    return coordinates[orders] * signs, length
+
+
+@dataclass(frozen=True)
+class HardmaxLayer:
+    """One layer of one head: x + V hardmax(K Q x), no feed-forward layer; width 2 D."""
+
+    query: np.ndarray
+    """(2 D, D); as the two others, applied to rows."""
+    key: np.ndarray
+    value: np.ndarray
+    """(2 D, 2 D)."""
+
+    def __call__(self, x_NE: np.ndarray, edges_NN: np.ndarray | None = None) -> np.ndarray:
+        """Return the output (N, 2 D).
+
+        Args:
+            edges_NN: bool, which keys each query reads; all of them if None. The first of several
+                equal scores wins.
+        """
+        scores_NN = (x_NE @ self.query) @ (x_NE @ self.key).T
+        values_NE = x_NE @ self.value
+        return x_NE + values_NE[best_keys(scores_NN, edges_NN)]
+
+
+def best_keys(scores_NN: np.ndarray, edges_NN: np.ndarray | None = None) -> np.ndarray:
+    """Return the key with the largest score among those that each query reads: (N,)."""
+    if edges_NN is None:
+        return scores_NN.argmax(axis=1)
+    lowest = scores_NN.min() - 1
+    return np.where(edges_NN, scores_NN, lowest).argmax(axis=1)
+
+
+def furthest_layer(num_dims: int, number: Callable = Fraction) -> HardmaxLayer:
+    """Return the weights of the paper's layer: x = [u; 0], Q = -u, K = u, V = [0; u].
+
+    Its output is [u; the vector with the smallest inner product with u].
+    """
+    zero, unit = number(0), number(1)
+    dtype = DTYPES[number]
+    query, key = (np.full((2 * num_dims, num_dims), zero, dtype=dtype) for _ in range(2))
+    value = np.full((2 * num_dims, 2 * num_dims), zero, dtype=dtype)
+    for i in range(num_dims):
+        query[i, i], key[i, i], value[i, num_dims + i] = -unit, unit, unit
+    return HardmaxLayer(query, key, value)
+
+
+def furthest_by_attention(vectors_ND: np.ndarray, edges_NN: np.ndarray | None = None) -> np.ndarray:
+    """Return the vector that the layer finds for each vector: (N, D)."""
+    num_dims = vectors_ND.shape[1]
+    number = next(number for number, dtype in DTYPES.items() if vectors_ND.dtype == dtype)
+    nothing = np.full_like(vectors_ND, number(0))
+    x_NE = np.concatenate([vectors_ND, nothing], axis=1)
+    return furthest_layer(num_dims, number)(x_NE, edges_NN)[:, num_dims:]
+
+
+def share_right(num_vectors: int, num_dims: int, share_of_edges: float, seed: int) -> float:
+    """Return how often one layer with random edges gives the furthest vector: about that share.
+
+    An illustration, not a proof. Every query reads itself, and every other key with this
+    probability.
+    """
+    rng = np.random.default_rng(seed)
+    vectors_ND = rng.standard_normal((num_vectors, num_dims))
+    vectors_ND /= np.linalg.norm(vectors_ND, axis=1, keepdims=True)
+    edges_NN = rng.random((num_vectors, num_vectors)) < share_of_edges
+    np.fill_diagonal(edges_NN, True)
+    expected = (vectors_ND @ vectors_ND.T).argmin(axis=1)
+    answer_ND = furthest_by_attention(vectors_ND, edges_NN)
+    return float((answer_ND == vectors_ND[expected]).all(axis=1).mean())
+
+
+def orthogonal_pair(vectors_ND: np.ndarray) -> tuple[int, int] | None:
+    """Return two orthogonal vectors of zeros and ones, if there are any, through the task.
+
+    The reduction: one layer gives each vector the one with the smallest inner product; then n inner
+    products decide whether one of them is 0. Inner products are whole numbers, so nothing rounds.
+    (Dividing each vector by its length would change which is smallest, not whether it is 0.)
+
+    Args:
+        vectors_ND: (N, D) of 0 and 1.
+    """
+    whole_ND = np.asarray(vectors_ND, dtype=np.int64)
+    answer_ND = furthest_by_attention(whole_ND)
+    products_N = (whole_ND * answer_ND).sum(axis=1)
+    if products_N.all():
+        return None
+    first = int(products_N.argmin())
+    second = int((whole_ND == answer_ND[first]).all(axis=1).argmax())
+    return first, second

@@ -1,0 +1,187 @@
+"""The decoder that runs a Turing machine, by its definition: levels (a) to (d).
+
+Every node is one position of a decoder with four layers and one head. A level further, with
+weight matrices: `layers`.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from dna_bigbird.theory.turing.machine import Configuration, Machine, Rule
+from dna_bigbird.theory.turing.triangular import (
+    REPAIRED,
+    edges_of,
+    printed_step_of,
+    step_of,
+    triangular,
+)
+
+Number = Fraction | float
+Scoring = Literal["product", "cell_test"]
+"""'product': the score of the paper. 'cell_test': a simpler one without products of inputs."""
+
+
+class Record(NamedTuple):
+    """What a compute node keeps of its step τ, for later nodes to read."""
+
+    symbol: str
+    """Written in step τ."""
+    number: int
+    """τ + 1."""
+    eps: Number
+    """1 / (τ + 1)."""
+    cell: int
+    """The cell that was written."""
+
+
+class Node(NamedTuple):
+    """One position of the decoder: its input and what it attends to."""
+
+    number: int
+    """From 1."""
+    step: int
+    """Of the machine."""
+    is_compute: bool
+    configuration: Configuration
+    """State, symbol and cell in the input of this position."""
+    edges: tuple[int, ...]
+    winner: Record | None
+    """The record that attention chooses; None if there is none to read."""
+    gap: Number | None
+    """How much worse the second record scores; None if all edges lead to the same record."""
+
+
+def simulate(
+    machine: Machine,
+    word: str,
+    steps: int,
+    *,
+    scoring: Scoring = "product",
+    repairs: Collection[str] = REPAIRED,
+    number: Callable[[int], Number] = Fraction,
+) -> Iterator[Node]:
+    """Yield the nodes of `steps` machine steps: T(steps) + 1 of them.
+
+    The configuration before step j is in the first node of block j.
+
+    Args:
+        repairs: Keys of `REPAIRS`; the others are as printed.
+        number: Fraction for exact arithmetic, float for float64.
+
+    The printed construction may reach a state and symbol without a rule, or no record at all; the
+    nodes then end there.
+
+    Raises:
+        ValueError: If the machine has a rule that does not move and the score is 'product', which
+            reads "the winner is this step" as "this cell is new".
+    """
+    if scoring == "product" and machine.can_stay:
+        raise ValueError(f"{machine.name} has moves S: use the scoring 'cell_test'")
+    step_at = step_of if "numbering" in repairs else printed_step_of
+    state, symbol, cell = machine.start, machine.blank, 0
+    carried: Record | None = None
+    records: dict[int, Record | None] = {}
+    for node in range(1, triangular(steps) + 2):
+        step = step_at(node)
+        is_compute = step_at(node + 1) == step + 1
+        rule = machine.rules.get((state, symbol))
+        if rule is None and node <= triangular(steps):
+            return
+        before = Configuration(state, symbol, cell)
+        if rule is None:  # the last node, after a final state
+            yield Node(node, step, is_compute, before, (), None, None)
+            return
+        after = cell + rule.move
+        own = Record(rule.symbol, step + 1, number(1) / (step + 1), cell)
+        records[node] = own if is_compute else carried
+        edges = edges_of(node, repairs)
+        asked = after if is_compute or "next_cell" in repairs else cell
+        winner, gap = _attend([records[edge] for edge in edges], asked, own.eps, scoring, repairs)
+        yield Node(node, step, is_compute, before, edges, winner, gap)
+        test = records[node].number if "gate" not in repairs and records[node] else step + 1
+        if is_compute or "gate" not in repairs:
+            symbol = _read(
+                machine, word, before, (winner, after, step + 1, test), is_compute, scoring
+            )
+        if is_compute:
+            state, cell = _next_state(rule, state, repairs), after
+        carried = winner
+
+
+def _next_state(rule: Rule, state: str, repairs: Collection[str]) -> str:
+    return rule.state if "next_state" in repairs else state
+
+
+def _attend(
+    records: Sequence[Record | None],
+    cell: int,
+    eps: Number,
+    scoring: Scoring,
+    repairs: Collection[str],
+) -> tuple[Record | None, Number | None]:
+    """Return the record whose score is nearest to 0, and its lead over the next one."""
+    sign = -1 if "key_sign" in repairs else 1
+    distinct = list(dict.fromkeys(record for record in records if record is not None))
+    if not distinct:
+        return None, None
+    third = eps / eps / 3
+    if scoring == "product":
+        query = (cell * eps, eps, eps * eps * third)
+        keys = [(r.eps, sign * r.cell * r.eps, r.eps * r.eps) for r in distinct]
+    else:
+        query = (cell, 1, third)
+        keys = [(1, sign * r.cell, r.eps) for r in distinct]
+    scores = [abs(sum(a * b for a, b in zip(query, key, strict=True))) for key in keys]
+    best = min(range(len(scores)), key=scores.__getitem__)
+    gaps = [score - scores[best] for i, score in enumerate(scores) if i != best]
+    return distinct[best], min(gaps, default=None)
+
+
+def _read(
+    machine: Machine,
+    word: str,
+    before: Configuration,
+    attended: tuple[Record | None, int, int, int],
+    is_compute: bool,
+    scoring: Scoring,
+) -> str:
+    """Return the symbol of the next node: the function F of the paper.
+
+    Args:
+        attended: The winner, the cell after the step, the number of this step from 1, and the value
+            that is compared with the position in the input.
+    """
+    winner, cell, number, test = attended
+    encoder_symbol, encoder_position = encoder_reads(machine, word, number)
+    if test == encoder_position:
+        return encoder_symbol
+    if not is_compute:
+        return before.symbol
+    if winner is None:
+        return ""
+    is_new = winner.number == number if scoring == "product" else winner.cell != cell
+    return machine.blank if is_new else winner.symbol
+
+
+def encoder_reads(machine: Machine, word: str, position: int) -> tuple[str, int]:
+    """Return what cross-attention reads: the symbol at min(position, n) and this number.
+
+    An empty input is a single blank.
+    """
+    letters = word or machine.blank
+    nearest = min(position, len(letters))
+    return letters[nearest - 1], nearest
+
+
+def first_deviation(nodes: Sequence[Node], expected: Sequence[Configuration]) -> int | None:
+    """Return the first node whose configuration is not the simulator's, None if all agree.
+
+    Args:
+        expected: Configurations before step 0, 1, …, of the plain simulator.
+    """
+    last = triangular(len(expected) - 1) + 1
+    for number, node in enumerate(nodes, start=1):
+        if node.configuration != expected[step_of(number)]:
+            return number
+    return None if len(nodes) == last else len(nodes) + 1

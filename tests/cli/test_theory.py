@@ -1,0 +1,116 @@
+"""`dna-bigbird theory`: text, pictures, and what is refused."""
+
+import pytest
+
+from dna_bigbird.cli.main import main
+
+
+def theory(line, capsys):
+    capsys.readouterr()
+    main(["theory", *line.split()])
+    return capsys.readouterr().out
+
+
+def test_trace_by_hand(capsys):
+    text = theory("turing --machine increment --input 1 --trace", capsys)
+    assert "decoder: 16 positions" in text
+    assert "state, symbol and cell agree with the simulator at every position" in text
+    assert text.split("\n\n")[1].splitlines() == [
+        "step   node  state  tape, cells -1 to 2  next symbol from",
+        "   0      1  start   # [#] 1  #   input",
+        "   1      3  read    #  # [1] #   blank, a new cell",
+        "   2      6  read    #  #  1 [#]  step 1",
+        "   3     10  carry   #  # [1] #   step 0",
+        "   4     15  carry   # [#] 0  #   blank, a new cell",
+        "   5     16  done   [#] 1  0  #",
+    ]
+
+
+def test_printed_fails(capsys):
+    text = theory("turing --machine increment --word 1 --printed", capsys)
+    assert "position 2 has ('start', '#', 0), the simulator ('read', '1', 1)" in text
+
+
+@pytest.mark.parametrize("level", ["matrices", "package"])
+def test_levels(level, capsys):
+    text = theory(f"turing --machine palindrome --word a --level {level}", capsys)
+    assert "positions agree with the simulator" in text.splitlines()[-1]
+    assert ("scale" in text) == (level == "package")
+
+
+def test_own_machine(capsys, tmp_path):
+    (tmp_path / "m.yaml").write_text(
+        'about: goes right\nstart: s\nfinal: [f]\nrules:\n  s: {"#": [r, "#", R]}\n'
+        '  r: {"x": [r, "y", R], "#": [f, "z", R]}\n'
+    )
+    text = theory(f"turing --machine_file {tmp_path / 'm.yaml'} --word xx", capsys)
+    assert "input 'xx': 4 steps, halts in state 'f'; tape 'yyz'" in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "turing --machine bouncing --word 1 --machine_steps 12",
+        "furthest --vectors 16",
+        "graph --tokens 1024 --num_random 1",
+        "graph --reference",
+    ],
+)
+def test_pictures(line, tmp_path, capsys):
+    theory(f"{line} --output {tmp_path / 'a.png'}", capsys)
+    first = (tmp_path / "a.png").read_bytes()
+    assert first.startswith(b"\x89PNG")
+    theory(f"{line} --output {tmp_path / 'b.png'}", capsys)
+    assert (tmp_path / "b.png").read_bytes() == first
+
+
+def test_furthest(capsys):
+    text = theory("furthest --vectors 64", capsys)
+    assert "one layer, exact: 64 of 64 right" in text
+    assert "100%   100.0%" in text
+
+
+def test_mapping_of_one_grid(capsys):
+    text = theory("mapping --grid 3 1 2 --steps false", capsys)
+    assert text.splitlines()[1].split() == ["3,", "1,", "2", "8", "yes", "yes", "10", "1", "25"]
+
+
+def test_graphs_of_two_lengths(capsys):
+    text = theory("graph --tokens 512 1024", capsys)
+    for name in ("uniform", "original, no global", "Erdos-Renyi", "complete"):
+        assert sum(line.startswith(f"{name} ") for line in text.splitlines()) >= 1
+    assert "1,024 tokens: uniform" in text
+
+
+@pytest.mark.slow
+def test_every_version_is_counted(capsys):
+    rows = theory("turing --check", capsys).splitlines()
+    counts = {row.rsplit(maxsplit=2)[0]: row.split()[-2:] for row in rows[1:]}
+    assert counts["repaired"] == ["69", "69"]
+    assert counts["repaired, random machines"] == ["60", "60"]
+    assert counts["edges as printed, the rest repaired"] == ["2", "69"]
+    assert counts["all repairs but first_edge, machine mark_start"] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("turing --machine nothing", "--machine nothing: expected one of bouncing, busy_beaver"),
+        ("turing --word 12", "--word '12': increment reads 0 1, not '2'"),
+        ("turing --machine_steps 0", "--machine_steps 0: expected at least 1"),
+        ("turing --output a.jpg", "--output a.jpg: the name of a picture ends in .png, .svg"),
+        ("turing --level matrices --printed", "--printed and --without are for --level definition"),
+        ("turing --printed --trace", "the decoder fails, so there is no trace: position 2 has"),
+        ("furthest --vectors 3", "--vectors 3: expected at least 4"),
+        ("mapping --grid 2 1", "expected three numbers n, d and m"),
+        ("mapping --grid 9 9 9", "expected at most 1,000,000"),
+        ("graph --tokens 100", "--tokens 100: expected a multiple of --block_size 64"),
+        ("graph --tokens 4096 --num_random 14", "13 blocks to choose from in block row 1"),
+    ],
+)
+def test_what_is_refused(line, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["theory", *line.split()])
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error

@@ -1,0 +1,69 @@
+"""The furthest vector: against every pair of distances."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dna_bigbird.theory import furthest
+
+
+def is_furthest(vectors, answers):
+    """By squared distances of all pairs, with the numbers of the array."""
+    for vector, answer in zip(vectors, answers, strict=True):
+        distances = [((vector - other) ** 2).sum() for other in vectors]
+        if ((vector - answer) ** 2).sum() != max(distances):
+            return False
+    return True
+
+
+def test_one_layer_is_exact_in_fractions():
+    vectors = furthest.rational_unit_vectors(8, 9, seed=0)
+    assert {(vector * vector).sum() for vector in vectors} == {1}
+    answers = furthest.furthest_by_attention(vectors)
+    assert is_furthest(vectors, answers)
+    assert not is_furthest(vectors, np.roll(answers, 1, axis=0))
+
+
+@pytest.mark.slow
+def test_64_vectors_in_fractions():
+    vectors = furthest.rational_unit_vectors(64, furthest.dimensions(64), seed=1)
+    assert is_furthest(vectors, furthest.furthest_by_attention(vectors))
+
+
+@pytest.mark.parametrize("count", [8, 64, 256])
+def test_one_layer_is_exact_in_whole_numbers(count):
+    vectors, length = furthest.whole_unit_vectors(count, furthest.dimensions(count), seed=2)
+    assert ((vectors**2).sum(axis=1) == length**2).all()
+    answers = furthest.furthest_by_attention(vectors)
+    assert answers.dtype == np.int64
+    assert is_furthest(vectors, answers)
+
+
+def test_the_share_of_right_answers_follows_the_share_of_edges():
+    for share in (0.05, 0.25, 0.5):
+        right = furthest.share_right(256, 64, share, seed=0)
+        # Binomial with 256 draws: five standard deviations.
+        assert abs(right - share) < 5 * (share * (1 - share) / 256) ** 0.5 + 0.01
+    assert furthest.share_right(256, 64, 1.0, seed=0) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_orthogonal_pairs_as_by_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    vectors = (rng.random((12, 9)) < 0.55).astype(int)
+    exists = any(
+        (vectors[i] * vectors[j]).sum() == 0 for i, j in itertools.product(range(12), repeat=2)
+    )
+    pair = furthest.orthogonal_pair(vectors)
+    assert (pair is not None) == exists
+    if pair is not None:
+        assert (vectors[pair[0]] * vectors[pair[1]]).sum() == 0
+
+
+def test_normalising_boolean_vectors_changes_the_furthest_not_whether_it_is_orthogonal():
+    vectors = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1]])
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert (vectors @ vectors.T)[0].tolist() == [2, 1, 2]
+    assert (unit @ unit.T)[1].argmin() == 2  # 0.5, although all its products are 1
+    assert ((vectors @ vectors.T == 0) == np.isclose(unit @ unit.T, 0)).all()
