@@ -217,7 +217,10 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--model none", "none: no such model bundle"),
         ("--pattern etc --block_size 32", "--pattern etc has no --block_size: leave it out"),
         ("--pattern etc --tokens 40", "--pattern etc has no --tokens: leave it out"),
-        ("--pattern etc --etc.long_tokens 3", "--etc.long_tokens 3: expected 4 (a token per sentence) to"),
+        (
+            "--pattern etc --etc.long_tokens 3",
+            "--etc.long_tokens 3: expected 4 (a token per sentence) to",
+        ),
         ("--pattern etc --etc.radius 0", "--etc: radius 0 and max_distance 1 must be at least 1"),
         ("--pattern etc --etc.sentences 0", "--etc.paragraphs and --etc.sentences: expected"),
         ("--random_plan original --num_random 14", "13 blocks to choose from in block row 1"),
