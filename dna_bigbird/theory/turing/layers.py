@@ -1,7 +1,7 @@
 """The layers of the decoder as weight matrices: level (e), for the cell test.
 
 Each adds its output to the vector (a residual connection), as a transformer does; only the last
-one, F, forms the input of the next position. Biases are weights of the slot that is always 1.
+constant, F, forms the input of the next position. Biases are weights of the slot that is always 1.
 """
 
 from dataclasses import dataclass
@@ -48,18 +48,18 @@ class Layers:
     def gating(self) -> Network:
         """Layer 3: a compute node moves on and has its own record, the others keep what they have."""
         at, update = self.layout.at, Update(self.layout.size)
-        one, h = at("constant"), at("is_compute")
+        constant, h = at("constant"), at("is_compute")
         pairs = [("state", "next_state", "state"), ("record_symbol", "written", "carried_symbol")]
         for target, if_compute, otherwise in [*pairs, ("record_eps", "eps", "carried_eps")]:
             for value in self.layout.values_of(target):
                 index = at(target, value)
-                update.add_to(index, {at(if_compute, value): 1, h: 1, one: -1})
+                update.add_to(index, {at(if_compute, value): 1, h: 1, constant: -1})
                 update.add_to(index, {at(otherwise, value): 1, h: -1})
         for index in self.layout.indices("state"):  # the old state leaves
             update.add_to(index, {index: 1}, -1)
         self._record_cell(update)
         move = {at("next_cell"): 1, at("cell"): -1}
-        update.add_to(at("cell"), {**move, h: 2, one: -1})
+        update.add_to(at("cell"), {**move, h: 2, constant: -1})
         update.add_to(at("cell"), {h: 1}, -1)
         for slot in ("carried_symbol", "carried_cell", "carried_eps"):  # attention writes here
             for index in self.layout.indices(slot):
@@ -69,10 +69,15 @@ class Layers:
     def _record_cell(self, update: Update) -> None:
         """Select one of two numbers of any sign, at most g in size: shifted by g + 1, then cut off."""
         at = self.layout.at
-        number, target, h, one = at("number"), at("record_cell"), at("is_compute"), at("constant")
+        number, target, h, constant = (
+            at("number"),
+            at("record_cell"),
+            at("is_compute"),
+            at("constant"),
+        )
         if self.fixed_bound:
             off_here = {h: -2 * self.fixed_bound}
-            off_there = {h: 2 * self.fixed_bound, one: -2 * self.fixed_bound}
+            off_there = {h: 2 * self.fixed_bound, constant: -2 * self.fixed_bound}
         else:
             off_here, off_there = {at("bound_compute"): -2}, {at("bound_other"): -2}
         update.add_to(target, {at("cell"): 1, number: 1, **off_there})
@@ -122,28 +127,30 @@ def _output(layout: Layout) -> Network:
     slots = [(slot, v) for slot in (*KEPT, "encoder_symbol") for v in layout.values_of(slot)]
     scalars = ("constant", "input_position", "number", "next_cell", "is_compute")
     wires = Wires(layout.size, {s: at(*s) for s in [*slots, *((name, "") for name in scalars)]})
-    one, h = ("constant", ""), ("is_compute", "")
+    constant, h = ("constant", ""), ("is_compute", "")
     pairs = {
         "input": (("input_position", ""), ("number", "")),
         "record": (("carried_cell", ""), ("next_cell", "")),
     }
     wires.stage(
         {(n, sign): {a: sign, b: -sign} for n, (a, b) in pairs.items() for sign in (1, -1)},
-        keep=[*slots, one, h],
+        keep=[*slots, constant, h],
     )
-    wires.stage({n: {one: 1, (n, 1): -1, (n, -1): -1} for n in pairs}, keep=[*slots, one, h])
+    wires.stage(
+        {n: {constant: 1, (n, 1): -1, (n, -1): -1} for n in pairs}, keep=[*slots, constant, h]
+    )
     wires.stage(
         {
-            "use_input": {h: 1, "input": 1, one: -1},
-            "use_record": {h: 1, "record": 1, "input": -1, one: -1},
+            "use_input": {h: 1, "input": 1, constant: -1},
+            "use_record": {h: 1, "record": 1, "input": -1, constant: -1},
         },
-        keep=[*slots, one, h],
+        keep=[*slots, constant, h],
     )
     units = {"use_blank": {h: 1, "use_input": -1, "use_record": -1}}
     for s in symbols:
         units["keep", s] = {("symbol", s): 1, h: -1}
-        units["input", s] = {("encoder_symbol", s): 1, "use_input": 1, one: -1}
-        units["record", s] = {("carried_symbol", s): 1, "use_record": 1, one: -1}
+        units["input", s] = {("encoder_symbol", s): 1, "use_input": 1, constant: -1}
+        units["record", s] = {("carried_symbol", s): 1, "use_record": 1, constant: -1}
     wires.stage(units, keep=[slot for slot in slots if slot[0] not in ("symbol", "encoder_symbol")])
     sums = {
         at(*slot): {slot: 1} for slot in wires.names if isinstance(slot, tuple) and slot[0] in KEPT
