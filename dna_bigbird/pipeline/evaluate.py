@@ -89,7 +89,7 @@ def evaluate(
     Args:
         model: Model bundle: a folder of `dna-bigbird finetune` or `ensemble`.
         data: Labelled set: an HDF5 file.
-        report: Detailed scores to write: a folder with scores.h5 (probabilities of validation and
+        report: Detailed scores: a folder to write, with scores.h5 (probabilities of validation and
             test rows), per_label.tsv, calibration.tsv and curves.tsv; by default the path of
             `output` with `.report` added.
         baselines: Score files of `dna-bigbird baseline` by name: `kmer=kmer.h5 gc=gc.h5`.
@@ -138,6 +138,8 @@ def evaluate(
     held_out.score_trivial(labelled, checksum)
     held_out.write(report)
     metrics = held_out.metrics() | {"step": bundle.metrics.step, "strand": strand}
+    metrics |= {"n_train_rows": len(labelled.rows("train"))}
+    metrics |= {"n_validation_rows": len(held_out.validation)}
     metrics |= counts_read(bundle, labelled, held_out.test)
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))

@@ -83,7 +83,7 @@ def evaluate_lm(
         train: Training data: the token store that baselines count; the one the model was trained
             on.
         test: Test data: token store of held-out documents.
-        report: Detailed scores to write: a JSON file, the scores again, with a description of each
+        report: Detailed scores: a JSON file to write, the scores again, with a description of each
             baseline.
         seed: Seed of the random numbers: of the test examples, their masks and the bootstrap.
         examples: Number of examples: of the test.

@@ -3,15 +3,17 @@
 WINDOW_BASELINES = {
     "kmer": "k-mer regression",
     "gc": "GC content",
+    "majority": "majority class",
+    "mean": "mean target",
     "cnnprom": "CNNProm, trained here",
     "deepromoter": "DeePromoter, trained here",
     "deepsea": "DeepSEA CNN, trained here",
 }
-"""Of promoter and chromatin models, by their key in metrics.json."""
+"""Of models of labels, classes or targets, by their key in metrics.json."""
 
 
 def window_baseline(key: str) -> str:
-    """Return the name of a baseline of a promoter or chromatin model."""
+    """Return the name of a baseline of a model of labels, classes or targets."""
     return WINDOW_BASELINES.get(key, key)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
+from dna_bigbird.label_types import label_type_of
+
 
 def _known(cls: type, values: Mapping[str, object]) -> dict[str, object]:
     """Return the values that are fields of a dataclass."""
@@ -51,6 +53,8 @@ class ModelConfig:
     member_models: tuple[Mapping[str, object], ...] = ()
     """Their own configs."""
     label_names: tuple[str, ...] = ()
+    label_type: str = ""
+    """One of `label_types.LABEL_TYPES`; a file names it for classes and targets only."""
     window_bp: int | None = None
     negatives: str = ""
     """How artificial negatives were generated; empty for chromatin labels."""
@@ -65,6 +69,8 @@ class ModelConfig:
         known["encoder"] = EncoderSettings(**_known(EncoderSettings, encoder))
         training = known.pop("training", {})
         known["training"] = TrainingSettings(**_known(TrainingSettings, training))
+        names = known.get("label_names", ())
+        known["label_type"] = label_type_of(known.get("label_type"), names)
         return cls(**known, encoder_values=encoder)
 
     @property

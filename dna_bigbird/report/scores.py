@@ -12,6 +12,8 @@ COUNTS = (
     "n_positive",
     "n_labels",
     "n_labels_undefined",
+    "n_classes",
+    "n_targets",
     "n_examples",
     "n_masked_tokens",
     "n_masked_bp",

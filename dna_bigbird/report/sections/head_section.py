@@ -1,10 +1,11 @@
-"""The section on a promoter or chromatin model: curves, scores, every label."""
+"""The section on a model of labels or classes: curves, scores, every label."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.report.baseline_names import window_baseline
+from dna_bigbird.report.bench.names import metric_name
 from dna_bigbird.report.figures.curve_figure import curve_figure
 from dna_bigbird.report.figures.history_figure import history_figure
 from dna_bigbird.report.figures.label_figure import MOST_LABEL_ROWS, label_figure
@@ -13,7 +14,7 @@ from dna_bigbird.report.model_config import ModelConfig
 from dna_bigbird.report.model_results import LabelScore, ModelResult
 from dna_bigbird.report.scores import ModelMetrics
 from dna_bigbird.report.sections.calibration import Calibration, calibration
-from dna_bigbird.report.sections.summary_section import HEADLINES, headline
+from dna_bigbird.report.sections.summary_section import compared, headline, main_score
 from dna_bigbird.report.verdicts import NamedVerdict, Verdict
 
 AVERAGES = ("macro-average", "micro-average")
@@ -52,6 +53,8 @@ class Head:
     """The data of the section."""
 
     name: str
+    measure: str
+    """The name of the main score."""
     config: ModelConfig
     metrics: ModelMetrics
     num_labels: int
@@ -67,17 +70,13 @@ class Head:
     labels: Labels | None
     """None if there is only one label."""
 
-    @property
-    def measure(self) -> str:
-        """The name of the headline score."""
-        return "AUROC" if self.name == "promoter" else "macro AUROC"
-
 
 def head(result: ModelResult, gallery: Gallery) -> Head:
-    """Return the scores and pictures of a promoter or chromatin model."""
-    key, metrics = HEADLINES[result.name], result.metrics
+    """Return the scores and pictures of a model of labels, classes or targets."""
+    metrics = result.metrics
     return Head(
         name=result.name,
+        measure=metric_name(main_score(result)),
         config=result.config,
         metrics=metrics,
         num_labels=len(result.config.label_names or result.labels),
@@ -85,11 +84,8 @@ def head(result: ModelResult, gallery: Gallery) -> Head:
         leaks=result.leaks,
         verdict=headline(result),
         others=[
-            NamedVerdict(
-                window_baseline(name),
-                Verdict(metrics.score(key), scores.score(key), metrics.gain(name)),
-            )
-            for name, scores in metrics.baselines.items()
+            NamedVerdict(window_baseline(name), compared(result, name))
+            for name in metrics.baselines
             if name != "kmer"
         ],
         curves=_curves(result, gallery),

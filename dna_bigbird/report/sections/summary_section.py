@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dna_bigbird.label_types import HEADLINES as TYPE_HEADLINES
+from dna_bigbird.label_types import gain_key
 from dna_bigbird.report.model_results import ModelResult
 from dna_bigbird.report.run_results import Results
-from dna_bigbird.report.scores import ModelMetrics
+from dna_bigbird.report.scores import ModelMetrics, PredictorScores
 from dna_bigbird.report.verdicts import (
     MASKED_BITS,
     UNIGRAM,
@@ -16,6 +18,7 @@ from dna_bigbird.report.verdicts import (
 )
 
 HEADLINES = {"promoter": "auroc", "chromatin": "macro_auroc"}
+"""The main score of the two heads of a workflow run."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,21 @@ class Summary:
     heads: dict[str, HeadSummary | None]
 
 
+def main_score(result: ModelResult) -> str:
+    """Return the key of the score that a model is judged by: of a head, or of its type of labels."""
+    return HEADLINES.get(result.name) or TYPE_HEADLINES[result.config.label_type][0]
+
+
+def compared(result: ModelResult, baseline: str) -> Verdict:
+    """Compare the main score with that of a baseline, by the difference on the same draws."""
+    key, metrics = main_score(result), result.metrics
+    other = metrics.baselines.get(baseline, PredictorScores())
+    return Verdict(metrics.score(key), other.score(key), metrics.score(gain_key(key, baseline)))
+
+
 def headline(result: ModelResult) -> Verdict:
-    """Compare a head's first AUROC with that of the k-mer baseline."""
-    key, metrics = HEADLINES[result.name], result.metrics
-    return Verdict(metrics.score(key), metrics.kmer.score(key), metrics.gain("kmer"))
+    """Compare the main score with that of the k-mer baseline."""
+    return compared(result, "kmer")
 
 
 def summary(results: Results) -> Summary:
