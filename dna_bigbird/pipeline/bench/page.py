@@ -29,7 +29,7 @@ def bench_page(results: list[InputPath], output: FolderOutput) -> Comparison:
     Args:
         results: Results folder: outputs of `dna-bigbird bench SUITE`, with TASK/task.json below them, or such
             files, in the order in which their tasks are shown. Each task may be there once.
-        output: Result to write: a folder with index.html, table.md, table.tsv, and the pictures as PNG.
+        output: Result to write: a folder with the page (index.html), the table (table.md, table.tsv) and pictures.
     """
     from dna_bigbird.report.bench.results import read_results
 
