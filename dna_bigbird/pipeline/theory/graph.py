@@ -43,7 +43,7 @@ def graph(
             other.
         vertices: What a vertex is.
         block_size: Tokens in one attention block.
-        num_random: Random key blocks of an ordinary query block.
+        num_random: Random key blocks of an ordinary query block: of the BigBird patterns.
         num_global: Global tokens of ETC and Longformer.
         seed: Seed of the random numbers: of random blocks and random graphs; with the published
             plans the layer.
