@@ -242,7 +242,7 @@ THEORY = {
     "turing": _theory(
         "turing",
         "run a Turing machine with sparse attention, and compare it with a simulator",
-        aliases={"input": "word"},
+        second_names={"input": "word"},
     ),
     "furthest": _theory("furthest", "the task that one full layer solves exactly, and sparse layers do not"),
     "mapping": _theory("mapping", "the contextual mapping of universal approximation, by enumeration"),
