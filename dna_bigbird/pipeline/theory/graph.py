@@ -79,5 +79,8 @@ def graph(
     if output is not None:
         from dna_bigbird.figures.theory_figures import graph_figure
 
-        write_figure(output, graph_figure(graph_steps.points(measured), vertices))
+        write_figure(
+            output,
+            graph_figure(graph_steps.points(measured), "vertices" if reference else vertices),
+        )
     return TheoryResult(output, rows, "\n\n".join([*parts, NOTES]))
