@@ -10,6 +10,8 @@ from dna_bigbird.figures.style import GREEN, GREY, KMER, MODEL, PURPLE, SKY, new
 MARKERS = "osD^vPX*<>hp"
 COLOURS = (MODEL, KMER, GREEN, PURPLE, SKY, GREY)
 
+PATH_TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
 
 def furthest_figure(rows: Sequence[Mapping[str, float]], vectors: int, dims: int) -> Figure:
     """Draw the share of right answers of one layer by its share of random edges."""
@@ -44,10 +46,14 @@ def graph_figure(points: Sequence[tuple[str, int, float, float]], vertices: str)
                 marker=marker, ms=6, lw=0.7, color=colour, label=name, alpha=0.9,
             )  # fmt: skip
         axes.set_xscale("log")
+        farthest = max(point[2] for point in points)
+        ticks = [tick for tick in PATH_TICKS if tick <= max(2, 1.1 * farthest)]
+        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks], minor=False)
+        axes.set_xticks([], minor=True)
         lengths = ", ".join(f"{length:,}" for length in dict.fromkeys(point[1] for point in points))
         axes.set(
             xlabel=f"average shortest path between two {vertices}", ylabel="mean local clustering",
-            ylim=(-0.03, 1.05), title=f"lengths {lengths}",
+            ylim=(-0.03, 1.05), title=f"length {lengths}",
         )  # fmt: skip
         figure.legend(loc="outside right upper", fontsize=7)
     return figure

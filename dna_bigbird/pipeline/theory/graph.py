@@ -43,7 +43,7 @@ def graph(
             other.
         vertices: What a vertex is.
         block_size: Tokens in one attention block.
-        num_random: Random key blocks of an ordinary query block: of the patterns that have some.
+        num_random: Random key blocks of an ordinary query block: of the BigBird patterns.
         num_global: Global tokens of ETC and Longformer.
         seed: Seed of the random numbers: of random blocks and random graphs; with the published
             plans the layer.
@@ -79,5 +79,8 @@ def graph(
     if output is not None:
         from dna_bigbird.figures.theory_figures import graph_figure
 
-        write_figure(output, graph_figure(graph_steps.points(measured), vertices))
+        write_figure(
+            output,
+            graph_figure(graph_steps.points(measured), "vertices" if reference else vertices),
+        )
     return TheoryResult(output, rows, "\n\n".join([*parts, NOTES]))

@@ -12,6 +12,9 @@ from dna_bigbird.theory.graphs.block_graph import BlockGraph
 
 DENSE_UP_TO = 1100
 """Blocks up to which all eigenvalues are computed; else a sparse solver finds the few needed."""
+TOLERANCE = 1e-4
+"""Relative residual of the sparse solver. A band has many nearly equal eigenvalues, which would take
+it long to separate, and whose differences are below what a table shows."""
 SHIFTED_UP_TO = 3_000_000
 """Entries of a Laplacian up to which its smallest eigenvalues are searched."""
 
@@ -55,7 +58,7 @@ def _two_largest(matrix: sparse.sparray, within: np.ndarray, tokens: int) -> tup
         values = linalg.eigvalsh(matrix.toarray())
     else:
         start = np.random.default_rng(0).standard_normal(n)
-        values = eigsh(matrix, k=4, which="LM", v0=start, return_eigenvectors=False)
+        values = eigsh(matrix, k=2, which="LM", v0=start, tol=TOLERANCE, return_eigenvectors=False)
     inner = np.repeat(within, tokens - 1) if len(within) < 64 else np.repeat(within, 2)
     sizes = np.sort(np.abs(np.concatenate([values, inner, [0.0, 0.0]])))
     return float(sizes[-1]), float(sizes[-2])
