@@ -80,8 +80,8 @@ def bench(
     command, it continues. docs/benchmarks.md describes suites, scores and files; nothing is downloaded.
 
     Examples:
-        dna-bigbird bench {suite} --data DATA --output bench
-        dna-bigbird bench {suite} --data DATA --genome GRCh37=hg19.fa --chain hg38ToHg19.over.chain.gz \\
+        dna-bigbird bench {suite} --data files --output bench
+        dna-bigbird bench {suite} --data files --genome GRCh37=hg19.fa --chain hg38ToHg19.over.chain.gz \\
             --method probe --seeds 3 --output bench
 
     Args:

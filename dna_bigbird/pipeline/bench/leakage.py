@@ -59,7 +59,7 @@ def bench_leakage(
     near-identical sequences, `dna-bigbird bench` counts for each task that it runs.
 
     Examples:
-        dna-bigbird bench leakage genomic-benchmarks --data DATA --output leaks.tsv
+        dna-bigbird bench leakage genomic-benchmarks --data files --output leaks.tsv
 
     Args:
         suite: Suite with coordinates.
