@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from dna_bigbird.choices import check_fields
+
 
 @dataclass(frozen=True)
 class EtcDrawing:
@@ -22,3 +24,6 @@ class EtcDrawing:
     """Sentences of a paragraph; each has a global token."""
     long_tokens: int = 36
     """Tokens of the long stream, shared evenly by the sentences."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)

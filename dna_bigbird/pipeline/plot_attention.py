@@ -138,7 +138,7 @@ def _draw_etc(
 
     if others:
         raise InputError(
-            f"--pattern etc has no --{next(iter(others))}: leave it out, or use --etc.OPTION"
+            f"--pattern etc has no --{next(iter(others))}: leave it out; the options of ETC begin with etc"
         )
     panel = etc_panel(drawing)
     if output is not None:

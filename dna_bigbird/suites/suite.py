@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.sequence_files import SequenceRow
 from dna_bigbird.genome import Interval
 from dna_bigbird.suites.genomes import Genomes
@@ -48,6 +49,9 @@ class Task:
     published: Sequence[PublishedScore] = ()
     assembly: str = ""
     """Assembly of its coordinates; empty for files that have the sequences."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,9 @@ class VariantRows:
     """Bases around the variant in the suite's protocol; 0: what the model was trained on."""
     both_strands: bool = True
     """Whether the protocol averages the scores of both strands."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)

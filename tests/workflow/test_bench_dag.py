@@ -169,7 +169,7 @@ def test_the_config_on_real_pieces(workflow, real_data):
     assert len(options) == workflow.jobs_of(output)["bench_task"] == 5
     assert all(x["tasks"].startswith("human_") for x in options)
     assert {(x["pieces"], x["seeds"], x["training.max_steps"]) for x in options} == {
-        ("true", "3", "80")
+        ("true", "3", "60")
     }
     assert all(x["chain"].endswith("hg38ToHg19.over.chain.gz") for x in options)
     assert all(x["genome"].startswith('{"GRCh37": "results/') for x in options)

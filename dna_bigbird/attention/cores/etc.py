@@ -12,6 +12,7 @@ from dna_bigbird.attention.attend_etc import attend_global, attend_long
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
+from dna_bigbird.choices import checked
 
 Sharing = Literal["qkv", "kv", "none"]
 SHARING = ("qkv", "kv", "none")
@@ -61,6 +62,7 @@ class BigBirdEtc(nn.Module):
         ValueError: If the heads do not divide the hidden size, or `sharing` is unknown.
     """
 
+    @checked()
     def __init__(
         self,
         hidden_size: int,

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
+from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError, check_named, note
 from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.inputs.assemblies import usual_assembly
@@ -32,6 +33,9 @@ class TrainingChoice:
     threads: int
     bootstrap_seed: int
     replicates: int
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 def genomes(fastas: Mapping[str, Path], chain: Path | None, *, pieces: bool) -> Genomes:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.suites.suite import Suite, Task
 from dna_bigbird.tasks.label_config import LabelTrainConfig
@@ -32,3 +33,6 @@ class TaskRun:
     bootstrap_seed: int
     genomes_given: tuple[str, ...] = ()
     """Assemblies of --genome, for settings."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.theory.turing.checks import counts
 from dna_bigbird.theory.turing.decoder import Node, Scoring, first_deviation, simulate
@@ -30,6 +31,9 @@ class DecoderRun:
     """The first node that differs from the plain simulator."""
     scoring: Scoring
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 def find_machine(name: str, path: Path | None) -> Machine:
     """Return the machine of a file, or a bundled one."""
@@ -41,6 +45,7 @@ def repairs(printed: bool, without: Collection[str]) -> frozenset[str]:
     return (PRINTED if printed else REPAIRED) - set(without)
 
 
+@checked()
 def run(
     machine: Machine,
     word: str,
@@ -161,6 +166,7 @@ def rows_of(run: DecoderRun) -> list[dict]:
     ]
 
 
+@checked()
 def version_rows(scoring: Scoring) -> list[dict]:
     """Return a row per version of the construction."""
     return [count._asdict() for count in counts(scoring)]

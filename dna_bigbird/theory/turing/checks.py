@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from dna_bigbird.choices import checked
 from dna_bigbird.theory.turing.decoder import Number, Scoring, first_deviation, simulate
 from dna_bigbird.theory.turing.machine import Machine, bundled_machine, run_machine
 from dna_bigbird.theory.turing.random_machines import random_machine, random_word
@@ -52,6 +53,7 @@ def random_cases(count: int = 60, *, can_stay: bool = False) -> list[tuple[Machi
     return [(machine, random_word(seed, machine)) for seed, machine in enumerate(machines)]
 
 
+@checked()
 def count_right(
     cases: Cases,
     steps: int,
@@ -83,6 +85,7 @@ def versions() -> dict[str, frozenset[str]]:
     return named | {f"all repairs but {name}": REPAIRED - {name} for name in REPAIRS}
 
 
+@checked()
 def counts(scoring: Scoring = "product") -> Iterator[Count]:
     """Yield the counts of every version on the 69 inputs and the witness, and of random machines."""
     cases = [*exhaustive_cases(), *witness_cases()]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
+from dna_bigbird.choices import checked
 from dna_bigbird.theory.turing.machine import Configuration, Machine, Rule
 from dna_bigbird.theory.turing.triangular import (
     REPAIRED,
@@ -52,6 +53,7 @@ class Node(NamedTuple):
     """How much worse the second record scores; None if all edges lead to the same record."""
 
 
+@checked()
 def simulate(
     machine: Machine,
     word: str,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dna_bigbird.choices import checked
 from dna_bigbird.theory.turing.decoder import Node, Scoring, encoder_reads
 from dna_bigbird.theory.turing.machine import Configuration, Machine
 from dna_bigbird.theory.turing.triangular import triangular
@@ -24,6 +25,7 @@ class Line(NamedTuple):
     """The step whose record the node compares with its own: the best one so far."""
 
 
+@checked()
 def trace(
     machine: Machine, word: str, nodes: Sequence[Node], scoring: Scoring = "product"
 ) -> list[Line]:
