@@ -8,8 +8,10 @@ from pathlib import Path
 import pyliftover
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.liftover import lift_interval, read_chain
+from dna_bigbird.inputs.assemblies import expected_lengths, guess_assembly, usual_assembly
 
 ABSENT, BEYOND, NOT_LIFTED = "not_in_genome", "beyond_the_end", "not_lifted"
 """Why an interval has no sequence."""
@@ -36,6 +38,11 @@ class Genomes:
             InputError: If there is no FASTA for it, or one of another assembly and no chain file.
         """
         if assembly in self.fastas:
+            if self.chain is not None and len(self.fastas) == 1:
+                raise InputError(
+                    f"--chain {self.chain}: the FASTA is named {assembly}, as the intervals are, so nothing is "
+                    "lifted; leave --chain out, or name the FASTA's own assembly"
+                )
             return TaskGenome(assembly, Genome(self.fastas[assembly]), None, self.pieces)
         others = [name for name in self.fastas if _species(name) == _species(assembly)]
         if len(others) != 1:
@@ -48,7 +55,24 @@ class Genomes:
                 f"--genome {others[0]}=FILE: the intervals are on {assembly}; add {assembly}=FILE, or --chain "
                 f"with a chain file from {assembly} to {others[0]}"
             )
+        check_direction(self.chain, assembly)
         return TaskGenome(others[0], Genome(self.fastas[others[0]]), self.chain, self.pieces)
+
+
+def check_direction(chain: Path, assembly: str) -> None:
+    """Raise InputError if the chromosome lengths in a chain file are of another source assembly."""
+    lengths: dict[str, int] = {}
+    for _, line in numbered_lines(chain):
+        words = line.split()
+        if words[:1] == ["chain"] and len(words) > 3 and words[3].isdecimal():
+            lengths.setdefault(words[2], int(words[3]))
+    known = expected_lengths(assembly)
+    source = guess_assembly({name: size for name, size in lengths.items() if name in known})
+    if source not in (None, usual_assembly(assembly)):
+        raise InputError(
+            f"{chain}: lifts from {source}, and the intervals are on {assembly}; expected a chain file from "
+            f"{assembly}"
+        )
 
 
 def _species(assembly: str) -> str:

@@ -162,5 +162,5 @@ def test_a_sequence_gives_the_same_alone_and_in_a_padded_batch():
 def test_settings_that_do_not_fit():
     with pytest.raises(ValueError, match="num_heads 3 does not divide hidden_size 8"):
         BigBirdEtc(8, 3, SMALL)
-    with pytest.raises(ValueError, match="sharing must be one of qkv, kv, none, got 'all'"):
+    with pytest.raises(ValueError, match="sharing='all': expected 'qkv', 'kv' or 'none'"):
         BigBirdEtc(8, 2, SMALL, sharing="all")

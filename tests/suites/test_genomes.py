@@ -59,6 +59,21 @@ def test_an_interval_ends_with_the_chromosome_or_is_beyond(toy_genome):
 
 
 def test_a_chain_that_is_missing(toy_genome, tmp_path):
-    lifted = Genomes({"GRCh37": toy_genome[0]}, tmp_path / "no.chain").open("GRCh38")
     with pytest.raises(InputError, match=r"no\.chain: no such file"):
-        lifted.locate(Interval("chr1", 0, 1), "x")
+        Genomes({"GRCh37": toy_genome[0]}, tmp_path / "no.chain").open("GRCh38")
+
+
+def test_a_chain_file_of_the_other_direction(toy_genome, tmp_path):
+    """chr22 has 51,304,566 bp in GRCh37 and 50,818,468 in GRCh38."""
+    path = tmp_path / "back.chain"
+    path.write_text("chain 1 chr22 51304566 + 0 9 chr22 50818468 + 0 9 1\n9\n\n")
+    with pytest.raises(
+        InputError, match=r"lifts from GRCh37, and the intervals are on GRCh38; expected"
+    ):
+        Genomes({"GRCh37": toy_genome[0]}, path).open("GRCh38")
+
+
+def test_a_chain_that_nothing_would_be_lifted_with(toy_genome, tmp_path):
+    genomes = Genomes({"GRCh38": toy_genome[0]}, tmp_path / "x.chain")
+    with pytest.raises(InputError, match=r"the FASTA is named GRCh38, as the intervals are"):
+        genomes.open("GRCh38")

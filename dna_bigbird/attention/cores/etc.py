@@ -15,7 +15,6 @@ from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 from dna_bigbird.choices import checked
 
 Sharing = Literal["qkv", "kv", "none"]
-SHARING = ("qkv", "kv", "none")
 LABEL_DEVIATION = 0.5
 """Standard deviation of new label embeddings, cut at two of them (public ETC code)."""
 
@@ -79,8 +78,6 @@ class BigBirdEtc(nn.Module):
         super().__init__()
         if hidden_size % num_heads:
             raise ValueError(f"num_heads {num_heads} does not divide hidden_size {hidden_size}")
-        if sharing not in SHARING:
-            raise ValueError(f"sharing must be one of {', '.join(SHARING)}, got {sharing!r}")
         self.num_heads, self.head_dim = num_heads, hidden_size // num_heads
         self.pattern, self.dropout_p, self.backend = pattern, dropout_p, backend
 

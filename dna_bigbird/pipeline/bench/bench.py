@@ -102,7 +102,7 @@ def bench(
         head: How labels are read off the encoder.
         training: How it is trained; what is not given is chosen as in `dna-bigbird finetune`.
         replicates: Bootstrap draws: of the test rows.
-        page: Also write table and page of these tasks; jobs of one task each leave that to `bench page`.
+        page: Also write table and page of all tasks in the output; jobs of one task each leave that to `bench page`.
         dry_run: Dry run: list tasks, rows and expected minutes, and run nothing.
     """
     from dna_bigbird.tasks import signals
@@ -132,4 +132,4 @@ def bench(
     if dry_run:
         return BenchResult(output, [], suite_run.planned())
     results = suite_run.results()
-    return BenchResult(output, results, suite_run.page(results) if page else "")
+    return BenchResult(output, results, suite_run.page() if page else "")

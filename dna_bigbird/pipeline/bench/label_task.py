@@ -35,6 +35,7 @@ from dna_bigbird.pipeline.bench.trainings import (
     KMER,
     Scored,
     TaskTraining,
+    used_training,
 )
 from dna_bigbird.suites.suite import LabelledRows
 
@@ -72,7 +73,7 @@ def run_labels(run: TaskRun, rows: LabelledRows) -> TaskResult:
         result, is_there = training.scored(name, seed)
         scored.setdefault(name, []).append(result)
         note(f"{run.task.name}: {name} seed {seed} {'read again' if is_there else 'done'}")
-    return _result(run, rows, labelled, tests, scored)
+    return _result(run, rows, labelled, tests, scored, training.model_sha256)
 
 
 def _parts(run: TaskRun) -> Iterator[tuple[str, int]]:
@@ -90,6 +91,7 @@ def _result(
     labelled: LabelledSet,
     tests: LeakFree,
     scored: Mapping[str, list[Scored]],
+    model_sha256: str,
 ) -> TaskResult:
     subsets = {name: _subset(run, labelled, tests, name) for name in SUBSETS}
     subsets = {name: subset for name, subset in subsets.items() if len(subset.rows)}
@@ -138,7 +140,7 @@ def _result(
         sources=sources,
         published=[Published(x.model, x.value, x.source, x.metric) for x in run.task.published],
         seeds=run.seeds,
-        settings=_settings(run, subsets),
+        settings={"model_sha256": model_sha256} | _settings(run, subsets),
         notes=[*tests.notes, *_notes(labelled, tests)],
     )
 
@@ -203,11 +205,15 @@ def _strands(label_type: str, trainings: list[Scored]) -> dict[str, float | None
 
 
 def _settings(run: TaskRun, subsets: Mapping[str, Subset]) -> dict:
-    training = {key: value for key, value in asdict(run.training).items() if value is not None}
+    training, head = (
+        {key: value for key, value in asdict(settings).items() if value is not None}
+        for settings in (used_training(run), run.head)
+    )
     return {
         "method": run.method,
         "model": run.model.name,
         "training": training,
+        "head": head,
         "replicates": run.replicates,
         "bootstrap_seed": run.bootstrap_seed,
         "block_bp": {name: subset.block_bp for name, subset in subsets.items()},

@@ -24,6 +24,11 @@ def finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] | None
     return values["facts"] if values.get("settings") == settings else None
 
 
+def unfinish(folder: Path) -> None:
+    """Forget that a part was finished, before its files are replaced."""
+    (folder / DONE).unlink(missing_ok=True)
+
+
 def finish(folder: Path, settings: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Record that the files of a part are complete; the last thing that is written of it.
 

@@ -11,7 +11,7 @@ from dna_bigbird.pipeline.plan_speed import Work, seconds_per_sequence
 from dna_bigbird.suites.suite import LabelledRows, PairRows, TaskRows
 from dna_bigbird.tasks.label_config import recipe_for
 
-COLUMNS = ("task", "rows", "test", "longest bp", "steps", "minutes")
+COLUMNS = ("task", "rows", "left out", "test", "longest bp", "steps", "minutes")
 OVERHEAD_S = 6.0
 """Of one training: start, validations, files; a rule of thumb."""
 SCORED_AS_TRAINED = 1 / 3
@@ -26,6 +26,8 @@ class PlannedTask:
 
     name: str
     rows: int
+    left_out: int
+    """Rows of the suite without a sequence here."""
     test: int
     longest_bp: int
     steps: int
@@ -33,7 +35,7 @@ class PlannedTask:
 
     def cells(self) -> tuple[str, ...]:
         """Return the line's cells."""
-        numbers = (self.rows, self.test, self.longest_bp, self.steps)
+        numbers = (self.rows, self.left_out, self.test, self.longest_bp, self.steps)
         return (self.name, *(f"{x:,}" for x in numbers), f"{self.minutes:.1f}")
 
 
@@ -49,7 +51,7 @@ def plan_text(suite_run) -> str:
         rows = suite_run.suite.read(suite_run.data, task, suite_run.genomes)
         lines.append(planned_task(suite_run.run_of(task), bundle, rows))
     total = sum(line.minutes for line in lines)
-    table = [COLUMNS, *(line.cells() for line in lines), ("all", "", "", "", "", f"{total:.1f}")]
+    table = [COLUMNS, *(line.cells() for line in lines), ("all", *[""] * 5, f"{total:.1f}")]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return "\n".join(
         "  ".join(
@@ -71,7 +73,8 @@ def planned_task(run, bundle: Bundle, rows: TaskRows) -> PlannedTask:
     if not isinstance(rows, LabelledRows):
         texts = [x.sequence for x in rows.rows] if isinstance(rows, PairRows) else []
         longest = max(map(len, texts), default=0)
-        return PlannedTask(run.task.name, len(rows.rows), len(rows.rows), longest, 0, 0.0)
+        number = len(rows.rows)
+        return PlannedTask(run.task.name, number, left_out(rows), number, longest, 0, 0.0)
     lengths = np.array([len(row.sequence) for row in rows.rows])
     is_test = rows.roles == TEST
     train = int((~is_test).sum() * VALIDATION_SHARE)
@@ -84,8 +87,13 @@ def planned_task(run, bundle: Bundle, rows: TaskRows) -> PlannedTask:
     seconds = _per_sequence(bundle, lengths, bp_per_token) * (seen + scored * SCORED_AS_TRAINED)
     minutes = 2 * len(run.seeds) * (seconds + OVERHEAD_S) / 60
     longest = int(lengths.max(initial=0))
-    counts = (len(rows.rows), int(is_test.sum()), longest, chosen.max_steps)
+    counts = (len(rows.rows), left_out(rows), int(is_test.sum()), longest, chosen.max_steps)
     return PlannedTask(run.task.name, *counts, minutes)
+
+
+def left_out(rows: TaskRows) -> int:
+    """Return how many rows of a suite its reader left out."""
+    return sum(n for name, n in rows.counts.items() if name.startswith("left_out"))
 
 
 def _per_sequence(bundle: Bundle, lengths: np.ndarray, bp_per_token: float) -> float:

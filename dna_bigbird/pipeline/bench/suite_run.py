@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
 from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError, check_named, note
 from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.inputs.assemblies import usual_assembly
+from dna_bigbird.locks import kernel_lock
 from dna_bigbird.pipeline.bench.task_run import Method, TaskRun
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.registry import find_suite
@@ -113,20 +115,30 @@ class SuiteRun:
         Raises:
             InputError: If a task cannot be run; the files of those before it are complete.
         """
+        bundle = load_bundle(self.model)
+        bundle.check_reads_dna()  # before rows are read
         results = []
         for number, task in enumerate(self.tasks, start=1):
             note(f"{task.name}: task {number} of {len(self.tasks)}")
             rows = self.suite.read(self.data, task, self.genomes)
-            result = runner_of(rows)(self.run_of(task), rows)
-            with atomic_path(self.output / task.name / TASK_FILE) as path:
-                path.write_text(json_text(result.to_json()))
+            if isinstance(rows, LabelledRows):
+                bundle.check_single("fine-tuning")
+            folder = self.output / task.name
+            busy = f"{folder}: another process runs this task now; wait for it, or give another --output"
+            with kernel_lock(folder / PARTS / ".lock", busy):
+                result = runner_of(rows)(self.run_of(task), rows)
+                with atomic_path(folder / TASK_FILE) as path:
+                    path.write_text(json_text(result.to_json()))
             results.append(result)
         return results
 
-    def page(self, results: Sequence[TaskResult]) -> str:
-        """Write table and page, and return what the command prints."""
+    def page(self) -> str:
+        """Write table and page of all tasks in the output, also of earlier calls; return what is printed."""
         from dna_bigbird.pipeline.bench.page import write_bench
+        from dna_bigbird.report.bench.results import read_result
 
+        files = [self.output / task.name / TASK_FILE for task in self.suite.tasks(self.data)]
+        results = [read_result(path) for path in files if path.is_file()]
         return write_bench(results, self.output / PAGE).summary()
 
     def planned(self) -> str:

@@ -1,7 +1,7 @@
 """Trainings and baselines of a benchmark task; each writes its scores of the test rows once."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.errors import notes_hidden
+from dna_bigbird.errors import InputError, notes_hidden
 from dna_bigbird.evaluation.task_results import MODEL, RANDOM_WEIGHTS
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.alphabet import reverse_complement
@@ -22,12 +22,13 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import WordsConfig
-from dna_bigbird.pipeline.bench.parts import finish, finished
+from dna_bigbird.pipeline.bench.parts import finish, finished, unfinish
 from dna_bigbird.pipeline.bench.task_run import TaskRun
 from dna_bigbird.pipeline.finetune import finetune
 from dna_bigbird.pipeline.network_baseline import fit_network_baseline
 from dna_bigbird.pipeline.word_baseline import fit_word_baseline
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.label_config import LabelTrainConfig
 
 CNN, KMER, GC = "cnn", "kmer", "gc"
 FORWARD, REVERSE = "forward.h5", "reverse.h5"
@@ -74,17 +75,30 @@ class TaskTraining:
         """Return the scores of a source for one seed, and whether they were there already."""
         folder = self.run.folder / source / f"seed{seed}"
         settings = self._settings(source, seed)
-        facts = finished(folder, settings)
-        is_there = facts is not None
+        scored = self._stored(folder, finished(folder, settings))
+        if scored is not None:
+            return scored, True
+        unfinish(folder)  # its scores are replaced one by one
+        with notes_hidden():
+            facts = finish(folder, settings, self._compute(source, seed, folder))
+        for name in WORK:
+            shutil.rmtree(folder / name, ignore_errors=True)
+        return self._read(folder, facts), False
+
+    def _stored(self, folder: Path, facts: Mapping[str, Any] | None) -> Scored | None:
+        """Return the scores of a finished part; None if it is not, or a file is absent or damaged."""
         if facts is None:
-            with notes_hidden():
-                facts = finish(folder, settings, self._compute(source, seed, folder))
-            for name in WORK:
-                shutil.rmtree(folder / name, ignore_errors=True)
+            return None
+        try:
+            return self._read(folder, facts)
+        except InputError:
+            return None
+
+    def _read(self, folder: Path, facts: Mapping[str, Any]) -> Scored:
         test = self.labelled.rows("test")
         reverse = read_scores(folder / REVERSE).of(test) if facts["has_strands"] else None
         forward = read_scores(folder / FORWARD).of(test)
-        return Scored(forward, reverse, facts["is_directional"], facts["description"]), is_there
+        return Scored(forward, reverse, facts["is_directional"], facts["description"])
 
     def _settings(self, source: str, seed: int) -> dict[str, Any]:
         settings: dict[str, Any] = {"set_sha256": sha256_of(self.labelled.path), "seed": seed}
@@ -109,10 +123,8 @@ class TaskTraining:
         }[source]
         return compute(seed, folder)
 
-    def _training(self):
-        return (
-            replace(self.run.training, **PROBE) if self.run.method == "probe" else self.run.training
-        )
+    def _training(self) -> LabelTrainConfig:
+        return used_training(self.run)
 
     def _fine_tune(self, seed: int, folder: Path, *, fresh: bool) -> dict[str, Any]:
         bundle = folder / WORK[0]
@@ -176,6 +188,11 @@ class TaskTraining:
             strand=None,
         )
         return _of_baseline(scores.description)
+
+
+def used_training(run: TaskRun) -> LabelTrainConfig:
+    """Return how the model is trained; a probe is not trained further."""
+    return replace(run.training, **PROBE) if run.method == "probe" else run.training
 
 
 def _of_baseline(description: str) -> dict[str, Any]:

@@ -101,9 +101,9 @@ def test_a_dry_run_lists_rows_and_minutes_and_writes_nothing(tmp_path, model, no
     )  # fmt: skip
     assert sorted(tmp_path.rglob("*")) == before
     header, *rows, total = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert header == ["task", "rows", "test", "longest", "bp", "steps", "minutes"]
-    assert [row[:5] for row in rows] == [[name, "42", "18", "60", "20"] for name in TASKS]
-    minutes = [float(row[5]) for row in rows]
+    assert header == ["task", "rows", "left", "out", "test", "longest", "bp", "steps", "minutes"]
+    assert [row[:6] for row in rows] == [[name, "42", "0", "18", "60", "20"] for name in TASKS]
+    minutes = [float(row[6]) for row in rows]
     # Two seeds, with the model and with random weights, of at least the six seconds that each takes.
     assert all(0.4 <= x < 2 for x in minutes)
     assert float(total[-1]) == pytest.approx(sum(minutes), abs=0.11)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.task_results import SUBSETS, TaskResult
+from dna_bigbird.locks import kernel_lock
 from dna_bigbird.pipeline.bench import trainings
 from dna_bigbird.pipeline.bench.trainings import TaskTraining
 from dna_bigbird.tasks.label_config import LabelTrainConfig
@@ -298,3 +301,54 @@ def test_the_table_has_a_row_per_task_subset_and_source(finished):
     values = json.loads(task_json(finished[0]))["sources"][SOURCES.index("gc")]
     assert row["value"].item() == values["scores"]["leak_free"]["accuracy"]["value"]
     assert row["n"].item() == 16
+
+
+def test_a_part_that_was_being_replaced_is_computed_again(files, finished, tmp_path, monkeypatch):
+    """Stopped after the scores of other settings were written, before they were recorded as finished."""
+    output, part = tmp_path / "bench", Path(TASKS[0]) / "parts" / "model" / "seed0"
+    shutil.copytree(finished[0], output)
+    original = TaskTraining._compute
+
+    def then_stop(self, source, seed, folder):
+        original(self, source, seed, folder)
+        raise RuntimeError("stopped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TaskTraining, "_compute", then_stop)
+        with pytest.raises(RuntimeError, match="stopped"):
+            run_bench(*files, output, tasks=[TASKS[0]], method="probe")
+    assert (output / part / "forward.h5").read_bytes() != (
+        finished[0] / part / "forward.h5"
+    ).read_bytes()
+    run_bench(*files, output, tasks=[TASKS[0]])
+    assert task_json(output) == task_json(finished[0])
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not scores"])
+def test_an_absent_or_damaged_score_file_is_computed_again(files, finished, tmp_path, content):
+    output = tmp_path / "bench"
+    shutil.copytree(finished[0], output)
+    scores = output / TASKS[0] / "parts" / "kmer" / "seed0" / "forward.h5"
+    scores.unlink()
+    if content is not None:
+        scores.write_bytes(content)
+    run_bench(*files, output, tasks=[TASKS[0]])
+    assert task_json(output) == task_json(finished[0])
+
+
+def test_two_runs_of_one_task(files, finished, tmp_path):
+    output = tmp_path / "bench"
+    shutil.copytree(finished[0], output)
+    with (
+        kernel_lock(output / TASKS[0] / "parts" / ".lock", "busy"),
+        pytest.raises(InputError, match="another process runs this task now"),
+    ):
+        run_bench(*files, output, tasks=[TASKS[0]])
+
+
+def test_the_page_has_the_tasks_of_earlier_calls(files, finished, tmp_path):
+    output = tmp_path / "bench"
+    shutil.copytree(finished[0], output)
+    run_bench(*files, output, tasks=[TASKS[1]], page=True)
+    text = (output / "page" / "table.tsv").read_text()
+    assert all(f"\t{name}\t" in text for name in TASKS)
