@@ -60,7 +60,7 @@ class Genomes:
 
 
 def check_direction(chain: Path, assembly: str) -> None:
-    """Raise InputError if the chromosome lengths in a chain file are of another source assembly."""
+    """Raise InputError if a chain file lifts from another assembly, by its chromosome lengths."""
     lengths: dict[str, int] = {}
     for _, line in numbered_lines(chain):
         words = line.split()
