@@ -3,12 +3,13 @@
 The matrices are a small selection of JASPAR; `data/PROVENANCE.md` names the source of each.
 """
 
-import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
 import numpy as np
+
+from dna_bigbird.genome.motif_files import read_motifs
 
 LETTERS = "ACGT"
 PROBABILITY_FLOOR = 0.01
@@ -113,29 +114,12 @@ class Motif:
         return float(max(forward, reverse)) / self.max_score
 
 
-def read_jaspar(text: str) -> dict[str, np.ndarray]:
-    """Read matrices in JASPAR's text format.
-
-    Returns:
-        Matrix id to (4, width) counts, rows A C G T.
-
-    Example:
-        >>> read_jaspar(">MA0.1 X\\nA [1 2]\\nC [0 0]\\nG [3 0]\\nT [0 2]\\n")["MA0.1"].shape
-        (4, 2)
-    """
-    matrices = {}
-    for block in text.split(">")[1:]:
-        header, *rows = block.strip().splitlines()
-        values = {row[0]: re.findall(r"[0-9.]+", row) for row in rows}
-        matrices[header.split()[0]] = np.array([values[base] for base in LETTERS], dtype=float)
-    return matrices
-
-
 @cache
 def load_motifs() -> dict[str, Motif]:
     """Return the package's matrices by short factor name."""
-    folder = resources.files("dna_bigbird.demo") / "data"
-    matrices = read_jaspar((folder / "jaspar_selection.jaspar").read_text())
+    selection = resources.files("dna_bigbird.demo") / "data/jaspar_selection.jaspar"
+    with resources.as_file(selection) as path:
+        matrices = {motif.identifier: motif.counts for motif in read_motifs(path)}
     return {
         factor: Motif(factor, matrix_id, matrices[matrix_id])
         for factor, matrix_id in FACTOR_MATRICES.items()

@@ -13,6 +13,9 @@ OTHER_SCORES = ("likelihood", "absolute_likelihood", "embedding", "embedding_cos
 """Sources that score variants by the same model in another way; not baselines."""
 LABELS, VARIANTS, PAIRS = PROTOCOLS = ("labels", "variants", "pairs")
 """What the rows of a task are; only tasks of labels train the model."""
+READ_WITH_LABELS, READ_WITHOUT_LABELS = "read_with_labels", "read_without_labels"
+"""Keys of `TaskResult.leaks`: rows left out because the bundle was trained on them, and rows that only its
+pretraining has read, which stay."""
 FEWEST_ROWS = 200
 """Of fewer test rows no claim is made."""
 

@@ -32,18 +32,23 @@ class MotifMatrix:
     identifier: str
     name: str
     """Such as the factor; empty if the file has none."""
-    shares: NDArray[np.float64]
-    """(4, width), rows A C G T; each column adds up to 1."""
+    counts: NDArray[np.float64]
+    """(4, width), rows A C G T, as the file has them: counts, or probabilities."""
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """(4, width); each column adds up to 1."""
+        return self.counts / self.counts.sum(axis=0)
 
     @property
     def width(self) -> int:
         """Length in base pairs."""
-        return self.shares.shape[1]
+        return self.counts.shape[1]
 
     @property
     def consensus(self) -> str:
         """The most frequent base of each column; of equal ones the first of A C G T."""
-        return "".join(LETTERS[i] for i in self.shares.argmax(axis=0))
+        return "".join(LETTERS[i] for i in self.counts.argmax(axis=0))
 
     @property
     def label(self) -> str:
@@ -99,7 +104,7 @@ def _jaspar(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, Mot
         table = np.array([rows[base] for base in LETTERS])
         if not (table.sum(axis=0) > 0).all():
             raise InputError(f"{path}:{number}: {identifier} has a column without any count")
-        yield number, MotifMatrix(identifier, name, table / table.sum(axis=0))
+        yield number, MotifMatrix(identifier, name, table)
 
 
 def _counts(where: str, line: str) -> tuple[str, list[float]]:
@@ -149,7 +154,7 @@ def _column(path: Path, rows: Iterator[tuple[int, str]]) -> NDArray[np.float64]:
         raise InputError(
             f"{where}: {shortened(line)!r}; expected four probabilities that add up to 1, as w= says"
         )
-    return shares / shares.sum()
+    return shares
 
 
 def _numbers(text: str, where: str) -> list[float]:

@@ -15,13 +15,13 @@ from dna_bigbird.evaluation.variant_scores import AUROC
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
 from dna_bigbird.suites.suite import Suite, Task, VariantRows
+from dna_bigbird.suites.tables import read_table
 from dna_bigbird.suites.variant_positions import on_genome
 from dna_bigbird.suites.variant_tables import (
     TableVariant,
     allele,
     check_both_labels,
     label_of,
-    table_rows,
     whole_number,
 )
 
@@ -99,7 +99,8 @@ def read_variants(path: Path) -> list[TableVariant]:
         InputError: With file and line, as `read`.
     """
     variants = []
-    for where, cells in table_rows(path, COLUMNS):
+    for row, cells in read_table(path, COLUMNS):
+        where = f"{path}:{row}"
         start = whole_number(cells["start"], "start", where, least=0)
         end = whole_number(cells["end"], "end", where, least=0)
         ref = allele(cells["ref"], "ref", where)

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import yaml
 
-from dna_bigbird.suites.suite import PublishedScore
+from dna_bigbird.evaluation.task_results import Published
 
 
 @cache
@@ -14,11 +14,11 @@ def _table() -> dict[str, dict]:
     return yaml.safe_load(text) or {}
 
 
-def published_scores(suite: str, task: str) -> tuple[PublishedScore, ...]:
+def published_scores(suite: str, task: str) -> tuple[Published, ...]:
     """Return what was published for a task, in the task's metric unless it names another; nothing if none is recorded."""
     entry = _table().get(suite, {})
     return tuple(
-        PublishedScore(model, float(row["scores"][task]), row["source"], row.get("metric", ""))
+        Published(model, float(row["scores"][task]), row["source"], row.get("metric", ""))
         for model, row in entry.items()
         if task in row["scores"]
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.sequence_files import SequenceRow
+from dna_bigbird.evaluation.task_results import Published
 from dna_bigbird.genome import Interval
 from dna_bigbird.suites.genomes import Genomes
 
@@ -25,18 +26,6 @@ distance of the states of the variant's base."""
 
 
 @dataclass(frozen=True)
-class PublishedScore:
-    """A score that was published for a task. It was not run here."""
-
-    model: str
-    value: float
-    source: str
-    """Paper and table."""
-    metric: str = ""
-    """Name of the score, if it is not the task's."""
-
-
-@dataclass(frozen=True)
 class Task:
     """One task of a suite."""
 
@@ -46,7 +35,7 @@ class Task:
     about: str = ""
     """What is asked, in one sentence."""
     protocol: Protocol = "labels"
-    published: Sequence[PublishedScore] = ()
+    published: Sequence[Published] = ()
     assembly: str = ""
     """Assembly of its coordinates; empty for files that have the sequences."""
 

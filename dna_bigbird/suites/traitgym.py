@@ -17,14 +17,13 @@ from dna_bigbird.evaluation.variant_scores import BY_CHROMOSOME
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
 from dna_bigbird.suites.suite import Suite, Task, VariantRows
+from dna_bigbird.suites.tables import TABLE_ENDINGS, read_table
 from dna_bigbird.suites.variant_positions import on_genome
 from dna_bigbird.suites.variant_tables import (
-    ENDINGS,
     TableVariant,
     allele,
     check_both_labels,
     label_of,
-    table_rows,
     whole_number,
 )
 
@@ -78,7 +77,7 @@ def _task(name: str, about: str) -> Task:
 def _table(folder: Path, name: str) -> Path | None:
     """Return the file with the variants of a data set: DATASET/test.ENDING or DATASET.ENDING."""
     stems = [f"{stem}{end}" for stem in (DATASETS[name], name) for end in ("/test", "")]
-    paths = (folder / f"{stem}{ending}" for stem in stems for ending in ENDINGS)
+    paths = (folder / f"{stem}{ending}" for stem in stems for ending in TABLE_ENDINGS)
     return next((path for path in paths if path.is_file()), None)
 
 
@@ -86,7 +85,7 @@ def _subsets(folder: Path, name: str) -> dict[str, Path]:
     paths = {}
     for stem in (DATASETS[name], name):
         for path in sorted((folder / stem / "subset").glob("*")):
-            ending = next((end for end in ENDINGS if path.name.endswith(end)), None)
+            ending = next((end for end in TABLE_ENDINGS if path.name.endswith(end)), None)
             if ending and (subset := path.name.removesuffix(ending)) != "all":
                 paths.setdefault(subset, path)
     return paths
@@ -124,8 +123,8 @@ def read_variants(path: Path, *, is_matched: bool = True) -> list[TableVariant]:
     """
     needed = (*COORDINATES, "label", *((GROUP,) if is_matched else ()))
     return [
-        _variant(cells, where, label_of(cells["label"], where))
-        for where, cells in table_rows(path, needed)
+        _variant(cells, f"{path}:{row}", label_of(cells["label"], f"{path}:{row}"))
+        for row, cells in read_table(path, needed, () if is_matched else (GROUP,))
     ]
 
 
@@ -144,7 +143,8 @@ def _variant(cells: Mapping[str, str], where: str, label: bool) -> TableVariant:
 def _chosen(variants: list[TableVariant], subset: Path, path: Path) -> list[TableVariant]:
     known = {variant.key: variant for variant in variants}
     chosen = []
-    for where, cells in table_rows(subset, COORDINATES):
+    for row, cells in read_table(subset, COORDINATES):
+        where = f"{subset}:{row}"
         variant = _variant(cells, where, False)
         if variant.key not in known:
             raise InputError(

@@ -1,16 +1,11 @@
-"""Tables of variants of a suite: parquet, TSV or CSV with a header."""
+"""Variants in the tables of a suite, and checks of their cells."""
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import numbered_lines
 
-PARQUET = ".parquet"
-TEXT_ENDINGS = (".tsv", ".csv", ".tsv.gz", ".csv.gz")
-ENDINGS = (PARQUET, *TEXT_ENDINGS)
 LABELS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 BASES = frozenset("ACGT")
 
@@ -36,60 +31,6 @@ class TableVariant:
     def is_substitution(self) -> bool:
         """Whether one base replaces another."""
         return len(self.ref) == len(self.alt) == 1
-
-
-def table_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield file and row, and the row by column as text, of a parquet file or a table of text.
-
-    Args:
-        needed: Columns that the file must have.
-
-    Raises:
-        InputError: If a column is missing or a row has another number of columns.
-        ModuleNotFoundError: If the file is parquet and pyarrow is not installed (`extras.advice`).
-    """
-    return _parquet_rows(path, needed) if path.name.endswith(PARQUET) else _text_rows(path, needed)
-
-
-def _parquet_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        table = pyarrow.parquet.ParquetFile(path).read()
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = shortened(str(error).splitlines()[0])
-        raise InputError(f"{path}: not a parquet file: {reason}. Copy it again") from error
-    _check_columns(f"{path}", table.column_names, needed)
-    columns = [table.column(name).to_pylist() for name in table.column_names]
-    for number, cells in enumerate(zip(*columns, strict=True), start=1):
-        texts = ("" if cell is None else str(cell) for cell in cells)
-        yield f"{path}, row {number}", dict(zip(table.column_names, texts, strict=True))
-
-
-def _text_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    lines = numbered_lines(path)
-    header_line = next(lines, (1, ""))[1].rstrip("\n")
-    delimiter = "\t" if "\t" in header_line else ","
-    header = [name.strip() for name in next(csv.reader([header_line], delimiter=delimiter), [])]
-    _check_columns(f"{path}:1", header, needed)
-    for number, line in lines:
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
-        cells = next(csv.reader([line.rstrip("\n")], delimiter=delimiter))
-        if len(cells) != len(header):
-            raise InputError(f"{where}: {len(cells)} columns, the header has {len(header)}")
-        yield where, dict(zip(header, (cell.strip() for cell in cells), strict=True))
-
-
-def _check_columns(where: str, header: Sequence[str], needed: Sequence[str]) -> None:
-    for name in needed:
-        if list(header).count(name) != 1:
-            raise InputError(
-                f"{where}: {list(header).count(name) or 'no'} column {name!r}; expected "
-                f"{', '.join(needed)}, and the header is {shortened(', '.join(header)) or 'empty'}"
-            )
 
 
 def whole_number(text: str, column: str, where: str, *, least: int) -> int:

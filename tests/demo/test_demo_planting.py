@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.demo.elements import Canvas
-from dna_bigbird.demo.motifs import Motif, load_motifs, read_jaspar
+from dna_bigbird.demo.motifs import Motif, load_motifs
 
 COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
 
@@ -135,7 +135,7 @@ def test_worst_change_is_the_worst_of_all():
 
 
 def test_best_share_sees_both_strands_and_skips_n():
-    motif = Motif("X", "X", read_jaspar(">X\nA [9 0]\nC [0 9]\nG [0 0]\nT [0 0]\n")["X"])
+    motif = Motif("X", "X", np.array([[9.0, 0], [0, 9], [0, 0], [0, 0]]))
     assert motif.best_share("TTACTT") == pytest.approx(1)
     assert motif.best_share("TTGTTT") == pytest.approx(1)  # AC on the other strand
     assert motif.best_share("TTTNTT") < 0

@@ -138,7 +138,7 @@ TRAPS = [
         {"pos": 30001, "chrom": "1"},
         r"test.tsv:4: 1:30,001-30,001 is not in toy.fa, which ends before",
     ),
-    ({"extra": "x"}, r"test.tsv:4: 8 columns, the header has 7"),
+    ({"extra": "x"}, r"test.tsv:4: 8 cells; the header has 7 columns"),
 ]
 
 
@@ -156,7 +156,7 @@ def test_a_missing_column_and_a_missing_class_are_one_line(tmp_path, genomes):
     path = tmp_path / DATASET / "test.tsv"
     write_table(path, [{k: v for k, v in row.items() if k != "match_group"} for row in rows])
     with pytest.raises(
-        InputError, match=r"test.tsv:1: no column 'match_group'; expected chrom, pos"
+        InputError, match=r"test.tsv:1: no column is called match_group; the header is chrom,pos"
     ):
         read("traitgym", tmp_path, genomes)
     write_table(path, [row | {"label": False} for row in rows])

@@ -18,7 +18,6 @@ from dna_bigbird.evaluation.task_results import (
     PUBLISHED,
     RANDOM_WEIGHTS,
     SUBSETS,
-    Published,
     SourceResult,
     TaskResult,
 )
@@ -138,7 +137,7 @@ def _result(
         n=sizes,
         leaks=tests.counts,
         sources=sources,
-        published=[Published(x.model, x.value, x.source, x.metric) for x in run.task.published],
+        published=run.task.published,
         seeds=run.seeds,
         settings={"model_sha256": model_sha256} | _settings(run, subsets),
         notes=[*tests.notes, *_notes(labelled, tests)],

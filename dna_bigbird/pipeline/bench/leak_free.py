@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.test_leaks import find_test_leaks
+from dna_bigbird.evaluation.task_results import READ_WITH_LABELS, READ_WITHOUT_LABELS
 from dna_bigbird.pipeline.rows_read import rows_read
-
-READ_WITH_LABELS, READ_WITHOUT = "read_with_labels", "read_without_labels"
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def leak_free(labelled: LabelledSet, bundle: Bundle) -> LeakFree:
     counts = leaks.counts()
     counts[READ_WITH_LABELS] = int((read.with_labels & ~leaks.any).sum())
     keeps = ~leaks.any & ~read.with_labels
-    counts[READ_WITHOUT] = int((read.without_labels & keeps).sum())
+    counts[READ_WITHOUT_LABELS] = int((read.without_labels & keeps).sum())
     notes = ()
     if not read.is_known:
         notes = ("What the model read in its trainings is not known, or is on another assembly.",)

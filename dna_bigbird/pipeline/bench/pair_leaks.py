@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.datasets.sequence_hashes import sequence_hash
 from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.evaluation.task_results import READ_WITH_LABELS
 from dna_bigbird.inputs.assemblies import usual_assembly
 from dna_bigbird.pipeline.read_regions import overlapping
 from dna_bigbird.suites.suite import PairRows
 
-READ_WITH_LABELS, READ_UNKNOWN = "read_with_labels", "read_unknown"
+READ_UNKNOWN = "read_unknown"
 
 
 @dataclass(frozen=True)

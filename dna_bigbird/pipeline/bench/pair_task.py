@@ -27,12 +27,12 @@ from dna_bigbird.evaluation.task_results import (
     LEAK_FREE,
     MODEL,
     PUBLISHED,
-    Published,
     Score,
     SourceResult,
     TaskResult,
 )
 from dna_bigbird.files import sha256_of
+from dna_bigbird.pipeline.bench.array_parts import ArrayParts
 from dna_bigbird.pipeline.bench.pair_leaks import PairLeaks, pair_leaks
 from dna_bigbird.pipeline.bench.pair_sources import (
     COUNTING,
@@ -42,7 +42,6 @@ from dna_bigbird.pipeline.bench.pair_sources import (
     counting_scores,
     gc_shares,
 )
-from dna_bigbird.pipeline.bench.stored_scores import stored_scores
 from dna_bigbird.pipeline.bench.task_run import TaskRun
 from dna_bigbird.suites.suite import PairRows
 
@@ -83,7 +82,8 @@ def run_pairs(run: TaskRun, rows: PairRows) -> TaskResult:
         "description": scorer.description,
     }
     texts = [getattr(row, form) for form in forms for row in rows.rows]
-    stored = stored_scores(run.folder / MODEL, texts, scorer.score, settings)
+    parts = ArrayParts(run.folder, settings)
+    stored = parts.scored(MODEL, texts, lambda some: {"scores": scorer.score(some)})["scores"]
     strands = None
     if scorer.is_classifier and not bundle.config.directional:
         strands = (_pairs(stored[:, 0], forms), _pairs(stored[:, 1], forms))
@@ -118,7 +118,7 @@ def compare(
         n=sizes,
         leaks=leaks.counts,
         sources=[_source(name, sources, means, run.task.metric) for name in sources],
-        published=[Published(x.model, x.value, x.source, x.metric) for x in run.task.published],
+        published=run.task.published,
         settings={
             "model": run.model.name,
             "replicates": run.replicates,

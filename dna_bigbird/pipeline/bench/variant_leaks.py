@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.read_regions import ReadRegions
 from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.evaluation.task_results import READ_WITH_LABELS, READ_WITHOUT_LABELS
 from dna_bigbird.genome import Interval
 from dna_bigbird.inputs.assemblies import usual_assembly
 from dna_bigbird.pipeline.read_regions import overlapping
-
-READ_WITH_LABELS, READ_WITHOUT_LABELS = "read_with_labels", "read_without_labels"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dna_bigbird.inference.embedder import Embedder
 from dna_bigbird.inference.variants.effects import allele_windows
 from dna_bigbird.inference.variants.likelihood import MaskedLikelihood
 from dna_bigbird.inference.variants.scorers import usual_window_bp
-from dna_bigbird.pipeline.bench.variant_parts import Arrays
+from dna_bigbird.pipeline.bench.array_parts import Arrays
 from dna_bigbird.suites.suite import VariantRow
 
 LONGEST_WINDOW_BP = 4096

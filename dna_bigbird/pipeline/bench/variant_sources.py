@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.evaluation.task_results import MODEL
 from dna_bigbird.genome import Genome
+from dna_bigbird.pipeline.bench.array_parts import ArrayParts, Arrays
 from dna_bigbird.pipeline.bench.variant_model import VariantModel, has_likelihood
-from dna_bigbird.pipeline.bench.variant_parts import Arrays, VariantParts
 from dna_bigbird.pipeline.bench.variant_probe import ONE_CHROMOSOME, probe_folds, probe_scores
 from dna_bigbird.pipeline.bench.variant_trivial import (
     counting_ratios,
@@ -53,7 +53,7 @@ def variant_sources(
     data: VariantRows,
     bundle: Bundle,
     model: VariantModel,
-    parts: VariantParts,
+    parts: ArrayParts,
     *,
     window_bp: int,
     seeds: Sequence[int],
@@ -102,7 +102,7 @@ def _source(name: str, scores: NDArray, strands: NDArray | None = None) -> Varia
 
 
 def _probe(
-    rows: Sequence[VariantRow], products_NE: NDArray, ratios_NS: NDArray | None, parts: VariantParts
+    rows: Sequence[VariantRow], products_NE: NDArray, ratios_NS: NDArray | None, parts: ArrayParts
 ) -> tuple[list[VariantSource], list[str]]:
     if len(rows) > MOST_PROBED:
         return [], [f"no probe: more than {MOST_PROBED:,} variants"]
@@ -124,7 +124,7 @@ def _probe(
 
 
 def _trivial(
-    data: VariantRows, parts: VariantParts, window_bp: int, seeds: Sequence[int]
+    data: VariantRows, parts: ArrayParts, window_bp: int, seeds: Sequence[int]
 ) -> tuple[list[VariantSource], list[str]]:
     rows, genome, notes = data.rows, Genome(data.genome), []
     sources = [_source("gc", gc_content(rows, genome, window_bp))]

@@ -6,12 +6,13 @@ import numpy as np
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import WEIGHTS, Bundle, load_bundle
-from dna_bigbird.evaluation.task_results import Published, TaskResult
+from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.evaluation.variant_scores import VARIANT_METRICS, chance_auprc
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference.compute import Compute, exact
 from dna_bigbird.inference.spool import file_identity
+from dna_bigbird.pipeline.bench.array_parts import ArrayParts
 from dna_bigbird.pipeline.bench.task_run import TaskRun
 from dna_bigbird.pipeline.bench.variant_leaks import find_leaks
 from dna_bigbird.pipeline.bench.variant_measures import (
@@ -24,7 +25,6 @@ from dna_bigbird.pipeline.bench.variant_measures import (
     subsets_of,
 )
 from dna_bigbird.pipeline.bench.variant_model import VariantModel, window_of
-from dna_bigbird.pipeline.bench.variant_parts import VariantParts
 from dna_bigbird.pipeline.bench.variant_sources import variant_sources
 from dna_bigbird.suites.suite import VariantRow, VariantRows
 
@@ -54,7 +54,7 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
         "config": sha256_of(bundle.folder / "config.json"),
         "genome": file_identity(data.genome),
     }
-    parts = VariantParts(run.folder, identity)
+    parts = ArrayParts(run.folder, identity)
     sources, notes = variant_sources(
         data, bundle, model, parts, window_bp=window_bp, seeds=run.seeds
     )
@@ -74,10 +74,7 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
         n=n,
         leaks=leaks.counts,
         sources=[source_result(source, measured, run.task.metric) for source in sources],
-        published=[
-            Published(each.model, each.value, each.source, each.metric)
-            for each in run.task.published
-        ],
+        published=run.task.published,
         seeds=run.seeds,
         settings={**settings, "chance": _chance(data.rows)},
         notes=[*notes, *leaks.notes],

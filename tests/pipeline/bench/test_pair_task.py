@@ -188,7 +188,7 @@ def test_counts_have_not_seen_the_group_that_they_score(bundle_folder, random_dn
 def test_finished_scores_are_read_again(pretrained, random_dna, tmp_path, monkeypatch):
     rows = toy_rows(random_dna, 12)
     first = json_text(run_pairs(make_run(pretrained, tmp_path), rows).to_json())
-    files = sorted(path for path in tmp_path.rglob("*.json"))
+    files = sorted(path for path in tmp_path.rglob("*.npz"))
     stamps = [path.read_bytes() for path in files]
 
     def refuse(self, texts):
@@ -213,9 +213,9 @@ def test_a_damaged_file_or_another_model_is_computed_again(
 ):
     rows = toy_rows(random_dna, 6)
     expected = run_pairs(make_run(pretrained, tmp_path), rows)
-    (path,) = tmp_path.rglob("scores-*.json")
-    for text in (path.read_text()[:-40], "{}", '{"settings": {}, "scores": [[1, 2]]}'):
-        path.write_text(text)
+    (path,) = tmp_path.rglob("model-*.npz")
+    for content in (path.read_bytes()[:-40], b"{}", b""):
+        path.write_bytes(content)
         assert run_pairs(make_run(pretrained, tmp_path), rows) == expected
     assert run_pairs(make_run(bundle_folder, tmp_path), rows) != expected
 

@@ -15,7 +15,7 @@ from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder
 from dna_bigbird.inference.variants.scoring import score_variants
 from dna_bigbird.pipeline.bench import variant_sources, variant_task
-from dna_bigbird.pipeline.bench.variant_parts import VariantParts
+from dna_bigbird.pipeline.bench.array_parts import ArrayParts
 from dna_bigbird.pipeline.bench.variant_task import run_variants
 from dna_bigbird.suites.genomes import Genomes
 from tests.pipeline.bench.variant_runs import prepared
@@ -195,7 +195,7 @@ def test_complex_traits_rank_by_the_absolute_ratio(tmp_path, model):
 
 
 def test_a_stopped_run_goes_on_and_gives_the_same(toy, monkeypatch):
-    monkeypatch.setattr(VariantParts.scored, "__kwdefaults__", {"at_once": 16})
+    monkeypatch.setattr(ArrayParts.scored, "__kwdefaults__", {"at_once": 16})
     rows = made_variants(40)
     run, data = toy(rows)
     whole = as_text(run_variants(run, data))

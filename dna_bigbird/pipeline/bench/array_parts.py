@@ -1,28 +1,30 @@
-"""Scores of variants as files of a task's folder: a run that was stopped goes on where it was."""
+"""Scores of variants or sequences as files of a task's folder: a run that was stopped goes on where it was."""
 
 import hashlib
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.suites.suite import VariantRow
 from dna_bigbird.writing import atomic_path, json_text
 
-PART_VARIANTS = 512
-"""Variants whose scores are one file."""
+PART_ITEMS = 512
+"""Items whose scores are one file."""
 FINGERPRINT = "fingerprint"
+UNREAD = {"where": ""}
+"""Fields of an item that no score depends on."""
 
 Arrays = dict[str, NDArray]
-"""Values by name, each with a row per variant."""
+"""Values by name, each with a row per item."""
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class VariantParts:
+class ArrayParts:
     """The files of one task.
 
     A file has the fingerprint of everything that its values depend on, and is computed again if that differs.
@@ -35,39 +37,40 @@ class VariantParts:
     def scored(
         self,
         name: str,
-        variants: Sequence[VariantRow],
-        compute: Callable[[Sequence[VariantRow]], Arrays],
+        items: Sequence[Item],
+        compute: Callable[[Sequence[Item]], Arrays],
         *,
-        at_once: int = PART_VARIANTS,
+        at_once: int = PART_ITEMS,
     ) -> Arrays:
-        """Return the values of all variants, computed `at_once` at a time.
+        """Return the values of all items, computed `at_once` at a time.
 
         Args:
             name: Beginning of the names of the files.
-            compute: Returns the values of some variants; it depends on nothing but these and `identity`.
+            items: At least one: texts, or dataclasses such as `suites.suite.VariantRow`.
+            compute: Returns the values of some items; it depends on nothing but these and `identity`.
 
         Raises:
             OutputError: If a file cannot be written.
         """
         parts = []
-        for first in range(0, len(variants), at_once):
-            some = variants[first : first + at_once]
+        for first in range(0, len(items), at_once):
+            some = items[first : first + at_once]
             path = self.folder / f"{name}-{first:07d}.npz"
             fingerprint = self._fingerprint(name, some)
-            arrays = read_part(path, fingerprint)
+            arrays = read_arrays(path, fingerprint)
             if arrays is None:
                 arrays = compute(some)
-                write_part(path, fingerprint, arrays)
+                write_arrays(path, fingerprint, arrays)
             parts.append(arrays)
         return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
-    def _fingerprint(self, name: str, variants: Sequence[VariantRow]) -> str:
-        rows = [{**asdict(variant), "where": ""} for variant in variants]
+    def _fingerprint(self, name: str, items: Sequence[Item]) -> str:
+        rows = [asdict(item) | UNREAD if is_dataclass(item) else item for item in items]
         text = json_text([name, dict(self.identity), rows])
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_part(path: Path, fingerprint: str) -> Arrays | None:
+def read_arrays(path: Path, fingerprint: str) -> Arrays | None:
     """Return the arrays of a file; None if it is absent, damaged, or has another fingerprint."""
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -77,7 +80,7 @@ def read_part(path: Path, fingerprint: str) -> Arrays | None:
     return arrays if str(arrays.pop(FINGERPRINT, "")) == fingerprint else None
 
 
-def write_part(path: Path, fingerprint: str, arrays: Arrays) -> None:
+def write_arrays(path: Path, fingerprint: str, arrays: Arrays) -> None:
     """Write arrays with a fingerprint; the file is whole or absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as partial, open(partial, "wb") as stream:

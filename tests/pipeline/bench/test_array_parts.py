@@ -1,10 +1,9 @@
-"""Stored scores: a run that stops in the middle goes on, and every file is one part."""
+"""Scores in parts: a run that stops in the middle goes on, and every file is one part."""
 
 import numpy as np
 import pytest
 
-from dna_bigbird.pipeline.bench import stored_scores as module
-from dna_bigbird.pipeline.bench.stored_scores import stored_scores
+from dna_bigbird.pipeline.bench.array_parts import ArrayParts
 
 TEXTS = [f"{'ACGT'[i % 4]}" * (i + 1) for i in range(12)]
 
@@ -19,12 +18,11 @@ class Counter:
         if self.stop is not None and len(self.read) >= self.stop:
             raise KeyboardInterrupt
         self.read += texts
-        return np.array([[len(x) if len(x) != 3 else np.nan, 0.5] for x in texts])
+        return {"scores": np.array([[len(x) if len(x) != 3 else np.nan, 0.5] for x in texts])}
 
 
-@pytest.fixture(autouse=True)
-def parts_of_five(monkeypatch):
-    monkeypatch.setattr(module, "PART", 5)
+def stored_scores(folder, texts, score, settings):
+    return ArrayParts(folder, settings).scored("scores", texts, score, at_once=5)["scores"]
 
 
 def expected():
@@ -36,8 +34,8 @@ def test_a_run_that_was_stopped_computes_the_rest(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         stored_scores(folder, TEXTS, Counter(stop=10), {"model": "a"})
     assert sorted(path.name for path in folder.glob("*")) == [
-        "scores-00000.json",
-        "scores-00001.json",
+        "scores-0000000.npz",
+        "scores-0000005.npz",
     ]
     rest = Counter()
     np.testing.assert_array_equal(stored_scores(folder, TEXTS, rest, {"model": "a"}), expected())
@@ -56,5 +54,12 @@ def test_other_settings_or_sequences_are_computed_again(tmp_path):
         assert scorer.read == again
 
 
-def test_nothing_to_score(tmp_path):
-    assert stored_scores(tmp_path, [], Counter(), {}).shape == (0, 1)
+@pytest.mark.parametrize("content", [b"", b"PK not an archive"])
+def test_a_damaged_part_is_computed_again(tmp_path, content):
+    stored_scores(tmp_path, TEXTS, Counter(), {"model": "a"})
+    (tmp_path / "scores-0000005.npz").write_bytes(content)
+    scorer = Counter()
+    np.testing.assert_array_equal(
+        stored_scores(tmp_path, TEXTS, scorer, {"model": "a"}), expected()
+    )
+    assert scorer.read == TEXTS[5:10]
