@@ -74,12 +74,12 @@ def test_traitgym_is_read_from_parquet(tmp_path, genomes):
     assert names == ["complex_traits", "complex_traits.disease"]
     data = read("traitgym", tmp_path, genomes)
     assert as_tuples(data.rows) == expected_tuples(rows)
-    assert data.rows[3].where == f"{path}, row 4"
+    assert data.rows[3].where == f"{path}:4"
     assert data.zero_shot == "absolute_likelihood"
     chosen = read("traitgym", tmp_path, genomes, "complex_traits.disease")
     assert as_tuples(chosen.rows) == expected_tuples(rows[8:20])
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(InputError, match=r"test.parquet: not a parquet file: .*Copy it again"):
+    with pytest.raises(InputError, match=r"test.parquet: this is not a whole Parquet file: .*Copy it again"):
         read("traitgym", tmp_path, genomes)
 
 
