@@ -24,7 +24,6 @@ NAME = "paper"
 ENDING = ".h5"
 METRICS = {BINARY: "f1", MULTI_LABEL: "macro_auroc"}
 """Main score by type of labels."""
-PAPER_LABELS = 919
 MOST_LABELS = 50_000_000
 """Values of labels that are read as rows: 54,000 windows of 919 labels."""
 

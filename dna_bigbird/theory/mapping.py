@@ -28,11 +28,6 @@ class Grid:
         token = list(itertools.product(range(self.m), repeat=self.dims))
         return itertools.product(token, repeat=self.tokens)
 
-    @property
-    def num_inputs(self) -> int:
-        """Number of inputs."""
-        return self.m ** (self.tokens * self.dims)
-
     def start(self, tokens: tuple[tuple[int, ...], ...]) -> list[int]:
         """Return ⟨u, x⟩ of token 0 and of the tokens, times m.
 

@@ -79,7 +79,9 @@ def test_traitgym_is_read_from_parquet(tmp_path, genomes):
     chosen = read("traitgym", tmp_path, genomes, "complex_traits.disease")
     assert as_tuples(chosen.rows) == expected_tuples(rows[8:20])
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(InputError, match=r"test.parquet: this is not a whole Parquet file: .*Copy it again"):
+    with pytest.raises(
+        InputError, match=r"test.parquet: this is not a whole Parquet file: .*Copy it again"
+    ):
         read("traitgym", tmp_path, genomes)
 
 

@@ -1,10 +1,13 @@
 """Graph statistics: networkx on small graphs, at both levels; the reference table; large graphs."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from dna_bigbird.attention.patterns import bigbird_itc, full
+from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.theory.graphs import clustering as clustering_module
 from dna_bigbird.theory.graphs import makers, paths, spectra
 from dna_bigbird.theory.graphs.block_graph import BlockGraph
@@ -173,3 +176,13 @@ def test_every_pattern_at_every_length(num_tokens):
         assert measured.paths.diameter == 2
         assert measured.layers == 2
         assert 0 < measured.spectrum.walk_gap < 1
+
+
+def test_the_graph_of_etc_is_that_of_its_attention_pattern():
+    """Without padding, cuts and hard attention: the band of `in_band`, and global tokens read all."""
+    pattern, num_global, num_long = EtcPattern(radius=3, max_distance=2), 2, 17
+    joined = makers.etc_graph(num_long, pattern.radius, num_global).reads.toarray()
+    for query, key in itertools.permutations(range(num_global + num_long), 2):
+        is_global = min(query, key) < num_global
+        in_band = pattern.in_band(query - num_global, key - num_global)
+        assert joined[query, key] == (is_global or in_band), (query, key)

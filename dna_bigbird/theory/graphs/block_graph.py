@@ -66,7 +66,3 @@ class BlockGraph:
         """Return the graph without some blocks, given as (N,) bool."""
         kept = np.flatnonzero(~blocks)
         return BlockGraph(self.name, self.reads[kept][:, kept], self.tokens_per_block)
-
-    def at_blocks(self) -> "BlockGraph":
-        """Return the graph of the blocks themselves."""
-        return BlockGraph(self.name, self.reads)

@@ -65,7 +65,7 @@ def longformer_graph(num_tokens: int, one_sided: int, num_global: int) -> BlockG
 def etc_graph(num_tokens: int, radius: int, num_global: int) -> BlockGraph:
     """Return ETC's pattern: a second stream of global tokens, and a band in the long stream.
 
-    Built here from its definition (specification §2.1), at the level of tokens: the vertices are
+    As `attention.patterns.etc.EtcPattern` without padding, cuts and hard attention: the vertices are
     `num_global` global tokens, then the long tokens. A long token reads the global tokens and the
     long tokens at a distance of at most the radius; a global token reads everything.
     """

@@ -11,7 +11,6 @@ SCALARS = (
 )  # fmt: skip
 """`number` is the machine step from 1, g + 1; `eps` is 1 / (g + 1). Of the two bounds one is g + 2,
 the other 0: `bound_compute` is g + 2 at compute nodes. The third to ninth are of the position."""
-POSITION = ("constant", "number", "eps", "is_compute", "bound_compute", "bound_other")
 STATE_SLOTS = ("state", "next_state")
 SYMBOL_SLOTS = ("symbol", "written", "encoder_symbol", "carried_symbol", "record_symbol")
 KEPT = ("state", "symbol", "cell", "carried_symbol", "carried_cell", "carried_eps")

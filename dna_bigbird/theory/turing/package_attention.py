@@ -17,7 +17,7 @@ from dna_bigbird.attention.patterns import BlockPattern
 from dna_bigbird.theory.turing.layered import Position, run_layers
 from dna_bigbird.theory.turing.layers import Layers
 from dna_bigbird.theory.turing.matrices import Vector
-from dna_bigbird.theory.turing.triangular import edges_of, triangular
+from dna_bigbird.theory.turing.triangular import edges_of
 
 HARD = 800
 """Difference of scores from which the smaller one has the weight 0: exp(-746) is 0 in float64."""
@@ -101,8 +101,3 @@ def attend_edges(
 def _outer(x: np.ndarray) -> np.ndarray:
     """Return x ⊗ x of each row: (nodes, 9)."""
     return (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
-
-
-def nodes_of(steps: int) -> int:
-    """Return how many positions so many machine steps need."""
-    return triangular(steps) + 1
