@@ -104,7 +104,9 @@ class TaskGenome:
                 lift-over.
         """
         if self._lifter is not None:
-            lifted = lift_interval(interval, self._lifter)
+            # Chain files name chromosomes as UCSC does.
+            chrom = interval.chrom if interval.chrom.startswith("chr") else f"chr{interval.chrom}"
+            lifted = lift_interval(replace(interval, chrom=chrom), self._lifter)
             if lifted is None:
                 return NOT_LIFTED
             interval = lifted

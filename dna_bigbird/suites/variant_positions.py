@@ -78,9 +78,7 @@ def on_genome(
         if not variant.is_substitution:
             counts[NOT_SUBSTITUTION] += 1
             continue
-        # Chain files name chromosomes as UCSC does.
-        prefix = "chr" if target.chain is not None and not variant.chrom.startswith("chr") else ""
-        base = Interval(prefix + variant.chrom, variant.pos - 1, variant.pos)
+        base = Interval(variant.chrom, variant.pos - 1, variant.pos)
         reached = target.locate(base, variant.where)
         if isinstance(reached, str):
             counts[f"left_out_{reached}"] += 1

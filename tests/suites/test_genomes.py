@@ -38,6 +38,7 @@ def test_a_fasta_of_the_assembly_itself_is_not_lifted(chain, toy_genome):
     lifted = Genomes({"GRCh37": path}, chain).open("GRCh38")
     assert lifted.assembly == "GRCh37"
     assert lifted.locate(interval, "x") == Interval("chr1", 500, 600)
+    assert lifted.locate(Interval("1", 1500, 1600), "x") == Interval("chr1", 500, 600)
     assert lifted.locate(Interval("chr1", 990, 1010), "x") == "not_lifted"
 
 
