@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+TASK_FILE = "task.json"
 PUBLISHED, LEAK_FREE = "published", "leak_free"
 SUBSETS = (PUBLISHED, LEAK_FREE)
 """All test rows, as the suite publishes them; test rows that nothing was trained on. Variants and pairs have

@@ -26,8 +26,9 @@ class RowsRead:
     without_labels: NDArray[np.bool_]
     """(n,), shares a base with a region of pretraining; all False for a set without coordinates."""
     is_known: bool
-    """Whether the bundle records everything it read, on the assembly of the set if that has
-    coordinates. If not, a row that is not marked may have been read too."""
+    """Whether everything that the bundle read is recorded and can be compared with the rows: regions with
+    rows that have coordinates on the same assembly, remembered sequences with any row. If not, a row that is
+    not marked may have been read too."""
 
 
 def rows_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) -> RowsRead:
@@ -67,7 +68,8 @@ def counts_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) 
     read, counts = rows_read(bundle, labelled, rows), {}
     fine_tunings = [x for x in records if not x.is_pretraining]
     if not labelled.has_coordinates:
-        if len(bundle.sequences_read) and all(map(_is_whole, fine_tunings)):
+        whole = (_is_whole(x) and _is_known(x, labelled) for x in fine_tunings)
+        if len(bundle.sequences_read) and all(whole):
             counts[IN_FINE_TUNING] = int(read.with_labels.sum())
         return counts
     if all(_is_known(x, labelled) for x in records if x.is_pretraining):
@@ -84,7 +86,7 @@ def _same(record: ReadRegions, labelled: LabelledSet) -> bool:
 def _is_known(record: ReadRegions, labelled: LabelledSet) -> bool:
     """Return True if the regions are recorded and can be compared with the rows of the set."""
     if record.regions is None or not labelled.has_coordinates:
-        return record.regions is not None
+        return record.regions is not None and not record.bounds(with_validation=True)
     # Sequences without coordinates have no assembly.
     return _same(record, labelled) or (record.is_hashed and not record.bounds(with_validation=True))
 

@@ -33,8 +33,6 @@ class Rows:
     splits: Mapping[str, float | None]
     read: Mapping[str, float | None]
     """By what read them: `pretraining`, `fine_tuning`."""
-    fewest: int = FEWEST_ROWS
-    """With fewer test rows no claim is made."""
 
 
 def build_model_page(bundle: Path, report: Path) -> tuple[str, Gallery]:
@@ -51,6 +49,7 @@ def build_model_page(bundle: Path, report: Path) -> tuple[str, Gallery]:
         "model_report.html",
         head=head(result, gallery),
         rows=_rows(result.metrics),
+        fewest_rows=FEWEST_ROWS,
         parameters=result.parameters,
         chance=0.0 if config.label_type in (REGRESSION, MULTI_CLASS) else 0.5,
         targets=read_targets(report / "per_label.tsv", SOURCE) if is_regression else [],

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dna_bigbird.report.baseline_names import ngram_title, window_baseline
-from dna_bigbird.report.bench.names import metric_name, source_name
+from dna_bigbird.report.names import metric_name, source_name
 from dna_bigbird.report.scores import Score, is_number, shown
 
 FOLDER = Path(__file__).with_name("templates")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 
 import numpy as np
@@ -11,6 +12,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.label_types import HEADLINES, gain_key
 from dna_bigbird.pipeline.report import report
+from dna_bigbird.report import model_page
 from tests.tiny_bundle import draw_dna, write_pretrained_bundle
 
 COLUMNS = {
@@ -92,19 +94,29 @@ def test_numbers_are_those_of_metrics_json(scored, page):
         assert numbers.issuperset(gain)
 
 
-def test_the_verdict_has_the_interval_of_the_difference(scored, page):
+@pytest.mark.parametrize("fewest", [18, 19])
+def test_the_difference_has_its_interval_and_is_claimed_with_enough_rows(
+    scored, tmp_path, monkeypatch, fewest
+):
+    """There are 18 test rows."""
     label_type, bundle = scored
+    monkeypatch.setattr(model_page, "FEWEST_ROWS", fewest)
+    text = model_page.build_model_page(bundle, bundle.with_name("scored.report"))[0]
     metrics = json.loads((bundle / "metrics.json").read_text())
     main_score = HEADLINES[label_type][0]
     key = gain_key(main_score, "kmer")
     own, other = metrics[main_score], metrics["baselines"]["kmer"][main_score]
     low, high = metrics[f"{key}_low"], metrics[f"{key}_high"]
-    if round(own, 3) == round(other, 3):
-        assert "Model and baseline are equal" in page[0].words
+    assert ("No claim is made: " in text) == (fewest > 18)
+    if fewest > 18:
+        assert not re.search(r"The (model|baseline) (wins|is ahead)|are equal", text)
+    elif round(own, 3) == round(other, 3):
+        assert "Model and baseline are equal" in text
         return
-    who = "model" if own > other else "baseline"
-    assert f"The {who} {'wins' if low > 0 or high < 0 else 'is ahead'}: " in page[0].words
-    assert f"the 95 % interval of the difference [{low:+.3f}, {high:+.3f}]" in page[0].words
+    else:
+        who = "model" if own > other else "baseline"
+        assert f"The {who} {'wins' if low > 0 or high < 0 else 'is ahead'}: " in text
+    assert f"95 % interval of the difference [{low:+.3f}, {high:+.3f}]" in text
 
 
 def test_rows_of_each_split_and_limits_are_said(scored, page):

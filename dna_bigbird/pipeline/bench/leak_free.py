@@ -39,5 +39,8 @@ def leak_free(labelled: LabelledSet, bundle: Bundle) -> LeakFree:
     counts[READ_WITHOUT_LABELS] = int((read.without_labels & keeps).sum())
     notes = ()
     if not read.is_known:
-        notes = ("What the model read in its trainings is not known, or is on another assembly.",)
+        notes = (
+            "Not all that the model read in its trainings can be compared with the test rows: it is not recorded, "
+            "on another assembly, or the rows have no coordinates.",
+        )
     return LeakFree(leaks.rows, keeps, counts, notes)

@@ -9,7 +9,7 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
 from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError, check_named, note
-from dna_bigbird.evaluation.task_results import TaskResult
+from dna_bigbird.evaluation.task_results import TASK_FILE, TaskResult
 from dna_bigbird.inputs.assemblies import usual_assembly
 from dna_bigbird.locks import kernel_lock
 from dna_bigbird.pipeline.bench.task_run import Method, TaskRun
@@ -19,7 +19,6 @@ from dna_bigbird.suites.suite import LabelledRows, PairRows, Suite, Task, TaskRo
 from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 from dna_bigbird.writing import atomic_path, json_text
 
-TASK_FILE = "task.json"
 PARTS = "parts"
 PAGE = "page"
 

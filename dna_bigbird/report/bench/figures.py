@@ -27,7 +27,7 @@ from dna_bigbird.report.bench.claims import (
     in_metric_of_task,
     metric_score,
 )
-from dna_bigbird.report.bench.names import metric_name, source_name
+from dna_bigbird.report.names import metric_name, source_name
 from dna_bigbird.report.scores import is_number
 
 COLOURS = {RANDOM_WEIGHTS: SKY} | dict.fromkeys((MODEL, *OTHER_SCORES), MODEL_COLOUR)

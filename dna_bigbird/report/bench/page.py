@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dna_bigbird.evaluation.task_results import FEWEST_ROWS, LABELS, TaskResult
 from dna_bigbird.report.bench.claims import RANDOM_WEIGHTS, chance_score, count_outcomes
 from dna_bigbird.report.bench.figures import summary_figure, task_figure
-from dna_bigbird.report.bench.names import file_name, metric_name
 from dna_bigbird.report.bench.results import SuiteFacts
 from dna_bigbird.report.bench.sections import (
     SummaryRow,
@@ -18,6 +17,7 @@ from dna_bigbird.report.bench.sections import (
 from dna_bigbird.report.bench.table import markdown_text, table_markdown_rows, table_rows
 from dna_bigbird.report.compare.markdown import markdown_table
 from dna_bigbird.report.gallery import SEMI_SYNTHETIC_TAG, Gallery
+from dna_bigbird.report.names import file_name, metric_name
 from dna_bigbird.report.rendering import render, sentence
 from dna_bigbird.report.scores import Score, shown
 

@@ -11,12 +11,11 @@ from dna_bigbird.evaluation.task_results import (
     PROTOCOLS,
     PUBLISHED,
     SUBSETS,
+    TASK_FILE,
     Score,
     TaskResult,
 )
 from dna_bigbird.files import read_json
-
-FILE = "task.json"
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,12 @@ def _files_of(path: Path) -> list[Path]:
     path = Path(path)
     if not path.is_dir():
         return [path]
-    names = sorted(file.relative_to(path) for file in path.rglob(FILE))
+    names = sorted(file.relative_to(path) for file in path.rglob(TASK_FILE))
     files = [path / name for name in names if not any(x.startswith(".") for x in name.parts)]
     if not files:
-        raise InputError(f"{path}: no {FILE} below it; expected the output of `dna-bigbird bench`")
+        raise InputError(
+            f"{path}: no {TASK_FILE} below it; expected the output of `dna-bigbird bench`"
+        )
     return files
 
 

@@ -25,9 +25,9 @@ from dna_bigbird.report.bench.claims import (
     main_claims,
     metric_score,
 )
-from dna_bigbird.report.bench.names import source_name
 from dna_bigbird.report.bench.table import left_out
 from dna_bigbird.report.gallery import Picture
+from dna_bigbird.report.names import source_name
 from dna_bigbird.report.scores import Score
 
 DEMO = "demo"

@@ -13,7 +13,7 @@ from dna_bigbird.evaluation.task_results import (
     TaskResult,
 )
 from dna_bigbird.report.bench.claims import NO_SCORE, claim, metric_score
-from dna_bigbird.report.bench.names import metric_name, source_name
+from dna_bigbird.report.names import metric_name, source_name
 
 NOT_RUN = "published elsewhere"
 """In the column `subset` of scores that others published."""

@@ -10,7 +10,10 @@ from dna_bigbird.suites.registry import find_suite
 from tests.pipeline.bench.label_runs import write_suite
 from tests.pretrained_bundle import write_pretrained_bundle
 
-NOT_KNOWN = ("What the model read in its trainings is not known, or is on another assembly.",)
+NOT_KNOWN = (
+    "Not all that the model read in its trainings can be compared with the test rows: it is not recorded, on "
+    "another assembly, or the rows have no coordinates.",
+)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from dna_bigbird.evaluation.task_results import Published
-from dna_bigbird.report.bench.names import metric_name
+from dna_bigbird.report.names import metric_name
 from tests.report.bench.example_tasks import example_task, pairs_task, variants_task
 from tests.report.bench.test_bench_page import Tables, read_text, tsv, written
 
