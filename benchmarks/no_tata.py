@@ -9,6 +9,7 @@ bundled classifier; `--test` adds that fold. A recipe of `no_tata_training.py` i
 sites and 300 TATA promoters; 100 steps take about 90 processor seconds per fold. Held-out scores are kept
 in the folder, and a recipe that has them is not trained again. The table has means over folds of the AUROC,
 with 95 % bootstrap intervals over blocks of the genome, and differences to GC content on the same draws.
+Before it stands the mean number of CG in the rows.
 """
 
 import argparse
@@ -19,7 +20,8 @@ import numpy as np
 import torch
 from no_tata_rows import FOLDS, OWN, POSITIVE, TEST_FOLD, TYPES, FoldRows, build_sets
 
-from dna_bigbird.evaluation.bootstrap import percentile_interval
+from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
+from dna_bigbird.evaluation.ranking import RankedLabel
 from dna_bigbird.tasks.label_objectives import IndependentLabels
 from dna_bigbird.tasks.word_part import weights_of_sum
 
@@ -37,64 +39,67 @@ Scores = dict[str, np.ndarray]
 """Scores of the held-out rows of a fold, by part."""
 
 
-def area(positives: np.ndarray, negatives: np.ndarray) -> float:
-    """Return the AUROC."""
-    return float(wins(positives, negatives).mean())
+def ranked(scores: Scores, positives: str, negatives: str) -> RankedLabel:
+    """Return the held-out rows of a fold, those of two parts, sorted by score."""
+    counts = len(scores[positives]), len(scores[negatives])
+    values = np.concatenate([scores[positives], scores[negatives]])
+    return RankedLabel(np.repeat([1, 0], counts), values)
 
 
-def wins(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
-    """Return (P, N): 1 where the positive has the higher score, 0.5 where both are equal."""
-    difference_PN = positives[:, None] - negatives[None, :]
-    return (np.sign(difference_PN) + 1) / 2
+def area(scores: list[Scores], positives: str, negatives: str) -> float:
+    """Return the mean AUROC over folds."""
+    return float(np.mean([ranked(fold, positives, negatives).areas()[0] for fold in scores]))
 
 
-class Draws:
-    """Bootstrap draws of the sites of some folds, the same for every source."""
+class SiteDraws:
+    """Bootstrap draws of the sites of some folds and of a part of their negatives, the same for every source.
 
-    def __init__(self, folds: list[FoldRows], replicates: int = REPLICATES) -> None:
-        self.weights = []
+    Sites of a block of the genome are drawn together, each with its own window; `background` windows of the
+    TATA promoters, which have no block, one by one.
+    """
+
+    def __init__(self, folds: list[FoldRows], part: str, replicates: int = REPLICATES) -> None:
+        self.part, self.draws = part, []
         for rows in folds:
-            rng = np.random.default_rng([17, rows.fold])
-            blocks, total = rows.blocks, len(rows.held_out["background"])
-            sites = [_times(rng, blocks.max() + 1)[blocks] for _ in range(replicates)]
-            self.weights.append(
-                (np.array(sites), np.array([_times(rng, total) for _ in range(replicates)]))
+            blocks, count = rows.blocks, len(rows.held_out[part])
+            units = blocks if part == "own" else blocks.max() + 1 + np.arange(count)
+            rows_drawn = np.concatenate([blocks, units])
+            self.draws.append(
+                draw_units(len(rows_drawn), replicates=replicates, seed=rows.fold, units=rows_drawn)
             )
 
-    def areas(self, scores: list[Scores], part: str) -> np.ndarray:
-        """Return the mean AUROC over folds of sites against a part, of each draw, (R,)."""
-        areas = []
-        for (sites_RP, background_RN), fold in zip(self.weights, scores, strict=True):
-            negatives_RN = sites_RP if part == "own" else background_RN
-            wins_PN = wins(fold["site"], fold[part])
-            total = ((sites_RP @ wins_PN) * negatives_RN).sum(1)
-            areas.append(total / (sites_RP.sum(1) * negatives_RN.sum(1)))
-        return np.mean(areas, axis=0)
+    def areas(self, scores: list[Scores]) -> np.ndarray:
+        """Return the mean AUROC over folds of sites against the part, of each draw, (R,)."""
+        pairs = zip(scores, self.draws, strict=True)
+        return np.mean([ranked(x, "site", self.part).areas(drawn)[0] for x, drawn in pairs], axis=0)
 
 
-def _times(rng: np.random.Generator, count: int) -> np.ndarray:
-    return np.bincount(rng.integers(0, count, count), minlength=count).astype(float)
-
-
-def row_of(name: str, scores: list[Scores], gc: list[Scores], draws: Draws) -> str:
+def row_of(name: str, scores: list[Scores], gc: list[Scores], draws: list[SiteDraws]) -> str:
     """Return a line of the table for one source of scores."""
     cells = [name]
-    for part in ("own", "background"):
-        values, reference = (
-            np.mean([area(fold["site"], fold[part]) for fold in x]) for x in (scores, gc)
-        )
-        drawn, of_gc = draws.areas(scores, part), draws.areas(gc, part)
-        cells.append(f"{values:.3f} {_interval(drawn)}")
-        cells.append(f"{values - reference:+.3f} {_interval(drawn - of_gc, '+')}")
-    for negatives in TYPES[:3]:
-        cells.append(f"{np.mean([area(x['tata'], x[negatives]) for x in scores]):.3f}")
-    cells.append(" ".join(f"{area(x['site'], x['own']):.3f}" for x in scores))
+    for of_part in draws:
+        value, reference = (area(x, "site", of_part.part) for x in (scores, gc))
+        drawn, of_gc = of_part.areas(scores), of_part.areas(gc)
+        cells.append(f"{value:.3f} {_interval(drawn)}")
+        cells.append(f"{value - reference:+.3f} {_interval(drawn - of_gc, '+')}")
+    cells += [f"{area(scores, 'tata', negatives):.3f}" for negatives in TYPES[:3]]
+    cells.append(" ".join(f"{area([x], 'site', 'own'):.3f}" for x in scores))
     return "| " + " | ".join(cells) + " |"
 
 
 def _interval(drawn: np.ndarray, sign: str = "") -> str:
     low, high = percentile_interval(drawn)
     return f"[{low:{sign}.3f}, {high:{sign}.3f}]"
+
+
+def mean_cpg(folds: list[FoldRows]) -> str:
+    """Return the mean number of CG in held-out sites and their windows, and in the TATA rows of training."""
+    held_out = [fold.cpg() for fold in folds]
+    means = {part: np.concatenate([x[part] for x in held_out]).mean() for part in ("site", "own")}
+    for column, part in enumerate(("TATA promoters", *TYPES)):
+        rows = [x for fold in folds for x in fold.sequences(fold.tata[:, column])]
+        means[part] = np.mean([bases.count("CG") for bases in rows])
+    return "mean number of CG: " + ", ".join(f"{part} {x:.1f}" for part, x in means.items())
 
 
 def trained(rows: FoldRows, recipe: str, seed: int, step: int, folder: Path) -> Scores:
@@ -143,7 +148,7 @@ def table(
     folds: list[FoldRows], recipes: list[str], steps: list[int], seed: int, folder: Path
 ) -> list[str]:
     """Return the lines of the table; trainings that the folder does not have are done first."""
-    draws = Draws(folds)
+    draws = [SiteDraws(folds, part) for part in ("own", "background")]
     gc = [fold.gc() for fold in folds]
     sources = {"GC content": gc, "number of CG": [fold.cpg() for fold in folds]}
     sources |= word_rows(folds)
@@ -187,6 +192,7 @@ def main(argv: list[str] | None = None) -> None:
     folds = [FoldRows(sets, fold, no_tata_training.NUM_TATA) for fold in numbers]
     count = sum(len(fold.held_out["site"]) for fold in folds)
     print(f"{count} sites, each with a background window of its own; folds {numbers}\n")
+    print(mean_cpg(folds), "\n")
     print(*table(folds, asked.recipes, asked.steps, asked.seed, asked.folder), sep="\n")
 
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
 from dna_bigbird.evaluation.binary import auroc
 
@@ -35,27 +36,58 @@ def test_the_area_is_the_auroc(scripts):
     labels = np.repeat([1, 0], [20, 90])
     values = np.concatenate([scores["site"], scores["background"]])
     expected = auroc(labels, values)
-    assert scripts.main.area(scores["site"], scores["background"]) == pytest.approx(expected)
+    assert scripts.main.area([scores], "site", "background") == pytest.approx(expected)
+
+
+def repeated(scores, part, blocks, drawn):
+    """Scores of a draw, with every row as often as its unit was drawn, and the labels."""
+    names = [*blocks, *(blocks if part == "own" else np.arange(10, 100))]
+    values = np.concatenate([scores["site"], scores[part]])
+    labels = np.repeat([1, 0], [20, len(scores[part])])
+    times = np.array([drawn[unit] for unit in names], dtype=int)
+    return np.repeat(labels, times), np.repeat(values, times)
+
+
+@pytest.mark.parametrize("part", ["own", "background"])
+def test_a_draw_repeats_whole_blocks(scripts, part):
+    """Ten blocks of two sites; `own` windows go with their site, 90 `background` windows are single."""
+    draws = scripts.main.SiteDraws([fold(1)], part, replicates=20)
+    scores, times = held_out(1, 0.5), draws.draws[0].times
+    assert len(times) == (10 if part == "own" else 100)
+    expected = [
+        auroc(*repeated(scores, part, np.repeat(np.arange(10), 2), times[:, r])) for r in range(20)
+    ]
+    np.testing.assert_allclose(draws.areas([scores]), expected)
 
 
 def test_differences_are_paired(scripts):
     folds = [fold(1), fold(2)]
-    draws = scripts.main.Draws(folds, replicates=300)
+    draws = scripts.main.SiteDraws(folds, "own", replicates=300)
     scores = [held_out(1, 1.0), held_out(2, 1.0)]
-    same = draws.areas(scores, "own") - draws.areas(scores, "own")
-    assert not same.any()
-    better = draws.areas([held_out(1, 3.0), held_out(2, 3.0)], "own") - draws.areas(scores, "own")
+    better = draws.areas([held_out(1, 3.0), held_out(2, 3.0)]) - draws.areas(scores)
     assert np.quantile(better, 0.025) > 0
-    points = [scripts.main.area(x["site"], x["background"]) for x in scores]
-    assert draws.areas(scores, "background").mean() == pytest.approx(np.mean(points), abs=0.02)
+    with_itself = scripts.main.row_of("network", scores, scores, [draws])
+    assert "+0.000 [+0.000, +0.000]" in with_itself
 
 
 def test_a_line_has_every_column(scripts):
-    folds = [fold(1)]
-    scores, gc = [held_out(1, 1.0)], [held_out(3, 0.0)]
-    line = scripts.main.row_of("network", scores, gc, scripts.main.Draws(folds, replicates=50))
+    draws = [scripts.main.SiteDraws([fold(1)], part, 50) for part in ("own", "background")]
+    line = scripts.main.row_of("network", [held_out(1, 1.0)], [held_out(3, 0.0)], draws)
     assert line.count("|") == len(scripts.main.HEADER) + 1
     assert line.startswith("| network | 0.")
+
+
+def test_short_trainings_differ_from_the_recipe_in_their_length_only(scripts):
+    recipe = yaml.safe_load((scripts.rows.bundled.RECIPE).read_text())
+    promoter = recipe["experiments"]["heads"]["bundled"]["promoter"]
+    others = {"max_steps", "warmup_steps", "validate_every", "both_strands", "positive_weight"}
+    training = {key: value for key, value in promoter["training"].items() if key not in others}
+    used = vars(scripts.training.TRAINING)
+    assert {key: used[key] for key in training} == training
+    assert {key: vars(scripts.training.HEAD)[key] for key in promoter["head"]} == promoter["head"]
+    shipped = scripts.training.RECIPES["shipped"]
+    assert shipped.positive_weight == promoter["training"]["positive_weight"]
+    assert promoter["negatives"].split(",") == list(scripts.rows.TYPES)
 
 
 def test_words_are_added_by_their_spread(scripts):

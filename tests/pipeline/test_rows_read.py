@@ -1,6 +1,7 @@
 """Sequences that a bundle has read in its fine-tunings, against loops over strings."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -222,3 +223,15 @@ def test_windows_of_a_genome_are_compared_with_remembered_sequences(models, firs
     assert result.is_known, "it has read no regions on another assembly"
     counts = counts_read(load_bundle(models[0]), labelled, np.arange(4))
     assert counts == {"n_test_windows_read_in_pretraining": 0, IN_FINE_TUNING: 3}
+
+
+def test_regions_are_not_compared_with_rows_that_have_no_coordinates(models, second):
+    """A row of a CSV file may come from a region that was read: 0 would be a claim."""
+    bundle = load_bundle(models[0])
+    (record,) = bundle.config.regions_read
+    regions = replace(record, regions={"chr1": "1-1000"}, is_hashed=False, elsewhere="")
+    config = replace(bundle.config, regions_read=[regions, record])
+    bundle = replace(bundle, config=config)
+    labelled = LabelledSet(second.path)
+    assert not rows_read(bundle, labelled, labelled.rows("test")).is_known
+    assert counts_read(bundle, labelled, labelled.rows("test")) == {}

@@ -95,6 +95,24 @@ def test_claims_are_about_leak_free_rows_and_name_their_source():
     assert claimed_subset(replace(result, n={"published": 9034})) == "published"
 
 
+def test_the_claim_is_about_the_baseline_that_is_best_on_leak_free_rows():
+    accuracy = {"kmer": (0.7, 0.8), "cnn": (0.9, 0.6), "model": (0.95, 0.7)}
+    sources = [
+        SourceResult(
+            name,
+            "",
+            {
+                "published": {"accuracy": Score(published)},
+                "leak_free": {"accuracy": Score(leak_free)},
+            },
+        )
+        for name, (published, leak_free) in accuracy.items()
+    ]
+    result = replace(example_task(metric="accuracy"), sources=sources)
+    assert best_baseline(result, "published").name == "cnn"
+    assert [x.source for x in main_claims(result)] == ["kmer"]
+
+
 def test_other_scores_of_the_model_are_not_baselines():
     result = variants_task()
     assert best_baseline(result, "published").name in ("gc", "counting", "random")
