@@ -9,7 +9,7 @@ bundled classifier; `--test` adds that fold. A recipe of `no_tata_training.py` i
 sites and 300 TATA promoters; 100 steps take about 90 processor seconds per fold. Held-out scores are kept
 in the folder, and a recipe that has them is not trained again. The table has means over folds of the AUROC,
 with 95 % bootstrap intervals over blocks of the genome, and differences to GC content on the same draws.
-Before it stands the mean number of CG in the rows.
+The line above the table is the mean number of CG in the rows.
 """
 
 import argparse

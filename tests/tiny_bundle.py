@@ -43,6 +43,10 @@ def write_tiny_bundle(
         "assembly": "none",
         "semi_synthetic": False,
     }
+    return _write(folder, config, tokenizer, scale)
+
+
+def _write(folder: Path, config: dict, tokenizer: DnaTokenizer, scale: float) -> Path:
     model = build_model(config)
     for parameter in model.parameters():
         parameter.data *= scale if parameter.dim() == 2 else 1
@@ -84,15 +88,4 @@ def write_pretrained_bundle(folder: Path, algorithm: str = "bases") -> Path:
         "task": "pretraining", "encoder": encoder, "label_names": [], "heads": ["mlm"],
         "regions_read": [],
     }  # fmt: skip
-    model = build_model(config)
-    for parameter in model.parameters():
-        parameter.data *= 10 if parameter.dim() == 2 else 1
-    save_bundle(
-        folder,
-        model=model,
-        config=config,
-        tokenizer=tokenizer,
-        metrics={"n": 0, "seed": 0, "split": "none"},
-        card="# tiny\n",
-    )
-    return folder
+    return _write(folder, config, tokenizer, scale=10)
