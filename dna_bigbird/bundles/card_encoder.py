@@ -52,6 +52,12 @@ def own_settings(encoder: EncoderConfig) -> list[str]:
 def _attention(encoder: EncoderConfig) -> str:
     if encoder.attention == "full":
         return "full attention"
+    if encoder.attention == "etc":
+        etc = encoder.etc
+        return (
+            f"BigBird-ETC attention (radius {etc.radius}, labels up to a distance of {etc.max_distance}, "
+            f"a global token for each sentence or {etc.tokens_per_global} tokens)"
+        )
     blocks, number = encoder.window_blocks, encoder.num_random
     window = f"window of {blocks} block{'s' if blocks > 1 else ''}" if blocks else "no window"
     is_moved = encoder.random_plan in MOVED_PLANS and encoder.global_blocks == "first_two"

@@ -32,7 +32,7 @@ from dna_bigbird.interop.tensor_names import (
     untie,
 )
 from dna_bigbird.interop.weight_files import read_tensors
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.stored_settings import settings_from
 
@@ -101,7 +101,7 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
         )
     described = {
         **task,
-        "encoder": asdict(encoder),
+        "encoder": stored_encoder(encoder),
         "label_groups": [],
         "semi_synthetic": False,
         "initial_weights": "converted from a Hugging Face folder",

@@ -21,7 +21,7 @@ from dna_bigbird.interop.pegasus_names import (
 from dna_bigbird.interop.settings import ACTIVATIONS, ATTENTION, differences
 from dna_bigbird.interop.tensor_names import to_ours
 from dna_bigbird.interop.weight_files import read_tensors
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.stored_settings import is_finite, settings_from
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummaryHead
@@ -108,7 +108,7 @@ def read_pegasus(
     model.to_empty(device="cpu").load_state_dict(state)
     described = {
         "task": task_of_library_class(CLASS).name,
-        "encoder": asdict(encoder),
+        "encoder": stored_encoder(encoder),
         "head": asdict(head),
         "label_names": [],
         "huggingface": {name: config[name] for name in KEPT if name in config},

@@ -195,6 +195,8 @@ def check_held(encoder: EncoderConfig, source: str) -> None:
         for name, (only, why) in ONLY.items()
         if getattr(encoder, name) != only
     ]
+    if encoder.attention == "etc":
+        other.append("attention is etc (it has no global stream)")
     if encoder.num_segments == 0:
         other.append("num_segments is 0 (it adds a row of the segment table to each token)")
     if other:

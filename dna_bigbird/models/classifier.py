@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.encoder import Encoder, initialise
+from dna_bigbird.models.encoder import initialise
+from dna_bigbird.models.etc_encoder import build_encoder
 from dna_bigbird.models.heads import LabelHead
 from dna_bigbird.models.words import WordPart
 from dna_bigbird.models.words_config import CountedWords
@@ -36,7 +37,7 @@ class SequenceClassifier(nn.Module):
         if num_labels < 1:
             raise ValueError(f"a classifier needs at least one label, got {num_labels}")
         generator = torch.Generator().manual_seed(seed)
-        self.encoder = Encoder(config, generator)
+        self.encoder = build_encoder(config, generator)
         self.head = LabelHead(config.hidden_size, num_labels, head or HeadConfig())
         initialise(self.head, config.init_std, generator)
         self.words: WordPart | None = None

@@ -1,7 +1,11 @@
 """Settings of the models; read without torch."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
+
+from dna_bigbird.models.etc_config import PAPER_ETC, EtcConfig
+from dna_bigbird.models.stored_settings import settings_from
 
 SIZES = (
     "vocab_size",
@@ -25,7 +29,7 @@ PATTERN = (
 LARGEST_BLOCK = 1024
 """Tokens in one block of a model that reads fewer tokens than that."""
 CHOICES = {
-    "attention": ("bigbird", "full"),
+    "attention": ("bigbird", "full", "etc"),
     "random_plan": ("uniform", "original", "huggingface"),
     "global_blocks": ("first_last", "first_two", "none"),
     "activation": ("gelu_tanh", "gelu", "relu"),
@@ -59,8 +63,9 @@ class EncoderConfig:
     1024 if that is more."""
     num_segments: int = 2
     """Rows of the segment table: sentences that can be distinguished. 0: no table."""
-    attention: Literal["bigbird", "full"] = "bigbird"
-    """Block-sparse attention, or full: the latter is for comparisons; its time grows with the square."""
+    attention: Literal["bigbird", "full", "etc"] = "bigbird"
+    """Block-sparse attention, or full: the latter is for comparisons; its time grows with the square. etc: a
+    band and a second stream of global tokens (BigBird-ETC), without blocks and without positions."""
     window_blocks: int = 3
     """Neighbouring blocks that a block reads, itself included: odd, or 0 for none."""
     global_blocks: Literal["first_last", "first_two", "none"] = "first_last"
@@ -112,8 +117,12 @@ class EncoderConfig:
     sooner with more, in proportion to 1 / sqrt(hidden_size)."""
     gradient_checkpointing: bool = False
     """Recompute each layer in the backward pass to save memory."""
+    etc: EtcConfig = PAPER_ETC
+    """Streams and labels of `attention` etc; not read otherwise."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.etc, Mapping):  # as in a file
+            object.__setattr__(self, "etc", settings_from(EtcConfig, self.etc))
         for name in SIZES:
             least = 0 if name == "num_layers" else 1
             if getattr(self, name) < least:
@@ -155,7 +164,22 @@ class EncoderConfig:
                 f"--model.positions rotary needs heads of an even size; --model.hidden_size "
                 f"{self.hidden_size} / --model.num_heads {self.num_heads} is odd"
             )
-        self._check_pattern()
+        if self.attention == "etc":
+            self._check_etc()
+        else:
+            self._check_pattern()
+            if self.etc != PAPER_ETC:
+                raise ValueError(
+                    "--model.etc is read with --model.attention etc only: add that, or leave it out"
+                )
+
+    def _check_etc(self) -> None:
+        for name, only in (("positions", "learned"), ("qk_norm", False), ("patch_tokens", 1)):
+            if (value := getattr(self, name)) != only:
+                raise ValueError(
+                    f"--model.attention etc has no --model.{name} {str(value).lower()}: it reads labels "
+                    "of pairs of tokens; leave it out"
+                )
 
     def _check_pattern(self) -> None:
         window, global_blocks = self.window_blocks, self.global_blocks
@@ -175,7 +199,12 @@ class EncoderConfig:
     @property
     def reads_any_length(self) -> bool:
         """True if a sequence may have more than `max_tokens` tokens; there is no table of positions."""
-        return self.positions == "rotary"
+        return not self.has_position_table
+
+    @property
+    def has_position_table(self) -> bool:
+        """True if a learned vector is added for each position."""
+        return self.positions == "learned" and self.attention != "etc"
 
     @property
     def keeps_published_padding(self) -> bool:
@@ -231,6 +260,19 @@ class HeadConfig:
         if self.label_rank < 0:
             raise ValueError(f"--head.label_rank {self.label_rank} must be 0 or more")
         check_share("--head.dropout", self.dropout)
+
+
+def stored_encoder(encoder: EncoderConfig) -> dict:
+    """Return the settings of an encoder for a file, without those that its attention does not read.
+
+    Example:
+        >>> "etc" in stored_encoder(EncoderConfig())
+        False
+    """
+    settings = asdict(encoder)
+    if encoder.attention != "etc":
+        del settings["etc"]
+    return settings
 
 
 def stored_head(head: HeadConfig) -> dict:

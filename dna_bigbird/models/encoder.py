@@ -3,6 +3,7 @@
 # B batch, T tokens, P packed tokens (attention/packing.py), E hidden size
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -34,7 +35,11 @@ def initialise(module: nn.Module, std: float, generator: torch.Generator) -> Non
 
 
 def attention_core(config: EncoderConfig, layer: int) -> BlockAttention:
-    """Return the attention of layer number `layer` (from 0), with fresh weights."""
+    """Return the attention of layer number `layer` (from 0), with fresh weights.
+
+    Raises:
+        ValueError: With attention etc, which has no blocks.
+    """
     shared = {
         "block_size": config.block_size,
         "qkv_bias": config.qkv_bias,
@@ -43,6 +48,8 @@ def attention_core(config: EncoderConfig, layer: int) -> BlockAttention:
         "rotary_base": config.rotary_base if config.positions == "rotary" else None,
         "qk_norm": config.qk_norm,
     }
+    if config.attention == "etc":
+        raise ValueError("attention etc has no blocks; plot-attention --pattern etc draws it")
     if config.attention == "full":
         return Full(config.hidden_size, config.num_heads, **shared)
     uniform = config.random_plan == "uniform"
@@ -94,6 +101,10 @@ class EncoderLayer(nn.Module):
         """Return the feed-forward layer's output, of the input's shape."""
         return self.ffn_out(activated(self.ffn_in, self.activation, y_PE))
 
+    def last_matrices(self) -> list[nn.Linear]:
+        """Return the matrices whose products are added to the states."""
+        return [self.attention.output, self.ffn_out]
+
 
 class Encoder(nn.Module):
     """Tokens to hidden states.
@@ -109,12 +120,14 @@ class Encoder(nn.Module):
         generator: Draws the weights; by default one seeded with 0.
     """
 
+    layer_type: ClassVar[type[nn.Module]] = EncoderLayer
+
     def __init__(self, config: EncoderConfig, generator: torch.Generator | None = None) -> None:
         super().__init__()
         self.config = config
         self.word = nn.Embedding(config.vocab_size, config.hidden_size)
         self.position = None
-        if config.positions == "learned":
+        if config.has_position_table:
             self.position = nn.Embedding(config.max_tokens, config.hidden_size)
         has_segments = config.num_segments > 0
         self.segment = (
@@ -125,7 +138,7 @@ class Encoder(nn.Module):
         self.patches = Patches(config.hidden_size, config.patch_tokens) if has_patches else None
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(EncoderLayer(config, i) for i in range(config.num_layers))
+        self.layers = nn.ModuleList(self.layer_type(config, i) for i in range(config.num_layers))
         initialise(self, config.init_std, generator or torch.Generator().manual_seed(0))
         if config.scale_residual:
             self._scale_residual()
@@ -135,7 +148,7 @@ class Encoder(nn.Module):
     @torch.no_grad()
     def _scale_residual(self) -> None:
         for layer in self.layers:
-            for last in (layer.attention.output, layer.ffn_out):
+            for last in layer.last_matrices():
                 last.weight /= math.sqrt(2 * len(self.layers))
 
     def set_backend(self, name: str) -> None:
@@ -200,11 +213,7 @@ class Encoder(nn.Module):
             ValueError: If positions are learned and a sequence is longer than `max_tokens`, or the
                 shapes differ.
         """
-        for name, tensor in (("is_padding", is_padding_BT), ("segment_ids", segment_ids_BT)):
-            if tensor is not None and tensor.shape != token_ids_BT.shape:
-                raise ValueError(
-                    f"{name} is {tuple(tensor.shape)}, token_ids {tuple(token_ids_BT.shape)}"
-                )
+        self._check_shapes(token_ids_BT, is_padding_BT, segment_ids_BT)
         if packing is None:
             packing = self.packing(is_padding_BT)
         x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
@@ -219,6 +228,15 @@ class Encoder(nn.Module):
         states_BTE = self._last_norm(states_BTE, num_layers)
         return states_BTE.masked_fill(is_padding_BT[..., None], 0.0)
 
+    def _check_shapes(
+        self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor | None
+    ) -> None:
+        for name, tensor in (("is_padding", is_padding_BT), ("segment_ids", segment_ids_BT)):
+            if tensor is not None and tensor.shape != token_ids_BT.shape:
+                raise ValueError(
+                    f"{name} is {tuple(tensor.shape)}, token_ids {tuple(token_ids_BT.shape)}"
+                )
+
     def _after_layers(self, x_PE: Tensor, packing: Packing, num_layers: int | None) -> Tensor:
         turns_P1F2 = self.layers[0].attention.turns(packing, x_PE.dtype) if self.layers else None
         for layer in list(self.layers)[:num_layers]:
@@ -228,9 +246,11 @@ class Encoder(nn.Module):
                 x_PE = layer(x_PE, packing, turns_P1F2)
         return x_PE
 
-    def _last_norm(self, x: Tensor, num_layers: int | None) -> Tensor:
+    def _last_norm(
+        self, x: Tensor, num_layers: int | None, norm: nn.LayerNorm | None = None
+    ) -> Tensor:
         is_last = num_layers in (None, len(self.layers))
-        return self.norm(x) if self.config.norm_first and is_last else x
+        return (norm or self.norm)(x) if self.config.norm_first and is_last else x
 
     def packing(self, is_padding_BT: Tensor) -> Packing:
         """Plan how a batch is packed, on the device of `is_padding_BT`; `forward` may be given it.

@@ -1,10 +1,11 @@
 """Changes to the settings of an encoder that another model had; read without torch."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from dna_bigbird.choices import check_fields
 from dna_bigbird.models.config import PATTERN, EncoderConfig
+from dna_bigbird.models.etc_config import EtcConfig
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,8 @@ class EncoderChanges:
     """Longest sequence in tokens: with rotary positions it may differ with pretrained weights."""
     block_size: int | None = None
     """Tokens in one attention block; may differ with pretrained weights."""
-    attention: Literal["bigbird", "full"] | None = None
-    """Block-sparse attention, or full: may differ with pretrained weights."""
+    attention: Literal["bigbird", "full", "etc"] | None = None
+    """Block-sparse attention, or full: may differ with pretrained weights. etc: BigBird-ETC, fresh weights only."""
     window_blocks: int | None = None
     """Neighbouring blocks that a block reads, itself included: may differ with pretrained weights."""
     global_blocks: Literal["first_last", "first_two", "none"] | None = None
@@ -55,6 +56,8 @@ class EncoderChanges:
     """Dropout of the attention weights; block-sparse backends other than gather have none."""
     init_std: float | None = None
     """Standard deviation of fresh kernels and embeddings; 0.02 in the paper, more for narrower models."""
+    etc: EtcConfig | None = None
+    """Streams and labels of `attention` etc."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -62,10 +65,13 @@ class EncoderChanges:
     @property
     def values(self) -> dict[str, object]:
         """The settings that are given, by name."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        each = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in each.items() if value is not None}
 
     def applied_to(self, encoder: EncoderConfig) -> EncoderConfig:
         """Return the settings of an encoder with these changes.
+
+        With attention etc an encoder of rotary positions loses them, unless they are asked for.
 
         Raises:
             ValueError: If the settings contradict each other.
@@ -74,12 +80,16 @@ class EncoderChanges:
             >>> EncoderChanges(num_layers=0).applied_to(EncoderConfig()).num_layers
             0
         """
-        return replace(encoder, **self.values)
+        values = self.values
+        if values.get("attention") == "etc" and encoder.attention != "etc":
+            values.setdefault("positions", "learned")  # no table with etc
+        return replace(encoder, **values)
 
     def other_weights(self, encoder: EncoderConfig) -> list[str]:
         """Return the changed settings of an encoder that its weights were not trained with.
 
-        The attention pattern, dropout and, with rotary positions, the longest sequence may change.
+        The attention pattern, dropout and, without a table of positions, the longest sequence may
+        change; attention may not change from or to etc.
 
         Example:
             >>> EncoderChanges(num_random=1, stem_width=9).other_weights(EncoderConfig())
@@ -88,6 +98,10 @@ class EncoderChanges:
         free = {*PATTERN, "attention_dropout"} | (
             {"max_tokens"} if encoder.reads_any_length else set()
         )
+        if "etc" in (self.attention, encoder.attention):
+            free.remove("attention")
+        if self.etc is not None and self.etc.has_weights_of(encoder.etc):
+            free.add("etc")
         return [
             name
             for name, value in self.values.items()

@@ -4,7 +4,8 @@ Counted are matrix products, a multiplication and an addition as two operations:
 
 * dense layers of the encoder: 2 * weights, for each token;
 * attention: 4 * head dimension, for each head and pair of a query and a key that its block reads
-  (scores, and the weighted sum), a ragged last block as a whole one;
+  (scores, and the weighted sum), a ragged last block as a whole one; with BigBird-ETC for each pair
+  that is read, and 2 * head dimension for each query and label;
 * the head for masked tokens: 2 * (hidden size + vocabulary) * hidden size, for each predicted
   token;
 * the other heads: 2 * weights, for each sequence.
@@ -15,10 +16,13 @@ the backward pass as twice the forward one.
 
 from collections.abc import Sequence
 
+import numpy as np
 from torch import nn
 
 from dna_bigbird.attention.patterns import BlockPattern
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
+from dna_bigbird.models.etc_encoder import EtcEncoder, etc_pattern
 
 
 def block_pairs(pattern: BlockPattern) -> int:
@@ -33,8 +37,41 @@ def block_pairs(pattern: BlockPattern) -> int:
     return listed + int(pattern.is_global.sum()) * pattern.num_blocks * pattern.num_heads
 
 
+def etc_pairs(config: EncoderConfig, num_long: int, num_global: int) -> int:
+    """Return how many pairs of a query and a key each head of a layer of BigBird-ETC reads.
+
+    Every long token belongs to one global token.
+    """
+    settings = config.etc
+    size, reach = (
+        (settings.radius, 1) if settings.local_mode == "three_blocks" else (1, settings.radius)
+    )
+    at = np.arange(num_long) // size
+    ends = np.minimum((at + reach + 1) * size, num_long)
+    band = int((ends - np.maximum(at - reach, 0) * size).sum())
+    long_to_global = num_long if settings.hard_l2g else num_long * num_global
+    global_to_long = num_long if settings.hard_g2l else num_long * num_global
+    return band + long_to_global + global_to_long + num_global**2
+
+
+def _etc_flops(encoder: EtcEncoder, num_long: int) -> int:
+    config = encoder.config
+    num_global = -(-num_long // config.etc.tokens_per_global)
+    queries = num_long + num_global
+    E, labels = config.hidden_size, etc_pattern(config.etc).num_labels
+    weights = 4 * E * E + 2 * E * config.ffn_size
+    if config.etc.sharing != "qkv":  # keys and values of the other stream
+        weights += 2 * E * E
+    attention = 4 * E * etc_pairs(config, num_long, num_global) + 2 * E * labels * queries
+    layers = len(encoder.layers) * (2 * weights * queries + attention)
+    before = _dense(encoder) - _dense(encoder.layers)
+    return 2 * before * num_long + layers
+
+
 def encoder_flops(encoder: Encoder, num_tokens: int) -> int:
     """Return the operations of a forward pass of one sequence through the encoder."""
+    if isinstance(encoder, EtcEncoder):
+        return _etc_flops(encoder, num_tokens)
     patches = -(-num_tokens // encoder.config.patch_tokens)
     above = _dense(encoder.layers) + (_dense(encoder.patches) if encoder.patches else 0)
     before = _dense(encoder) - above

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from dna_bigbird.models.encoder import Encoder, EncoderLayer
+from dna_bigbird.models.etc_encoder import EtcLayer
 from dna_bigbird.models.lora_config import LoraConfig
 
 PARTS = ("query", "key", "value")
@@ -55,13 +56,19 @@ def adapt(encoder: Encoder, config: LoraConfig, generator: torch.Generator) -> N
     """Freeze an encoder and add trained products to the matrices of its layers.
 
     Raises:
-        ValueError: If it has no layers, or the rank is larger than a matrix allows.
+        ValueError: If it has no layers, the rank is larger than a matrix allows, or keys and values have
+            projections of their own (`sharing` none).
     """
     if not len(encoder.layers):
         raise ValueError(f"--lora.rank {config.rank}: the encoder has no layers to adapt")
     if config.rank > encoder.config.hidden_size:
         raise ValueError(
             f"--lora.rank {config.rank} is larger than the width {encoder.config.hidden_size} of the model"
+        )
+    if encoder.config.attention == "etc" and encoder.config.etc.sharing == "none":
+        raise ValueError(
+            f"--lora.rank {config.rank}: a model with --model.etc.sharing none is not adapted; train it "
+            "whole (--lora.rank 0)"
         )
     freeze(encoder)
     scale = config.alpha / config.rank
@@ -88,7 +95,7 @@ def merge(module: nn.Module) -> None:
 
 
 def _adapted(
-    layer: EncoderLayer, config: LoraConfig
+    layer: EncoderLayer | EtcLayer, config: LoraConfig
 ) -> list[tuple[nn.Linear, list[tuple[int, int]]]]:
     """Return the adapted matrices of a layer with their adapted rows."""
     size = layer.attention.output.in_features
@@ -97,7 +104,14 @@ def _adapted(
         for number, name in enumerate(PARTS)
         if name in config.targets
     ]
-    chosen = [(layer.attention.qkv, rows)] if rows else []
-    whole = [layer.attention.output] if "output" in config.targets else []
-    whole += [layer.ffn_in, layer.ffn_out] if "ffn" in config.targets else []
+    attention = layer.attention
+    qkvs, outputs, ffn = [attention.qkv], [attention.output], [layer.ffn_in, layer.ffn_out]
+    if isinstance(layer, EtcLayer):  # what both streams share is None here
+        qkvs.append(attention.global_qkv)
+        outputs.append(attention.global_output)
+        ffn += [layer.global_ffn_in, layer.global_ffn_out]
+    chosen = [(qkv, rows) for qkv in qkvs if qkv is not None] if rows else []
+    whole = outputs if "output" in config.targets else []
+    whole = [*whole, *ffn] if "ffn" in config.targets else whole
+    whole = [linear for linear in whole if linear is not None]
     return chosen + [(linear, [(0, linear.out_features)]) for linear in whole]

@@ -21,6 +21,7 @@ runtime of CUDA and NCCL, workspaces of kernels, and what fragmentation wastes.
 
 from dataclasses import dataclass
 
+from dna_bigbird.models import etc_memory
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import attention_core
 
@@ -62,8 +63,11 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     attention = 4 * h * h + 3 * h * config.qkv_bias + h * config.output_bias
     attention += 2 * (h // config.num_heads) * config.qk_norm
     layer = attention + 2 * h * f + f + h + 4 * h
-    positions = config.max_tokens if config.positions == "learned" else 0
+    positions = config.max_tokens if config.has_position_table else 0
     embeddings = (config.vocab_size + positions + config.num_segments) * h + 2 * h
+    if config.attention == "etc":
+        layer = etc_memory.layer_parameters(config)
+        embeddings += etc_memory.embedding_parameters(config)
     if config.stem_width:
         embeddings += config.stem_width * h * h + h
     if config.patch_tokens > 1:
@@ -75,6 +79,8 @@ def pretraining_parameters(config: EncoderConfig) -> int:
 def muon_parameters(config: EncoderConfig) -> int:
     """Return the weights of the matrices of the layers, which Muon updates."""
     h, f = config.hidden_size, config.ffn_size
+    if config.attention == "etc":
+        return config.num_layers * etc_memory.layer_matrices(config)
     return config.num_layers * (4 * h * h + 2 * h * f)
 
 
@@ -113,7 +119,8 @@ def layer_bytes(
     mask = (1 if device == "cuda" else value) if config.dropout else 0
     inputs = 2 * h + f  # of the projections to q, k and v, of the two dense layers after attention
     attention = 4 * h  # q, k, v and the output, which is the input of the last projection
-    if backend == "gather" and (copies := gathered(config, num_tokens)):
+    is_etc = config.attention == "etc"
+    if backend == "gather" and not is_etc and (copies := gathered(config, num_tokens)):
         attention += 2 * h + 2 * h * copies  # queries and output again; keys and values
     if config.positions == "rotary" or config.qk_norm:
         attention += 2 * h  # the values keep the whole product, queries and keys are new ones
@@ -121,7 +128,8 @@ def layer_bytes(
     sums = FLOAT32 * config.num_heads  # logarithm of each row's denominator
     if config.qk_norm:  # queries and keys in float32, and divided by their root mean square
         norms += 2 * FLOAT32 * h * (1 + (value == BFLOAT16))
-    return value * (inputs + attention + f) + 2 * mask * h + norms + sums
+    kept = value * (inputs + attention + f) + 2 * mask * h + norms + sums
+    return kept + etc_memory.kept_besides(config, value) if is_etc else kept
 
 
 def pretraining_memory(
@@ -166,6 +174,8 @@ def pretraining_memory(
     patches = -(-num_tokens // config.patch_tokens)
     layer = layer_bytes(config, patches, precision=precision, device=device, backend=backend)
     layer *= patches / num_tokens
+    if config.attention == "etc":
+        tokens *= etc_memory.tokens_of_both(config)
     is_recomputed = config.gradient_checkpointing
     kept = config.num_layers * (FLOAT32 * config.hidden_size if is_recomputed else layer)
     # The sum of the embeddings and its dropout, and the neighbours that the stem reads.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dna_bigbird.models.encoder import Encoder
 
 RULES = ("tile", "interpolate")
-ROTARY = "rotary"
+ROTARY, LABELS = "rotary", "labels"
 """What a bundle says instead of a rule: there was no table to extend."""
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -23,7 +23,7 @@ def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> 
 
     Everything but the position table (and that of a decoder with its own) is copied. Without this a
     longer sequence is refused: no rule is right for every model, and after either the model should be
-    trained further. A model with rotary positions has no table and needs no rule: its setting
+    trained further. A model with rotary positions or labels (BigBird-ETC) has no table and needs no rule: its setting
     `max_tokens` alone changes, which is what training and windows follow.
 
     With random plan 'uniform' the attention of a sequence depends on its own length alone, so old
@@ -44,7 +44,7 @@ def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> 
     encoder: Encoder = extended if isinstance(extended, Encoder) else extended.encoder
     if encoder.position is None and rule is not None:
         raise ValueError(
-            f"rule {rule!r} is for a table of positions; the model's positions are rotary: leave it out"
+            f"rule {rule!r} is for a table of positions; the model has none: leave it out"
         )
     if encoder.position is not None and rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
@@ -60,7 +60,7 @@ def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> 
         table_LE = (_tile if rule == "tile" else _interpolate)(old.detach(), max_tokens)
         part.position = nn.Embedding.from_pretrained(table_LE, freeze=not old.requires_grad)
     encoder.config = replace(encoder.config, max_tokens=max_tokens)
-    for layer in encoder.layers:
+    for layer in encoder.layers if encoder.config.keeps_published_padding else ():
         rule = layer.attention.rule
         if rule.plan == "huggingface":
             layer.attention.set_rule(replace(rule, table_tokens=max_tokens))

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig
-from dna_bigbird.models.encoder import Encoder, initialise
+from dna_bigbird.models.encoder import initialise
+from dna_bigbird.models.etc_encoder import build_encoder
 from dna_bigbird.models.heads import MlmHead, Pooler
 
 
@@ -34,7 +35,7 @@ class PretrainingModel(nn.Module):
                 f"heads must be some of {', '.join(PRETRAINING_HEADS)}, got {', '.join(heads)}"
             )
         generator = torch.Generator().manual_seed(seed)
-        self.encoder = Encoder(config, generator)
+        self.encoder = build_encoder(config, generator)
         self.mlm = MlmHead(config) if "mlm" in heads else None
         self.pooler = Pooler(config.hidden_size) if "pooler" in heads else None
         self.nsp = nn.Linear(config.hidden_size, 2) if "nsp" in heads else None

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.encoder import Encoder, initialise
+from dna_bigbird.models.encoder import initialise
+from dna_bigbird.models.etc_encoder import build_encoder
 from dna_bigbird.models.residual_block import ResidualBlock
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
 
@@ -37,7 +38,7 @@ class QuestionModel(nn.Module):
     ) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
-        self.encoder = Encoder(config, generator)
+        self.encoder = build_encoder(config, generator)
         self.add_layers(config, head or self.head_type())
         for layer in list(self.children())[1:]:
             initialise(layer, config.init_std, generator)

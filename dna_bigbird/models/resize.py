@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from dna_bigbird.models.encoder import Encoder
+from dna_bigbird.models.etc_encoder import build_encoder
 
 
 def with_vocabulary(encoder: Encoder, size: int, generator: torch.Generator) -> Encoder:
@@ -17,7 +18,7 @@ def with_vocabulary(encoder: Encoder, size: int, generator: torch.Generator) -> 
     config = encoder.config
     if config.vocab_size >= size:
         return encoder
-    grown = Encoder(replace(config, vocab_size=size), generator)
+    grown = build_encoder(replace(config, vocab_size=size), generator)
     state = dict(encoder.state_dict())
     rows = torch.empty(size - config.vocab_size, config.hidden_size)
     std = config.init_std

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 from dna_bigbird.errors import shortened
@@ -18,7 +18,7 @@ def settings_from(config_type: type[T], values: object) -> T:
 
     Args:
         config_type: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool
-            or str.
+            or str, or settings again.
         values: What JSON gave; fields that are absent have their defaults.
 
     Raises:
@@ -65,6 +65,8 @@ def _check(name: str, value: Any, expected: type) -> None:
         words = "a whole number" if not isinstance(value, int) or is_bool else f"at most {LARGEST}"
     elif expected is float:
         good, words = is_finite(value), "a finite number"
+    elif is_dataclass(expected):
+        good, words = isinstance(value, Mapping | expected), "an object"
     else:
         good, words = isinstance(value, expected), {bool: "true or false", str: "a text"}[expected]
     if not good:

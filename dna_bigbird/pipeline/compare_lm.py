@@ -68,10 +68,18 @@ def compare_lm(
 
 
 def key_share(run) -> float:
-    """Return the share of (query block, key block) pairs that a model's first layer reads."""
+    """Return the share of (query block, key block) pairs that a model's first layer reads.
+
+    Of BigBird-ETC the share of pairs of tokens of both streams.
+    """
     from dna_bigbird.models.config import EncoderConfig
     from dna_bigbird.models.encoder import attention_core
+    from dna_bigbird.models.flops import etc_pairs
 
     config = EncoderConfig(**run.config.encoder_values)
+    if config.attention == "etc":
+        num_global = -(-config.max_tokens // config.etc.tokens_per_global)
+        pairs = etc_pairs(config, config.max_tokens, num_global)
+        return pairs / (config.max_tokens + num_global) ** 2
     pattern = attention_core(config, layer=0).eval().pattern(config.max_tokens)
     return float((pattern.times() > 0).mean())

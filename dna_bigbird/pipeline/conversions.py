@@ -12,7 +12,8 @@ from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.interop.converted_card import converted_card
-from dna_bigbird.models.positions import ROTARY, extend_positions
+from dna_bigbird.models.config import stored_encoder
+from dna_bigbird.models.positions import LABELS, ROTARY, extend_positions
 from dna_bigbird.pipeline.results import ConvertedModel
 
 LENGTHS = ("max_tokens", "max_source_tokens", "max_target_tokens")
@@ -73,7 +74,7 @@ def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> C
     """Write a bundle again with more positions.
 
     Args:
-        rule: 'tile' or 'interpolate', see models.positions; None for rotary positions.
+        rule: 'tile' or 'interpolate', see models.positions; None without a table.
 
     Raises:
         InputError: If the new length does not fit the model.
@@ -81,13 +82,13 @@ def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> C
     bundle = load_bundle(source)
     bundle.check_single("convert")
     before = bundle.config.encoder.max_tokens
-    is_rotary = bundle.config.encoder.reads_any_length
-    if is_rotary and rule is not None:
+    encoder = bundle.config.encoder
+    if encoder.reads_any_length and rule is not None:
         raise InputError(
-            f"{source}: --positions {rule} is for a table of positions; the model's are rotary: leave "
-            "the option out"
+            f"{source}: --positions {rule} is for a table of positions; the model has none: leave the "
+            "option out"
         )
-    if not is_rotary and rule is None:
+    if encoder.has_position_table and rule is None:
         raise InputError(
             f"{source}: its positions are a learned table; say how it grows: --positions tile or "
             "interpolate"
@@ -96,10 +97,10 @@ def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> C
         model = extend_positions(bundle.model, max_tokens, rule)
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
-    rule = rule or ROTARY
+    rule = rule or (LABELS if encoder.attention == "etc" else ROTARY)
     step = {"from_max_tokens": before, "positions": rule}
     config = bundle.config.with_values(
-        encoder=model.encoder.config, lengthened=[*bundle.config.lengthened, step]
+        encoder=stored_encoder(model.encoder.config), lengthened=[*bundle.config.lengthened, step]
     )
     is_converted = config.huggingface is not None
     card = converted_card(config) if is_converted else model_card(config, bundle.metrics)

@@ -11,7 +11,7 @@ from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.repeat_weights import RepeatWeighted
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import note
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
 from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
@@ -103,7 +103,7 @@ def run_settings(
     checksums = {name: str(store.attributes["checksum"]) for name, store in corpus.stores.items()}
     return {
         "command": "pretrain",
-        "model": asdict(encoder),
+        "model": stored_encoder(encoder),
         "masking": asdict(masking),
         "objective": asdict(objective),
         "inputs": {
@@ -128,7 +128,7 @@ def pretrained_config(
         "label_names": [],
         "label_groups": [],
         "semi_synthetic": is_semi_synthetic(store.assembly),
-        "encoder": asdict(encoder),
+        "encoder": stored_encoder(encoder),
         "assembly": store.assembly,
         "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
         "masking": asdict(masking),

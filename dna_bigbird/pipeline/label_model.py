@@ -14,7 +14,7 @@ from dna_bigbird.datasets.standardisation import standardisation
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.label_types import RECORDED, REGRESSION
 from dna_bigbird.models.classifier import SequenceClassifier
-from dna_bigbird.models.config import EncoderConfig, HeadConfig, stored_head
+from dna_bigbird.models.config import EncoderConfig, HeadConfig, stored_encoder, stored_head
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import CountedWords
@@ -163,7 +163,7 @@ class FinetuningSetup:
         """Return what decides the result, without the set, the training settings and the seed."""
         return {
             "command": "finetune",
-            "model": asdict(self.encoder),
+            "model": stored_encoder(self.encoder),
             "head": stored_head(self.head),
             **self.adaptation,
             "inputs": {"encoder": module_sha256(model.encoder), **self.source.inputs},
@@ -175,7 +175,7 @@ class FinetuningSetup:
         return {
             **{name: getattr(self.labelled, name) for name in SET_FACTS},
             **label_facts(self.labelled),
-            "encoder": asdict(self.encoder),
+            "encoder": stored_encoder(self.encoder),
             "head": stored_head(self.head),
             **({"words": asdict(self.words)} if self.words else {}),
             **self.adaptation,

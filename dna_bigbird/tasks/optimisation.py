@@ -1,10 +1,12 @@
 """The optimizers of the paper's code and their learning-rate schedules (specification §1.6, §5)."""
 
 import math
+from itertools import compress
 
 import torch
 from torch import nn
 
+from dna_bigbird.attention.cores.etc import LabelTable
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.precision import resolve_muon_precision
 from dna_bigbird.tasks.config import TrainConfig
@@ -60,14 +62,24 @@ def learning_rate_factor(
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
     """Split parameters into those that decay and those that do not.
 
-    Biases and the gains of LayerNorms, that is all vectors, are spared; kernels and embeddings
-    (matrices) decay. A tied weight counts once.
+    Biases and the gains of LayerNorms, that is all vectors and the label biases of BigBird-ETC, are
+    spared; kernels and embeddings (matrices) decay. A tied weight counts once.
     """
     trained = [p for p in model.parameters() if p.requires_grad]
+    biases = _label_biases(model)
+    decays = [p.ndim >= 2 and id(p) not in biases for p in trained]
     return [
-        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": weight_decay},
-        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+        {"params": list(compress(trained, decays)), "weight_decay": weight_decay},
+        {
+            "params": [p for p, decay in zip(trained, decays, strict=True) if not decay],
+            "weight_decay": 0.0,
+        },
     ]
+
+
+def _label_biases(model: nn.Module) -> set[int]:
+    """Return the label biases of BigBird-ETC, one for each label and head, by identity."""
+    return {id(m.biases) for m in model.modules() if isinstance(m, LabelTable)}
 
 
 def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
@@ -117,7 +129,8 @@ def _exponents(model: nn.Module) -> dict[int, int]:
     for number, layer in enumerate(encoder.layers):
         exponents |= {id(p): count - number for p in layer.parameters()}
     if encoder.config.norm_first:
-        exponents |= {id(p): 1 for p in encoder.norm.parameters()}
+        norms = (encoder.norm, getattr(encoder, "global_norm", None))
+        exponents |= {id(p): 1 for norm in norms if norm for p in norm.parameters()}
     return exponents
 
 
@@ -133,6 +146,7 @@ def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[
         if (stack := getattr(getattr(model, part, None), "layers", None)) is not None
     ]
     chosen = {id(p) for stack in layers for p in stack.parameters() if p.ndim == 2}
+    chosen -= _label_biases(model)
     split = []
     for group in groups:
         for is_muon in (True, False):

@@ -133,7 +133,7 @@ def test_rotary_positions_are_lengthened_without_a_rule(project, capsys):
         ),
         (
             "--from rotary --to x --max-tokens 512 --positions tile",
-            "rotary: --positions tile is for a table of positions; the model's are rotary: leave",
+            "rotary: --positions tile is for a table of positions; the model has none: leave",
         ),
         (
             "--from rotary --to-huggingface x --allow-different-attention true",

@@ -9,7 +9,8 @@ import torch
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop import read_huggingface, write_huggingface
-from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig
+from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, stored_encoder
+from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 transformers = pytest.importorskip("transformers")
@@ -104,7 +105,7 @@ def test_ours_to_theirs_to_ours(write, tokenizer, heads):
     model, folder = write(heads=heads)
     again = read_huggingface(folder)
     assert again.model.heads == heads
-    assert again.config["encoder"] == vars(ENCODER) | {"random_plan": "huggingface"}
+    assert again.config["encoder"] == stored_encoder(ENCODER) | {"random_plan": "huggingface"}
     assert again.tokenizer.files == tokenizer.files
     for (name, a), b in zip(
         model.state_dict().items(), again.model.state_dict().values(), strict=True
@@ -179,13 +180,14 @@ OTHER = {
     "output_bias": False, "norm_first": True, "positions": "rotary", "rotary_base": 500.0,
     "qk_norm": True, "stem_width": 3, "patch_tokens": 2, "scale_residual": True, "train_positions": False,
     "scale_embeddings": True, "dropout": 0.3, "attention_dropout": 0.2, "init_std": 0.1,
-    "gradient_checkpointing": True,
+    "gradient_checkpointing": True, "etc": EtcConfig(radius=5),
 }  # fmt: skip
 """Another value of every setting of the encoder."""
 NEVER_HELD = {"norm_first", "positions", "qk_norm", "stem_width", "patch_tokens", "output_bias"}
 NEEDED = {
     "window_blocks": {"random_plan": "uniform"},
     "patch_tokens": {"norm_first": True, "positions": "rotary"},
+    "etc": {"attention": "etc"},
 }
 """Settings that another one goes with only."""
 

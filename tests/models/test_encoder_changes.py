@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.encoder_changes import EncoderChanges
+from dna_bigbird.models.etc_config import EtcConfig
+from dna_bigbird.models.etc_encoder import build_encoder
 
 SMALL = {"vocab_size": 10, "hidden_size": 8, "num_heads": 2, "ffn_size": 16, "block_size": 4}
 
@@ -42,14 +43,17 @@ def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
         "num_random": 1, "pattern_seed": 3, "activation": "relu", "norm_first": True,
         "positions": "rotary", "qk_norm": True, "stem_width": 5, "patch_tokens": 2,
         "scale_residual": True, "attention_dropout": 0.1, "init_std": 0.1,
+        "etc": EtcConfig(shared_ffn=False),
     }  # fmt: skip
     acting = {"num_heads", "activation", "norm_first", "scale_residual", "init_std"}
     before = EncoderConfig(**SMALL, num_layers=2, max_tokens=16, num_random=0)
     if name == "patch_tokens":
         before = replace(before, norm_first=True, positions="rotary")
+    if name == "etc":
+        before = replace(before, attention="etc")
     changes = EncoderChanges(**{name: others[name]})
     shapes = [
-        {key: value.shape for key, value in Encoder(config).state_dict().items()}
+        {key: value.shape for key, value in build_encoder(config).state_dict().items()}
         for config in (before, changes.applied_to(before))
     ]
     assert changes.other_weights(before) == [name] * (shapes[0] != shapes[1] or name in acting)
@@ -66,7 +70,7 @@ def test_without_layers_there_are_the_normalised_embeddings_and_the_stem(norm_fi
         **SMALL, num_layers=0, positions="rotary", num_segments=0, stem_width=3, dropout=0.0,
         norm_first=norm_first,
     )  # fmt: skip
-    encoder = Encoder(config).eval()
+    encoder = build_encoder(config).eval()
     ids = torch.tensor([[2, 5, 6, 7, 3]])
     weights = encoder.state_dict()
     assert set(weights) == {

@@ -67,11 +67,15 @@ def kept_bytes(
         {"gradient_checkpointing": True},
         {"positions": "rotary"},
         {"positions": "rotary", "qk_norm": True, "stem_width": 5},
+        {"attention": "etc"},
+        {"attention": "etc", "etc": {"tokens_per_global": 4, "radius": 20}},
+        {"attention": "etc", "gradient_checkpointing": True},
     ],
     ids=str,
 )
 def test_activations_are_what_autograd_keeps(changes, backend, precision):
     config, batch_size, predicted = EncoderConfig(**SMALL | changes), 2, 40
+    backend = "auto" if config.attention == "etc" else backend
     found = kept_bytes(config, precision, backend, batch_size, predicted)
     step = pretraining_memory(
         config,
@@ -96,6 +100,13 @@ def test_activations_are_what_autograd_keeps(changes, backend, precision):
         {"positions": "rotary", "max_tokens": 128},
         {"qk_norm": True, "stem_width": 5},
         {"patch_tokens": 4, "positions": "rotary", "norm_first": True},
+        {"attention": "etc", "qkv_bias": False},
+        {"attention": "etc", "etc": {"sharing": "kv", "shared_ffn": False, "max_distance": 24}},
+        {
+            "attention": "etc",
+            "etc": {"sharing": "none", "shared_output": True},
+            "output_bias": False,
+        },
     ],
     ids=str,
 )
@@ -116,15 +127,19 @@ def test_a_step_grows_with_the_micro_batch_alone():
     assert exchanged.states == 22 * pretraining_parameters(config)
 
 
+@pytest.mark.parametrize("attention", ["bigbird", "etc"])
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_the_state_of_the_optimizer(optimizer):
-    config = EncoderConfig(**SMALL | {"dropout": 0.0})
+def test_the_state_of_the_optimizer(optimizer, attention):
+    config = EncoderConfig(**SMALL | {"dropout": 0.0, "attention": attention})
     model = PretrainingModel(config)
     training = TrainConfig(optimizer=optimizer, precision="32-true", max_steps=5, validate_every=5)
     state_of, _ = build_optimizer(model, training)
     ids_BT = torch.randint(6, config.vocab_size, (1, 64))
     logits_PV, nsp_B2 = model(ids_BT, ids_BT < 0, None, torch.arange(4))
-    (logits_PV.sum() + nsp_B2.sum()).backward()
+    loss = logits_PV.sum() + nsp_B2.sum()
+    if attention == "etc":  # neither head reads global tokens
+        loss = loss + model.encoder.both(ids_BT, ids_BT < 0)[1].sum()
+    loss.backward()
     state_of.step()
     kept = sum(x.nbytes for state in state_of.state.values() for x in state.values() if x.ndim)
     step = pretraining_memory(config, batch_size=1, predicted=4, optimizer=optimizer)

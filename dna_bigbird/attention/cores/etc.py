@@ -33,10 +33,11 @@ class LabelTable(nn.Module):
         self.biases = nn.Parameter(torch.empty(num_labels, num_heads))
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw the embeddings again and set the biases to zero."""
         end = 2 * LABEL_DEVIATION
-        nn.init.trunc_normal_(self.embeddings, std=LABEL_DEVIATION, a=-end, b=end)
+        std = LABEL_DEVIATION
+        nn.init.trunc_normal_(self.embeddings, std=std, a=-end, b=end, generator=generator)
         nn.init.zeros_(self.biases)
 
 
@@ -110,6 +111,11 @@ class BigBirdEtc(nn.Module):
         mixed = attend_long(of_long, *settings), attend_global(of_global, *settings)
         long_out, global_out = (x.transpose(1, 2).flatten(2) for x in mixed)
         return self.output(long_out), (self.global_output or self.output)(global_out)
+
+    def reset_labels(self, generator: torch.Generator | None = None) -> None:
+        """Draw both label tables again."""
+        self.long_labels.reset_parameters(generator)
+        self.global_labels.reset_parameters(generator)
 
     def heads(self, long_BLE: Tensor, global_BGE: Tensor) -> tuple[EtcHeads, EtcHeads]:
         """Return what the long and the global softmax read."""

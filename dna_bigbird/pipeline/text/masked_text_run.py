@@ -11,7 +11,7 @@ from dna_bigbird.datasets.text.masked import MaskedTextExamples
 from dna_bigbird.datasets.text.store import TextStore, text_store
 from dna_bigbird.datasets.text.unpacking import unpacked_limit
 from dna_bigbird.errors import checked_settings
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.pipeline.text.pretraining_start import PretrainingStart
 from dna_bigbird.pipeline.training_checks import module_sha256
 from dna_bigbird.tasks.config import TrainConfig
@@ -88,7 +88,7 @@ def run_settings(
     """Return what decides the result apart from the training settings and the seed."""
     return {
         "command": "text pretrain",
-        "model": asdict(encoder),
+        "model": stored_encoder(encoder),
         "masking": asdict(masking),
         "inputs": {
             **{name: store.checksum for name, store in corpus.stores.items()},
@@ -145,5 +145,5 @@ def text_encoder_config(encoder: EncoderConfig) -> dict:
         "label_names": [],
         "label_groups": [],
         "semi_synthetic": False,
-        "encoder": asdict(encoder),
+        "encoder": stored_encoder(encoder),
     }

@@ -12,7 +12,7 @@ from dna_bigbird.datasets.text.data import text_data
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.limits import use_threads
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.set_counts import count_metrics
 from dna_bigbird.pipeline.text.set_rows import (
@@ -182,7 +182,7 @@ def described_task(task: TextTask, encoder: EncoderConfig) -> dict:
         "task": task.name,
         "set": getattr(task.options, "set", task.name),
         "reads": "text",
-        "encoder": asdict(encoder),
+        "encoder": stored_encoder(encoder),
         "head": asdict(task.head),
         "options": asdict(task.options),
         "label_names": task.labels,

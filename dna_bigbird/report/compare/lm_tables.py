@@ -207,6 +207,8 @@ def _building_blocks(run: Run) -> str:
     encoder = run.encoder
     if encoder.attention == "full":
         return "full attention"
+    if encoder.attention == "etc":
+        return "band + global tokens"
     used = {
         "random": encoder.num_random > 0,
         "window": encoder.window_blocks > 0,

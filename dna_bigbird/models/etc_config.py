@@ -1,0 +1,60 @@
+"""Settings of BigBird-ETC in an encoder; read without torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+OPTION = "--model.etc."
+CHOICES = {"local_mode": ("exact", "three_blocks"), "sharing": ("qkv", "kv", "none")}
+
+
+@dataclass(frozen=True)
+class EtcConfig:
+    """Streams, labels and shared weights of BigBird-ETC (specification §2); read with `attention` etc.
+
+    The defaults are those of the paper's base model and of the public ETC code.
+    """
+
+    radius: int = 84
+    """Tokens that a token reads on either side: 84 in the base, 169 in the large model."""
+    local_mode: Literal["exact", "three_blocks"] = "exact"
+    """exact: up to radius tokens away. three_blocks: whole blocks of radius tokens."""
+    max_distance: int = 12
+    """Distance from which positions are no longer distinguished: 12 in the base, 24 in the large model."""
+    tokens_per_global: int = 16
+    """Neighbouring tokens that have a global token of their own where the data names no sentences: 4,096 tokens
+    have 256."""
+    hard_g2l: bool = True
+    """A global token reads only the tokens that belong to it, as in pretraining of the ETC paper."""
+    hard_l2g: bool = False
+    """A token reads only the global tokens that it belongs to."""
+    sharing: Literal["qkv", "kv", "none"] = "qkv"
+    """Projections that both streams share: all, or each stream has its own (kv), or each of the four pieces has
+    its own keys and values (none)."""
+    shared_output: bool = False
+    """Both streams have one output projection of the attention."""
+    shared_ffn: bool = True
+    """Both streams have one feed-forward layer, its norm included."""
+
+    def has_weights_of(self, other: "EtcConfig") -> bool:
+        """Return True if weights trained with `other` fit: who reads whom may differ."""
+        names = ("max_distance", "sharing", "shared_output", "shared_ffn")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"{OPTION}{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
+                )
+        for name in ("radius", "max_distance", "tokens_per_global"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{OPTION}{name} {getattr(self, name)} must be at least 1")
+        if self.local_mode == "three_blocks" and self.max_distance > self.radius:
+            raise ValueError(
+                f"{OPTION}local_mode three_blocks needs a {OPTION}radius of at least "
+                f"{OPTION}max_distance {self.max_distance}, got {self.radius}"
+            )
+
+
+PAPER_ETC = EtcConfig()
+"""Of the paper's base model."""

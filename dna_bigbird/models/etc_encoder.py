@@ -1,0 +1,205 @@
+"""The BigBird-ETC encoder: a long and a global stream through the same layers (specification §2)."""
+
+# B batch, L long tokens, G global tokens, P packed long tokens, E hidden size
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from dna_bigbird.attention.cores import BigBirdEtc
+from dna_bigbird.attention.packing import Packing
+from dna_bigbird.attention.patterns.etc import EtcPattern
+from dna_bigbird.attention.patterns.etc_layout import EtcLayout
+from dna_bigbird.errors import InputError
+from dna_bigbird.models.activations import activated, activation
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.encoder import Encoder, initialise
+from dna_bigbird.models.etc_config import EtcConfig
+from dna_bigbird.models.global_tokens import KINDS, GlobalTokens
+
+BACKENDS = ("auto", "dense")
+"""Backends by the names that commands have; 'auto' is linear in the long stream."""
+
+
+def etc_pattern(settings: EtcConfig) -> EtcPattern:
+    """Return the attention pattern of an encoder."""
+    return EtcPattern(
+        radius=settings.radius,
+        local_mode=settings.local_mode,
+        max_distance=settings.max_distance,
+        hard_g2l=settings.hard_g2l,
+        hard_l2g=settings.hard_l2g,
+    )
+
+
+class EtcLayer(nn.Module):
+    """A layer over two streams: attention, then a feed-forward layer for each token of either.
+
+    Norms are where `EncoderLayer` has them. Parts of the long stream have the names of that class, so
+    weights move; both streams share the feed-forward layer and its norm, unless `shared_ffn` is False.
+    """
+
+    def __init__(self, config: EncoderConfig, layer: int) -> None:
+        super().__init__()
+        E, own = config.hidden_size, config.etc
+        self.norm_first = config.norm_first
+        self.attention = BigBirdEtc(
+            E,
+            config.num_heads,
+            etc_pattern(own),
+            sharing=own.sharing,
+            shared_output=own.shared_output,
+            qkv_bias=config.qkv_bias,
+            output_bias=config.output_bias,
+            dropout_p=config.attention_dropout,
+        )
+        self.attention_norm = nn.LayerNorm(E, eps=config.norm_eps)
+        self.global_attention_norm = nn.LayerNorm(E, eps=config.norm_eps)
+        self.activation = activation(config.activation)
+        self.ffn_in, self.ffn_out = nn.Linear(E, config.ffn_size), nn.Linear(config.ffn_size, E)
+        self.ffn_norm = nn.LayerNorm(E, eps=config.norm_eps)
+        self.global_ffn_in = self.global_ffn_out = self.global_ffn_norm = None
+        if not own.shared_ffn:
+            self.global_ffn_in = nn.Linear(E, config.ffn_size)
+            self.global_ffn_out = nn.Linear(config.ffn_size, E)
+            self.global_ffn_norm = nn.LayerNorm(E, eps=config.norm_eps)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, long_BLE: Tensor, global_BGE: Tensor, layout: EtcLayout
+    ) -> tuple[Tensor, Tensor]:
+        """Return both streams, shaped as they are."""
+        streams = (long_BLE, global_BGE)
+        norms = (self.attention_norm, self.global_attention_norm)
+        if self.norm_first:
+            normed = [norm(x) for norm, x in zip(norms, streams, strict=True)]
+            mixed = self.attention(*normed, layout)
+        else:
+            mixed = self.attention(*streams, layout)
+        summed = [x + self.dropout(y) for x, y in zip(streams, mixed, strict=True)]
+        if not self.norm_first:
+            summed = [norm(x) for norm, x in zip(norms, summed, strict=True)]
+        ffn_of_long = (self.ffn_in, self.ffn_out, self.ffn_norm)
+        ffn_of_global = (self.global_ffn_in, self.global_ffn_out, self.global_ffn_norm)
+        if self.global_ffn_in is None:
+            ffn_of_global = ffn_of_long
+        return self._ffn(summed[0], *ffn_of_long), self._ffn(summed[1], *ffn_of_global)
+
+    def _ffn(self, x: Tensor, first: nn.Linear, last: nn.Linear, norm: nn.LayerNorm) -> Tensor:
+        normed = norm(x) if self.norm_first else x
+        y = x + self.dropout(last(activated(first, self.activation, normed)))
+        return y if self.norm_first else norm(y)
+
+    def last_matrices(self) -> list[nn.Linear]:
+        """Return the matrices whose products are added to the streams."""
+        chosen = [self.attention.output, self.attention.global_output]
+        chosen += [self.ffn_out, self.global_ffn_out]
+        return [linear for linear in chosen if linear is not None]
+
+
+class EtcEncoder(Encoder):
+    """Tokens, and global tokens that read and are read by all of them, to hidden states.
+
+    It is called as `Encoder`. Where the caller names no global tokens, every `tokens_per_global`
+    neighbouring tokens have one. Positions are labels of pairs, not a table, so any length can be read.
+    Each sequence gives the same states alone and next to longer ones.
+
+    Embeddings are summed, normed, then dropped out, in the order of the public ETC code.
+    """
+
+    layer_type = EtcLayer
+
+    def __init__(self, config: EncoderConfig, generator: torch.Generator | None = None) -> None:
+        generator = generator or torch.Generator().manual_seed(0)
+        super().__init__(config, generator)
+        self.kind = nn.Embedding(KINDS, config.hidden_size)
+        self.global_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
+        initialise(self.kind, config.init_std, generator)
+        for layer in self.layers:
+            layer.attention.reset_labels(generator)
+
+    def set_backend(self, name: str) -> None:
+        """Let every layer compute its attention with 'auto' or 'dense'.
+
+        Raises:
+            InputError: If it is the name of a backend for block patterns.
+        """
+        if name not in BACKENDS:
+            raise InputError(
+                f"backend {name!r} computes block patterns; a model with attention etc has "
+                f"{' and '.join(BACKENDS)}"
+            )
+        for layer in self.layers:
+            layer.attention.backend = name
+
+    def without_native(self) -> None:
+        """Return None: no kernel of its own is missing, its attention is blocked in torch."""
+        return
+
+    def forward(
+        self,
+        token_ids_BT: Tensor,
+        is_padding_BT: Tensor,
+        segment_ids_BT: Tensor | None = None,
+        num_layers: int | None = None,
+        packing: Packing | None = None,
+        global_tokens: GlobalTokens | None = None,
+    ) -> Tensor:
+        """Return hidden states of the long stream; see `both` and `Encoder.forward`."""
+        states = self.both(
+            token_ids_BT, is_padding_BT, segment_ids_BT, num_layers, packing, global_tokens
+        )
+        return states[0]
+
+    def both(
+        self,
+        token_ids_BT: Tensor,
+        is_padding_BT: Tensor,
+        segment_ids_BT: Tensor | None = None,
+        num_layers: int | None = None,
+        packing: Packing | None = None,
+        global_tokens: GlobalTokens | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return hidden states (batch, tokens, hidden) and (batch, global tokens, hidden).
+
+        Those of padding are zero.
+
+        Args:
+            token_ids_BT, is_padding_BT, segment_ids_BT, num_layers, packing: As for `Encoder`.
+            global_tokens: Of this batch; by default `GlobalTokens.evenly`.
+
+        Raises:
+            ValueError: If shapes differ.
+        """
+        self._check_shapes(token_ids_BT, is_padding_BT, segment_ids_BT)
+        if packing is None:
+            packing = self.packing(is_padding_BT)
+        if global_tokens is None:
+            global_tokens = GlobalTokens.evenly(is_padding_BT, self.config.etc.tokens_per_global)
+        layout = global_tokens.layout
+        long_BLE = packing.unpack(self._embed(packing, token_ids_BT, segment_ids_BT), is_padding_BT)
+        global_BGE = self._normed(self.kind(global_tokens.kinds_BG), self.global_norm)
+        for layer in list(self.layers)[:num_layers]:
+            if self.config.gradient_checkpointing and torch.is_grad_enabled():
+                states = checkpoint(layer, long_BLE, global_BGE, layout, use_reentrant=False)
+            else:
+                states = layer(long_BLE, global_BGE, layout)
+            long_BLE, global_BGE = states
+        return (
+            self._last_norm(long_BLE, num_layers).masked_fill(is_padding_BT[..., None], 0.0),
+            self._last_norm(global_BGE, num_layers, self.global_norm).masked_fill(
+                layout.global_padding[..., None], 0.0
+            ),
+        )
+
+    def _normed(self, x: Tensor, norm: nn.LayerNorm | None = None) -> Tensor:
+        return self.dropout(x if self.config.norm_first else (norm or self.norm)(x))
+
+
+def build_encoder(config: EncoderConfig, generator: torch.Generator | None = None) -> Encoder:
+    """Return the encoder of its settings, with fresh weights.
+
+    Args:
+        generator: Draws the weights; by default one seeded with 0.
+    """
+    return (EtcEncoder if config.attention == "etc" else Encoder)(config, generator)

@@ -1,0 +1,69 @@
+"""The global stream of a batch: which global tokens there are, and what belongs to them."""
+
+# B batch, L long tokens, G global tokens
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from dna_bigbird.attention.patterns.etc_layout import EtcLayout
+
+KINDS = 16
+"""Rows of the table of kinds."""
+SENTENCE, HIDDEN_SENTENCE = 0, 1
+"""Kinds of global tokens: of a sentence, and of a sentence whose tokens are all masked."""
+NO_SENTENCE = -1
+"""Number of the sentence of a token that belongs to none, as [CLS]."""
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalTokens:
+    """The global tokens of a batch.
+
+    A global token has no word: its kind says what it stands for.
+
+    Attributes:
+        kinds_BG: int64 from 0, below `KINDS`; anything at padding.
+        layout: Padding of both streams, and which long tokens belong to which global token.
+    """
+
+    kinds_BG: Tensor
+    layout: EtcLayout
+
+    @classmethod
+    def of_sentences(
+        cls, sentences_BL: Tensor, is_padding_BL: Tensor, is_hidden_BG: Tensor | None = None
+    ) -> Self:
+        """Return one global token for each sentence.
+
+        Args:
+            sentences_BL: Number of each token's sentence, int64 from 0 in each sequence, or
+                `NO_SENTENCE`.
+            is_padding_BL: True = padding.
+            is_hidden_BG: Sentences of which no token is shown, True or False for each; by default none.
+        """
+        sentences_BL = sentences_BL.masked_fill(is_padding_BL, NO_SENTENCE)
+        counts_B = (sentences_BL.amax(1) + 1).clamp(min=1)
+        G = int(counts_B.max())
+        is_padding_BG = torch.arange(G, device=counts_B.device) >= counts_B[:, None]
+        kinds_BG = torch.full_like(is_padding_BG, SENTENCE, dtype=torch.int64)
+        if is_hidden_BG is not None:
+            kinds_BG = kinds_BG.masked_fill(is_hidden_BG[:, :G], HIDDEN_SENTENCE)
+        owners = sentences_BL[..., None]
+        return cls(kinds_BG, EtcLayout.of_owners(owners, is_padding_BL, is_padding_BG))
+
+    @classmethod
+    def evenly(cls, is_padding_BL: Tensor, tokens: int) -> Self:
+        """Return one global token for every so many neighbouring tokens, the last one for the rest.
+
+        It depends on the length of a sequence alone, so a sequence has the same ones next to others.
+        """
+        at_L = torch.arange(is_padding_BL.shape[1], device=is_padding_BL.device)
+        return cls.of_sentences((at_L // tokens).expand(is_padding_BL.shape), is_padding_BL)
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return it on a device."""
+        return type(self)(self.kinds_BG.to(device), self.layout.to(device))
