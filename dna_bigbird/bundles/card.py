@@ -8,6 +8,7 @@ from dna_bigbird.bundles.card_scores import dna_scores, text_scores
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.label_types import MULTI_CLASS, RECORDED, REGRESSION
+from dna_bigbird.models.config import CPC
 
 SEMI_SYNTHETIC = (
     "> **Semi-synthetic.** Real hg19 background with planted sequence features and labels derived "
@@ -75,11 +76,12 @@ def _limits(config: BundleConfig) -> tuple[str, ...]:
 def _dna_model(config: BundleConfig) -> str:
     encoder = describe_encoder(config.encoder)
     if config.is_pretrained_only:
-        more = " and to predict whether one stretch of sequence follows another"
-        has_nsp = "nsp" in config.heads
-        return (
-            f"A BigBird encoder for DNA, trained to fill masked tokens{more * has_nsp}: {encoder}."
-        )
+        more = {
+            "nsp": " and to predict whether one stretch of sequence follows another",
+            CPC: " and to tell which of the hidden stretches belongs where",
+        }
+        also = "".join(text for head, text in more.items() if head in config.heads)
+        return f"A BigBird encoder for DNA, trained to fill masked tokens{also}: {encoder}."
     labels = config.label_names
     more = len(labels) - NAMED_LABELS
     names = ", ".join(labels[:NAMED_LABELS]) + (f" and {more} more" if more > 0 else "")
@@ -173,6 +175,9 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "weight of next-sentence prediction": config.objective.get("nsp_weight"),
         "weight of soft-masked bases in training": config.objective.get("repeat_weight"),
         "share of training examples around sites": config.objective.get("sites_share"),
+        "share of hidden sentences (CPC) in the loss": (config.objective.get("cpc") or {}).get(
+            "weight"
+        ),
         "dropout": config.encoder.dropout,
         "vocabulary": config.encoder.vocab_size,
         "base pairs per token of the training text": config.bp_per_token,

@@ -5,6 +5,7 @@ stands for; so any process may make any of them, in any order.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +18,24 @@ from dna_bigbird.genome import Interval
 
 _TRIES = 8
 """How often a random second part is drawn again because it overlaps the first on the genome."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unmasked:
+    """An example before tokens are masked.
+
+    Attributes:
+        token_ids: (T,) int64.
+        segment_ids: (T,) int64, 0 for [CLS] A [SEP], 1 for B [SEP].
+        maskable: (T,) bool, False at special tokens.
+        rng: What masking draws from.
+    """
+
+    token_ids: np.ndarray
+    segment_ids: np.ndarray
+    maskable: np.ndarray
+    pair: Pair
+    rng: np.random.Generator
 
 
 class PretrainExamples:
@@ -97,6 +116,20 @@ class PretrainExamples:
             `is_next`, 0 for the true continuation, 1 for a random one. T <= max_tokens. The base
             pairs predicted are `tokenizer.piece_bp[labels].sum()`.
         """
+        drawn = self.unmasked(index)
+        seen, positions, labels = mask_tokens(
+            drawn.token_ids, drawn.maskable, drawn.rng, self.masking, self.vocabulary
+        )
+        return {
+            "token_ids": seen,
+            "segment_ids": drawn.segment_ids,
+            "positions": positions,
+            "labels": labels,
+            "is_next": drawn.pair.is_next,
+        }
+
+    def unmasked(self, index: int) -> "Unmasked":
+        """Return one example before tokens are masked."""
         pair, rng = self._draw(index)
         ids = self.vocabulary
         a = self.store.tokens(pair.a.start, pair.a.end)
@@ -106,14 +139,7 @@ class PretrainExamples:
         segment_ids[len(a) + 2 :] = 1
         maskable = np.ones(len(token_ids), dtype=bool)
         maskable[[0, len(a) + 1, -1]] = False
-        seen, positions, labels = mask_tokens(token_ids, maskable, rng, self.masking, ids)
-        return {
-            "token_ids": seen,
-            "segment_ids": segment_ids,
-            "positions": positions,
-            "labels": labels,
-            "is_next": pair.is_next,
-        }
+        return Unmasked(token_ids.astype(np.int64), segment_ids, maskable, pair, rng)
 
     def predicted_spans(
         self, index: int, piece_bp: np.ndarray, positions: np.ndarray | None = None

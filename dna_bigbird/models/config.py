@@ -36,6 +36,8 @@ CHOICES = {
     "positions": ("learned", "rotary"),
 }
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
+CPC = "cpc"
+"""The head of BigBird-ETC that tells hidden sentences from others."""
 POOLINGS = ("cls", "mean", "centre", "parts", "attention")
 POOLING_SETTINGS = {"parts": ("parts", "part_value"), "attention": ("queries", "reach_tokens")}
 """Settings of a head that only one pooling reads, and that are stored only with it."""

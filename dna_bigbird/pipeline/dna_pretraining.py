@@ -1,21 +1,34 @@
 """Steps of `pretrain`: read the token stores, make the examples, describe the model."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.datasets.batches import collate_pretraining
+from dna_bigbird.datasets.hidden_sentence_examples import (
+    HiddenSentenceExamples,
+    collate_hidden_sentences,
+)
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.repeat_weights import RepeatWeighted
 from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.errors import note
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
 from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.cpc_task import CpcTask
 from dna_bigbird.tasks.objective_config import ObjectiveConfig
+from dna_bigbird.tasks.pretraining_task import PretrainingTask
 from dna_bigbird.tasks.processes import is_first_on_node
 
 
@@ -49,38 +62,77 @@ def open_corpus(train: Path, validation: Path, tokenizer: Path) -> TokenizedCorp
     return corpus
 
 
+def objective_of(
+    model: EncoderConfig,
+    cpc: CpcConfig,
+    nsp_weight: float | None,
+    repeat_weight: float,
+    sites_share: float,
+) -> ObjectiveConfig:
+    """Return the objective of a model: with NSP, or with CPC if its attention is etc.
+
+    Raises:
+        InputError: If --cpc is given for another attention.
+        ValueError: If a weight or share is out of range.
+    """
+    is_etc = model.attention == "etc"
+    if not is_etc and cpc != CpcConfig():
+        raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
+    if nsp_weight is None:
+        nsp_weight = 0.0 if is_etc else 1.0
+    return ObjectiveConfig(
+        nsp_weight, repeat_weight, sites_share, cpc if is_etc and cpc.weight else None
+    )
+
+
 def pretraining_examples(
     corpus: TokenizedCorpus,
-    max_tokens: int,
+    encoder: EncoderConfig,
     masking: MaskingConfig,
     seed: int,
     objective: ObjectiveConfig,
     reading: PretrainingReading,
-) -> dict[str, PretrainExamples | RepeatWeighted]:
+) -> dict[str, PretrainExamples | HiddenSentenceExamples | RepeatWeighted]:
     """Return the examples of both splits: sentence pairs with masked tokens.
 
     Validation draws from another random stream than training, even from the same store. Its
-    examples are those of the paper for every objective and masking, so that models can be compared.
+    masked tokens are those of the paper for every objective and masking, so that models can be
+    compared.
     """
-    tokenizer = corpus.tokenizer
-    train: PretrainExamples | RepeatWeighted = PretrainExamples(
+    tokenizer, cpc = corpus.tokenizer, objective.cpc
+    train: PretrainExamples | HiddenSentenceExamples | RepeatWeighted = PretrainExamples(
         corpus.train,
         tokenizer,
-        max_tokens,
+        encoder.max_tokens,
         masking,
         2 * seed,
         random_second=objective.nsp_weight > 0,
         sites=reading.sites,
     )
+    validation = PretrainExamples(
+        corpus.validation, tokenizer, encoder.max_tokens, PAPER, 2 * seed + 1
+    )
+    if cpc is not None:
+        size = encoder.etc.tokens_per_global
+        train = HiddenSentenceExamples(train, size, cpc)
+        validation = HiddenSentenceExamples(validation, size, cpc, keeps_masks=True)
     if reading.soft_mask is not None:
         weight = objective.repeat_weight
         train = RepeatWeighted(train, reading.soft_mask, weight, tokenizer.piece_bp)
-    return {
-        "train": train,
-        "validation": PretrainExamples(
-            corpus.validation, tokenizer, max_tokens, PAPER, 2 * seed + 1
-        ),
-    }
+    return {"train": train, "validation": validation}
+
+
+def task_of(
+    network: PretrainingModel,
+    training: TrainConfig,
+    piece_bp: np.ndarray,
+    objective: ObjectiveConfig,
+) -> tuple[PretrainingTask, Callable]:
+    """Return the task of an objective, and how its examples are joined into a batch."""
+    if objective.cpc is None:
+        task = PretrainingTask(network, training, piece_bp, objective.nsp_weight)
+        return task, collate_pretraining
+    return CpcTask(network, training, piece_bp, objective.cpc.weight), collate_hidden_sentences
 
 
 def note_masking(masking: MaskingConfig) -> None:
@@ -105,7 +157,7 @@ def run_settings(
         "command": "pretrain",
         "model": stored_encoder(encoder),
         "masking": asdict(masking),
-        "objective": asdict(objective),
+        "objective": objective.stored,
         "inputs": {
             **checksums,
             "tokenizer": corpus.train.tokenizer_sha256,
@@ -132,7 +184,7 @@ def pretrained_config(
         "assembly": store.assembly,
         "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
         "masking": asdict(masking),
-        "objective": asdict(objective),
+        "objective": objective.stored,
         "heads": list(objective.heads),
         "seed": seed,
         "regions_read": [asdict(read_in_pretraining(store))],

@@ -1,6 +1,7 @@
 """`dna-bigbird pretrain`."""
 
 from dna_bigbird.choices import checked
+from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import EncoderConfig
@@ -9,7 +10,6 @@ from dna_bigbird.pipeline.results import DryRun, TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.objective_config import ObjectiveConfig
 
 DEFAULT_VALIDATION_EXAMPLES = 256
 
@@ -26,7 +26,8 @@ def pretrain(
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
-    nsp_weight: float = 1.0,
+    nsp_weight: float | None = None,
+    cpc: CpcConfig = CpcConfig(),  # noqa: B008
     repeat_weight: float = 1.0,
     genome: InputPath | None = None,
     sites: InputPath | None = None,
@@ -36,6 +37,9 @@ def pretrain(
     progress: Progress = True,
 ) -> TrainedModel | DryRun:
     """Pretrain BigBird with masked tokens and next-sentence prediction (NSP).
+
+    With --model.attention etc contrastive predictive coding (CPC) is in the place of NSP: every
+    --model.etc.tokens_per_global tokens are a sentence, and hidden ones are told from each other.
 
     Killed and started again with the same command, it continues from the newest checkpoint and ends
     with the same weights. With other settings or inputs it starts over with a note and moves the earlier
@@ -54,8 +58,9 @@ def pretrain(
         model: The encoder; its vocabulary size is taken from the tokenizer.
         masking: Which tokens are predicted in training; validation hides 15 % as in the paper.
         training: How it is trained.
-        nsp_weight: Weight of NSP in the loss; 1 in the paper. 0: the model has no NSP head, and training
-            examples are contiguous.
+        nsp_weight: Weight of NSP in the loss; by default 1 as in the paper, and 0 with attention etc. 0: the
+            model has no NSP head, and training examples are contiguous.
+        cpc: Hidden sentences; with attention etc.
         repeat_weight: Weight of a soft-masked base in the loss of masked tokens; needs --genome. 0.1 is
             usual; figures are never weighted.
         genome: Genome: the FASTA file that the documents come from; its lower case is read for
@@ -84,10 +89,11 @@ def pretrain(
     from dna_bigbird.pipeline.pretraining_reading import open_reading
     from dna_bigbird.pipeline.pretraining_run import run_pretraining
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
-    from dna_bigbird.tasks.pretraining_task import PretrainingTask
 
     with checked_settings():
-        objective = ObjectiveConfig(nsp_weight, repeat_weight, sites_share if sites else 0.0)
+        objective = steps.objective_of(
+            model, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0
+        )
     check_output(output)
     use_threads(threads)
     steps.note_masking(masking)
@@ -96,12 +102,10 @@ def pretrain(
         raise InputError(f"--model.num_segments {model.num_segments}: pairs of segments need 2")
     reading = open_reading(corpus.train, corpus.tokenizer.piece_bp, objective, genome, sites)
     encoder = replace(model, vocab_size=corpus.tokenizer.vocab_size)
-    examples = steps.pretraining_examples(
-        corpus, encoder.max_tokens, masking, seed, objective, reading
-    )
+    examples = steps.pretraining_examples(corpus, encoder, masking, seed, objective, reading)
     validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
     network = PretrainingModel(encoder, seed=seed, heads=objective.heads)
-    task = PretrainingTask(network, training, corpus.tokenizer.piece_bp, nsp_weight)
+    task, collate = steps.task_of(network, training, corpus.tokenizer.piece_bp, objective)
     result = run_pretraining(
         task,
         examples,
@@ -110,6 +114,7 @@ def pretrain(
         checkpoints=checkpoints,
         seed=seed,
         settings=steps.run_settings(corpus, encoder, masking, objective, reading),
+        collate=collate,
     )
     return save_trained(
         output,

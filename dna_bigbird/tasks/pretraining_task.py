@@ -68,19 +68,25 @@ class PretrainingTask(Objective):
         nll_P, mlm_logits_PV, nsp_logits_B2 = self.predict_batch(batch)
         examples = len(batch.is_random_next_B)
         loss = weighted_mean(nll_P, batch.weights_P)
-        right_P = mlm_logits_PV.argmax(-1) == batch.labels_P
-        sums = {
-            "bits_per_base_masked": pair(
-                nll_P.double().sum() / math.log(2), self.piece_bp[batch.labels_P].sum()
-            ),
-            "mlm_accuracy": pair(right_P.sum(), len(nll_P)),
-        }
+        sums = self.figures_of_masks(batch, nll_P, mlm_logits_PV)
         if nsp_logits_B2 is not None:
             nsp_loss = nn.functional.cross_entropy(nsp_logits_B2.float(), batch.is_random_next_B)
             loss = loss + self.nsp_weight * nsp_loss
             right_B = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
             sums["nsp_accuracy"] = pair(right_B.sum(), examples)
         return loss, {"loss": pair(loss * examples, examples), **sums}
+
+    def figures_of_masks(
+        self, batch: PretrainingBatch, nll_P: Tensor, mlm_logits_PV: Tensor
+    ) -> Sums:
+        """Return the figures of masked tokens."""
+        right_P = mlm_logits_PV.argmax(-1) == batch.labels_P
+        return {
+            "bits_per_base_masked": pair(
+                nll_P.double().sum() / math.log(2), self.piece_bp[batch.labels_P].sum()
+            ),
+            "mlm_accuracy": pair(right_P.sum(), len(nll_P)),
+        }
 
 
 def weighted_mean(nll_P: Tensor, weights_P: Tensor) -> Tensor:

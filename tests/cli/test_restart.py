@@ -321,6 +321,28 @@ def test_shards_compute_what_one_process_does_and_restart_exactly(one):
     assert_same_run("killed_shards", "shards")
 
 
+ETC = (
+    "--model.attention etc --model.etc.radius 6 --model.etc.tokens_per_global 8 "
+    "--cpc.fewest_sentences 4 --model.dropout 0.1 --model.attention_dropout 0.1"
+)
+
+
+def test_etc_with_hidden_sentences_killed_and_on_two_processes_and_shards(corpus):
+    """Targets of both processes are told apart, so shards are compared with two whole copies."""
+    finish(f"{FEW} {ETC}", "etc")
+    kill_after(f"{FEW} {ETC}", "killed_etc", 30)
+    finish(f"{FEW} {ETC}", "killed_etc")
+    assert_same_run("killed_etc", "etc")
+    two = f"{FEW} {ETC} --training.devices 2"
+    finish(two, "etc_two")
+    assert "weights are the same on all 2 processes" in Path("etc_two.log").read_text()
+    finish(f"{two} --training.strategy fsdp", "etc_shards")
+    assert_close_run("etc_shards", "etc_two")
+    kill_after(two, "killed_etc_two", 30)
+    finish(two, "killed_etc_two")
+    assert_same_run("killed_etc_two", "etc_two")
+
+
 OWN = (
     "--model.positions rotary --model.norm_first true --model.qk_norm true --model.stem_width 3 "
     "--model.gradient_checkpointing true"

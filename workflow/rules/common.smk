@@ -61,16 +61,20 @@ def option(name, value):
     return f"--{name} {shlex.quote(text)}"
 
 
+GROUPS = ("etc", "cpc")
+"""Nested sections that are settings of the same command."""
+
+
 def options(section, group="", keys=None):
     """Write a section of the config as options `--group.key value`; without group `--key value`.
 
-    Nested sections (settings of another command) are left out, and so is what `keys` lacks.
+    Nested sections that are settings of another command are left out, and so is what `keys` lacks.
     """
     prefix = f"{group}." if group else ""
     return " ".join(
-        option(prefix + key, value)
+        options(value, prefix + key) if isinstance(value, dict) else option(prefix + key, value)
         for key, value in section.items()
-        if not isinstance(value, dict) and (keys is None or key in keys)
+        if (key in GROUPS or not isinstance(value, dict)) and (keys is None or key in keys)
     )
 
 

@@ -1,0 +1,64 @@
+"""The noise-contrastive loss over all targets of a batch, of all processes (specification §2.4)."""
+
+# S hidden sentences of this process, N those of all processes, E size of a vector
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.nn.functional import all_gather
+
+
+class Contrast(NamedTuple):
+    """How well the context of each hidden sentence tells its target from the others."""
+
+    nll_S: Tensor
+    """Negative log-probability of the true target, in nats."""
+    is_right_S: Tensor
+    """Whether the true target is the most similar one."""
+    num_targets: int
+    """N; a guess is right with chance 1 / N."""
+
+
+def contrast(context_SE: Tensor, target_SE: Tensor, *, gather: bool) -> Contrast:
+    """Compare contexts with targets: softmax over the products, as in a dual encoder.
+
+    Args:
+        gather: Also with the targets of the other processes, gradients included; all of them call it
+            then, also those without a hidden sentence.
+    """
+    targets_NE, first = _gathered(target_SE) if gather else (target_SE, 0)
+    logits_SN = context_SE.float() @ targets_NE.float().T
+    own_S = torch.arange(first, first + len(context_SE), device=logits_SN.device)
+    if not len(context_SE):
+        return Contrast(logits_SN.sum(1), own_S.bool(), len(targets_NE))
+    nll_S = nn.functional.cross_entropy(logits_SN, own_S, reduction="none")
+    return Contrast(nll_S, logits_SN.argmax(1) == own_S, len(targets_NE))
+
+
+def loss_of(result: Contrast) -> Tensor:
+    """Return the mean over the sentences of all processes, as this process has to count it.
+
+    Lightning takes the mean of the processes' gradients; each sentence of any process then weighs 1 / N.
+    """
+    return result.nll_S.sum() * (_processes() / max(result.num_targets, 1))
+
+
+def _processes() -> int:
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def _gathered(target_SE: Tensor) -> tuple[Tensor, int]:
+    """Return the targets of all processes in their order, and the place of this process's first."""
+    if _processes() == 1:
+        return target_SE, 0
+    own = torch.tensor([len(target_SE)], device=target_SE.device)
+    counts = [torch.zeros_like(own) for _ in range(_processes())]
+    dist.all_gather(counts, own)
+    sizes = [int(count) for count in counts]
+    missing = max(sizes) - len(target_SE)
+    parts = all_gather(nn.functional.pad(target_SE, (0, 0, 0, missing)))
+    targets = torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
+    return targets, sum(sizes[: dist.get_rank()])

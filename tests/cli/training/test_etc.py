@@ -1,0 +1,137 @@
+"""BigBird-ETC through the commands: pretraining with hidden sentences, fine-tuning, prediction."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from dna_bigbird.inference import load_bundle
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.etc_encoder import EtcEncoder
+from tests.toy_project import FINETUNE, PRETRAIN, refused, run
+
+ETC = "--model.attention etc --model.etc.radius 6 --model.etc.tokens_per_global 8 --cpc.fewest_sentences 4"
+
+
+@pytest.fixture(scope="module")
+def etc_project(toy_project):
+    """A pretrained and a fine-tuned bundle with attention etc."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(toy_project)
+        run(f"{PRETRAIN} {ETC} --output etc/pretrained --checkpoints etc/states")
+        finetune = FINETUNE.replace("--pretrained pretrained", "--pretrained etc/pretrained")
+        run(f"{finetune} --output etc/promoter --checkpoints etc/finetuning")
+    return toy_project
+
+
+@pytest.fixture(autouse=True)
+def in_project(etc_project, monkeypatch):
+    monkeypatch.chdir(etc_project)
+
+
+def table(path: str) -> list[list[str]]:
+    with open(path) as file:
+        return list(csv.reader(file, delimiter="\t"))
+
+
+def test_the_bundle_and_its_history(capsys):
+    bundle = load_bundle("etc/pretrained")
+    assert isinstance(bundle.model.encoder, EtcEncoder)
+    assert bundle.model.heads == ("mlm", "cpc")
+    assert bundle.config.encoder.etc.radius == 6
+    assert bundle.config.objective["cpc"]["weight"] == 0.2
+    assert bundle.config.objective["nsp_weight"] == 0.0
+    _, *rows = table("etc/pretrained/history.tsv")
+    figures = {name: float(value) for _, split, name, value in rows if split == "validation"}
+    assert figures["cpc_chance"] < 1
+    assert {"cpc_loss", "cpc_accuracy", "bits_per_base_masked"} <= figures.keys()
+    run("info etc/pretrained")
+    text = " ".join(capsys.readouterr().out.split())
+    assert (
+        "BigBird-ETC attention (radius 6, labels up to a distance of 12, a global token for" in text
+    )
+    assert "it reads longer sequences" in text
+    assert "share of hidden sentences (CPC) in the loss: 0.2" in text
+
+
+def test_validation_masks_are_those_of_the_other_model():
+    """So that figures of masked tokens can be compared: as many tokens, of the same bases."""
+    run(
+        "evaluate-lm --train train.h5 --test test.h5 --seed 1 --examples 20 --genome toy.fa "
+        "--model etc/pretrained --output etc/scored --report etc/lm.json"
+    )
+    scored = load_bundle("etc/scored").metrics
+    usual = load_bundle("final/pretrained").metrics
+    for name in ("n_masked_tokens", "n_masked_bases"):
+        if name in usual.stored:
+            assert scored.stored[name] == usual.stored[name]
+
+
+def test_predictions_do_not_depend_on_neighbours_in_a_batch():
+    for size in (1, 7):
+        run(
+            f"predict --fasta toy.fa --model etc/promoter --output etc/{size}.tsv --stride 300 "
+            f"--batch_size {size} --precision 32-true"
+        )
+    tables = [table(f"etc/{size}.tsv") for size in (1, 7)]
+    assert tables[0][0] == tables[1][0]
+    values = [np.array([row[3:] for row in rows[1:]], dtype=float) for rows in tables]
+    assert len(values[0]) > 50
+    assert np.allclose(values[0], values[1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--cpc.weight 0.5", "--cpc is read with --model.attention etc only: add that"),
+        ("--model.etc.radius 9", "--model.etc is read with --model.attention etc only"),
+        (f"{ETC} --nsp_weight 1", "with hidden sentences (CPC) there is no NSP; leave it out"),
+        (
+            f"{ETC} --model.positions rotary",
+            "--model.attention etc has no --model.positions rotary",
+        ),
+        (f"{ETC} --model.etc.local_mode three_blocks", "needs a --model.etc.radius of at least"),
+        (
+            f"{ETC} --cpc.sentence_share 1",
+            "--cpc.sentence_share 1.0: expected at least 0 and below 1",
+        ),
+        (f"{ETC} --training.attention_backend merged", "'merged' computes block patterns"),
+    ],
+)
+def test_options_that_contradict_each_other(options, message, capsys):
+    error = refused(f"{PRETRAIN} {options} --output etc/no --checkpoints etc/none", capsys)
+    assert message in error
+    assert error.count("\n") <= 3
+
+
+def test_a_bundle_of_the_other_attention_is_not_taken_for_it(capsys):
+    line = f"{FINETUNE} --model.attention etc --output etc/no --checkpoints etc/none"
+    assert "were trained with attention bigbird" in refused(line, capsys)
+
+
+def test_a_fresh_encoder_of_it():
+    line = FINETUNE.replace(
+        "--pretrained pretrained", "--tokenizer bpe.model --model.attention etc"
+    )
+    small = "--model.hidden_size 16 --model.num_heads 2 --model.ffn_size 16"
+    run(f"{line} {small} --output etc/fresh --checkpoints etc/fresh_states")
+    encoder = load_bundle("etc/fresh").config.encoder
+    assert (encoder.attention, encoder.positions) == ("etc", "learned")
+    assert encoder.etc == EncoderConfig().etc
+
+
+def test_it_is_not_written_for_the_library(capsys):
+    error = refused("convert --from etc/pretrained --to-huggingface etc/hf", capsys)
+    assert "attention is etc (it has no global stream)" in error
+
+
+def test_it_is_lengthened_without_a_rule():
+    run("convert --from etc/pretrained --to etc/long --max-tokens 300")
+    longer = load_bundle("etc/long").config
+    assert longer.encoder.max_tokens == 300
+    assert longer.lengthened == [{"from_max_tokens": 96, "positions": "labels"}]
+
+
+def test_blocks_of_it_are_not_drawn(capsys):
+    error = refused("plot-attention --model etc/pretrained --output etc/a.png", capsys)
+    assert "attention etc has no blocks; plot-attention --pattern etc draws it" in error
