@@ -21,6 +21,7 @@ import torch
 
 from dna_bigbird import child_start
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
@@ -124,6 +125,8 @@ def train_by(
     training = settings["training"] | {"max_steps": steps, "validate_every": every} | changes
     training["warmup_steps"] = min(training.get("warmup_steps", 0), steps // 10)
     objective = dict(settings["objective"])
+    if "cpc" in objective:
+        objective["cpc"] = CpcConfig(**objective["cpc"])
     if objective.get("repeat_weight", 1.0) != 1.0:
         objective["genome"] = Path(corpus["genome"])
     with watched_by(clock):

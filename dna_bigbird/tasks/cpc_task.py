@@ -58,6 +58,8 @@ class CpcTask(PretrainingTask):
         }
 
     def planned(self, batch: HiddenSentenceBatch) -> dict[str, Any]:
-        """Return the keyword of the model for the hidden sentences of a batch."""
+        """Return the keyword of the model for the hidden sentences of a batch, if it has any fields for them."""
+        if not hasattr(batch, "sentences_BT"):
+            return super().planned(batch)
         names = HiddenSentences.__dataclass_fields__
         return {"hidden": HiddenSentences(**{name: getattr(batch, name) for name in names})}
