@@ -9,7 +9,12 @@ from dna_bigbird.theory.turing.decoder import first_deviation
 from dna_bigbird.theory.turing.layered import layers_of, position_code, run_layers
 from dna_bigbird.theory.turing.machine import bundled_machine, run_machine
 from dna_bigbird.theory.turing.matrices import Matrix, Network
-from dna_bigbird.theory.turing.package_attention import edge_pattern, run_package, scale_for
+from dna_bigbird.theory.turing.package_attention import (
+    attend_edges,
+    edge_pattern,
+    run_package,
+    scale_for,
+)
 from dna_bigbird.theory.turing.triangular import edges_of
 
 CASES = [
@@ -64,6 +69,21 @@ def test_own_attention_on_18_inputs(name, word):
     assert first is None
     assert result.largest_change == 0
     assert result.smallest_gap is None or result.smallest_gap > 0
+
+
+def test_own_attention_reads_only_the_edges_of_a_position(monkeypatch):
+    """At most three rows a position, so that the time grows with the positions; then all at once."""
+    module = "dna_bigbird.theory.turing.package_attention.attend_edges"
+    rows = []
+
+    def counted(queries, *others):
+        rows.append(len(queries))
+        return attend_edges(queries, *others)
+
+    monkeypatch.setattr(module, counted)
+    assert package_run("bouncing", "10", 20)[1] is None
+    assert max(rows[:-1]) == 3
+    assert rows[-1] == len(rows) - 1 == 210
 
 
 def test_a_softer_softmax_is_wrong(monkeypatch):
