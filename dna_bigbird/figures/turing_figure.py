@@ -64,7 +64,7 @@ def _tape(axes: Axes, row: int, line: Any, cells: range, blank: str) -> None:
 def _edges(axes: Axes, row: int, line: Any, heads: Sequence[int]) -> None:
     """Draw what the compute node of a step attends to."""
     start = (heads[row + 1], row + 1)
-    if line.carried_step != row:
+    if line.carried_step not in (None, row):
         target = (heads[line.carried_step], line.carried_step)
         axes.plot(*zip((heads[row], row), target, strict=True), color=SKY, lw=0.6, zorder=2)
     if line.source_step is not None:

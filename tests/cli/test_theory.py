@@ -51,6 +51,7 @@ def test_own_machine(capsys, tmp_path):
     "line",
     [
         "turing --machine bouncing --word 1 --machine_steps 12",
+        "turing --machine increment --word 1 --without first_edge",
         "furthest --vectors 16",
         "graph --tokens 1024 --num_random 1",
         "graph --reference",

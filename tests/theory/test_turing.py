@@ -16,6 +16,7 @@ from dna_bigbird.theory.turing.machine import (
     run_machine,
 )
 from dna_bigbird.theory.turing.random_machines import random_machine
+from dna_bigbird.theory.turing.trace import trace
 from dna_bigbird.theory.turing.triangular import (
     PRINTED,
     REPAIRED,
@@ -106,6 +107,25 @@ def test_each_repair_alone_is_necessary(repair):
     assert checks.count_right(cases, checks.STEPS, repairs=REPAIRED - {repair}) < 70
 
 
+@pytest.mark.parametrize("repairs", [REPAIRED, REPAIRED - {"first_edge"}])
+def test_the_trace_names_the_record_that_a_compute_node_compares_with_its_own(repairs):
+    """Of all steps before it: the last that wrote the next cell; the plain simulator says which."""
+    machine = bundled_machine("bouncing")
+    before = run_machine(machine, "10", 30).configurations
+    lines = trace(machine, "10", list(simulate(machine, "10", 30, repairs=repairs)))
+    assert [line.configuration for line in lines] == before
+    known = 0
+    for step in range(2, 30):
+        wrote = [t for t in range(step) if before[t].cell == before[step + 1].cell]
+        if wrote:
+            assert lines[step].carried_step == wrote[-1]
+            known += 1
+    assert known > 15
+    # Without its edge, node 1 gets no record, so node 2 has none to give to node 3.
+    first = [line.carried_step for line in lines[:2]]
+    assert first == ([0, 0] if "first_edge" in repairs else [None, None])
+
+
 def test_the_edge_of_node_1_is_needed_by_the_machine_that_marks_cell_0():
     without = REPAIRED - {"first_edge"}
     assert checks.count_right(CASES, checks.STEPS, repairs=without) == 69
@@ -172,6 +192,11 @@ MACHINE = 'start: s\nfinal: [f]\nrules:\n  s: {"#": [r, "#", R]}\n  r: {"1": [r,
         (MACHINE.replace('[r, "1", R]', '[r, "1", L]'), "m.yaml:3: state 'r' reads the input"),
         (MACHINE.replace('[f, "#", L]', '[f, "#", X]'), r"m.yaml:5: expected \[state, symbol, L"),
         (MACHINE.replace('"1": [r, "1"', '"12": [r, "1"'), "m.yaml:5: a symbol is one character"),
+        (MACHINE.replace('[f, "#", L]', '[f, "#", [L]]'), r"m.yaml:5: expected \[state, symbol, L"),
+        (MACHINE.replace("[f]", "done"), "m.yaml:2: expected a list of states, found 'done'"),
+        (MACHINE.replace("[f]", "5"), "m.yaml:2: expected a list of states, found 5"),
+        (MACHINE + "  q: [f, '#']\n", r"m.yaml:6: expected \{symbol: \[state, symbol, move\]\}"),
+        (MACHINE + "blank: _\n", "m.yaml:6: expected one of about, start, final, rules, found b"),
         (MACHINE + "colour: red\n", "m.yaml:6: expected one of about, start"),
         ("start: s\n", "m.yaml: a machine has final"),
         (MACHINE + "  f: {'1': [f, '1', R]}\n", "m.yaml:3: the final state 'f' has a rule"),

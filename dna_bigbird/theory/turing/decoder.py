@@ -162,8 +162,17 @@ def _read(
         return before.symbol
     if winner is None:
         return ""
-    is_new = winner.number == number if scoring == "product" else winner.cell != cell
-    return machine.blank if is_new else winner.symbol
+    return machine.blank if is_new_cell(winner, number, cell, scoring) else winner.symbol
+
+
+def is_new_cell(winner: Record, number: int, cell: int, scoring: Scoring) -> bool:
+    """Return True if no earlier step wrote a cell, as the score tells it.
+
+    Args:
+        number: Of this step, from 1.
+        cell: The one after the step.
+    """
+    return winner.number == number if scoring == "product" else winner.cell != cell
 
 
 def encoder_reads(machine: Machine, word: str, position: int) -> tuple[str, int]:
