@@ -26,6 +26,7 @@ def turing_figure(name: str, blank: str, lines: Sequence[Any]) -> Figure:
         blank: Symbol of empty cells.
         lines: `theory.turing.trace.Line` of every step.
     """
+    title = name if len(lines) <= MOST_STEPS else f"{name}, first {MOST_STEPS} steps"
     lines = lines[:MOST_STEPS]
     cells = [cell for line in lines for cell in (*line.tape, line.configuration.cell)]
     low, high = min(cells), max(cells)
@@ -39,7 +40,7 @@ def turing_figure(name: str, blank: str, lines: Sequence[Any]) -> Figure:
             _edges(axes, row, line, heads)
         axes.set(
             xlim=(low - 0.6, high + 0.6), ylim=(len(lines) - 0.4, -0.6),
-            xlabel="cell of the tape", ylabel="step of the machine", title=name,
+            xlabel="cell of the tape", ylabel="step of the machine", title=title,
         )  # fmt: skip
         axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(20, integer=True))

@@ -107,10 +107,13 @@ def plot_attention(
     }
     settings = {name: value for name, value in settings.items() if value is not None}
     if pattern == "etc":
-        lengths = {"model": model, "tokens": tokens, "num_blocks": num_blocks}
-        return _draw_etc(
-            output, etc, settings | {n: x for n, x in lengths.items() if x is not None}
-        )
+        others = {
+            "model": model, "tokens": tokens, "num_blocks": num_blocks, "layers": layers or None,
+            "heads": heads or None, "in_training": in_training or None,
+        }  # fmt: skip
+        return _draw_etc(output, etc, settings | {n: x for n, x in others.items() if x is not None})
+    if etc != EtcDrawing():
+        raise InputError("--etc belongs to --pattern etc: add it")
     layer_numbers, head_numbers = steps.as_list(layers), steps.as_list(heads)
     if model is None:
         configs = steps.configs_of_settings(settings, tokens, num_blocks)

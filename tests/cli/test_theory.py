@@ -38,6 +38,14 @@ def test_levels(level, capsys):
     assert ("scale" in text) == (level == "package")
 
 
+def test_a_fixed_bound_fails_on_a_long_run(capsys):
+    line = "turing --machine bouncing --word 10 --level matrices --without position_bound"
+    text = theory(f"{line} --machine_steps 15", capsys)
+    assert text.endswith("all 121 positions agree with the simulator\n")
+    text = theory(f"{line} --machine_steps 25", capsys)
+    assert text.endswith("position 191 differs from the simulator\n")
+
+
 def test_own_machine(capsys, tmp_path):
     (tmp_path / "m.yaml").write_text(
         'about: goes right\nstart: s\nfinal: [f]\nrules:\n  s: {"#": [r, "#", R]}\n'
@@ -100,7 +108,13 @@ def test_every_version_is_counted(capsys):
         ("turing --word 12", "--word '12': increment reads 0 1, not '2'"),
         ("turing --machine_steps 0", "--machine_steps 0: expected at least 1"),
         ("turing --output a.jpg", "--output a.jpg: the name of a picture ends in .png, .svg"),
-        ("turing --level matrices --printed", "--printed and --without are for --level definition"),
+        ("turing --level matrices --printed", "--level matrices: expected no --printed, and of"),
+        ("turing --level package --without gate", "expected no --printed, and of --without only pos"),
+        ("turing --without position_bound", "--without position_bound is for --level matrices or"),
+        ("turing --check --output a.png", "--output does not go with --check; leave it out"),
+        ("turing --check --machine_steps 50", "--machine_steps does not go with --check"),
+        ("turing --check --without gate", "--without does not go with --check"),
+        ("turing --check --exact false", "--exact does not go with --check"),
         ("turing --printed --trace", "the decoder fails, so there is no trace: position 2 has"),
         ("furthest --vectors 3", "--vectors 3: expected at least 4"),
         ("mapping --grid 2 1", "expected three numbers n, d and m"),
