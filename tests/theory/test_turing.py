@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.figures.turing_figure import MOST_STEPS, turing_figure
 from dna_bigbird.theory.turing import checks
 from dna_bigbird.theory.turing.decoder import first_deviation, simulate
 from dna_bigbird.theory.turing.machine import (
@@ -124,6 +125,13 @@ def test_the_trace_names_the_record_that_a_compute_node_compares_with_its_own(re
     # Without its edge, node 1 gets no record, so node 2 has none to give to node 3.
     first = [line.carried_step for line in lines[:2]]
     assert first == ([0, 0] if "first_edge" in repairs else [None, None])
+
+
+def test_the_title_of_a_picture_says_where_it_is_cut():
+    machine = bundled_machine("bouncing")
+    lines = trace(machine, "10", list(simulate(machine, "10", MOST_STEPS, number=float)))
+    for count, title in ((MOST_STEPS, "bouncing"), (MOST_STEPS + 1, "bouncing, first 80 steps")):
+        assert turing_figure("bouncing", "#", lines[:count]).axes[0].get_title("left") == title
 
 
 def test_the_edge_of_node_1_is_needed_by_the_machine_that_marks_cell_0():

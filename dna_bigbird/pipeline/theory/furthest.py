@@ -38,7 +38,7 @@ def furthest(
     from dna_bigbird.theory import furthest as task
 
     check_suffix(output)
-    for name, value, least in (("vectors", vectors, 4), ("dims", dims, 5)):
+    for name, value, least in (("vectors", vectors, 4), ("dims", dims, 5), ("seed", seed, 0)):
         if value is not None and value < least:
             raise InputError(f"--{name} {value}: expected at least {least}")
     dims = dims or max(5, task.dimensions(vectors))

@@ -54,11 +54,17 @@ def graph(
 
     check_suffix(output)
     lengths = tokens if isinstance(tokens, list) else [tokens]
+    if not lengths:
+        raise InputError("--tokens []: expected at least one length")
+    if seed < 0:
+        raise InputError(f"--seed {seed}: expected at least 0")
     for length in lengths:
         if block_size < 1 or length % block_size or length // block_size < 4:
             raise InputError(
                 f"--tokens {length}: expected a multiple of --block_size {block_size}, at least 4 blocks"
             )
+        if vertices == "tokens" and not 0 <= num_global <= length:
+            raise InputError(f"--num_global {num_global}: expected 0 to {length}, the tokens")
     if reference:
         measured = {512: graph_steps.reference(seed)}
     else:
