@@ -81,6 +81,17 @@ def test_furthest(capsys):
     assert "100%   100.0%" in text
 
 
+@pytest.mark.parametrize(("seed", "exists"), [(0, True), (1, False)])
+def test_an_orthogonal_pair_is_shown_if_there_is_one(seed, exists, capsys):
+    last = theory(f"furthest --vectors 64 --seed {seed}", capsys).splitlines()[-1]
+    start = "vectors of 0 and 1: orthogonal pair by one layer: "
+    assert last.startswith(start)
+    pair, by_pairs = last.removeprefix(start).split("; by all pairs: ")
+    assert bool(re.fullmatch(r"\(\d+, \d+\)", pair)) == exists
+    assert (pair == "none") == (not exists)
+    assert by_pairs == ("one exists" if exists else "none exists")
+
+
 def test_mapping_of_one_grid(capsys):
     text = theory("mapping --grid 3 1 2 --steps false", capsys)
     assert text.splitlines()[1].split() == ["3,", "1,", "2", "8", "yes", "yes", "10", "1", "25"]
