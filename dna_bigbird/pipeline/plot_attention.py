@@ -8,10 +8,10 @@ from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputStream
 from dna_bigbird.pipeline.etc_drawing import EtcDrawing
+from dna_bigbird.pipeline.tables_and_pictures import check_suffix
 from dna_bigbird.short_repr import short_repr
 
 Plan = Literal["uniform", "original", "huggingface"]
-FORMATS = ("png", "svg", "pdf")
 LEGEND = "g global, w window, r random, . not read, a digit: counted so often"
 
 
@@ -91,8 +91,7 @@ def plot_attention(
     """
     from dna_bigbird.pipeline import attention_panels as steps
 
-    if output is not None and output.suffix.lstrip(".") not in FORMATS:
-        raise InputError(f"--output {output}: the name of a picture ends in .{', .'.join(FORMATS)}")
+    check_suffix(output)
     if tokens is not None and num_blocks is not None:
         raise InputError("--tokens and --num_blocks say the same: give one of them")
     settings = {

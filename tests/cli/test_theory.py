@@ -133,7 +133,10 @@ def test_every_version_is_counted(scoring, gate, capsys):
         ("turing --machine_steps 0", "--machine_steps 0: expected at least 1"),
         ("turing --output a.jpg", "--output a.jpg: the name of a picture ends in .png, .svg"),
         ("turing --level matrices --printed", "--level matrices: expected no --printed, and of"),
-        ("turing --level package --without gate", "expected no --printed, and of --without only pos"),
+        (
+            "turing --level package --without gate",
+            "expected no --printed, and of --without only pos",
+        ),
         ("turing --without position_bound", "--without position_bound is for --level matrices or"),
         ("turing --check --output a.png", "--output does not go with --check; leave it out"),
         ("turing --check --machine_steps 50", "--machine_steps does not go with --check"),
@@ -144,7 +147,10 @@ def test_every_version_is_counted(scoring, gate, capsys):
         ("furthest --seed -1", "--seed -1: expected at least 0"),
         ("graph --tokens []", "--tokens []: expected at least one length"),
         ("graph --reference --seed -1", "--seed -1: expected at least 0"),
-        ("graph --vertices tokens --num_global 2000 --tokens 1024", "expected 0 to 1024, the tokens"),
+        (
+            "graph --vertices tokens --num_global 2000 --tokens 1024",
+            "expected 0 to 1024, the tokens",
+        ),
         ("graph --vertices tokens --num_global -1", "--num_global -1: expected 0 to 4096"),
         ("mapping --grid 2 1", "expected three numbers n, d and m"),
         ("mapping --grid 9 9 9", "expected at most 1,000,000"),

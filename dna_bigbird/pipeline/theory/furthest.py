@@ -3,7 +3,8 @@
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputPath
-from dna_bigbird.pipeline.theory.results import TheoryResult, check_suffix, table, write_figure
+from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.pipeline.theory.results import TheoryResult
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 

@@ -5,7 +5,8 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputPath
-from dna_bigbird.pipeline.theory.results import TheoryResult, check_suffix, table, write_figure
+from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.pipeline.theory.results import TheoryResult
 
 NOTES = """path, diameter, disconnected: shortest paths between two vertices, edges in both directions
 clustering: mean over vertices; transitivity: over all pairs of neighbours

@@ -2,7 +2,8 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.theory.results import TheoryResult, table
+from dna_bigbird.pipeline.tables_and_pictures import table
+from dna_bigbird.pipeline.theory.results import TheoryResult
 
 SIZES = (
     (2, 1, 2), (2, 1, 3), (3, 1, 2), (3, 1, 3), (2, 2, 2), (2, 2, 3), (4, 1, 2), (3, 2, 2),

@@ -5,7 +5,8 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
-from dna_bigbird.pipeline.theory.results import TheoryResult, check_suffix, table, write_figure
+from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.pipeline.theory.results import TheoryResult
 
 Repair = Literal[
     "numbering", "compute_edge", "first_edge", "key_sign", "gate", "next_state", "next_cell",

@@ -41,9 +41,7 @@ def trace(
         # Its second edge: the record that the node before it got from the node before that.
         carried = nodes[node.number - 3].winner if step else node.winner
         carried_step = carried and carried.number - 1
-        lines.append(
-            Line(step, node.number, before, dict(tape), source, source_step, carried_step)
-        )
+        lines.append(Line(step, node.number, before, dict(tape), source, source_step, carried_step))
         tape[before.cell] = rule.symbol
     last = nodes[-1]
     if last.number == triangular(last.step) + 1:  # the configuration after the last step
