@@ -49,6 +49,8 @@ def small_graphs():
     yield makers.etc_graph(20, 2, 3)
     yield makers.complete_graph(7)
     yield disconnected()
+    crossed = sparse.csr_array(np.array([[0, 1], [1, 0]], dtype=bool))
+    yield BlockGraph("two blocks that read each other only", crossed, 2)
 
 
 @pytest.mark.parametrize("graph", list(small_graphs()), ids=lambda graph: graph.name)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dna_bigbird.theory.mapping import Grid, check_mapping, delta, map_input, separated_stages
+from dna_bigbird.theory.mapping import Grid, check_mapping, map_input, separated_stages
 from dna_bigbird.theory.selective_shift import shift_by_definition, shift_by_heads, star
 from dna_bigbird.theory.steps import FUNCTIONS, largest_error
 
@@ -45,7 +45,7 @@ def test_the_procedure_is_the_one_in_fractions(size):
     grid = Grid(*size)
     for tokens in grid.inputs():
         expected = mapped_in_fractions(n, d, m, tokens)
-        assert [value * delta(grid) for value in map_input(grid, tokens).last] == expected
+        assert [value * Fraction(1, grid.m) for value in map_input(grid, tokens).last] == expected
 
 
 @pytest.mark.parametrize("size", LISTED + LARGER)

@@ -107,7 +107,7 @@ def test_a_vector_has_the_stated_size():
         layers = layers_of(machine)
         size = 2 * len(machine.states) + 5 * len(machine.symbols) + 13
         assert layers.layout.size == size
-        assert layers.transition.matrices[0].dense().shape == (len(machine.rules) + 2, size)
+        assert layers.transition.matrices[0].dense.shape == (len(machine.rules) + 2, size)
         assert len(layers.output.hidden_sizes) == 4
 
 
@@ -124,8 +124,8 @@ def test_a_sparse_matrix_is_its_dense_one():
     matrix = Matrix(({0: 2, 2: Fraction(1, 3)}, {}, {1: -1}), 3)
     network = Network((matrix, matrix))
     x = [Fraction(1), Fraction(-2), Fraction(6)]
-    by_hand = np.maximum(matrix.dense() @ np.array([1.0, -2.0, 6.0]), 0)
-    assert np.allclose(matrix.dense() @ by_hand, [float(value) for value in network(x)])
+    by_hand = np.maximum(matrix.dense @ np.array([1.0, -2.0, 6.0]), 0)
+    assert np.allclose(matrix.dense @ by_hand, [float(value) for value in network(x)])
     assert network(x) == [2 * 4 + Fraction(2, 3), 0, 0]
 
 
