@@ -144,7 +144,7 @@ def share_right(num_vectors: int, num_dims: int, share_of_edges: float, seed: in
 
 
 def zeros_and_ones(num_vectors: int, num_dims: int, seed: int) -> np.ndarray:
-    """Draw vectors of 0 and 1 of which about one pair is orthogonal: (N, D) int64.
+    """Draw vectors of 0 and 1, about one pair of them orthogonal: (N, D) int64.
 
     Two of them are orthogonal with probability (1 - p²)^d, where p is the share of ones: 2 / n² here.
     """

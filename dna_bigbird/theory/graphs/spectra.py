@@ -57,7 +57,7 @@ def _two_largest(matrix: sparse.sparray, within: np.ndarray, tokens: int) -> tup
     else:
         start = np.random.default_rng(0).standard_normal(n)
         values = eigsh(matrix, k=2, which="LM", v0=start, tol=TOLERANCE, return_eigenvectors=False)
-    inner = np.repeat(within, min(tokens - 1, 2))  # tokens - 1 times, of which two are enough
+    inner = np.repeat(within, min(tokens - 1, 2))  # the two largest are enough
     sizes = np.sort(np.abs(np.concatenate([values, inner, [0.0, 0.0]])))
     return float(sizes[-1]), float(sizes[-2])
 

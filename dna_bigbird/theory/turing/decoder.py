@@ -166,6 +166,7 @@ def _read(
     return machine.blank if is_new_cell(winner, number, cell, scoring) else winner.symbol
 
 
+@checked()
 def is_new_cell(winner: Record, number: int, cell: int, scoring: Scoring) -> bool:
     """Return True if no earlier step wrote a cell, as the score tells it.
 
