@@ -16,6 +16,7 @@ OWN_CHECK = {
     "embed output", "mutagenesis output", "mutagenesis picture", "plot-attention output",
     "predict output", "score-variants output", "score-variants tsv",
     "theory turing output", "theory furthest output", "theory graph output",
+    "theory mapping output",
 }  # fmt: skip
 """The suffix chooses the format, so the command checks it."""
 ANY_FORMAT = {"fetch output"}

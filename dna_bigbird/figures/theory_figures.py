@@ -1,4 +1,4 @@
-"""Pictures of the furthest vector task and of graph statistics."""
+"""Pictures of the furthest vector task, of piecewise constant functions and of graph statistics."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -26,6 +26,35 @@ def furthest_figure(rows: Sequence[Mapping[str, float]], vectors: int, dims: int
             title=f"furthest of {vectors} vectors, {dims} dimensions",
         )  # fmt: skip
         axes.legend()
+    return figure
+
+
+def error_figure(
+    steps: Sequence[int], errors: Mapping[str, Sequence[float]], constants: Mapping[str, int]
+) -> Figure:
+    """Draw the largest error of piecewise constant functions by their step δ, and constant times δ.
+
+    Args:
+        steps: 1/δ.
+        constants: The Lipschitz constant of each function.
+    """
+    widths = [1 / m for m in steps]
+    with style():
+        figure = new_figure(7.2, 2.8)
+        panels = figure.subplots(1, len(errors), sharex=True, sharey=True)
+        for axes, (name, values) in zip(panels, errors.items(), strict=True):
+            bound = [constants[name] * width for width in widths]
+            axes.plot(
+                widths, bound, color=GREY, lw=0.9, ls="--", label=f"bound {constants[name]} δ"
+            )
+            axes.plot(widths, values, "o-", color=MODEL, label="largest error")
+            axes.set(xscale="log", yscale="log", title=name, xlabel="step δ")
+            axes.legend(loc="upper left", fontsize=7)
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_ticks([], minor=True)
+        axes.set_xticks(widths, [f"1/{m}" for m in steps])
+        axes.set_yticks([1, *widths], ["1", *(f"1/{m}" for m in steps)])
+        panels[0].set_ylabel("error")
     return figure
 
 

@@ -26,6 +26,7 @@ def turing_figure(name: str, blank: str, lines: Sequence[Any]) -> Figure:
         blank: Symbol of empty cells.
         lines: `theory.turing.trace.Line` of every step.
     """
+    title = name if len(lines) <= MOST_STEPS else f"{name}, first {MOST_STEPS} steps"
     lines = lines[:MOST_STEPS]
     cells = [cell for line in lines for cell in (*line.tape, line.configuration.cell)]
     low, high = min(cells), max(cells)
@@ -39,7 +40,7 @@ def turing_figure(name: str, blank: str, lines: Sequence[Any]) -> Figure:
             _edges(axes, row, line, heads)
         axes.set(
             xlim=(low - 0.6, high + 0.6), ylim=(len(lines) - 0.4, -0.6),
-            xlabel="cell of the tape", ylabel="step of the machine", title=name,
+            xlabel="cell of the tape", ylabel="step of the machine", title=title,
         )  # fmt: skip
         axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(20, integer=True))
@@ -64,7 +65,7 @@ def _tape(axes: Axes, row: int, line: Any, cells: range, blank: str) -> None:
 def _edges(axes: Axes, row: int, line: Any, heads: Sequence[int]) -> None:
     """Draw what the compute node of a step attends to."""
     start = (heads[row + 1], row + 1)
-    if line.carried_step != row:
+    if line.carried_step not in (None, row):
         target = (heads[line.carried_step], line.carried_step)
         axes.plot(*zip((heads[row], row), target, strict=True), color=SKY, lw=0.6, zorder=2)
     if line.source_step is not None:

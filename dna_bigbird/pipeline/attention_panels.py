@@ -22,7 +22,7 @@ from dna_bigbird.files import read_json
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import attention_core
 from dna_bigbird.models.stored_settings import settings_from
-from dna_bigbird.writing import atomic_path
+from dna_bigbird.pipeline.tables_and_pictures import write_figure
 
 MOST_BLOCKS = 2048
 MOST_PANELS = 16
@@ -182,9 +182,6 @@ def write_picture(
     """
     # Not at the top: a drawing as text needs no matplotlib.
     from dna_bigbird.figures.attention_figure import Panel, attention_figure
-    from dna_bigbird.figures.style import save
 
     drawn = [Panel(panel.title, panel.codes) for panel in panels]
-    figure = attention_figure(drawn, names, panels_in_a_row, unit)
-    with atomic_path(output) as partial:
-        partial.write_bytes(save(figure, output.suffix.lstrip(".")))
+    write_figure(output, attention_figure(drawn, names, panels_in_a_row, unit))

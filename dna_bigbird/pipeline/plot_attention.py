@@ -8,10 +8,10 @@ from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputStream
 from dna_bigbird.pipeline.etc_drawing import EtcDrawing
+from dna_bigbird.pipeline.tables_and_pictures import check_suffix
 from dna_bigbird.short_repr import short_repr
 
 Plan = Literal["uniform", "original", "huggingface"]
-FORMATS = ("png", "svg", "pdf")
 LEGEND = "g global, w window, r random, . not read, a digit: counted so often"
 
 
@@ -91,8 +91,7 @@ def plot_attention(
     """
     from dna_bigbird.pipeline import attention_panels as steps
 
-    if output is not None and output.suffix.lstrip(".") not in FORMATS:
-        raise InputError(f"--output {output}: the name of a picture ends in .{', .'.join(FORMATS)}")
+    check_suffix(output)
     if tokens is not None and num_blocks is not None:
         raise InputError("--tokens and --num_blocks say the same: give one of them")
     settings = {
@@ -107,10 +106,13 @@ def plot_attention(
     }
     settings = {name: value for name, value in settings.items() if value is not None}
     if pattern == "etc":
-        lengths = {"model": model, "tokens": tokens, "num_blocks": num_blocks}
-        return _draw_etc(
-            output, etc, settings | {n: x for n, x in lengths.items() if x is not None}
-        )
+        others = {
+            "model": model, "tokens": tokens, "num_blocks": num_blocks, "layers": layers or None,
+            "heads": heads or None, "in_training": in_training or None,
+        }  # fmt: skip
+        return _draw_etc(output, etc, settings | {n: x for n, x in others.items() if x is not None})
+    if etc != EtcDrawing():
+        raise InputError("--etc belongs to --pattern etc: add it")
     layer_numbers, head_numbers = steps.as_list(layers), steps.as_list(heads)
     if model is None:
         configs = steps.configs_of_settings(settings, tokens, num_blocks)

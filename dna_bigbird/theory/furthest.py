@@ -143,6 +143,16 @@ def share_right(num_vectors: int, num_dims: int, share_of_edges: float, seed: in
     return float((answer_ND == vectors_ND[expected]).all(axis=1).mean())
 
 
+def zeros_and_ones(num_vectors: int, num_dims: int, seed: int) -> np.ndarray:
+    """Draw vectors of 0 and 1, about one pair of them orthogonal: (N, D) int64.
+
+    Two of them are orthogonal with probability (1 - p²)^d, where p is the share of ones: 2 / n² here.
+    """
+    share_of_ones = (1 - (2 / num_vectors**2) ** (1 / num_dims)) ** 0.5
+    drawn_ND = np.random.default_rng(seed).random((num_vectors, num_dims)) < share_of_ones
+    return drawn_ND.astype(np.int64)
+
+
 def orthogonal_pair(vectors_ND: np.ndarray) -> tuple[int, int] | None:
     """Return two orthogonal vectors of zeros and ones, if there are any, through the task.
 

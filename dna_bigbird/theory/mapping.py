@@ -10,7 +10,6 @@ All numbers are multiples of δ = 1/m, so they are computed as whole numbers, ti
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 
 @dataclass(frozen=True)
@@ -133,8 +132,3 @@ def separated_stages(grid: Grid) -> list[tuple[bool, bool]]:
             state[0] += m ** (n * d) * (max(state[1:]) - min(state[1:]))
         stages.append((alone, not between))
     return stages
-
-
-def delta(grid: Grid) -> Fraction:
-    """Return the step of the grid."""
-    return Fraction(1, grid.m)

@@ -144,7 +144,8 @@ def test_the_function_reads_what_is_drawn(backend):
     ("settings", "message"),
     [
         ({"radius": 0}, "radius 0 and max_distance 12 must be at least 1"),
-        ({"local_mode": "blocks"}, "local_mode must be one of exact, three_blocks, got 'blocks'"),
+        ({"local_mode": "blocks"}, "local_mode='blocks': expected 'exact' or 'three_blocks'"),
+        ({"radius": 2.5}, "radius=2.5: expected a whole number"),
         (
             {"local_mode": "three_blocks", "radius": 11},
             "'three_blocks' needs a radius of at least max_distance 12, got 11",

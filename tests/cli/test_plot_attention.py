@@ -216,6 +216,10 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--heads []", "0 drawings"),
         ("--model none", "none: no such model bundle"),
         ("--pattern etc --block_size 32", "--pattern etc has no --block_size: leave it out"),
+        ("--pattern etc --layers 3", "--pattern etc has no --layers: leave it out"),
+        ("--pattern etc --heads 2 4", "--pattern etc has no --heads: leave it out"),
+        ("--pattern etc --in_training true", "--pattern etc has no --in_training: leave it out"),
+        ("--num_blocks 8 --etc.radius 4", "--etc belongs to --pattern etc: add it"),
         ("--pattern etc --tokens 40", "--pattern etc has no --tokens: leave it out"),
         (
             "--pattern etc --etc.long_tokens 3",

@@ -1,5 +1,7 @@
 """`dna-bigbird theory`: text, pictures, and what is refused."""
 
+import re
+
 import pytest
 
 from dna_bigbird.cli.main import main
@@ -38,6 +40,14 @@ def test_levels(level, capsys):
     assert ("scale" in text) == (level == "package")
 
 
+def test_a_fixed_bound_fails_on_a_long_run(capsys):
+    line = "turing --machine bouncing --word 10 --level matrices --without position_bound"
+    text = theory(f"{line} --machine_steps 15", capsys)
+    assert text.endswith("all 121 positions agree with the simulator\n")
+    text = theory(f"{line} --machine_steps 25", capsys)
+    assert text.endswith("position 191 differs from the simulator\n")
+
+
 def test_own_machine(capsys, tmp_path):
     (tmp_path / "m.yaml").write_text(
         'about: goes right\nstart: s\nfinal: [f]\nrules:\n  s: {"#": [r, "#", R]}\n'
@@ -51,7 +61,9 @@ def test_own_machine(capsys, tmp_path):
     "line",
     [
         "turing --machine bouncing --word 1 --machine_steps 12",
+        "turing --machine increment --word 1 --without first_edge",
         "furthest --vectors 16",
+        "mapping --grid 2 1 2",
         "graph --tokens 1024 --num_random 1",
         "graph --reference",
     ],
@@ -70,6 +82,17 @@ def test_furthest(capsys):
     assert "100%   100.0%" in text
 
 
+@pytest.mark.parametrize(("seed", "exists"), [(0, True), (1, False)])
+def test_an_orthogonal_pair_is_shown_if_there_is_one(seed, exists, capsys):
+    last = theory(f"furthest --vectors 64 --seed {seed}", capsys).splitlines()[-1]
+    start = "vectors of 0 and 1: orthogonal pair by one layer: "
+    assert last.startswith(start)
+    pair, by_pairs = last.removeprefix(start).split("; by all pairs: ")
+    assert bool(re.fullmatch(r"\(\d+, \d+\)", pair)) == exists
+    assert (pair == "none") == (not exists)
+    assert by_pairs == ("one exists" if exists else "none exists")
+
+
 def test_mapping_of_one_grid(capsys):
     text = theory("mapping --grid 3 1 2 --steps false", capsys)
     assert text.splitlines()[1].split() == ["3,", "1,", "2", "8", "yes", "yes", "10", "1", "25"]
@@ -82,14 +105,25 @@ def test_graphs_of_two_lengths(capsys):
     assert "1,024 tokens: uniform" in text
 
 
-@pytest.mark.slow
-def test_every_version_is_counted(capsys):
-    rows = theory("turing --check", capsys).splitlines()
-    counts = {row.rsplit(maxsplit=2)[0]: row.split()[-2:] for row in rows[1:]}
-    assert counts["repaired"] == ["69", "69"]
-    assert counts["repaired, random machines"] == ["60", "60"]
-    assert counts["edges as printed, the rest repaired"] == ["2", "69"]
-    assert counts["all repairs but first_edge, machine mark_start"] == ["0", "1"]
+@pytest.mark.parametrize(("scoring", "gate"), [("product", 35), ("cell_test", 32)])
+def test_every_version_is_counted(scoring, gate, capsys):
+    """As docs/theory.md says: each repair alone is necessary."""
+    rows = theory(f"turing --check --scoring {scoring}", capsys).splitlines()[1:]
+    assert [tuple(re.split("  +", row)) for row in rows] == [
+        ("repaired", "69", "69"),
+        ("as printed", "0", "69"),
+        ("as printed, numbering repaired", "0", "69"),
+        ("edges as printed, the rest repaired", "2", "69"),
+        ("all repairs but numbering", "0", "69"),
+        ("all repairs but compute_edge", "2", "69"),
+        ("all repairs but first_edge", "69", "69"),
+        ("all repairs but key_sign", "2", "69"),
+        ("all repairs but gate", str(gate), "69"),
+        ("all repairs but next_state", "0", "69"),
+        ("all repairs but next_cell", "6", "69"),
+        ("all repairs but first_edge, machine mark_start", "0", "1"),
+        ("repaired, random machines", "60", "60"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -99,10 +133,29 @@ def test_every_version_is_counted(capsys):
         ("turing --word 12", "--word '12': increment reads 0 1, not '2'"),
         ("turing --machine_steps 0", "--machine_steps 0: expected at least 1"),
         ("turing --output a.jpg", "--output a.jpg: the name of a picture ends in .png, .svg"),
-        ("turing --level matrices --printed", "--printed and --without are for --level definition"),
+        ("turing --level matrices --printed", "--level matrices: expected no --printed, and of"),
+        (
+            "turing --level package --without gate",
+            "expected no --printed, and of --without only pos",
+        ),
+        ("turing --without position_bound", "--without position_bound is for --level matrices or"),
+        ("turing --check --output a.png", "--output does not go with --check; leave it out"),
+        ("turing --check --machine_steps 50", "--machine_steps does not go with --check"),
+        ("turing --check --without gate", "--without does not go with --check"),
+        ("turing --check --exact false", "--exact does not go with --check"),
         ("turing --printed --trace", "the decoder fails, so there is no trace: position 2 has"),
         ("furthest --vectors 3", "--vectors 3: expected at least 4"),
+        ("furthest --seed -1", "--seed -1: expected at least 0"),
+        ("graph --tokens []", "--tokens []: expected at least one length"),
+        ("graph --reference --seed -1", "--seed -1: expected at least 0"),
+        (
+            "graph --vertices tokens --num_global 2000 --tokens 1024",
+            "expected 0 to 1024, the tokens",
+        ),
+        ("graph --vertices tokens --num_global -1", "--num_global -1: expected 0 to 4096"),
         ("mapping --grid 2 1", "expected three numbers n, d and m"),
+        ("mapping --steps false --output a.png", "--output draws what --steps false leaves out"),
+        ("mapping --output a.jpg", "--output a.jpg: the name of a picture ends in .png, .svg"),
         ("mapping --grid 9 9 9", "expected at most 1,000,000"),
         ("graph --tokens 100", "--tokens 100: expected a multiple of --block_size 64"),
         ("graph --tokens 4096 --num_random 14", "13 blocks to choose from in block row 1"),

@@ -61,6 +61,17 @@ def test_orthogonal_pairs_as_by_all_pairs(seed):
         assert (vectors[pair[0]] * vectors[pair[1]]).sum() == 0
 
 
+@pytest.mark.parametrize(("count", "dims"), [(8, 5), (32, 25)])
+def test_about_one_pair_of_the_zeros_and_ones_is_orthogonal(count, dims):
+    """n (n - 1) / 2 pairs, each with probability 2 / n²: (n - 1) / n of them, in the mean of 300 seeds."""
+    pairs = []
+    for seed in range(300):
+        vectors = furthest.zeros_and_ones(count, dims, seed)
+        pairs.append(int((np.triu(vectors @ vectors.T == 0, 1)).sum()))
+    assert abs(np.mean(pairs) - (count - 1) / count) < 5 * np.std(pairs, ddof=1) / 300**0.5
+    assert 0 in pairs
+
+
 def test_normalising_boolean_vectors_changes_the_furthest_not_whether_it_is_orthogonal():
     vectors = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1]])
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

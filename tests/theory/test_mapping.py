@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from dna_bigbird.theory.mapping import Grid, check_mapping, delta, map_input, separated_stages
+from dna_bigbird.figures.theory_figures import error_figure
+from dna_bigbird.theory.mapping import Grid, check_mapping, map_input, separated_stages
 from dna_bigbird.theory.selective_shift import shift_by_definition, shift_by_heads, star
 from dna_bigbird.theory.steps import FUNCTIONS, largest_error
 
@@ -45,7 +46,7 @@ def test_the_procedure_is_the_one_in_fractions(size):
     grid = Grid(*size)
     for tokens in grid.inputs():
         expected = mapped_in_fractions(n, d, m, tokens)
-        assert [value * delta(grid) for value in map_input(grid, tokens).last] == expected
+        assert [value * Fraction(1, grid.m) for value in map_input(grid, tokens).last] == expected
 
 
 @pytest.mark.parametrize("size", LISTED + LARGER)
@@ -93,3 +94,17 @@ def test_the_error_falls_with_the_step(name):
 def test_an_error_by_hand():
     """The mean of (x, x) is x: at most 3/8 away from a multiple of 1/2 at the points tried."""
     assert largest_error(FUNCTIONS["mean"][0], 1, 2) == Fraction(3, 8)
+
+
+def test_the_picture_has_the_errors_and_their_bounds():
+    """Of the mean: 3/4 δ, because the points tried last are 3/4 δ from their corner."""
+    widths, errors = (1 / 2, 1 / 4), {name: [3 / 8, 3 / 16] for name in FUNCTIONS}
+    function, _ = FUNCTIONS["mean"]
+    errors["mean"] = [float(largest_error(function, 2, m)) for m in (2, 4)]
+    constants = {name: constant for name, (_, constant) in FUNCTIONS.items()}
+    panels = error_figure((2, 4), errors, constants).axes
+    assert [axes.get_title("left") for axes in panels] == list(FUNCTIONS)
+    for axes, (_, constant) in zip(panels, FUNCTIONS.values(), strict=True):
+        bound, drawn = axes.lines
+        assert drawn.get_xydata().tolist() == [[width, 3 / 4 * width] for width in widths]
+        assert bound.get_xydata().tolist() == [[width, constant * width] for width in widths]

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.figures.turing_figure import MOST_STEPS, turing_figure
 from dna_bigbird.theory.turing import checks
 from dna_bigbird.theory.turing.decoder import first_deviation, simulate
 from dna_bigbird.theory.turing.machine import (
@@ -16,10 +17,9 @@ from dna_bigbird.theory.turing.machine import (
     run_machine,
 )
 from dna_bigbird.theory.turing.random_machines import random_machine
+from dna_bigbird.theory.turing.trace import trace
 from dna_bigbird.theory.turing.triangular import (
-    PRINTED,
     REPAIRED,
-    REPAIRS,
     edges_of,
     step_of,
     triangular,
@@ -85,31 +85,30 @@ def test_repaired_is_right_on_all_69_inputs(scoring, number):
     assert checks.count_right(CASES, checks.STEPS, scoring=scoring, number=number) == 69
 
 
-@pytest.mark.parametrize(
-    ("repairs", "right"),
-    [
-        (PRINTED, 0),
-        (PRINTED | {"numbering"}, 0),
-        (REPAIRED - {"compute_edge", "first_edge"}, 2),
-        (REPAIRED - {"compute_edge"}, 2),
-    ],
-)
-def test_printed_fails_as_stated(repairs, right):
-    """With everything but its edges repaired: on 67 of 69; only empty words pass."""
-    assert checks.count_right(CASES, checks.STEPS, repairs=repairs) == right
+@pytest.mark.parametrize("repairs", [REPAIRED, REPAIRED - {"first_edge"}])
+def test_the_trace_names_the_record_that_a_compute_node_compares_with_its_own(repairs):
+    """Of all steps before it: the last that wrote the next cell; the plain simulator says which."""
+    machine = bundled_machine("bouncing")
+    before = run_machine(machine, "10", 30).configurations
+    lines = trace(machine, "10", list(simulate(machine, "10", 30, repairs=repairs)))
+    assert [line.configuration for line in lines] == before
+    known = 0
+    for step in range(2, 30):
+        wrote = [t for t in range(step) if before[t].cell == before[step + 1].cell]
+        if wrote:
+            assert lines[step].carried_step == wrote[-1]
+            known += 1
+    assert known > 15
+    # Without its edge, node 1 gets no record, so node 2 has none to give to node 3.
+    first = [line.carried_step for line in lines[:2]]
+    assert first == ([0, 0] if "first_edge" in repairs else [None, None])
 
 
-@pytest.mark.parametrize("repair", REPAIRS)
-def test_each_repair_alone_is_necessary(repair):
-    cases = [*CASES, *checks.witness_cases()]
-    assert checks.count_right(cases, checks.STEPS) == 70
-    assert checks.count_right(cases, checks.STEPS, repairs=REPAIRED - {repair}) < 70
-
-
-def test_the_edge_of_node_1_is_needed_by_the_machine_that_marks_cell_0():
-    without = REPAIRED - {"first_edge"}
-    assert checks.count_right(CASES, checks.STEPS, repairs=without) == 69
-    assert checks.count_right(checks.witness_cases(), checks.STEPS, repairs=without) == 0
+def test_the_title_of_a_picture_says_where_it_is_cut():
+    machine = bundled_machine("bouncing")
+    lines = trace(machine, "10", list(simulate(machine, "10", MOST_STEPS, number=float)))
+    for count, title in ((MOST_STEPS, "bouncing"), (MOST_STEPS + 1, "bouncing, first 80 steps")):
+        assert turing_figure("bouncing", "#", lines[:count]).axes[0].get_title("left") == title
 
 
 @pytest.mark.parametrize(("scoring", "can_stay"), [("product", False), ("cell_test", True)])
@@ -138,21 +137,19 @@ def test_400_steps_in_float64(scoring):
     assert first_deviation(nodes, expected) is None
 
 
-@pytest.mark.parametrize("scoring", ["product", "cell_test"])
-def test_different_records_never_tie(scoring):
+@pytest.mark.parametrize(("scoring", "compared"), [("product", 66_792), ("cell_test", 66_877)])
+def test_different_records_never_tie(scoring, compared):
     """`gap` is None if all edges lead to one record; 0 would be a tie between two."""
+    cases = [(checks.STEPS, CASES), (checks.RANDOM_STEPS, checks.random_cases())]
     gaps = [
         node.gap
-        for machine, word in CASES[::5]
-        for node in simulate(
-            machine,
-            word,
-            len(run_machine(machine, word, 20).configurations) - 1,
-            scoring=scoring,
-        )
+        for most, pairs in cases
+        for machine, word in pairs
+        for steps in [len(run_machine(machine, word, most).configurations) - 1]
+        for node in simulate(machine, word, steps, scoring=scoring)
         if node.gap is not None
     ]
-    assert len(gaps) > 500
+    assert len(gaps) == compared
     assert min(gaps) > 0
 
 
@@ -172,6 +169,11 @@ MACHINE = 'start: s\nfinal: [f]\nrules:\n  s: {"#": [r, "#", R]}\n  r: {"1": [r,
         (MACHINE.replace('[r, "1", R]', '[r, "1", L]'), "m.yaml:3: state 'r' reads the input"),
         (MACHINE.replace('[f, "#", L]', '[f, "#", X]'), r"m.yaml:5: expected \[state, symbol, L"),
         (MACHINE.replace('"1": [r, "1"', '"12": [r, "1"'), "m.yaml:5: a symbol is one character"),
+        (MACHINE.replace('[f, "#", L]', '[f, "#", [L]]'), r"m.yaml:5: expected \[state, symbol, L"),
+        (MACHINE.replace("[f]", "done"), "m.yaml:2: expected a list of states, found 'done'"),
+        (MACHINE.replace("[f]", "5"), "m.yaml:2: expected a list of states, found 5"),
+        (MACHINE + "  q: [f, '#']\n", r"m.yaml:6: expected \{symbol: \[state, symbol, move\]\}"),
+        (MACHINE + "blank: _\n", "m.yaml:6: expected one of about, start, final, rules, found b"),
         (MACHINE + "colour: red\n", "m.yaml:6: expected one of about, start"),
         ("start: s\n", "m.yaml: a machine has final"),
         (MACHINE + "  f: {'1': [f, '1', R]}\n", "m.yaml:3: the final state 'f' has a rule"),

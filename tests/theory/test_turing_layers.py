@@ -9,7 +9,12 @@ from dna_bigbird.theory.turing.decoder import first_deviation
 from dna_bigbird.theory.turing.layered import layers_of, position_code, run_layers
 from dna_bigbird.theory.turing.machine import bundled_machine, run_machine
 from dna_bigbird.theory.turing.matrices import Matrix, Network
-from dna_bigbird.theory.turing.package_attention import edge_pattern, run_package, scale_for
+from dna_bigbird.theory.turing.package_attention import (
+    attend_edges,
+    edge_pattern,
+    run_package,
+    scale_for,
+)
 from dna_bigbird.theory.turing.triangular import edges_of
 
 CASES = [
@@ -66,6 +71,21 @@ def test_own_attention_on_18_inputs(name, word):
     assert result.smallest_gap is None or result.smallest_gap > 0
 
 
+def test_own_attention_reads_only_the_edges_of_a_position(monkeypatch):
+    """At most three rows a position, so that the time grows with the positions; then all at once."""
+    module = "dna_bigbird.theory.turing.package_attention.attend_edges"
+    rows = []
+
+    def counted(queries, *others):
+        rows.append(len(queries))
+        return attend_edges(queries, *others)
+
+    monkeypatch.setattr(module, counted)
+    assert package_run("bouncing", "10", 20)[1] is None
+    assert max(rows[:-1]) == 3
+    assert rows[-1] == len(rows) - 1 == 210
+
+
 def test_a_softer_softmax_is_wrong(monkeypatch):
     """The scale matters: with a thousandth of it records mix."""
     module = "dna_bigbird.theory.turing.package_attention.scale_for"
@@ -87,7 +107,7 @@ def test_a_vector_has_the_stated_size():
         layers = layers_of(machine)
         size = 2 * len(machine.states) + 5 * len(machine.symbols) + 13
         assert layers.layout.size == size
-        assert layers.transition.matrices[0].dense().shape == (len(machine.rules) + 2, size)
+        assert layers.transition.matrices[0].dense.shape == (len(machine.rules) + 2, size)
         assert len(layers.output.hidden_sizes) == 4
 
 
@@ -104,8 +124,8 @@ def test_a_sparse_matrix_is_its_dense_one():
     matrix = Matrix(({0: 2, 2: Fraction(1, 3)}, {}, {1: -1}), 3)
     network = Network((matrix, matrix))
     x = [Fraction(1), Fraction(-2), Fraction(6)]
-    by_hand = np.maximum(matrix.dense() @ np.array([1.0, -2.0, 6.0]), 0)
-    assert np.allclose(matrix.dense() @ by_hand, [float(value) for value in network(x)])
+    by_hand = np.maximum(matrix.dense @ np.array([1.0, -2.0, 6.0]), 0)
+    assert np.allclose(matrix.dense @ by_hand, [float(value) for value in network(x)])
     assert network(x) == [2 * 4 + Fraction(2, 3), 0, 0]
 
 

@@ -6,8 +6,9 @@ are in `etc_layout.py`.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
-LOCAL_MODES = ("exact", "three_blocks")
+from dna_bigbird.choices import check_fields
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class EtcPattern:
 
     radius: int = 84
     """Long tokens that a long token reads on either side: 84 in the base, 169 in the large model."""
-    local_mode: str = "exact"
+    local_mode: Literal["exact", "three_blocks"] = "exact"
     """'exact': up to `radius` tokens away. 'three_blocks': blocks of `radius` tokens read themselves
     and their neighbours, which the paper's window of 3 radius tokens counts."""
     max_distance: int = 12
@@ -52,10 +53,7 @@ class EtcPattern:
     2k+3; only where the layout has segments."""
 
     def __post_init__(self) -> None:
-        if self.local_mode not in LOCAL_MODES:
-            raise ValueError(
-                f"local_mode must be one of {', '.join(LOCAL_MODES)}, got {self.local_mode!r}"
-            )
+        check_fields(self)
         if self.radius < 1 or self.max_distance < 1:
             raise ValueError(
                 f"radius {self.radius} and max_distance {self.max_distance} must be at least 1"

@@ -8,6 +8,7 @@ from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.datasets.splits import TEST
 from dna_bigbird.pipeline.bench.trainings import PROBE
 from dna_bigbird.pipeline.plan_speed import Work, seconds_per_sequence
+from dna_bigbird.pipeline.tables_and_pictures import table
 from dna_bigbird.suites.suite import LabelledRows, PairRows, TaskRows
 from dna_bigbird.tasks.label_config import recipe_for
 
@@ -51,17 +52,8 @@ def plan_text(suite_run) -> str:
         rows = suite_run.suite.read(suite_run.data, task, suite_run.genomes)
         lines.append(planned_task(suite_run.run_of(task), bundle, rows))
     total = sum(line.minutes for line in lines)
-    table = [COLUMNS, *(line.cells() for line in lines), ("all", *[""] * 5, f"{total:.1f}")]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join(
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
-            ]
-        )
-        for row in table
-    )
+    cells = [*(line.cells() for line in lines), ("all", *[""] * 5, f"{total:.1f}")]
+    return table([dict(zip(COLUMNS, row, strict=True)) for row in cells])
 
 
 def planned_task(run, bundle: Bundle, rows: TaskRows) -> PlannedTask:

@@ -3,7 +3,8 @@
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputPath
-from dna_bigbird.pipeline.theory.results import TheoryResult, check_suffix, table, write_figure
+from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.pipeline.theory.results import TheoryResult
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -20,7 +21,7 @@ def furthest(
     One layer of full attention does it exactly, which is checked here with whole numbers. One
     layer with random edges is right about as often as it has the edge: an illustration of the
     lower bound for sparse attention, which is conditional and cannot be tested. With vectors of 0
-    and 1 the same layer finds an orthogonal pair: the reduction of the proof.
+    and 1 the same layer finds an orthogonal pair if there is one: the reduction of the proof.
 
     Examples:
         dna-bigbird theory furthest
@@ -33,12 +34,10 @@ def furthest(
         seed: Seed of the random numbers: of vectors and edges.
         output: Result to write: share of right answers by share of edges; png, svg or pdf.
     """
-    import numpy as np
-
     from dna_bigbird.theory import furthest as task
 
     check_suffix(output)
-    for name, value, least in (("vectors", vectors, 4), ("dims", dims, 5)):
+    for name, value, least in (("vectors", vectors, 4), ("dims", dims, 5), ("seed", seed, 0)):
         if value is not None and value < least:
             raise InputError(f"--{name} {value}: expected at least {least}")
     dims = dims or max(5, task.dimensions(vectors))
@@ -49,17 +48,16 @@ def furthest(
     rows = [
         {"edges": share, "right": task.share_right(vectors, dims, share, seed)} for share in SHARES
     ]
-    rng = np.random.default_rng(seed)
-    zeros_and_ones = (rng.random((vectors, dims)) < 0.5).astype(np.int64)
-    pair = task.orthogonal_pair(zeros_and_ones)
-    products = zeros_and_ones @ zeros_and_ones.T
+    drawn = task.zeros_and_ones(vectors, dims, seed)
+    pair = task.orthogonal_pair(drawn)
+    exists = bool((drawn @ drawn.T == 0).any())
     text = [
         f"{vectors} vectors of {dims} whole coordinates and length {length}, one layer, exact: "
         f"{right} of {vectors} right",
         "one layer with random edges (float64, an illustration):",
         table([{"edges": f"{row['edges']:.0%}", "right": f"{row['right']:.1%}"} for row in rows]),
-        f"vectors of 0 and 1: orthogonal pair by one layer {pair}; "
-        f"by all pairs {'one exists' if (products == 0).any() else 'none exists'}",
+        f"vectors of 0 and 1: orthogonal pair by one layer: {pair or 'none'}; "
+        f"by all pairs: {'one exists' if exists else 'none exists'}",
     ]
     if output is not None:
         from dna_bigbird.figures.theory_figures import furthest_figure

@@ -5,7 +5,8 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputPath
-from dna_bigbird.pipeline.theory.results import TheoryResult, check_suffix, table, write_figure
+from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.pipeline.theory.results import TheoryResult
 
 NOTES = """path, diameter, disconnected: shortest paths between two vertices, edges in both directions
 clustering: mean over vertices; transitivity: over all pairs of neighbours
@@ -54,11 +55,17 @@ def graph(
 
     check_suffix(output)
     lengths = tokens if isinstance(tokens, list) else [tokens]
+    if not lengths:
+        raise InputError("--tokens []: expected at least one length")
+    if seed < 0:
+        raise InputError(f"--seed {seed}: expected at least 0")
     for length in lengths:
         if block_size < 1 or length % block_size or length // block_size < 4:
             raise InputError(
                 f"--tokens {length}: expected a multiple of --block_size {block_size}, at least 4 blocks"
             )
+        if vertices == "tokens" and not 0 <= num_global <= length:
+            raise InputError(f"--num_global {num_global}: expected 0 to {length}, the tokens")
     if reference:
         measured = {512: graph_steps.reference(seed)}
     else:

@@ -5,11 +5,13 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
-from dna_bigbird.pipeline.theory.results import TheoryResult, check_suffix, table, write_figure
+from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.pipeline.theory.results import TheoryResult
 
 Repair = Literal[
-    "numbering", "compute_edge", "first_edge", "key_sign", "gate", "next_state", "next_cell"
-]
+    "numbering", "compute_edge", "first_edge", "key_sign", "gate", "next_state", "next_cell",
+    "position_bound",
+]  # fmt: skip
 
 
 @checked()
@@ -50,8 +52,10 @@ def turing(
             simpler one.
         exact: Compute with fractions; false: in float64. Level package is in float64.
         printed: Run the construction as it is printed, which fails.
-        without: Repairs to leave out.
-        check: Count on 69 inputs and 60 random machines how many each version gets right.
+        without: Repairs to leave out; position_bound at the levels matrices and package, the others
+            at the level definition.
+        check: Count on 69 inputs and 60 random machines how many each version gets right; only
+            --scoring goes with it.
         output: Result to write: the tape over time with the edges of each compute node; png, svg or
             pdf.
     """
@@ -61,16 +65,29 @@ def turing(
     if machine_steps < 1:
         raise InputError(f"--machine_steps {machine_steps}: expected at least 1")
     if check:
+        others = {
+            "machine": machine != "increment", "word": word, "machine_steps": machine_steps != 100,
+            "machine_file": machine_file, "trace": trace, "level": level != "definition",
+            "exact": not exact, "printed": printed, "without": without, "output": output,
+        }  # fmt: skip
+        if ignored := [name for name, is_given in others.items() if is_given]:
+            raise InputError(f"--{ignored[0]} does not go with --check; leave it out")
         rows = steps.version_rows(scoring)
         return TheoryResult(None, rows, table(rows))
     left_out = [without] if isinstance(without, str) else without or []
-    if level != "definition" and (printed or left_out):
-        raise InputError("--printed and --without are for --level definition")
+    is_fixed = "position_bound" in left_out
+    if is_fixed and level == "definition":
+        raise InputError("--without position_bound is for --level matrices or package")
+    if level != "definition" and (printed or len(left_out) > is_fixed):
+        raise InputError(
+            f"--level {level}: expected no --printed, and of --without only position_bound"
+        )
     chosen = steps.find_machine(machine, machine_file)
     run = steps.run(chosen, word, machine_steps, scoring, exact, steps.repairs(printed, left_out))
     lines = [steps.description(chosen, word, run)]
     if level != "definition":
-        lines.append(steps.matrices_text(chosen, word, run, exact, is_package=level == "package"))
+        layers = steps.layers(chosen, is_fixed)
+        lines.append(steps.matrices_text(layers, word, run, exact, is_package=level == "package"))
     if trace:
         lines += ["", steps.trace_of(chosen, word, run)]
     if output is not None:

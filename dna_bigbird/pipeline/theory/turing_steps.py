@@ -10,6 +10,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.theory.turing.checks import counts
 from dna_bigbird.theory.turing.decoder import Node, Scoring, first_deviation, simulate
 from dna_bigbird.theory.turing.layered import layers_of, run_layers, sizes
+from dna_bigbird.theory.turing.layers import Layers
 from dna_bigbird.theory.turing.machine import (
     Machine,
     Run,
@@ -19,6 +20,9 @@ from dna_bigbird.theory.turing.machine import (
 )
 from dna_bigbird.theory.turing.trace import Line, trace, trace_text
 from dna_bigbird.theory.turing.triangular import PRINTED, REPAIRED, step_of
+
+FIXED_BOUND = 10
+"""Of `--without position_bound`: some twenty steps of a machine are still right."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +111,15 @@ def agreement(run: DecoderRun) -> str:
     return f"position {number} has {tuple(actual)}, the simulator {tuple(expected)}"
 
 
+def layers(machine: Machine, is_fixed: bool) -> Layers:
+    """Return the weights of a machine, with a fixed bound instead of those of the position or not."""
+    return layers_of(machine, FIXED_BOUND if is_fixed else 0)
+
+
 def matrices_text(
-    machine: Machine, word: str, run: DecoderRun, exact: bool, *, is_package: bool
+    layers: Layers, word: str, run: DecoderRun, exact: bool, *, is_package: bool
 ) -> str:
     """Run levels (e) and (f) and return what they show."""
-    layers = layers_of(machine)
     steps = len(run.expected.configurations) - 1
     shapes = ", ".join(f"{name} {'-'.join(map(str, size))}" for name, size in sizes(layers).items())
     text = f"matrices: vectors of {layers.layout.size}; hidden units or rows-columns: {shapes}\n"

@@ -66,7 +66,9 @@ def layers_to_reach_all(graph: BlockGraph, most: int = 128) -> int | None:
     state (the residual connection).
     """
     n = graph.num_blocks
-    reached = (graph.reads + sparse.eye_array(n, dtype=bool)).astype(bool)
+    one_layer = (graph.reads + sparse.eye_array(n, dtype=bool)).astype(np.float32).tocsr()
+    # A token keeps its own state, but the other tokens of its block must be read.
+    reached = (one_layer if graph.tokens_per_block == 1 else graph.reads).astype(bool)
     reads_all, is_read_by_all = (reached.sum(axis=axis) == n for axis in (1, 0))
     if reads_all.all():
         return 1
@@ -74,8 +76,7 @@ def layers_to_reach_all(graph: BlockGraph, most: int = 128) -> int | None:
         return 2
     if n > EXACT_UP_TO:
         return None
-    one_layer = reached.astype(np.float32).tocsr()
-    dense = one_layer.toarray() > 0
+    dense = reached.toarray()
     for layers in range(1, most + 1):
         if dense.all():
             return layers

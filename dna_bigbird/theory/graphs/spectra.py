@@ -44,10 +44,8 @@ def spectrum(graph: BlockGraph) -> Spectrum:
     degrees = graph.degrees
     roots = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
     scale = sparse.diags_array(roots)
-    within = -graph.inside if b > 1 else np.empty(0)
-    walk_within = within * roots**2 if b > 1 else within
-    first, second = _two_largest(adjacency, within, b)
-    walk = _two_largest(scale @ adjacency @ scale, walk_within, b)
+    first, second = _two_largest(adjacency, -graph.inside, b)
+    walk = _two_largest(scale @ adjacency @ scale, -graph.inside * roots**2, b)
     return Spectrum(first, second, 1 - walk[1], _connectivity(graph))
 
 
@@ -59,7 +57,7 @@ def _two_largest(matrix: sparse.sparray, within: np.ndarray, tokens: int) -> tup
     else:
         start = np.random.default_rng(0).standard_normal(n)
         values = eigsh(matrix, k=2, which="LM", v0=start, tol=TOLERANCE, return_eigenvectors=False)
-    inner = np.repeat(within, tokens - 1) if len(within) < 64 else np.repeat(within, 2)
+    inner = np.repeat(within, min(tokens - 1, 2))  # the two largest are enough
     sizes = np.sort(np.abs(np.concatenate([values, inner, [0.0, 0.0]])))
     return float(sizes[-1]), float(sizes[-2])
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from dna_bigbird.choices import checked
-from dna_bigbird.theory.turing.machine import Configuration, Machine, Rule
+from dna_bigbird.theory.turing.machine import Configuration, Machine
 from dna_bigbird.theory.turing.triangular import (
     REPAIRED,
     edges_of,
@@ -99,7 +99,8 @@ def simulate(
         records[node] = own if is_compute else carried
         edges = edges_of(node, repairs)
         asked = after if is_compute or "next_cell" in repairs else cell
-        winner, gap = _attend([records[edge] for edge in edges], asked, own.eps, scoring, repairs)
+        read = [records[edge] for edge in edges]
+        winner, gap = _attend(read, asked, (own.eps, number(1) / 3), scoring, repairs)
         yield Node(node, step, is_compute, before, edges, winner, gap)
         test = records[node].number if "gate" not in repairs and records[node] else step + 1
         if is_compute or "gate" not in repairs:
@@ -107,27 +108,27 @@ def simulate(
                 machine, word, before, (winner, after, step + 1, test), is_compute, scoring
             )
         if is_compute:
-            state, cell = _next_state(rule, state, repairs), after
+            state, cell = rule.state if "next_state" in repairs else state, after
         carried = winner
-
-
-def _next_state(rule: Rule, state: str, repairs: Collection[str]) -> str:
-    return rule.state if "next_state" in repairs else state
 
 
 def _attend(
     records: Sequence[Record | None],
     cell: int,
-    eps: Number,
+    factors: tuple[Number, Number],
     scoring: Scoring,
     repairs: Collection[str],
 ) -> tuple[Record | None, Number | None]:
-    """Return the record whose score is nearest to 0, and its lead over the next one."""
+    """Return the record whose score is nearest to 0, and its lead over the next one.
+
+    Args:
+        factors: ε of this step, and 1/3.
+    """
+    eps, third = factors
     sign = -1 if "key_sign" in repairs else 1
     distinct = list(dict.fromkeys(record for record in records if record is not None))
     if not distinct:
         return None, None
-    third = eps / eps / 3
     if scoring == "product":
         query = (cell * eps, eps, eps * eps * third)
         keys = [(r.eps, sign * r.cell * r.eps, r.eps * r.eps) for r in distinct]
@@ -162,8 +163,18 @@ def _read(
         return before.symbol
     if winner is None:
         return ""
-    is_new = winner.number == number if scoring == "product" else winner.cell != cell
-    return machine.blank if is_new else winner.symbol
+    return machine.blank if is_new_cell(winner, number, cell, scoring) else winner.symbol
+
+
+@checked()
+def is_new_cell(winner: Record, number: int, cell: int, scoring: Scoring) -> bool:
+    """Return True if no earlier step wrote a cell, as the score tells it.
+
+    Args:
+        number: Of this step, from 1.
+        cell: The one after the step.
+    """
+    return winner.number == number if scoring == "product" else winner.cell != cell
 
 
 def encoder_reads(machine: Machine, word: str, position: int) -> tuple[str, int]:

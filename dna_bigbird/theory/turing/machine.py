@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.yaml_files import YamlFile, read_yaml
 
 FOLDER = Path(__file__).parent / "machines"
 MOVES = {"L": -1, "S": 0, "R": 1}
-KEYS = ("about", "start", "final", "rules", "blank")
+KEYS = ("about", "start", "final", "rules")
 
 
 class Rule(NamedTuple):
@@ -51,7 +51,7 @@ class Machine:
     final: frozenset[str]
     rules: Mapping[tuple[str, str], Rule]
     """By state and symbol read; a pair without a rule must not occur."""
-    blank: str = "#"
+    blank: ClassVar[str] = "#"
 
     def __post_init__(self) -> None:
         first = self.rules.get((self.start, self.blank))
@@ -169,6 +169,8 @@ def read_machine(path: Path) -> Machine:
         raise _error(file, [key], f"expected one of {', '.join(KEYS)}, found {key}")
     if missing := [key for key in ("start", "final", "rules") if not values.get(key)]:
         raise InputError(f"{path}: a machine has {missing[0]}; see docs/theory.md")
+    if not isinstance(values["final"], list):
+        raise _error(file, ["final"], f"expected a list of states, found {values['final']!r}")
     try:
         return Machine(
             path.stem,
@@ -176,7 +178,6 @@ def read_machine(path: Path) -> Machine:
             str(values["start"]),
             frozenset(map(str, values["final"])),
             _rules(file, values["rules"]),
-            str(values.get("blank", "#")),
         )
     except ValueError as error:
         raise _error(file, ["rules"], str(error)) from None
@@ -188,9 +189,12 @@ def _rules(file: YamlFile, sections: object) -> dict[tuple[str, str], Rule]:
     if not isinstance(sections, dict):
         raise _error(file, ["rules"], "expected a section per state")
     for state, section in sections.items():
-        for symbol, action in (section or {}).items():
+        if not isinstance(section, dict):
+            raise _error(file, ["rules", str(state)], "expected {symbol: [state, symbol, move]}")
+        for symbol, action in section.items():
             keys = ["rules", str(state), str(symbol)]
-            if not isinstance(action, list) or len(action) != 3 or action[2] not in MOVES:
+            is_triple = isinstance(action, list) and len(action) == 3
+            if not is_triple or str(action[2]) not in MOVES:
                 raise _error(file, keys, f"expected [state, symbol, L, S or R], found {action}")
             if len(str(symbol)) != 1 or len(str(action[1])) != 1:
                 raise _error(

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -23,19 +24,16 @@ class Matrix:
     def times(self, vector: Vector) -> Vector:
         """Return the product with a vector, in the arithmetic of the vector."""
         if isinstance(vector, np.ndarray):
-            return self.dense() @ vector
+            return self.dense @ vector
         return [sum((w * vector[i] for i, w in row.items()), Fraction(0)) for row in self.rows]
 
+    @cached_property
     def dense(self) -> np.ndarray:
-        """Return the matrix as float64 (rows, columns)."""
-        if not self._dense:
-            array = np.zeros((len(self.rows), self.columns))
-            for number, row in enumerate(self.rows):
-                array[number, list(row)] = [float(weight) for weight in row.values()]
-            self._dense.append(array)
-        return self._dense[0]
-
-    _dense: list = field(default_factory=list, init=False, repr=False, compare=False)
+        """The matrix as float64 (rows, columns)."""
+        array = np.zeros((len(self.rows), self.columns))
+        for number, row in enumerate(self.rows):
+            array[number, list(row)] = [float(weight) for weight in row.values()]
+        return array
 
 
 @dataclass(frozen=True)

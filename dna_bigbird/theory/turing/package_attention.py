@@ -47,14 +47,21 @@ def run_package(layers: Layers, word: str, steps: int) -> PackageRun:
     stored: dict[str, list] = {"queries": [], "keys": [], "values": [], "outputs": []}
 
     def attention(node: int, queries: list, keys: list, values: list) -> Vector:
-        outputs = attend_edges(queries, keys, values, head_dim, scale)
+        # Only this position's row: the others are those of the calls before.
+        edges = sorted(set(edges_of(node)))
+        read = sorted({*edges, node})
+        table = np.array([[[read.index(edge) for edge in edges]] * len(read)])
+        pattern = BlockPattern(table, np.zeros(len(read), dtype=bool), block_size=1)
+        rows = [[x[i - 1] for i in read] for x in (queries, keys, values)]
+        outputs = attend_edges(*rows, head_dim, scale, pattern)
         stored.update(queries=queries, keys=keys, values=values)
         stored["outputs"].append(outputs[-1])
         return outputs[-1]
 
     positions = list(run_layers(layers, word, steps, float, attention))
-    again = attend_edges(stored["queries"], stored["keys"], stored["values"], head_dim, scale)
-    change = float(np.abs(again - np.array(stored["outputs"])).max())
+    outputs = np.array(stored.pop("outputs"))
+    again = attend_edges(*stored.values(), head_dim, scale, edge_pattern(len(outputs)))
+    change = float(np.abs(again - outputs).max())
     return PackageRun(positions, head_dim, gap, scale, change)
 
 
@@ -87,14 +94,14 @@ def edge_pattern(nodes: int) -> BlockPattern:
 
 
 def attend_edges(
-    queries: list, keys: list, values: list, head_dim: int, scale: float
+    queries: list, keys: list, values: list, head_dim: int, scale: float, pattern: BlockPattern
 ) -> np.ndarray:
-    """Return the attention of every node: (nodes, |Σ| + 2) float64."""
+    """Return the attention of every node of a pattern: (nodes, |Σ| + 2) float64."""
     q, k, v = (np.array(x, dtype=np.float64) for x in (queries, keys, values))
     squares = [-scale * _outer(q), _outer(k), v]
     padded = [np.pad(x, ((0, 0), (0, head_dim - x.shape[1]))) for x in squares]
     tensors = [torch.from_numpy(x)[None, None] for x in padded]
-    out = attend(*tensors, edge_pattern(len(queries)), backend="dense")
+    out = attend(*tensors, pattern, backend="dense")
     return out[0, 0, :, : v.shape[1]].numpy()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dna_bigbird.choices import checked
-from dna_bigbird.theory.turing.decoder import Node, Scoring, encoder_reads
+from dna_bigbird.theory.turing.decoder import Node, Scoring, encoder_reads, is_new_cell
 from dna_bigbird.theory.turing.machine import Configuration, Machine
 from dna_bigbird.theory.turing.triangular import triangular
 
@@ -21,8 +21,8 @@ class Line(NamedTuple):
     """Where the next symbol comes from: input, blank, or the step that wrote it."""
     source_step: int | None
     """That step, None for input and blank."""
-    carried_step: int
-    """The step whose record the node compares with its own: the best one so far."""
+    carried_step: int | None
+    """The step whose record the node compares with its own, the best one so far; None if there is none."""
 
 
 @checked()
@@ -33,20 +33,19 @@ def trace(
     tape = dict(enumerate(word, start=1))
     lines = []
     for node in nodes:
-        if not node.is_compute or node.winner is None:
+        if not node.is_compute:
             continue
         step, before = node.step, node.configuration
         rule = machine.rules[before.state, before.symbol]
         source, source_step = _source(machine, word, node, before.cell + rule.move, scoring)
         # Its second edge: the record that the node before it got from the node before that.
         carried = nodes[node.number - 3].winner if step else node.winner
-        lines.append(
-            Line(step, node.number, before, dict(tape), source, source_step, carried.number - 1)
-        )
+        carried_step = carried and carried.number - 1
+        lines.append(Line(step, node.number, before, dict(tape), source, source_step, carried_step))
         tape[before.cell] = rule.symbol
     last = nodes[-1]
     if last.number == triangular(last.step) + 1:  # the configuration after the last step
-        lines.append(Line(last.step, last.number, last.configuration, dict(tape), "", None, 0))
+        lines.append(Line(last.step, last.number, last.configuration, dict(tape), "", None, None))
     return lines
 
 
@@ -55,9 +54,10 @@ def _source(
 ) -> tuple[str, int | None]:
     if encoder_reads(machine, word, node.step + 1)[1] == node.step + 1:
         return "input", None
+    if is_new_cell(node.winner, node.step + 1, cell, scoring):
+        return "blank, a new cell", None
     step = node.winner.number - 1
-    is_new = step == node.step if scoring == "product" else node.winner.cell != cell
-    return ("blank, a new cell", None) if is_new else (f"step {step}", step)
+    return f"step {step}", step
 
 
 def trace_text(lines: Sequence[Line]) -> str:
@@ -73,7 +73,7 @@ def trace_text(lines: Sequence[Line]) -> str:
         state, symbol, head = line.configuration
         tape = line.tape | {head: symbol}
         drawn = "".join(
-            f"[{tape[cell]}]" if cell == head else f" {tape.get(cell, '#')} "
+            f"[{tape[cell]}]" if cell == head else f" {tape.get(cell, Machine.blank)} "
             for cell in range(low, high + 1)
         )
         row = f"{line.step:>4}  {line.node:>5}  {state:<{states}}  {drawn:<{width}}  {line.source}"
