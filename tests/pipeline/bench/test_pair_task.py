@@ -20,7 +20,6 @@ from dna_bigbird.evaluation.task_results import MODEL, TaskResult
 from dna_bigbird.genome import Interval, reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.pipeline.bench import pair_task
 from dna_bigbird.pipeline.bench.pair_leaks import PairLeaks, pair_leaks
 from dna_bigbird.pipeline.bench.pair_sources import ModelScorer
@@ -28,19 +27,16 @@ from dna_bigbird.pipeline.bench.pair_task import PairSource, compare, run_pairs,
 from dna_bigbird.pipeline.bench.task_run import TaskRun
 from dna_bigbird.suites import tata
 from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.suite import PairRow, PairRows, Task
-from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.suites.suite import PairRow, PairRows
 from dna_bigbird.writing import json_text
+from tests.pipeline.bench.task_runs import toy_run
 from tests.tiny_bundle import write_pretrained_bundle
 
 TSS = 249
 
 
 def make_run(model: Path, folder: Path) -> TaskRun:
-    task = Task("toy", "accuracy", "Which is higher?", protocol="pairs")
-    return TaskRun(
-        tata.SUITE, task, model, folder, (), "full", LabelTrainConfig(), HeadConfig(), 1, 200, 0
-    )
+    return toy_run(model, folder, seeds=())
 
 
 def result_of(score, rows: PairRows) -> TaskResult:
