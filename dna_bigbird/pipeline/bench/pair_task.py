@@ -24,16 +24,15 @@ from dna_bigbird.evaluation.pairs import (
     mean_score,
 )
 from dna_bigbird.evaluation.task_results import (
-    LEAK_FREE,
     MODEL,
-    PUBLISHED,
+    SUBSETS,
     Score,
     SourceResult,
     TaskResult,
 )
 from dna_bigbird.files import sha256_of
 from dna_bigbird.pipeline.bench.array_parts import ArrayParts
-from dna_bigbird.pipeline.bench.pair_leaks import PairLeaks, pair_leaks
+from dna_bigbird.pipeline.bench.leak_free import LeakFree, leak_free_pairs
 from dna_bigbird.pipeline.bench.pair_sources import (
     COUNTING,
     GC,
@@ -95,14 +94,14 @@ def run_pairs(run: TaskRun, rows: PairRows) -> TaskResult:
         ),
         GC: PairSource("share of G and C", _pairs(gc_shares(texts), forms), is_trained=False),
     }
-    return compare(run, rows, sources, pair_leaks(bundle, rows))
+    return compare(run, rows, sources, leak_free_pairs(bundle, rows))
 
 
 def compare(
-    run: TaskRun, rows: PairRows, sources: Mapping[str, PairSource], leaks: PairLeaks
+    run: TaskRun, rows: PairRows, sources: Mapping[str, PairSource], tests: LeakFree
 ) -> TaskResult:
     """Return the result of a task from the scores of its sources; the model's are among them."""
-    subsets = {PUBLISHED: np.arange(len(rows.rows)), LEAK_FREE: np.flatnonzero(leaks.keeps)}
+    subsets = {name: tests.rows(name) for name in SUBSETS}
     sizes = {name: len(positions) for name, positions in subsets.items()}
     subsets = {name: positions for name, positions in subsets.items() if len(positions)}
     means = {name: _Means(run, rows, subset) for name, subset in subsets.items()}
@@ -116,7 +115,7 @@ def compare(
         assembly=rows.assembly,
         counts=rows.counts,
         n=sizes,
-        leaks=leaks.counts,
+        leaks=tests.counts,
         sources=[_source(name, sources, means, run.task.metric) for name in sources],
         published=run.task.published,
         settings={
@@ -125,7 +124,7 @@ def compare(
             "bootstrap_seed": run.bootstrap_seed,
             "chance": CHANCE,
         },
-        notes=leaks.notes,
+        notes=tests.notes,
         groups=_groups(rows, sources[MODEL].scores, means, run.task.metric),
     )
 

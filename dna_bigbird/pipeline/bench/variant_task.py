@@ -13,8 +13,8 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference.compute import Compute, exact
 from dna_bigbird.inference.spool import file_identity
 from dna_bigbird.pipeline.bench.array_parts import ArrayParts
+from dna_bigbird.pipeline.bench.leak_free import leak_free_windows
 from dna_bigbird.pipeline.bench.task_run import TaskRun
-from dna_bigbird.pipeline.bench.variant_leaks import find_leaks
 from dna_bigbird.pipeline.bench.variant_measures import (
     BLOCK_BP,
     chromosomes_of,
@@ -58,8 +58,8 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
     sources, notes = variant_sources(
         data, bundle, model, parts, window_bp=window_bp, seeds=run.seeds
     )
-    leaks = find_leaks(bundle.config, _windows(data.rows, window_bp), data.assembly)
-    subsets = subsets_of(run, data.rows, ~leaks.with_labels)
+    tests = leak_free_windows(bundle, _windows(data.rows, window_bp), data.assembly)
+    subsets = subsets_of(run, data.rows, tests.keeps)
     measured = {source.name: measure_source(source, data.rows, subsets) for source in sources}
     n = {name: len(rows) for name, (rows, _) in subsets.items()}
     return TaskResult(
@@ -72,12 +72,12 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
         assembly=data.assembly,
         counts={**data.counts, "variants": len(data.rows), "positives": _positives(data.rows)},
         n=n,
-        leaks=leaks.counts,
+        leaks=tests.counts,
         sources=[source_result(source, measured, run.task.metric) for source in sources],
         published=run.task.published,
         seeds=run.seeds,
         settings={**settings, "chance": _chance(data.rows)},
-        notes=[*notes, *leaks.notes],
+        notes=[*notes, *tests.notes],
         groups=scores_by_chromosome(run, data.rows, subsets, sources[0]),
     )
 

@@ -1,27 +1,21 @@
 """Pair tasks: models by construction, every file read again, and scores of real bundles by hand."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
-from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.read_regions import ReadRegions
-from dna_bigbird.datasets.sequence_hashes import sequence_hash
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.pairs import PairScores
 from dna_bigbird.evaluation.task_results import MODEL, TaskResult
-from dna_bigbird.genome import Interval, reverse_complement
+from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.pipeline.bench import pair_task
-from dna_bigbird.pipeline.bench.pair_leaks import PairLeaks, pair_leaks
+from dna_bigbird.pipeline.bench.leak_free import LeakFree
 from dna_bigbird.pipeline.bench.pair_sources import ModelScorer
 from dna_bigbird.pipeline.bench.pair_task import PairSource, compare, run_pairs, strand_agreement
 from dna_bigbird.pipeline.bench.task_run import TaskRun
@@ -46,7 +40,8 @@ def result_of(score, rows: PairRows) -> TaskResult:
         for form in ("sequence", "changed", "control")
     )
     sources = {MODEL: PairSource("by construction", PairScores(real, changed, control))}
-    everything = PairLeaks(np.ones(len(rows.rows), dtype=bool))
+    number = len(rows.rows)
+    everything = LeakFree(np.arange(number), np.ones(number, dtype=bool), {})
     return compare(make_run(Path("model"), Path("unused")), rows, sources, everything)
 
 
@@ -225,64 +220,6 @@ def test_all_pairs_or_none_have_a_control(pretrained, random_dna, tmp_path):
     rows = [*toy_rows(random_dna, 2).rows, *toy_rows(random_dna, 3, control=False).rows]
     with pytest.raises(ValueError, match="2 of 5 pairs have a control"):
         run_pairs(make_run(pretrained, tmp_path), PairRows(rows))
-
-
-def bundle_with(*records: ReadRegions, texts: Sequence[str] = ()) -> SimpleNamespace:
-    """A bundle that has read regions, and remembers sequences."""
-    config = BundleConfig(task="chromatin", encoder=None, regions_read=list(records))
-    hashes = np.array(sorted(map(sequence_hash, texts)), dtype=np.uint64)
-    return SimpleNamespace(config=config, sequences_read=hashes)
-
-
-def unrecorded() -> SimpleNamespace:
-    config = BundleConfig(task="chromatin", encoder=None)
-    return SimpleNamespace(config=config, sequences_read=np.empty(0, np.uint64))
-
-
-def located(*starts: int) -> PairRows:
-    rows = [PairRow(f"r{s}", "A", "C", interval=Interval("chr1", s, s + 10)) for s in starts]
-    return PairRows(rows, "GRCh38")
-
-
-def test_pairs_that_were_read_with_labels_are_left_out():
-    """Regions count from 1 with both ends: 101-120 are the bases 100 to 119 from 0."""
-    labels = ReadRegions("chromatin", "hg38", {"1": "101-120"})
-    pretraining = ReadRegions("pretraining", "GRCh38", {"chr1": "1-1000"})
-    leaks = pair_leaks(bundle_with(pretraining, labels), located(89, 90, 91, 119, 120))
-    assert leaks.keeps.tolist() == [True, True, False, False, True]
-    assert leaks.counts == {"read_with_labels": 2, "read_unknown": 0}
-    assert leaks.notes == ()
-
-
-@pytest.mark.parametrize(
-    "bundle",
-    [
-        unrecorded(),
-        bundle_with(ReadRegions("chromatin", "GRCh37", {"chr1": "1-5"})),
-        bundle_with(ReadRegions("chromatin", "GRCh38", None)),
-    ],
-    ids=["no record", "another assembly", "too many regions"],
-)
-def test_what_is_not_known_is_left_out_and_counted(bundle):
-    leaks = pair_leaks(bundle, located(0, 50))
-    assert not leaks.keeps.any()
-    assert leaks.counts == {"read_with_labels": 0, "read_unknown": 2}
-    assert leaks.notes[0].startswith(
-        "Of 2 pairs it is not known whether the model was trained on them"
-    )
-
-
-def test_sequences_without_coordinates_are_not_known_after_a_fine_tuning(random_dna):
-    rows = toy_rows(random_dna, 4)
-    record = ReadRegions("promoter", "none", {}, "9 sequences without coordinates")
-    assert not pair_leaks(bundle_with(record), rows).keeps.any()
-    texts = [rows.rows[1].sequence, reverse_complement(rows.rows[2].sequence)]
-    hashed = replace(record, is_hashed=True)
-    leaks = pair_leaks(bundle_with(hashed, texts=texts), rows)
-    assert leaks.keeps.tolist() == [True, False, False, True]
-    assert leaks.counts == {"read_with_labels": 2, "read_unknown": 0}
-    assert leaks.notes[0].startswith("Sequences without coordinates are compared")
-    assert pair_leaks(bundle_with(ReadRegions("pretraining", "x", {})), rows).keeps.all()
 
 
 def test_strands_agree_as_far_as_signs_and_differences_do():
