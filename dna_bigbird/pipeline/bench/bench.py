@@ -111,6 +111,7 @@ def bench(
 
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.bench import suite_run as steps
+    from dna_bigbird.pipeline.bench.task_run import TrainingChoice
 
     check_named(output=output)
     if seeds < 1 or replicates < 2:
@@ -125,9 +126,7 @@ def bench(
         tasks,
         model,
         steps.genomes(genome, chain, pieces=pieces),
-        steps.TrainingChoice(
-            method, tuple(range(seeds)), training, head, threads, seed, replicates
-        ),
+        TrainingChoice(method, tuple(range(seeds)), training, head, threads, seed, replicates),
     )
     if dry_run:
         return BenchResult(output, [], suite_run.planned())

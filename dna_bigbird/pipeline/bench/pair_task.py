@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.bundle import WEIGHTS, load_bundle
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.pairs import (
     ACCURACY,
@@ -30,7 +30,6 @@ from dna_bigbird.evaluation.task_results import (
     SourceResult,
     TaskResult,
 )
-from dna_bigbird.files import sha256_of
 from dna_bigbird.pipeline.bench.array_parts import ArrayParts
 from dna_bigbird.pipeline.bench.leak_free import LeakFree, leak_free_pairs
 from dna_bigbird.pipeline.bench.pair_sources import (
@@ -74,14 +73,10 @@ def run_pairs(run: TaskRun, rows: PairRows) -> TaskResult:
         raise InputError(f"{run.suite.name} {run.task.name}: no pair is left; {rows.counts}")
     bundle = load_bundle(run.model)
     bundle.check_reads_dna()
-    scorer = ModelScorer(bundle, run.threads)
+    scorer = ModelScorer(bundle, run.choice.threads)
     forms = _forms(rows)
-    settings = {
-        "model_sha256": sha256_of(bundle.folder / WEIGHTS),
-        "description": scorer.description,
-    }
     texts = [getattr(row, form) for form in forms for row in rows.rows]
-    parts = ArrayParts(run.folder, settings)
+    parts = ArrayParts(run.folder, run.checksums | {"description": scorer.description})
     stored = parts.scored(MODEL, texts, lambda some: {"scores": scorer.score(some)})["scores"]
     strands = None
     if scorer.is_classifier and not bundle.config.directional:
@@ -118,12 +113,7 @@ def compare(
         leaks=tests.counts,
         sources=[_source(name, sources, means, run.task.metric) for name in sources],
         published=run.task.published,
-        settings={
-            "model": run.model.name,
-            "replicates": run.replicates,
-            "bootstrap_seed": run.bootstrap_seed,
-            "chance": CHANCE,
-        },
+        settings=run.settings() | {"chance": CHANCE},
         notes=tests.notes,
         groups=_groups(rows, sources[MODEL].scores, means, run.task.metric),
     )
@@ -141,7 +131,9 @@ class _Means:
         chosen = [rows.rows[i] for i in positions.tolist()]
         names = [row.name for row in chosen]
         self._groups = np.array([row.group for row in chosen])
-        self._draws = draw_pairs(names, replicates=run.replicates, seed=run.bootstrap_seed)
+        self._draws = draw_pairs(
+            names, replicates=run.choice.replicates, seed=run.choice.bootstrap_seed
+        )
 
     def scores(self, pairs: PairScores) -> dict[str, Score]:
         """Return every score of a source."""

@@ -87,9 +87,9 @@ def planned_task(run: TaskRun, bundle: Bundle, rows: TaskRows) -> PlannedTask:
     recipe = recipe_for(bin_bp=0, bp_per_token=_bp_per_token(bundle))
     chosen = used_training(run).for_rows(train, recipe)
     seen = chosen.max_steps * chosen.batch_size
-    scored = 2 * int(is_test.sum()) + (train if run.method == "probe" else 0)
+    scored = 2 * int(is_test.sum()) + (train if run.choice.method == "probe" else 0)
     seconds = _per_sequence(encoder, bundle, lengths.mean()) * (seen + scored * SCORED_AS_TRAINED)
-    minutes = 2 * len(run.seeds) * (seconds + OVERHEAD_S) / 60
+    minutes = 2 * len(run.choice.seeds) * (seconds + OVERHEAD_S) / 60
     counts = (len(rows.rows), left_out(rows), int(is_test.sum()), longest, chosen.max_steps)
     return PlannedTask(run.task.name, *counts, minutes)
 

@@ -7,36 +7,18 @@ from pathlib import Path
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
-from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError, check_named, note
 from dna_bigbird.evaluation.task_results import TASK_FILE, TaskResult
 from dna_bigbird.inputs.assemblies import usual_assembly
 from dna_bigbird.locks import kernel_lock
-from dna_bigbird.pipeline.bench.task_run import Method, TaskRun
+from dna_bigbird.pipeline.bench.task_run import TaskRun, TrainingChoice
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.registry import find_suite
 from dna_bigbird.suites.suite import LabelledRows, PairRows, Suite, Task, TaskRows, VariantRows
-from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 from dna_bigbird.writing import atomic_path, json_text
 
 PARTS = "parts"
 PAGE = "page"
-
-
-@dataclass(frozen=True)
-class TrainingChoice:
-    """How every task is trained and scored; the fields are those of `TaskRun`."""
-
-    method: Method
-    seeds: tuple[int, ...]
-    training: LabelTrainConfig
-    head: LabelHeadConfig
-    threads: int
-    bootstrap_seed: int
-    replicates: int
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def genomes(fastas: Mapping[str, Path], chain: Path | None, *, pieces: bool) -> Genomes:
@@ -92,21 +74,8 @@ class SuiteRun:
 
     def run_of(self, task: Task) -> TaskRun:
         """Return what the runner of a task gets."""
-        choice = self.choice
-        return TaskRun(
-            self.suite,
-            task,
-            self.model,
-            self.output / task.name / PARTS,
-            choice.seeds,
-            choice.method,
-            choice.training,
-            choice.head,
-            choice.threads,
-            choice.replicates,
-            choice.bootstrap_seed,
-            tuple(self.genomes.fastas),
-        )
+        folder = self.output / task.name / PARTS
+        return TaskRun(self.suite, task, self.model, folder, self.choice)
 
     def results(self) -> list[TaskResult]:
         """Run every task and write its file.

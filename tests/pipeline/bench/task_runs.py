@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.pipeline.bench.task_run import TaskRun
+from dna_bigbird.pipeline.bench.task_run import TaskRun, TrainingChoice
 from dna_bigbird.suites import tata
 from dna_bigbird.suites.suite import Suite, Task
-from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 
 PAIR_TASK = Task("toy", "accuracy", "Which is higher?", protocol="pairs")
 
@@ -16,7 +15,7 @@ def toy_run(
 ) -> TaskRun:
     """Return a run with the settings of three seeds and few draws, or others."""
     settings = {
-        "seeds": (0, 1, 2), "method": "full", "training": LabelTrainConfig(), "head": HeadConfig(),
+        "seeds": (0, 1, 2), "method": "full", "training": LabelTrainConfig(), "head": LabelHeadConfig(),
         "threads": 1, "replicates": 200, "bootstrap_seed": 0,
     }  # fmt: skip
-    return TaskRun(suite, task, model, folder, **settings | options)
+    return TaskRun(suite, task, model, folder, TrainingChoice(**settings | options))

@@ -1,6 +1,8 @@
 """Pair tasks: models by construction, every file read again, and scores of real bundles by hand."""
 
 import json
+import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.pipeline.bench import pair_task
+from dna_bigbird.pipeline.bench.array_parts import ArrayParts
 from dna_bigbird.pipeline.bench.leak_free import LeakFree
 from dna_bigbird.pipeline.bench.pair_sources import ModelScorer
 from dna_bigbird.pipeline.bench.pair_task import PairSource, compare, run_pairs, strand_agreement
@@ -42,7 +45,7 @@ def result_of(score, rows: PairRows) -> TaskResult:
     sources = {MODEL: PairSource("by construction", PairScores(real, changed, control))}
     number = len(rows.rows)
     everything = LeakFree(np.arange(number), np.ones(number, dtype=bool), {})
-    return compare(make_run(Path("model"), Path("unused")), rows, sources, everything)
+    return compare(make_run(bundled_model(), Path("unused")), rows, sources, everything)
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +126,8 @@ def test_a_classifier_scores_by_the_log_odds_of_its_first_label(
         float((control - changed).mean()), abs=1e-4
     )
     assert result.model.strands.keys() == {"flip_rate", "correlation"}
+    weights = (bundle_folder / "model.safetensors").read_bytes()
+    assert result.settings["model_sha256"] == sha256(weights).hexdigest()
     for number, group in enumerate(["g0", "g1", "g2"]):
         here = slice(number, None, 3)
         expected = float((control[here] > changed[here]).mean())
@@ -209,6 +214,53 @@ def test_a_damaged_file_or_another_model_is_computed_again(
         path.write_bytes(content)
         assert run_pairs(make_run(pretrained, tmp_path), rows) == expected
     assert run_pairs(make_run(bundle_folder, tmp_path), rows) != expected
+
+
+def test_another_version_or_config_is_computed_again(pretrained, random_dna, tmp_path, monkeypatch):
+    rows = toy_rows(random_dna, 6)
+    model = shutil.copytree(pretrained, tmp_path / pretrained.name)
+    first = run_pairs(make_run(model, tmp_path / "parts"), rows)
+    score, calls = ModelScorer.score, []
+
+    def counted(self, texts):
+        calls.append(len(texts))
+        return score(self, texts)
+
+    monkeypatch.setattr(ModelScorer, "score", counted)
+    assert run_pairs(make_run(model, tmp_path / "parts"), rows) == first
+    assert calls == []
+    with monkeypatch.context() as patch:
+        patch.setattr("dna_bigbird.pipeline.bench.parts.__version__", "0.0.0")
+        run_pairs(make_run(model, tmp_path / "parts"), rows)
+    assert calls == [18]
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"metadata": {"note": "other"}}))
+    run_pairs(make_run(model, tmp_path / "parts"), rows)
+    assert calls == [18, 18]
+
+
+def test_stopped_between_two_parts_it_ends_with_the_same_bytes(
+    pretrained, random_dna, tmp_path, monkeypatch
+):
+    """36 sequences in parts of 16: the second one is never finished in the first call."""
+    monkeypatch.setattr(ArrayParts.scored, "__kwdefaults__", {"at_once": 16})
+    rows = toy_rows(random_dna, 12)
+    whole = json_text(run_pairs(make_run(pretrained, tmp_path / "whole"), rows).to_json())
+    score, calls = ModelScorer.score, []
+
+    def stopped(self, texts):
+        calls.append(len(texts))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return score(self, texts)
+
+    monkeypatch.setattr(ModelScorer, "score", stopped)
+    run = make_run(pretrained, tmp_path / "parts")
+    with pytest.raises(KeyboardInterrupt):
+        run_pairs(run, rows)
+    assert [path.name for path in run.folder.iterdir()] == ["model-0000000.npz"]
+    assert json_text(run_pairs(run, rows).to_json()) == whole
+    assert calls == [16, 16, 16, 4]
 
 
 def test_a_task_without_pairs(pretrained, tmp_path):

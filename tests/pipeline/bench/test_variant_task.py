@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -140,7 +141,7 @@ def test_bend_takes_the_cosine_distance_of_the_variant_on_the_forward_strand(tmp
     assert (result.settings["block_bp"], result.model.strands) == (5000, {})
 
 
-def test_every_source_has_its_scores_with_intervals_and_differences(toy):
+def test_every_source_has_its_scores_with_intervals_and_differences(toy, model):
     rows = made_variants(120)
     run, data = toy(rows)
     result = run_variants(run, data)
@@ -180,6 +181,8 @@ def test_every_source_has_its_scores_with_intervals_and_differences(toy):
     assert as_text(TaskResult.from_json(json.loads(as_text(result)))) == as_text(result)
     assert result.counts == {"rows_read": 120, "variants": 120, "positives": 30}
     assert result.settings["chance"]["auprc"] > 0.25
+    weights = (model / "model.safetensors").read_bytes()
+    assert result.settings["model_sha256"] == sha256(weights).hexdigest()
 
 
 def test_complex_traits_rank_by_the_absolute_ratio(tmp_path, model):
