@@ -27,7 +27,7 @@ from dna_bigbird.label_types import MULTI_LABEL
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
 from dna_bigbird.suites.suite import LabelledRows, Suite, Task
-from dna_bigbird.suites.tables import Cells, read_table
+from dna_bigbird.suites.tables import Cells, check_length, read_table
 
 NAME = "bend"
 COLUMNS = ("chromosome", "start", "end", "split")
@@ -166,12 +166,7 @@ def window_of(cells: Cells, where: str) -> Interval:
         raise InputError(
             f"{where}: start {shortened(start)!r} and end {shortened(end)!r}; expected whole numbers"
         )
-    length = int(end) - int(start)
-    if length != WINDOW_BP:
-        raise InputError(
-            f"{where}: start {start} and end {end} span {length} bp; expected {WINDOW_BP}, starts counted from 0 and "
-            "ends left out. If this file counts from 1, subtract 1 from every start"
-        )
+    check_length(start, end, WINDOW_BP, where)
     strand = cells.get("strand", "+") or "+"
     if strand not in ("+", "-", "."):
         raise InputError(f"{where}: strand {shortened(strand)!r}; expected +, - or .")
