@@ -74,6 +74,11 @@ def tasks(folder: Path) -> list[Task]:
             ABOUT[name],
             published=published_scores(NAME, name),
             assembly=assembly,
+            other_assemblies=[
+                other
+                for class_name, other in OTHER_ASSEMBLIES.items()
+                if (root / name / "train" / f"{class_name}{ENDING}").is_file()
+            ],
         )
         for name, assembly in ASSEMBLIES.items()
         if (root / name / "train").is_dir()
@@ -100,12 +105,9 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
     rows: list[SequenceRow] = []
     roles: list[int] = []
     counts: Counter[str] = Counter()
-    opened = {}
     for part, class_name, path in class_files(folder, task.name):
         assembly = OTHER_ASSEMBLIES.get(class_name, task.assembly)
-        if assembly not in opened:
-            opened[assembly] = genomes.open(assembly)
-        target = opened[assembly]
+        target = genomes.open(assembly)
         for line, name, interval in read_intervals(path, LENGTHS_BP.get(task.name)):
             counts["rows_read"] += 1
             where = f"{path}:{line}"
@@ -123,7 +125,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
         rows,
         np.array(roles, dtype=np.int8),
         MULTI_CLASS,
-        assembly=(opened.get(task.assembly) or next(iter(opened.values()))).assembly,
+        assembly=genomes.open(task.assembly).assembly,
         counts=dict(counts),
     )
 

@@ -156,6 +156,10 @@ def test_classes_of_two_assemblies(files, tmp_path, two_genomes, task, classes, 
     assert by_name["train:a"].interval.chrom == "chr1"
     assert by_name["train:b"].interval.chrom == f"{assembly}:chr1"
     assert result.assembly == "GRCh38"
+    assert (task_of(tmp_path).assembly, task_of(tmp_path).other_assemblies) == (
+        "GRCh38",
+        [assembly],
+    )
     listed = {row.interval.chrom for row in SUITE.intervals(tmp_path, task_of(tmp_path))}
     assert listed == {"chr1", f"{assembly}:chr1", f"{assembly}:ENST01.2"}
     with pytest.raises(InputError, match=rf"^--genome: no FASTA for {assembly}; add {assembly}="):

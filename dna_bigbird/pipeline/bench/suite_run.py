@@ -62,15 +62,16 @@ class SuiteRun:
         """Look up the suite and its tasks.
 
         Raises:
-            InputError: If there is no such suite, or a name fits no task.
+            InputError: If there is no such suite, a name fits no task, or nothing would be lifted with --chain.
         """
         suite = find_suite(name)
         if suite.needs_data:
             check_named(data=data)
         data = data or Path()
-        there = suite.tasks(data)
+        asked = chosen(suite.tasks(data), tasks)
+        own_genomes.check_chain({y for x in asked for y in (x.assembly, *x.other_assemblies) if y})
         bundle = bundled_encoder() if model is None else folder_of(model)
-        return cls(suite, data, output, chosen(there, tasks), bundle, own_genomes, choice)
+        return cls(suite, data, output, asked, bundle, own_genomes, choice)
 
     def run_of(self, task: Task) -> TaskRun:
         """Return what the runner of a task gets."""

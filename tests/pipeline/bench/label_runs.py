@@ -65,13 +65,15 @@ def write_suite(folder: Path) -> tuple[Path, Path]:
 
 def run_bench(data: Path, fasta: Path, model: Path, output: Path, **options) -> BenchResult:
     """Run the suite with two short trainings per task."""
-    settings = {"seeds": 2, "training": SHORT, "replicates": 20, "threads": 1, "page": False}
+    settings = {
+        "seeds": 2, "training": SHORT, "replicates": 20, "threads": 1, "page": False,
+        "genome": {"GRCh38": fasta},
+    }  # fmt: skip
     return bench(
         "genomic-benchmarks",
         data,
         output,
         model=model,
-        genome={"GRCh38": fasta},
         progress=False,
         **settings | options,
     )

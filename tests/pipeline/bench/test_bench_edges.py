@@ -67,6 +67,9 @@ def test_rows_that_make_no_set_end_with_one_line(tmp_path, model, no_training, b
         ({"replicates": 1}, r"seeds 2 .*replicates 1: expected at least 1 training and 2 draws"),
         ({"tasks": ["*enhancers*", "worm"]},
          r"tasks worm: no such task below .*data; there are human_enhancers_ensembl, human_ocr"),
+        ({"chain": "x.chain"}, r"chain x\.chain: genome has a FASTA for GRCh38, as the intervals are"),
+        ({"chain": "x.chain", "genome": {"GRCh38": "a.fa", "WBcel235": "b.fa"}},
+         r"chain x\.chain: genome has a FASTA for GRCh38, as the intervals are"),
         ({"method": "half"}, r"method.*'half'.*full.*lora.*probe"),
     ],
 )  # fmt: skip
