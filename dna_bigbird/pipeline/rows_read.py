@@ -77,8 +77,8 @@ def read_by(
     """
     with_labels, without_labels = np.zeros((2, number), dtype=bool)
     records = bundle.config.regions_read
-    place = None if windows is None else assembly
-    comparable = [x for x in records or [] if place is not None and _same(x, place)]
+    located_on = None if windows is None else assembly
+    comparable = [x for x in records or [] if located_on is not None and _same(x, located_on)]
     if windows is not None:
         with_labels |= overlapping([x for x in comparable if not x.is_pretraining], windows)
         without_labels |= overlapping([x for x in comparable if x.is_pretraining], windows)
@@ -87,7 +87,7 @@ def read_by(
     unknown = tuple(
         record
         for record in records or []
-        if not (_is_known(record, place) and _is_whole(record, by_hash=hashes is not None))
+        if not (_is_known(record, located_on) and _is_whole(record, by_hash=hashes is not None))
     )
     return RowsRead(with_labels, without_labels, records is not None, unknown)
 

@@ -44,6 +44,8 @@ class Task:
     """Assembly of its coordinates; empty for files that have the sequences."""
     other_assemblies: Sequence[str] = ()
     """Assemblies of classes whose coordinates are elsewhere."""
+    only_named: bool = False
+    """Whether it is run only if it is asked for by name, such as a part of another task."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -88,7 +88,8 @@ def bench(
         suite: Name of the suite; `dna-bigbird bench list` shows them.
         output: Result to write: a folder with TASK/task.json for each task, table and page of all tasks in
             page/, and finished parts, from which a later call continues.
-        tasks: Tasks: those to run, by name or pattern. If not given, all whose files are there.
+        tasks: Tasks: those to run, by name or pattern. If not given, all whose files are there; subsets of
+            TraitGym are run only by name.
         model: Model bundle: a pretrained encoder, or a classifier whose encoder is taken; if not given, the
             bundled encoder.
         genome: Genome: FASTA files by assembly, for tasks with coordinates: `GRCh38=hg38.fa

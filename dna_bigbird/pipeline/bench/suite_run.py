@@ -118,7 +118,9 @@ class SuiteRun:
 
 
 def chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
-    """Return the tasks that names or patterns choose, in the order of the suite; all without any.
+    """Return the tasks that names or patterns choose, in the order of the suite.
+
+    Without any: all but those that are run only by name.
 
     Raises:
         InputError: If a name fits no task.
@@ -129,7 +131,9 @@ def chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
             raise InputError(
                 f"--tasks {name}: no such task below --data; there are {', '.join(known)}"
             )
-    return [x for x in tasks if not names or any(fnmatchcase(x.name, name) for name in names)]
+    if not names:
+        return [task for task in tasks if not task.only_named]
+    return [x for x in tasks if any(fnmatchcase(x.name, name) for name in names)]
 
 
 def runner_of(rows: TaskRows) -> Callable[[TaskRun, TaskRows], TaskResult]:

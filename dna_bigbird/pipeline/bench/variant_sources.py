@@ -130,8 +130,8 @@ def _trivial(
     sources = [_source("gc", gc_content(rows, genome, window_bp))]
 
     def count(_: Sequence[VariantRow]) -> Arrays:
-        counted = counting_ratios(rows, genome)
-        return {} if counted is None else {"log_ratio": counted[0]}
+        log_ratios = counting_ratios(rows, genome)
+        return {} if log_ratios is None else {"log_ratio": log_ratios}
 
     ratios = parts.scored("counting", rows, count, at_once=len(rows)).get("log_ratio")
     if ratios is None:
