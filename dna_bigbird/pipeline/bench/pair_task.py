@@ -25,12 +25,14 @@ from dna_bigbird.evaluation.pairs import (
 )
 from dna_bigbird.evaluation.task_results import (
     MODEL,
+    RANDOM_WEIGHTS,
     SUBSETS,
     Score,
     SourceResult,
     TaskResult,
 )
 from dna_bigbird.pipeline.bench.array_parts import ArrayParts
+from dna_bigbird.pipeline.bench.fresh_weights import DESCRIPTION, with_fresh_weights
 from dna_bigbird.pipeline.bench.leak_free import LeakFree, leak_free_pairs
 from dna_bigbird.pipeline.bench.pair_sources import (
     COUNTING,
@@ -82,7 +84,17 @@ def run_pairs(run: TaskRun, rows: PairRows) -> TaskResult:
     if scorer.is_classifier and not bundle.config.directional:
         strands = (_pairs(stored[:, 0], forms), _pairs(stored[:, 1], forms))
     sources = {
-        MODEL: PairSource(scorer.description, _pairs(scorer.join(stored), forms), True, strands),
+        MODEL: PairSource(scorer.description, _pairs(scorer.join(stored), forms), True, strands)
+    }
+    if not scorer.is_classifier:
+        untrained = ModelScorer(with_fresh_weights(bundle), run.choice.threads)
+        scores = parts.scored(RANDOM_WEIGHTS, texts, lambda some: {"scores": untrained.score(some)})
+        sources[RANDOM_WEIGHTS] = PairSource(
+            f"{untrained.description}; {DESCRIPTION}",
+            _pairs(untrained.join(scores["scores"]), forms),
+            is_trained=False,
+        )
+    sources |= {
         COUNTING: PairSource(
             f"n-grams of up to {ORDER} bases of the unchanged sequences of the other half of the pairs",
             _pairs(np.concatenate(counting_scores(rows.rows, forms)), forms),

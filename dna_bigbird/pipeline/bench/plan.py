@@ -95,16 +95,17 @@ def planned_task(run: TaskRun, bundle: Bundle, rows: TaskRows) -> PlannedTask:
 
 
 def _planned_scores(run: TaskRun, bundle: Bundle, rows: VariantRows | PairRows) -> PlannedTask:
-    """Return what a task without training takes: the model reads forms of every row."""
+    """Return what a task without training takes: the model, and random weights, read forms of every row."""
     predicts_bases = has_likelihood(bundle)
     if isinstance(rows, VariantRows):
         mean = longest = window_of(bundle, rows.window_bp)
-        read = (2 + predicts_bases) * (1 + rows.both_strands)
+        untrained = 1 if predicts_bases and rows.zero_shot.endswith("likelihood") else 2
+        read = (2 + predicts_bases + untrained) * (1 + rows.both_strands)
     else:
         lengths = [len(row.sequence) for row in rows.rows]
         mean, longest = float(np.mean(lengths or [0])), max(lengths, default=0)
         forms = 2 + any(row.control for row in rows.rows)
-        read = forms * (STRIDE if predicts_bases else 2)
+        read = forms * (2 * STRIDE if predicts_bases else 2)  # also with random weights
     number = len(rows.rows)
     scored = number * read * SCORED_AS_TRAINED
     seconds = _per_sequence(bundle.config.encoder, bundle, mean) * scored + OVERHEAD_S

@@ -11,6 +11,7 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference.compute import Compute, exact
 from dna_bigbird.inference.spool import file_identity
 from dna_bigbird.pipeline.bench.array_parts import ArrayParts
+from dna_bigbird.pipeline.bench.fresh_weights import with_fresh_weights
 from dna_bigbird.pipeline.bench.leak_free import leak_free_windows
 from dna_bigbird.pipeline.bench.task_run import TaskRun
 from dna_bigbird.pipeline.bench.variant_measures import (
@@ -39,12 +40,15 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
     """
     bundle = load_bundle(run.model)
     window_bp = window_of(bundle, data.window_bp)
-    model = VariantModel(
-        bundle,
-        Genome(data.genome),
-        window_bp,
-        both_strands=data.both_strands,
-        compute=exact(Compute(threads=run.choice.threads)),
+    model, untrained = (
+        VariantModel(
+            each,
+            Genome(data.genome),
+            window_bp,
+            both_strands=data.both_strands,
+            compute=exact(Compute(threads=run.choice.threads)),
+        )
+        for each in (bundle, with_fresh_weights(bundle))
     )
     identity = {
         "window_bp": window_bp,
@@ -53,7 +57,7 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
     }
     parts = ArrayParts(run.folder, run.checksums | identity)
     sources, notes = variant_sources(
-        data, bundle, model, parts, window_bp=window_bp, seeds=run.choice.seeds
+        data, bundle, model, untrained, parts, window_bp=window_bp, seeds=run.choice.seeds
     )
     tests = leak_free_windows(bundle, _windows(data.rows, window_bp), data.assembly)
     subsets = subsets_of(run, data.rows, tests.keeps)

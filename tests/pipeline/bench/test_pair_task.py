@@ -155,6 +155,17 @@ def test_a_directional_classifier_takes_the_higher_strand(random_dna):
     np.testing.assert_allclose(scorer.join(scores), np.log(p / (1 - p)), atol=1e-4)
 
 
+def test_random_weights_score_as_a_network_that_was_not_trained(pretrained, random_dna, tmp_path):
+    rows = toy_rows(random_dna)
+    result = run_pairs(make_run(pretrained, tmp_path / "parts"), rows)
+    names = [source.name for source in result.sources]
+    assert names == ["model", "random_weights", "counting", "gc"]
+    new = write_pretrained_bundle(tmp_path / "new", scale=1)
+    of_new = run_pairs(make_run(new, tmp_path / "new-parts"), rows)
+    assert result.sources[1].scores == of_new.model.scores != result.model.scores
+    assert not result.sources[1].is_trained
+
+
 def test_counts_rank_sequences_of_a_simple_pattern_above_random_ones(
     bundle_folder, random_dna, tmp_path
 ):
@@ -197,7 +208,7 @@ def test_finished_scores_are_read_again(pretrained, random_dna, tmp_path, monkey
             run_pairs(make_run(pretrained, tmp_path), toy_rows(random_dna, 11))
     fresh = json_text(run_pairs(make_run(pretrained, tmp_path / "other"), rows).to_json())
     assert first == again == fresh
-    assert len(files) == 1
+    assert [path.name for path in files] == ["model-0000000.npz", "random_weights-0000000.npz"]
     assert [path.read_bytes() for path in files] == stamps
     assert TaskResult.from_json(json.loads(first)).to_json() == json.loads(first) | {
         "label_names": []
@@ -232,11 +243,11 @@ def test_another_version_or_config_is_computed_again(pretrained, random_dna, tmp
     with monkeypatch.context() as patch:
         patch.setattr("dna_bigbird.pipeline.bench.parts.__version__", "0.0.0")
         run_pairs(make_run(model, tmp_path / "parts"), rows)
-    assert calls == [18]
+    assert calls == [18, 18]  # the model and random weights
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(config | {"metadata": {"note": "other"}}))
     run_pairs(make_run(model, tmp_path / "parts"), rows)
-    assert calls == [18, 18]
+    assert calls == [18] * 4
 
 
 def test_stopped_between_two_parts_it_ends_with_the_same_bytes(
@@ -260,7 +271,7 @@ def test_stopped_between_two_parts_it_ends_with_the_same_bytes(
         run_pairs(run, rows)
     assert [path.name for path in run.folder.iterdir()] == ["model-0000000.npz"]
     assert json_text(run_pairs(run, rows).to_json()) == whole
-    assert calls == [16, 16, 16, 4]
+    assert calls == [16, 16, 16, 4, 16, 16, 4]
 
 
 def test_a_task_without_pairs(pretrained, tmp_path):

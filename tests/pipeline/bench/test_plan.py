@@ -72,7 +72,7 @@ def test_a_probe_reads_its_training_rows_once(planned):
 
 
 @pytest.mark.parametrize(
-    ("model", "passes"), [(bundled_model, 2), (bundled_encoder, 6)], ids=["labels", "pretrained"]
+    ("model", "passes"), [(bundled_model, 2), (bundled_encoder, 12)], ids=["labels", "pretrained"]
 )
 @pytest.mark.parametrize("control", ["", "G" * 62], ids=["two forms", "three"])
 def test_pairs_are_read_on_two_strands_or_with_every_sixth_base_hidden(
@@ -86,9 +86,12 @@ def test_pairs_are_read_on_two_strands_or_with_every_sixth_base_hidden(
     assert line.minutes == pytest.approx(seconds / 60)
 
 
-def test_variants_are_read_as_ref_alt_and_hidden_on_two_strands(planned):
+@pytest.mark.parametrize(("zero_shot", "random_weights"), [("likelihood", 1), ("embedding", 2)])
+def test_variants_are_read_as_ref_alt_and_hidden_on_two_strands(planned, zero_shot, random_weights):
+    """With random weights only what the model's own score needs."""
     rows = [VariantRow("chr1", 100 + i, "A", "C", False, "x") for i in range(5)]
-    line = planned(VariantRows(rows, Path("x.fa"), "GRCh38", window_bp=254))
+    data = VariantRows(rows, Path("x.fa"), "GRCh38", zero_shot=zero_shot, window_bp=254)
+    line = planned(data)
     assert (line.rows, line.test, line.longest_bp, line.steps) == (5, 5, 254, 0)
-    seconds = 5 * 3 * 2 * padded(256, bundled_encoder()) / 3 + plan.OVERHEAD_S
+    seconds = 5 * (3 + random_weights) * 2 * padded(256, bundled_encoder()) / 3 + plan.OVERHEAD_S
     assert line.minutes == pytest.approx(seconds / 60)

@@ -148,7 +148,8 @@ def test_every_source_has_its_scores_with_intervals_and_differences(toy, model):
     labels = np.array([row["label"] for row in rows])
     names = [source.name for source in result.sources]
     assert names == [
-        "model", "absolute_likelihood", "embedding", "embedding_cosine", "probe", "gc", "counting", "random",
+        "model", "absolute_likelihood", "embedding", "embedding_cosine", "random_weights", "probe", "gc",
+        "counting", "random",
     ]  # fmt: skip
     chosen = -scores_of(run, "likelihood", "log_ratio").mean(axis=1)
     scores = result.model.scores["published"]
@@ -185,6 +186,27 @@ def test_every_source_has_its_scores_with_intervals_and_differences(toy, model):
     assert result.settings["model_sha256"] == sha256(weights).hexdigest()
 
 
+@pytest.mark.parametrize(
+    ("suite", "file"), [("traitgym", "likelihood"), ("bend-variants", "states")]
+)
+def test_random_weights_score_as_a_network_that_was_not_trained(tmp_path, model, suite, file):
+    rows = made_variants(24)
+    write_table(tmp_path / DATASET / "test.tsv", rows)
+    write_bed(tmp_path / "variant_effects_disease.bed", rows)
+    genomes = Genomes({"GRCh38": write_genome(tmp_path)})
+    new = write_pretrained_bundle(tmp_path / "new", is_new=True)
+    run, data = prepared(suite, tmp_path, genomes, model, tmp_path / "parts")
+    result = run_variants(run, data)
+    (source,) = (x for x in result.sources if x.name == "random_weights")
+    of_new = run_variants(replace(run, model=new, folder=tmp_path / "new-parts"), data)
+    assert source.scores == of_new.model.scores
+    assert source.strands == of_new.model.strands
+    assert source.description.startswith(of_new.model.description)
+    assert source.scores != result.model.scores
+    assert not source.is_trained
+    assert list(run.folder.glob(f"random_weights-{file}-*.npz"))
+
+
 def test_complex_traits_rank_by_the_absolute_ratio(tmp_path, model):
     rows = made_variants(40)
     write_table(tmp_path / "complex_traits_matched_9" / "test.tsv", rows)
@@ -217,7 +239,8 @@ def test_a_stopped_run_goes_on_and_gives_the_same(toy, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run_variants(again, data)
     assert as_text(run_variants(again, data)) == whole
-    assert calls == [16, 16, 8, 8]
+    random_weights = [16, 16, 8]
+    assert calls == [16, 16, 8, 8, *random_weights]
     # Nothing is computed that is there; a damaged part, or one of other variants, is.
     for part in ("likelihood-0000016.npz", "states-0000000.npz"):
         (again.folder / part).write_bytes(b"PK damaged")
@@ -225,11 +248,11 @@ def test_a_stopped_run_goes_on_and_gives_the_same(toy, monkeypatch):
         (again.folder / "likelihood-0000000.npz").read_bytes()
     )
     assert as_text(run_variants(again, data)) == whole
-    assert calls[4:] == [16, 8]
+    assert calls[7:] == [16, 8]
     for path in again.folder.glob("*.npz"):
         path.unlink()
     assert as_text(run_variants(again, data)) == whole
-    assert calls[6:] == [16, 16, 8]
+    assert calls[9:] == [16, 16, 8, *random_weights]
 
 
 def test_another_model_or_genome_is_computed_again(toy, tmp_path, monkeypatch):
@@ -296,7 +319,9 @@ def test_a_model_of_labels_is_scored_by_its_states(toy, tmp_path):
     run, data = toy(made_variants(24), bundle=bundle)
     result = run_variants(run, data)
     names = [source.name for source in result.sources]
-    assert names == ["model", "embedding_cosine", "probe", "gc", "counting", "random"]
+    assert names == [
+        "model", "embedding_cosine", "random_weights", "probe", "gc", "counting", "random",
+    ]  # fmt: skip
     assert result.settings["window_bp"] == 48
     assert any("predicts no masked tokens: the model's score is not likelihood" in note for note in result.notes)  # fmt: skip
     assert any("does not record what it has read" in note for note in result.notes)
@@ -317,7 +342,7 @@ def test_shuffled_labels_score_as_chance(toy):
         if not (score := source.scores["published"][result.metric]).low <= chance <= score.high
     ]
     assert "model" not in outside
-    assert len(outside) <= 1  # of eight intervals of 95 %
+    assert len(outside) <= 1  # of nine intervals of 95 %
     random = next(source for source in result.sources if source.name == "random")
     assert random.minus["published"].low < 0 < random.minus["published"].high
 
