@@ -14,10 +14,13 @@ SIZE = {
 }  # fmt: skip
 
 
-def write_pretrained_bundle(folder: Path, *, algorithm: str = "bases", **config: object) -> Path:
+def write_pretrained_bundle(
+    folder: Path, *, algorithm: str = "bases", is_new: bool = False, **config: object
+) -> Path:
     """Write a bundle that reads at most 62 tokens and return its folder.
 
     Args:
+        is_new: Whether the weights are those of a new network with seed 0; else of seed 1, and larger.
         config: Further keys of config.json.
     """
     words = [draw_dna(500, seed) for seed in range(10)]
@@ -25,9 +28,9 @@ def write_pretrained_bundle(folder: Path, *, algorithm: str = "bases", **config:
     settings = TokenizerConfig(algorithm=algorithm, vocab_size=size)
     tokenizer = DnaTokenizer.from_bytes(train_tokenizer(words, settings))
     encoder = EncoderConfig(vocab_size=tokenizer.vocab_size, **SIZE)
-    model = PretrainingModel(encoder, seed=1)
+    model = PretrainingModel(encoder, seed=0 if is_new else 1)
     for parameter in model.parameters():
-        parameter.data *= 10 if parameter.dim() == 2 else 1
+        parameter.data *= 10 if parameter.dim() == 2 and not is_new else 1
     values = {
         "task": "pretraining", "encoder": encoder, "label_names": [], "label_groups": [],
         "assembly": "none", "semi_synthetic": False, "heads": list(model.heads),

@@ -74,8 +74,8 @@ def write_rotary_bundle(folder: Path) -> Path:
     return write_tiny_bundle(folder, vocab_size=64, encoder=OWN_ENCODER, window_bp=200)
 
 
-def write_pretrained_bundle(folder: Path, algorithm: str = "bases") -> Path:
-    """Write an untrained pretraining bundle whose predictions are spread out, and return its folder."""
+def write_pretrained_bundle(folder: Path, algorithm: str = "bases", *, scale: float = 10) -> Path:
+    """Write an untrained pretraining bundle whose predictions are spread out by `scale`, and return its folder."""
     words = [draw_dna(500, seed) for seed in range(20)]
     size = None if algorithm == "bases" else 40
     settings = TokenizerConfig(algorithm=algorithm, vocab_size=size)
@@ -88,4 +88,4 @@ def write_pretrained_bundle(folder: Path, algorithm: str = "bases") -> Path:
         "task": "pretraining", "encoder": encoder, "label_names": [], "heads": ["mlm"],
         "regions_read": [],
     }  # fmt: skip
-    return _write(folder, config, tokenizer, scale=10)
+    return _write(folder, config, tokenizer, scale=scale)

@@ -118,21 +118,34 @@ def _counts(where: str, line: str) -> tuple[str, list[float]]:
 
 def _meme(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, MotifMatrix]]:
     waiting: tuple[int, str, str] | None = None
+    is_after_matrix = False
     rows = iter(lines)
     for number, line in rows:
         where = f"{path}:{number}"
         if line.upper().startswith("ALPHABET=") and line[9:].strip().upper() != LETTERS:
             raise InputError(f"{where}: alphabet {shortened(line[9:].strip())}; expected {LETTERS}")
+        is_matrix = line.startswith("letter-probability matrix")
         if line.startswith("MOTIF"):
+            _check_has_matrix(path, waiting)
             waiting = (number, *_names(line[5:], where))
-        elif line.startswith("letter-probability matrix"):
+        elif is_matrix:
             if waiting is None:
                 raise InputError(f"{where}: a matrix without a line 'MOTIF ID' before it")
             shares = [_column(path, rows) for _ in range(_width(line, where))]
             yield waiting[0], MotifMatrix(waiting[1], waiting[2], np.array(shares).T)
             waiting = None
-    if waiting is not None:
-        raise InputError(f"{path}:{waiting[0]}: {waiting[1]} has no 'letter-probability matrix'")
+        elif is_after_matrix and line[0].isdecimal():
+            raise InputError(
+                f"{where}: {shortened(line)!r}, one column more than w= says; correct w= or copy the file again"
+            )
+        is_after_matrix = is_matrix
+    _check_has_matrix(path, waiting)
+
+
+def _check_has_matrix(path: Path, motif: tuple[int, str, str] | None) -> None:
+    """Raise InputError if a line MOTIF, with number, identifier and name, had no matrix."""
+    if motif is not None:
+        raise InputError(f"{path}:{motif[0]}: {motif[1]} has no 'letter-probability matrix'")
 
 
 def _width(line: str, where: str) -> int:

@@ -26,8 +26,8 @@ from dna_bigbird.genome import Interval
 from dna_bigbird.label_types import MULTI_LABEL
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
-from dna_bigbird.suites.suite import LabelledRows, Suite, Task
-from dna_bigbird.suites.tables import Cells, read_table
+from dna_bigbird.suites.suite import LabelledRows, Suite, Task, check_size
+from dna_bigbird.suites.tables import Cells, check_length, read_table
 
 NAME = "bend"
 COLUMNS = ("chromosome", "start", "end", "split")
@@ -99,7 +99,8 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
     """Read the windows of a task, their labels, and their bases from the genome.
 
     Raises:
-        InputError: With file and line, if a row is not as the format says or not on the genome.
+        InputError: With file and line, if a row is not as the format says or not on the genome; if there are
+            too many.
     """
     path = task_file(folder, task.name)
     if path is None:
@@ -118,6 +119,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
         if isinstance(located, str):
             counts[f"left_out_{located}"] += 1
             continue
+        check_size(path, len(rows) + 1, labels.labels)
         bases, name = target.genome.fetch(located), f"{cells['split']}:{line}"
         rows.append(SequenceRow(bases, row_bits, where, name, "", located))
         roles.append(role)
@@ -166,12 +168,7 @@ def window_of(cells: Cells, where: str) -> Interval:
         raise InputError(
             f"{where}: start {shortened(start)!r} and end {shortened(end)!r}; expected whole numbers"
         )
-    length = int(end) - int(start)
-    if length != WINDOW_BP:
-        raise InputError(
-            f"{where}: start {start} and end {end} span {length} bp; expected {WINDOW_BP}, starts counted from 0 and "
-            "ends left out. If this file counts from 1, subtract 1 from every start"
-        )
+    check_length(start, end, WINDOW_BP, where)
     strand = cells.get("strand", "+") or "+"
     if strand not in ("+", "-", "."):
         raise InputError(f"{where}: strand {shortened(strand)!r}; expected +, - or .")

@@ -1,6 +1,6 @@
 """The genomes that a user gives for a suite, and where a suite's intervals are on them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,18 +31,31 @@ class Genomes:
     chain: Path | None = None
     pieces: bool = False
 
+    @cached_property
+    def _opened(self) -> dict[str, "TaskGenome"]:
+        return {}
+
+    def check_chain(self, assemblies: Collection[str]) -> None:
+        """Raise InputError if there is a chain file and nothing on these assemblies would be lifted."""
+        if self.chain is not None and assemblies and all(x in self.fastas for x in assemblies):
+            names = ", ".join(sorted(assemblies))
+            raise InputError(
+                f"--chain {self.chain}: --genome has a FASTA for {names}, as the intervals are, so nothing is "
+                "lifted; leave --chain out, or name the FASTA's own assembly"
+            )
+
     def open(self, assembly: str) -> "TaskGenome":
-        """Return the genome for intervals of an assembly.
+        """Return the genome for intervals of an assembly; opened once.
 
         Raises:
             InputError: If there is no FASTA for it, or one of another assembly and no chain file.
         """
+        if assembly not in self._opened:
+            self._opened[assembly] = self._open(assembly)
+        return self._opened[assembly]
+
+    def _open(self, assembly: str) -> "TaskGenome":
         if assembly in self.fastas:
-            if self.chain is not None and len(self.fastas) == 1:
-                raise InputError(
-                    f"--chain {self.chain}: the FASTA is named {assembly}, as the intervals are, so nothing is "
-                    "lifted; leave --chain out, or name the FASTA's own assembly"
-                )
             return TaskGenome(assembly, Genome(self.fastas[assembly]), None, self.pieces)
         others = [name for name in self.fastas if _species(name) == _species(assembly)]
         if len(others) != 1:

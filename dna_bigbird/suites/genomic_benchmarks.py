@@ -21,6 +21,7 @@ from dna_bigbird.label_types import MULTI_CLASS
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
 from dna_bigbird.suites.suite import IntervalRow, LabelledRows, Suite, Task
+from dna_bigbird.suites.tables import check_length
 
 NAME = "genomic-benchmarks"
 COLUMNS = ("id", "region", "start", "end", "strand")
@@ -43,6 +44,13 @@ ASSEMBLIES = {
 """Tasks in the order of the paper's table, with the assembly of their intervals."""
 OTHER_ASSEMBLIES = {"coding_seqs": TRANSCRIPTS, "worm": "WBcel235"}
 """Classes whose intervals are elsewhere than those of the task."""
+LENGTHS_BP = {
+    "demo_coding_vs_intergenomic_seqs": 200,
+    "demo_human_or_worm": 200,
+    "human_enhancers_cohn": 500,
+    "human_nontata_promoters": 251,
+}
+"""Length of every published interval, of tasks that have one."""
 ABOUT = {
     "demo_coding_vs_intergenomic_seqs": "Coding sequence of transcripts, or DNA between genes.",
     "demo_human_or_worm": "Human or C. elegans DNA.",
@@ -66,6 +74,11 @@ def tasks(folder: Path) -> list[Task]:
             ABOUT[name],
             published=published_scores(NAME, name),
             assembly=assembly,
+            other_assemblies=[
+                other
+                for class_name, other in OTHER_ASSEMBLIES.items()
+                if (root / name / "train" / f"{class_name}{ENDING}").is_file()
+            ],
         )
         for name, assembly in ASSEMBLIES.items()
         if (root / name / "train").is_dir()
@@ -92,13 +105,10 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
     rows: list[SequenceRow] = []
     roles: list[int] = []
     counts: Counter[str] = Counter()
-    opened = {}
     for part, class_name, path in class_files(folder, task.name):
         assembly = OTHER_ASSEMBLIES.get(class_name, task.assembly)
-        if assembly not in opened:
-            opened[assembly] = genomes.open(assembly)
-        target = opened[assembly]
-        for line, name, interval in read_intervals(path):
+        target = genomes.open(assembly)
+        for line, name, interval in read_intervals(path, LENGTHS_BP.get(task.name)):
             counts["rows_read"] += 1
             where = f"{path}:{line}"
             located = target.locate(interval, where)
@@ -115,7 +125,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
         rows,
         np.array(roles, dtype=np.int8),
         MULTI_CLASS,
-        assembly=(opened.get(task.assembly) or next(iter(opened.values()))).assembly,
+        assembly=genomes.open(task.assembly).assembly,
         counts=dict(counts),
     )
 
@@ -124,7 +134,7 @@ def intervals(folder: Path, task: Task) -> Iterator[IntervalRow]:
     """Yield the rows of a task; a class of another assembly has its chromosomes named with it."""
     for part, class_name, path in class_files(folder, task.name):
         prefix = OTHER_ASSEMBLIES.get(class_name, "")
-        for _, _, interval in read_intervals(path):
+        for _, _, interval in read_intervals(path, LENGTHS_BP.get(task.name)):
             chrom = f"{prefix}:{interval.chrom}" if prefix else interval.chrom
             yield IntervalRow(replace(interval, chrom=chrom), class_name, part == "test")
 
@@ -154,10 +164,13 @@ def class_files(folder: Path, task: str) -> Iterator[tuple[str, str, Path]]:
             yield part, name, root / part / f"{name}{ENDING}"
 
 
-def read_intervals(path: Path) -> Iterator[tuple[int, str, Interval]]:
+def read_intervals(path: Path, length_bp: int | None) -> Iterator[tuple[int, str, Interval]]:
     """Yield line, identifier and interval of each row; coordinates as in the file, 0-based and half-open.
 
     An empty strand counts as +.
+
+    Args:
+        length_bp: Length of every interval; None: any.
 
     Raises:
         InputError: With file and line, if the header or a row is not as the format says.
@@ -173,10 +186,10 @@ def read_intervals(path: Path) -> Iterator[tuple[int, str, Interval]]:
         if not text.strip():
             continue
         cells = next(csv.reader([text]))
-        yield line, cells[0], _interval(cells, f"{path}:{line}")
+        yield line, cells[0], _interval(cells, length_bp, f"{path}:{line}")
 
 
-def _interval(cells: list[str], where: str) -> Interval:
+def _interval(cells: list[str], length_bp: int | None, where: str) -> Interval:
     if len(cells) != len(COLUMNS):
         raise InputError(f"{where}: {len(cells)} columns, the header has {len(COLUMNS)}")
     _, region, start, end, strand = (cell.strip() for cell in cells)
@@ -185,6 +198,8 @@ def _interval(cells: list[str], where: str) -> Interval:
             f"{where}: start {shortened(start)!r} and end {shortened(end)!r}; expected whole numbers, counted "
             "from 0, the end above the start"
         )
+    if length_bp is not None:
+        check_length(start, end, length_bp, where)
     if strand not in ("", "+", "-"):
         raise InputError(f"{where}: strand {shortened(strand)!r}; expected +, - or nothing")
     return Interval(region, int(start), int(end), strand or "+")

@@ -18,14 +18,12 @@ from dna_bigbird.inputs.assemblies import usual_assembly
 from dna_bigbird.label_types import BINARY, MULTI_LABEL
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
-from dna_bigbird.suites.suite import LabelledRows, Suite, Task
+from dna_bigbird.suites.suite import LabelledRows, Suite, Task, check_size
 
 NAME = "paper"
 ENDING = ".h5"
 METRICS = {BINARY: "f1", MULTI_LABEL: "macro_auroc"}
 """Main score by type of labels."""
-MOST_LABELS = 50_000_000
-"""Values of labels that are read as rows: 54,000 windows of 919 labels."""
 
 
 def tasks(folder: Path) -> list[Task]:
@@ -88,12 +86,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
     """
     path = folder / f"{task.name}{ENDING}"
     plain = _opened(path)
-    size = len(plain) * len(plain.label_names)
-    if size > MOST_LABELS:
-        raise InputError(
-            f"{path}: {len(plain):,} rows of {len(plain.label_names)} labels, too many for bench; use dna-bigbird "
-            "finetune and evaluate, which read a set in parts"
-        )
+    check_size(path, len(plain), len(plain.label_names))
     if genomes.chain is not None and plain.needs_genome:
         raise InputError(f"{path}: a labelled set belongs to its own genome; leave out --chain")
     genome = genomes.open(usual_assembly(plain.assembly)).genome if plain.needs_genome else None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.sequence_files import SequenceRow
+from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.task_results import Published
 from dna_bigbird.genome import Interval
 from dna_bigbird.suites.genomes import Genomes
@@ -23,6 +24,9 @@ ZeroShot = Literal["likelihood", "absolute_likelihood", "embedding", "embedding_
 """How a variant is scored without training; higher is more likely positive. log p(REF) - log p(ALT) of the masked
 base, or its absolute value; the Euclidean distance of the states of all bases of the window; the cosine
 distance of the states of the variant's base."""
+
+MOST_LABELS = 50_000_000
+"""Values of labels that are read as rows: 54,000 windows of 919 labels."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Task:
     published: Sequence[Published] = ()
     assembly: str = ""
     """Assembly of its coordinates; empty for files that have the sequences."""
+    other_assemblies: Sequence[str] = ()
+    """Assemblies of classes whose coordinates are elsewhere."""
+    only_named: bool = False
+    """Whether it is run only if it is asked for by name, such as a part of another task."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -127,6 +135,15 @@ class PairRows:
 
 
 TaskRows = LabelledRows | VariantRows | PairRows
+
+
+def check_size(path: Path, rows: int, labels: int) -> None:
+    """Raise InputError if a file has more rows of several labels than fit into memory as `LabelledRows`."""
+    if rows * labels > MOST_LABELS:
+        raise InputError(
+            f"{path}: more than {MOST_LABELS // labels:,} rows of {labels} labels, too many for bench; use dna-bigbird "
+            "finetune and evaluate, which read a set in parts"
+        )
 
 
 @dataclass(frozen=True)

@@ -98,3 +98,13 @@ def _parquet_rows(
 
 def _text(cell: object) -> str:
     return "" if cell is None else str(cell).strip()
+
+
+def check_length(start: str, end: str, expected_bp: int, where: str) -> None:
+    """Raise InputError if an interval has another length than all of its task, such as one whose start is from 1."""
+    length = int(end) - int(start)
+    if length != expected_bp:
+        raise InputError(
+            f"{where}: start {start} and end {end} span {length} bp; expected {expected_bp}, starts counted from 0 and "
+            "ends left out. If this file counts from 1, subtract 1 from every start"
+        )

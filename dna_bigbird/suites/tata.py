@@ -173,7 +173,7 @@ def displace(promoter: Promoter) -> tuple[Swap, Swap] | str:
     rng = np.random.default_rng(zlib.crc32(promoter.sequence.encode()))
     for target in rng.permutation(max(0, len(promoter.sequence) - BLOCK_BP + 1)).tolist():
         move = Swap(start, target)
-        if not (_is_move(move, promoter) and start >= 0):
+        if not _is_move(move, promoter):
             continue
         control = _control(move, promoter, rng)
         if control is not None:

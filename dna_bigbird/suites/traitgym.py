@@ -60,7 +60,8 @@ def tasks(folder: Path) -> list[Task]:
             continue
         listed.append(_task(name, ABOUT[name]))
         for subset in _subsets(folder, name):
-            listed.append(_task(f"{name}{SEPARATOR}{subset}", f"{ABOUT[name]} Subset: {subset}."))
+            about = f"{ABOUT[name]} Subset: {subset}."
+            listed.append(_task(f"{name}{SEPARATOR}{subset}", about, only_named=True))
     if not listed:
         raise InputError(
             f"{folder}: no data set of TraitGym in it; expected files such as "
@@ -69,9 +70,16 @@ def tasks(folder: Path) -> list[Task]:
     return listed
 
 
-def _task(name: str, about: str) -> Task:
-    scores = published_scores(NAME, name)
-    return Task(name, BY_CHROMOSOME, about, "variants", published=scores, assembly=ASSEMBLY)
+def _task(name: str, about: str, *, only_named: bool = False) -> Task:
+    return Task(
+        name,
+        BY_CHROMOSOME,
+        about,
+        "variants",
+        published=published_scores(NAME, name),
+        assembly=ASSEMBLY,
+        only_named=only_named,
+    )
 
 
 def _table(folder: Path, name: str) -> Path | None:

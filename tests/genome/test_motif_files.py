@@ -88,6 +88,8 @@ def test_the_matrices_of_the_package(tmp_path):
         (MEME.replace("0.25 0 0 0.75\n", ""), r"motifs\.txt: ends within a matrix"),
         (MEME.replace("MOTIF MA0.2\n", ""), r":17: a matrix without a line 'MOTIF ID'"),
         ("MEME version 4\nMOTIF X\n", r":2: X has no 'letter-probability matrix'"),
+        (MEME.replace("MOTIF MA0.2\n", "MOTIF X\nMOTIF MA0.2\n"), r":17: X has no 'letter-probability matrix'"),
+        (MEME.replace("w= 3", "w= 2"), r":14: '.*', one column more than w= says; correct w="),
         ("MEME version 4\n", r"motifs\.txt: no matrix in it"),
     ],
 )  # fmt: skip

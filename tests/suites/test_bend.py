@@ -74,6 +74,18 @@ def test_labels_of_an_hdf5_file_with_the_same_rows(write, read_task):
     assert np.array_equal([[int(x) for x in row.labels] for row in rows.rows], values)
 
 
+def test_more_rows_than_fit_into_memory(write, read_task, monkeypatch):
+    """Three rows of seven labels; rows that are not on the pieces do not count."""
+    write_bed(write, ROWS + "chr2\t0\t512\t+\t1\ttest\n")
+    monkeypatch.setattr("dna_bigbird.suites.suite.MOST_LABELS", 21)
+    assert len(read_task(pieces=True).rows) == 3
+    monkeypatch.setattr("dna_bigbird.suites.suite.MOST_LABELS", 20)
+    with pytest.raises(
+        InputError, match=r"cpg_methylation\.bed: more than 2 rows of 7 labels, too"
+    ):
+        read_task(pieces=True)
+
+
 def test_tasks_with_assembly_and_metric(write, tmp_path):
     for task in bend.LABEL_SETS:
         write_bed(write, ROWS, task)

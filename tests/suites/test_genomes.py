@@ -74,7 +74,33 @@ def test_a_chain_file_of_the_other_direction(toy_genome, tmp_path):
         Genomes({"GRCh37": toy_genome[0]}, path).open("GRCh38")
 
 
-def test_a_chain_that_nothing_would_be_lifted_with(toy_genome, tmp_path):
-    genomes = Genomes({"GRCh38": toy_genome[0]}, tmp_path / "x.chain")
-    with pytest.raises(InputError, match=r"the FASTA is named GRCh38, as the intervals are"):
-        genomes.open("GRCh38")
+@pytest.mark.parametrize(
+    ("names", "needed"),
+    [
+        (["GRCh38"], {"GRCh38"}),
+        (["GRCh38", "WBcel235"], {"GRCh38"}),
+        (["GRCh38", "WBcel235"], {"GRCh38", "WBcel235"}),
+    ],
+)
+def test_a_chain_that_nothing_would_be_lifted_with(toy_genome, tmp_path, names, needed):
+    genomes = Genomes(dict.fromkeys(names, toy_genome[0]), tmp_path / "x.chain")
+    listed = ", ".join(sorted(needed))
+    with pytest.raises(
+        InputError, match=rf"x\.chain: --genome has a FASTA for {listed}, as the intervals are, so"
+    ):
+        genomes.check_chain(needed)
+
+
+@pytest.mark.parametrize(
+    ("names", "needed"), [(["GRCh37"], {"GRCh38"}), (["GRCh38", "ce10"], {"GRCh38", "WBcel235"})]
+)
+def test_a_chain_for_one_of_the_assemblies(toy_genome, tmp_path, names, needed):
+    Genomes(dict.fromkeys(names, toy_genome[0]), tmp_path / "x.chain").check_chain(needed)
+
+
+def test_a_genome_and_its_chain_are_read_once(chain, toy_genome):
+    genomes = Genomes({"GRCh37": toy_genome[0]}, chain)
+    first = genomes.open("GRCh38")
+    lifted = first.locate(Interval("chr1", 1500, 1600), "x")
+    chain.unlink()
+    assert genomes.open("GRCh38").locate(Interval("chr1", 1500, 1600), "x") == lifted

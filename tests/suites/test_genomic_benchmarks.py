@@ -12,7 +12,8 @@ from dna_bigbird.suites.registry import find_suite
 
 SUITE = find_suite("genomic-benchmarks")
 HEADER = "id,region,start,end,strand\n"
-COHN = "human_enhancers_cohn"
+ENHANCERS = "human_enhancers_ensembl"
+"""A task whose rows may have any length."""
 CHAIN = "chain 100 chr1 5000 + 1000 5000 chr1 4000 - 0 4000 1\n4000\n\n"
 """chr1 of 5,000 bases, whose last 4,000 are all of the other assembly, turned round."""
 
@@ -34,7 +35,7 @@ def task_of(folder):
     return task
 
 
-def cohn(**parts):
+def enhancers(**parts):
     """Rows of an enhancer task: one valid row in each file, and those given."""
     valid = {
         f"{part}/{name}": [f"x{i},chr1,{100 * i},{100 * i + 50},+"]
@@ -48,7 +49,7 @@ def cohn(**parts):
 def test_rows_are_the_bases_of_their_intervals(files, tmp_path, toy_genome):
     path, bases = toy_genome
     files(
-        COHN,
+        ENHANCERS,
         {
             "train/negative": ["n1,chr1,0,10,+", "", "n2,1,2990,3000,"],
             "train/positive": ['"p,1",chr1,10,30,-'],
@@ -79,13 +80,13 @@ def test_rows_are_lifted_and_lost_ones_are_counted(files, tmp_path, toy_genome):
     path, bases = toy_genome
     chain = tmp_path / "a.chain"
     chain.write_text(CHAIN)
-    rows = cohn(
+    rows = enhancers(
         train_negative=["a,chr1,4980,5000,+", "b,chr1,990,1010,+", "c,chr2,0,10,+"],
         train_positive=["d,chr1,1000,1030,-"],
         test_negative=["e,chr1,2000,2010,+"],
         test_positive=["f,chr1,3000,3010,-"],
     )
-    files(COHN, rows)
+    files(ENHANCERS, rows)
     result = SUITE.read(tmp_path, task_of(tmp_path), Genomes({"GRCh37": path}, chain))
     old = reverse_complement(bases)
     assert [row.sequence for row in result.rows] == [
@@ -101,7 +102,9 @@ def test_rows_are_lifted_and_lost_ones_are_counted(files, tmp_path, toy_genome):
 
 def test_pieces_of_chromosomes_leave_rows_out(files, tmp_path, toy_genome):
     path, _ = toy_genome
-    files(COHN, cohn(train_negative=["a,chr1,0,9,+", "b,chr1,3995,4001,+", "c,chr7,0,9,+"]))
+    files(
+        ENHANCERS, enhancers(train_negative=["a,chr1,0,9,+", "b,chr1,3995,4001,+", "c,chr7,0,9,+"])
+    )
     genomes = Genomes({"GRCh38": path}, pieces=True)
     result = SUITE.read(tmp_path, task_of(tmp_path), genomes)
     assert result.counts == {
@@ -135,24 +138,28 @@ def test_classes_of_two_assemblies(files, tmp_path, two_genomes, task, classes, 
     files(
         task,
         {
-            f"train/{own}": ["a,chr1,0,20,+"],
-            f"train/{foreign}": ["b,chr1,0,20,-"],
-            f"test/{own}": ["c,chr1,100,120,+"],
-            f"test/{foreign}": ["d,ENST01.2,0,20,+"],
+            f"train/{own}": ["a,chr1,0,200,+"],
+            f"train/{foreign}": ["b,chr1,0,200,-"],
+            f"test/{own}": ["c,chr1,100,300,+"],
+            f"test/{foreign}": ["d,ENST01.2,0,200,+"],
         },
     )
     genomes = Genomes({"GRCh38": first, assembly: second})
     result = SUITE.read(tmp_path, task_of(tmp_path), genomes)
     by_name = {row.name: row for row in result.rows}
     assert {name: row.sequence for name, row in by_name.items()} == {
-        "train:a": bases[:20],
-        "train:b": reverse_complement(other[:20]),
-        "test:c": bases[100:120],
-        "test:d": other[::-1][:20],
+        "train:a": bases[:200],
+        "train:b": reverse_complement(other[:200]),
+        "test:c": bases[100:300],
+        "test:d": other[::-1][:200],
     }
     assert by_name["train:a"].interval.chrom == "chr1"
     assert by_name["train:b"].interval.chrom == f"{assembly}:chr1"
     assert result.assembly == "GRCh38"
+    assert (task_of(tmp_path).assembly, task_of(tmp_path).other_assemblies) == (
+        "GRCh38",
+        [assembly],
+    )
     listed = {row.interval.chrom for row in SUITE.intervals(tmp_path, task_of(tmp_path))}
     assert listed == {"chr1", f"{assembly}:chr1", f"{assembly}:ENST01.2"}
     with pytest.raises(InputError, match=rf"^--genome: no FASTA for {assembly}; add {assembly}="):
@@ -177,11 +184,31 @@ BAD_ROWS = {
 
 @pytest.mark.parametrize("row", BAD_ROWS)
 def test_a_bad_row_is_one_line_with_file_and_line(files, tmp_path, toy_genome, row):
-    files(COHN, cohn(test_positive=["ok,chr1,0,20,+", row]))
-    place = r"datasets/human_enhancers_cohn/test/positive\.csv\.gz:3: "
+    files(ENHANCERS, enhancers(test_positive=["ok,chr1,0,20,+", row]))
+    place = r"datasets/human_enhancers_ensembl/test/positive\.csv\.gz:3: "
     with pytest.raises(InputError, match=place + BAD_ROWS[row]) as caught:
         SUITE.read(tmp_path, task_of(tmp_path), Genomes({"GRCh38": toy_genome[0]}))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("task", "length_bp"),
+    [("human_enhancers_cohn", 500), ("human_nontata_promoters", 251), ("demo_human_or_worm", 200)],
+)
+def test_starts_counted_from_one_are_seen_where_all_rows_have_one_length(
+    files, tmp_path, toy_genome, task, length_bp
+):
+    rows = {name: [f"a,chr1,0,{length_bp},+"] for name in enhancers()}
+    rows["test/positive"].append(f"b,chr1,1,{length_bp},+")
+    files(task, rows)
+    message = (
+        rf"{task}/test/positive\.csv\.gz:3: start 1 and end {length_bp} span {length_bp - 1} bp; expected {length_bp}, "
+        r"starts counted from 0 .*If this file counts from 1, subtract 1 from every start$"
+    )
+    with pytest.raises(InputError, match=message):
+        SUITE.read(tmp_path, task_of(tmp_path), Genomes({"GRCh38": toy_genome[0]}))
+    with pytest.raises(InputError, match=message):
+        list(SUITE.intervals(tmp_path, task_of(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -193,8 +220,8 @@ def test_a_bad_row_is_one_line_with_file_and_line(files, tmp_path, toy_genome, r
     ],
 )
 def test_a_wrong_header(files, write, tmp_path, toy_genome, text, message):
-    files(COHN, cohn())
-    write(f"datasets/{COHN}/train/negative.csv.gz", text)
+    files(ENHANCERS, enhancers())
+    write(f"datasets/{ENHANCERS}/train/negative.csv.gz", text)
     with pytest.raises(InputError, match=r"train/negative\.csv\.gz:1: " + message):
         SUITE.read(tmp_path, task_of(tmp_path), Genomes({"GRCh38": toy_genome[0]}))
 
@@ -207,7 +234,7 @@ def test_a_wrong_header(files, write, tmp_path, toy_genome, text, message):
     ],
 )
 def test_a_class_that_a_part_lacks(files, tmp_path, toy_genome, absent, message):
-    files(COHN, {name: rows for name, rows in cohn().items() if name not in absent})
+    files(ENHANCERS, {name: rows for name, rows in enhancers().items() if name not in absent})
     with pytest.raises(InputError, match=message):
         list(SUITE.intervals(tmp_path, task_of(tmp_path)))
     with pytest.raises(InputError, match=message):
@@ -226,7 +253,7 @@ def test_a_class_that_a_part_lacks(files, tmp_path, toy_genome, absent, message)
     ],
 )
 def test_no_genome_or_no_chain(files, tmp_path, toy_genome, names, message):
-    files(COHN, cohn())
+    files(ENHANCERS, enhancers())
     genomes = Genomes(dict.fromkeys(names, toy_genome[0]))
     with pytest.raises(InputError, match=message):
         SUITE.read(tmp_path, task_of(tmp_path), genomes)

@@ -133,9 +133,10 @@ def test_another_genome_and_too_many_rows(folder, tmp_path, random_dna, genomes,
     task = paper.tasks(folder)[0]
     with pytest.raises(InputError, match=r"made on toy1, but g\.fa has other bases in its windows"):
         paper.read(folder, task, Genomes({"toy1": tmp_path / "g.fa"}))
-    monkeypatch.setattr(paper, "MOST_LABELS", 10)
+    monkeypatch.setattr("dna_bigbird.suites.suite.MOST_LABELS", 10)
     with pytest.raises(
-        InputError, match=r"rows of 1 labels, too many for bench; use dna-bigbird finetune"
+        InputError,
+        match=r"\.h5: more than 10 rows of 1 labels, too many for bench; use dna-bigbird finetune",
     ):
         paper.read(folder, task, genomes)
 

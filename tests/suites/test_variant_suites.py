@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.errors import InputError, MissingExtraError, errors_for_reader
+from dna_bigbird.pipeline.bench.suite_run import chosen
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.registry import find_suite
 from tests.suites.variant_files import made_variants, write_bed, write_genome, write_table
@@ -101,10 +102,13 @@ def test_a_subset_is_a_task(tmp_path, genomes):
     keys = [{key: row[key] for key in ("chrom", "pos", "ref", "alt")} for row in rows]
     write_table(tmp_path / DATASET / "subset" / "all.tsv", keys)
     write_table(tmp_path / DATASET / "subset" / "disease.tsv", keys[4:12])
-    names = [task.name for task in find_suite("traitgym").tasks(tmp_path)]
-    assert names == ["mendelian_traits", "mendelian_traits.disease"]
-    chosen = read("traitgym", tmp_path, genomes, "mendelian_traits.disease")
-    assert as_tuples(chosen.rows) == expected_tuples(rows[4:12])
+    tasks = find_suite("traitgym").tasks(tmp_path)
+    assert [task.name for task in tasks] == ["mendelian_traits", "mendelian_traits.disease"]
+    assert chosen(tasks, []) == tasks[:1]
+    assert chosen(tasks, ["*.disease"]) == tasks[1:]
+    assert chosen(tasks, ["mendelian_traits*"]) == tasks
+    subset = read("traitgym", tmp_path, genomes, "mendelian_traits.disease")
+    assert as_tuples(subset.rows) == expected_tuples(rows[4:12])
     write_table(tmp_path / DATASET / "subset" / "disease.tsv", [keys[4] | {"pos": 5}])
     with pytest.raises(InputError, match=r"disease.tsv:2: 2:5 .>. is not in .*test.tsv"):
         read("traitgym", tmp_path, genomes, "mendelian_traits.disease")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.pipeline.bench.parts import identity_of
 from dna_bigbird.writing import atomic_path, json_text
 
 PART_ITEMS = 512
@@ -32,7 +33,7 @@ class ArrayParts:
 
     folder: Path
     identity: Mapping[str, Any]
-    """Model, genome and settings of the run."""
+    """Model, genome and settings of the run; the version of the package is added."""
 
     def scored(
         self,
@@ -66,7 +67,7 @@ class ArrayParts:
 
     def _fingerprint(self, name: str, items: Sequence[Item]) -> str:
         rows = [asdict(item) | UNREAD if is_dataclass(item) else item for item in items]
-        text = json_text([name, dict(self.identity), rows])
+        text = json_text([name, identity_of(self.identity), rows])
         return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -88,7 +88,8 @@ def bench(
         suite: Name of the suite; `dna-bigbird bench list` shows them.
         output: Result to write: a folder with TASK/task.json for each task, table and page of all tasks in
             page/, and finished parts, from which a later call continues.
-        tasks: Tasks: those to run, by name or pattern. If not given, all whose files are there.
+        tasks: Tasks: those to run, by name or pattern. If not given, all whose files are there; subsets of
+            TraitGym are run only by name.
         model: Model bundle: a pretrained encoder, or a classifier whose encoder is taken; if not given, the
             bundled encoder.
         genome: Genome: FASTA files by assembly, for tasks with coordinates: `GRCh38=hg38.fa
@@ -111,6 +112,7 @@ def bench(
 
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.bench import suite_run as steps
+    from dna_bigbird.pipeline.bench.task_run import TrainingChoice
 
     check_named(output=output)
     if seeds < 1 or replicates < 2:
@@ -125,9 +127,7 @@ def bench(
         tasks,
         model,
         steps.genomes(genome, chain, pieces=pieces),
-        steps.TrainingChoice(
-            method, tuple(range(seeds)), training, head, threads, seed, replicates
-        ),
+        TrainingChoice(method, tuple(range(seeds)), training, head, threads, seed, replicates),
     )
     if dry_run:
         return BenchResult(output, [], suite_run.planned())

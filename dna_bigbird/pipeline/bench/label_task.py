@@ -23,7 +23,6 @@ from dna_bigbird.evaluation.task_results import (
 )
 from dna_bigbird.evaluation.task_scores import over_seeds, seed_difference, seed_score, task_scores
 from dna_bigbird.evaluation.typed_sources import trivial_scores
-from dna_bigbird.files import sha256_of
 from dna_bigbird.label_types import MULTI_CLASS, REGRESSION
 from dna_bigbird.pipeline.bench.leak_free import LeakFree, leak_free
 from dna_bigbird.pipeline.bench.task_run import TaskRun
@@ -66,21 +65,21 @@ def run_labels(run: TaskRun, rows: LabelledRows) -> TaskResult:
     bundle.check_reads_dna()
     labelled = write_task_set(run.folder / "set.h5", run.suite, run.task, rows)
     tests = leak_free(labelled, bundle)
-    training = TaskTraining(run, labelled, sha256_of(bundle.folder / "model.safetensors"))
+    training = TaskTraining(run, labelled)
     scored: dict[str, list[Scored]] = {}
     for name, seed in _parts(run):
         result, is_there = training.scored(name, seed)
         scored.setdefault(name, []).append(result)
         note(f"{run.task.name}: {name} seed {seed} {'read again' if is_there else 'done'}")
-    return _result(run, rows, labelled, tests, scored, training.model_sha256)
+    return _result(run, rows, labelled, tests, scored)
 
 
 def _parts(run: TaskRun) -> Iterator[tuple[str, int]]:
     """Yield what is trained, the cheap baselines first."""
     for name in (KMER, GC):
-        yield name, run.bootstrap_seed
+        yield name, run.choice.bootstrap_seed
     for name in (CNN, MODEL, RANDOM_WEIGHTS):
-        for seed in run.seeds:
+        for seed in run.choice.seeds:
             yield name, seed
 
 
@@ -90,7 +89,6 @@ def _result(
     labelled: LabelledSet,
     tests: LeakFree,
     scored: Mapping[str, list[Scored]],
-    model_sha256: str,
 ) -> TaskResult:
     subsets = {name: _subset(run, labelled, tests, name) for name in SUBSETS}
     subsets = {name: subset for name, subset in subsets.items() if len(subset.rows)}
@@ -138,8 +136,8 @@ def _result(
         leaks=tests.counts,
         sources=sources,
         published=run.task.published,
-        seeds=run.seeds,
-        settings={"model_sha256": model_sha256} | _settings(run, subsets),
+        seeds=run.choice.seeds,
+        settings=_settings(run, subsets),
         notes=[*tests.notes, *_notes(labelled, tests)],
     )
 
@@ -150,7 +148,10 @@ def _subset(run: TaskRun, labelled: LabelledSet, tests: LeakFree, name: str) -> 
         return Subset(positions, draw_units(0, replicates=0, seed=0), 0)
     units, block_bp = block_units(labelled, tests.test[positions])
     draws = draw_units(
-        len(positions), replicates=run.replicates, seed=run.bootstrap_seed, units=units
+        len(positions),
+        replicates=run.choice.replicates,
+        seed=run.choice.bootstrap_seed,
+        units=units,
     )
     return Subset(positions, draws, block_bp)
 
@@ -206,15 +207,12 @@ def _strands(label_type: str, trainings: list[Scored]) -> dict[str, float | None
 def _settings(run: TaskRun, subsets: Mapping[str, Subset]) -> dict:
     training, head = (
         {key: value for key, value in asdict(settings).items() if value is not None}
-        for settings in (used_training(run), run.head)
+        for settings in (used_training(run), run.choice.head)
     )
-    return {
-        "method": run.method,
-        "model": run.model.name,
+    return run.settings() | {
+        "method": run.choice.method,
         "training": training,
         "head": head,
-        "replicates": run.replicates,
-        "bootstrap_seed": run.bootstrap_seed,
         "block_bp": {name: subset.block_bp for name, subset in subsets.items()},
     }
 

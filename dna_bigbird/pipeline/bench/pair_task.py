@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.bundle import WEIGHTS, load_bundle
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.pairs import (
     ACCURACY,
@@ -24,16 +24,16 @@ from dna_bigbird.evaluation.pairs import (
     mean_score,
 )
 from dna_bigbird.evaluation.task_results import (
-    LEAK_FREE,
     MODEL,
-    PUBLISHED,
+    RANDOM_WEIGHTS,
+    SUBSETS,
     Score,
     SourceResult,
     TaskResult,
 )
-from dna_bigbird.files import sha256_of
 from dna_bigbird.pipeline.bench.array_parts import ArrayParts
-from dna_bigbird.pipeline.bench.pair_leaks import PairLeaks, pair_leaks
+from dna_bigbird.pipeline.bench.fresh_weights import DESCRIPTION, with_fresh_weights
+from dna_bigbird.pipeline.bench.leak_free import LeakFree, leak_free_pairs
 from dna_bigbird.pipeline.bench.pair_sources import (
     COUNTING,
     GC,
@@ -75,34 +75,40 @@ def run_pairs(run: TaskRun, rows: PairRows) -> TaskResult:
         raise InputError(f"{run.suite.name} {run.task.name}: no pair is left; {rows.counts}")
     bundle = load_bundle(run.model)
     bundle.check_reads_dna()
-    scorer = ModelScorer(bundle, run.threads)
+    scorer = ModelScorer(bundle, run.choice.threads)
     forms = _forms(rows)
-    settings = {
-        "model_sha256": sha256_of(bundle.folder / WEIGHTS),
-        "description": scorer.description,
-    }
     texts = [getattr(row, form) for form in forms for row in rows.rows]
-    parts = ArrayParts(run.folder, settings)
+    parts = ArrayParts(run.folder, run.checksums | {"description": scorer.description})
     stored = parts.scored(MODEL, texts, lambda some: {"scores": scorer.score(some)})["scores"]
     strands = None
     if scorer.is_classifier and not bundle.config.directional:
         strands = (_pairs(stored[:, 0], forms), _pairs(stored[:, 1], forms))
     sources = {
-        MODEL: PairSource(scorer.description, _pairs(scorer.join(stored), forms), True, strands),
+        MODEL: PairSource(scorer.description, _pairs(scorer.join(stored), forms), True, strands)
+    }
+    if not scorer.is_classifier:
+        untrained = ModelScorer(with_fresh_weights(bundle), run.choice.threads)
+        scores = parts.scored(RANDOM_WEIGHTS, texts, lambda some: {"scores": untrained.score(some)})
+        sources[RANDOM_WEIGHTS] = PairSource(
+            f"{untrained.description}; {DESCRIPTION}",
+            _pairs(untrained.join(scores["scores"]), forms),
+            is_trained=False,
+        )
+    sources |= {
         COUNTING: PairSource(
             f"n-grams of up to {ORDER} bases of the unchanged sequences of the other half of the pairs",
             _pairs(np.concatenate(counting_scores(rows.rows, forms)), forms),
         ),
         GC: PairSource("share of G and C", _pairs(gc_shares(texts), forms), is_trained=False),
     }
-    return compare(run, rows, sources, pair_leaks(bundle, rows))
+    return compare(run, rows, sources, leak_free_pairs(bundle, rows))
 
 
 def compare(
-    run: TaskRun, rows: PairRows, sources: Mapping[str, PairSource], leaks: PairLeaks
+    run: TaskRun, rows: PairRows, sources: Mapping[str, PairSource], tests: LeakFree
 ) -> TaskResult:
     """Return the result of a task from the scores of its sources; the model's are among them."""
-    subsets = {PUBLISHED: np.arange(len(rows.rows)), LEAK_FREE: np.flatnonzero(leaks.keeps)}
+    subsets = {name: tests.rows(name) for name in SUBSETS}
     sizes = {name: len(positions) for name, positions in subsets.items()}
     subsets = {name: positions for name, positions in subsets.items() if len(positions)}
     means = {name: _Means(run, rows, subset) for name, subset in subsets.items()}
@@ -116,16 +122,11 @@ def compare(
         assembly=rows.assembly,
         counts=rows.counts,
         n=sizes,
-        leaks=leaks.counts,
+        leaks=tests.counts,
         sources=[_source(name, sources, means, run.task.metric) for name in sources],
         published=run.task.published,
-        settings={
-            "model": run.model.name,
-            "replicates": run.replicates,
-            "bootstrap_seed": run.bootstrap_seed,
-            "chance": CHANCE,
-        },
-        notes=leaks.notes,
+        settings=run.settings() | {"chance": CHANCE},
+        notes=tests.notes,
         groups=_groups(rows, sources[MODEL].scores, means, run.task.metric),
     )
 
@@ -142,7 +143,9 @@ class _Means:
         chosen = [rows.rows[i] for i in positions.tolist()]
         names = [row.name for row in chosen]
         self._groups = np.array([row.group for row in chosen])
-        self._draws = draw_pairs(names, replicates=run.replicates, seed=run.bootstrap_seed)
+        self._draws = draw_pairs(
+            names, replicates=run.choice.replicates, seed=run.choice.bootstrap_seed
+        )
 
     def scores(self, pairs: PairScores) -> dict[str, Score]:
         """Return every score of a source."""

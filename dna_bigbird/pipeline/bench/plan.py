@@ -5,11 +5,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
-from dna_bigbird.datasets.splits import TEST
-from dna_bigbird.pipeline.bench.trainings import PROBE
+from dna_bigbird.datasets.splits import TEST, TRAIN, VALIDATION
+from dna_bigbird.errors import notes_hidden
+from dna_bigbird.inference.sequence_likelihood import STRIDE
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.encoder_changes import EncoderChanges
+from dna_bigbird.pipeline.bench.task_run import TaskRun
+from dna_bigbird.pipeline.bench.trainings import used_training
+from dna_bigbird.pipeline.bench.variant_model import has_likelihood, window_of
+from dna_bigbird.pipeline.encoder_source import open_source
 from dna_bigbird.pipeline.plan_speed import Work, seconds_per_sequence
 from dna_bigbird.pipeline.tables_and_pictures import table
-from dna_bigbird.suites.suite import LabelledRows, PairRows, TaskRows
+from dna_bigbird.suites.suite import LabelledRows, PairRows, TaskRows, VariantRows
 from dna_bigbird.tasks.label_config import recipe_for
 
 COLUMNS = ("task", "rows", "left out", "test", "longest bp", "steps", "minutes")
@@ -43,8 +50,8 @@ class PlannedTask:
 def plan_text(suite_run) -> str:
     """Return the table of a `suite_run.SuiteRun`, with the sum of the minutes in its last line.
 
-    Minutes are for the threads of this process; trainings of the model and of random weights are most of
-    them. Variants and pairs are listed without.
+    Minutes are for the threads of this process: of the trainings of the model and of random weights, or of what
+    the model reads of variants and pairs. Baselines come on top.
     """
     bundle = load_bundle(suite_run.model)
     lines = []
@@ -56,31 +63,45 @@ def plan_text(suite_run) -> str:
     return table([dict(zip(COLUMNS, row, strict=True)) for row in cells])
 
 
-def planned_task(run, bundle: Bundle, rows: TaskRows) -> PlannedTask:
-    """Return what one task takes.
-
-    Args:
-        run: A `task_run.TaskRun`.
-    """
+def planned_task(run: TaskRun, bundle: Bundle, rows: TaskRows) -> PlannedTask:
+    """Return what one task takes."""
     if not isinstance(rows, LabelledRows):
-        texts = [x.sequence for x in rows.rows] if isinstance(rows, PairRows) else []
-        longest = max(map(len, texts), default=0)
-        number = len(rows.rows)
-        return PlannedTask(run.task.name, number, left_out(rows), number, longest, 0, 0.0)
+        return _planned_scores(run, bundle, rows)
     lengths = np.array([len(row.sequence) for row in rows.rows])
+    longest = int(lengths.max(initial=0))
+    with notes_hidden():  # finetune notes it where the encoder grows
+        source = open_source(run.model, None, EncoderChanges(), from_scratch=False)
+        encoder = source.for_windows(longest).encoder
     is_test = rows.roles == TEST
     train = int((~is_test).sum() * VALIDATION_SHARE)
-    bp_per_token = float(np.mean(bundle.tokenizer.piece_bp[bundle.tokenizer.piece_bp > 0]))
-    recipe = recipe_for(bin_bp=0, bp_per_token=bp_per_token)
-    training = replace(run.training, **PROBE) if run.method == "probe" else run.training
-    chosen = training.for_rows(train, recipe)
+    if (rows.roles == VALIDATION).any():
+        train = int((rows.roles == TRAIN).sum())
+    recipe = recipe_for(bin_bp=0, bp_per_token=_bp_per_token(bundle))
+    chosen = used_training(run).for_rows(train, recipe)
     seen = chosen.max_steps * chosen.batch_size
-    scored = 2 * int(is_test.sum()) + (train if run.method == "probe" else 0)
-    seconds = _per_sequence(bundle, lengths, bp_per_token) * (seen + scored * SCORED_AS_TRAINED)
-    minutes = 2 * len(run.seeds) * (seconds + OVERHEAD_S) / 60
-    longest = int(lengths.max(initial=0))
+    scored = 2 * int(is_test.sum()) + (train if run.choice.method == "probe" else 0)
+    seconds = _per_sequence(encoder, bundle, lengths.mean()) * (seen + scored * SCORED_AS_TRAINED)
+    minutes = 2 * len(run.choice.seeds) * (seconds + OVERHEAD_S) / 60
     counts = (len(rows.rows), left_out(rows), int(is_test.sum()), longest, chosen.max_steps)
     return PlannedTask(run.task.name, *counts, minutes)
+
+
+def _planned_scores(run: TaskRun, bundle: Bundle, rows: VariantRows | PairRows) -> PlannedTask:
+    """Return what a task without training takes: the model, and random weights, read forms of every row."""
+    predicts_bases = has_likelihood(bundle)
+    if isinstance(rows, VariantRows):
+        mean = longest = window_of(bundle, rows.window_bp)
+        untrained = 1 if predicts_bases and rows.zero_shot.endswith("likelihood") else 2
+        read = (2 + predicts_bases + untrained) * (1 + rows.both_strands)
+    else:
+        lengths = [len(row.sequence) for row in rows.rows]
+        mean, longest = float(np.mean(lengths or [0])), max(lengths, default=0)
+        forms = 2 + any(row.control for row in rows.rows)
+        read = forms * (2 * STRIDE if predicts_bases else 2)  # also with random weights
+    number = len(rows.rows)
+    scored = number * read * SCORED_AS_TRAINED
+    seconds = _per_sequence(bundle.config.encoder, bundle, mean) * scored + OVERHEAD_S
+    return PlannedTask(run.task.name, number, left_out(rows), number, longest, 0, seconds / 60)
 
 
 def left_out(rows: TaskRows) -> int:
@@ -88,9 +109,13 @@ def left_out(rows: TaskRows) -> int:
     return sum(n for name, n in rows.counts.items() if name.startswith("left_out"))
 
 
-def _per_sequence(bundle: Bundle, lengths: np.ndarray, bp_per_token: float) -> float:
-    encoder = bundle.config.encoder
-    tokens = min(int(lengths.mean() / bp_per_token) + 2, encoder.max_tokens)
+def _bp_per_token(bundle: Bundle) -> float:
+    piece_bp = bundle.tokenizer.piece_bp
+    return float(np.mean(piece_bp[piece_bp > 0]))
+
+
+def _per_sequence(encoder: EncoderConfig, bundle: Bundle, mean_bp: float) -> float:
+    tokens = min(int(mean_bp / _bp_per_token(bundle)) + 2, encoder.max_tokens)
     block = encoder.block_size
     tokens = max(block, -(-tokens // block) * block)
     encoder = replace(encoder, max_tokens=max(encoder.max_tokens, tokens))

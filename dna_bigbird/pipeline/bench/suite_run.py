@@ -7,36 +7,18 @@ from pathlib import Path
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
-from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError, check_named, note
 from dna_bigbird.evaluation.task_results import TASK_FILE, TaskResult
 from dna_bigbird.inputs.assemblies import usual_assembly
 from dna_bigbird.locks import kernel_lock
-from dna_bigbird.pipeline.bench.task_run import Method, TaskRun
+from dna_bigbird.pipeline.bench.task_run import TaskRun, TrainingChoice
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.registry import find_suite
 from dna_bigbird.suites.suite import LabelledRows, PairRows, Suite, Task, TaskRows, VariantRows
-from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 from dna_bigbird.writing import atomic_path, json_text
 
 PARTS = "parts"
 PAGE = "page"
-
-
-@dataclass(frozen=True)
-class TrainingChoice:
-    """How every task is trained and scored; the fields are those of `TaskRun`."""
-
-    method: Method
-    seeds: tuple[int, ...]
-    training: LabelTrainConfig
-    head: LabelHeadConfig
-    threads: int
-    bootstrap_seed: int
-    replicates: int
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def genomes(fastas: Mapping[str, Path], chain: Path | None, *, pieces: bool) -> Genomes:
@@ -80,33 +62,21 @@ class SuiteRun:
         """Look up the suite and its tasks.
 
         Raises:
-            InputError: If there is no such suite, or a name fits no task.
+            InputError: If there is no such suite, a name fits no task, or nothing would be lifted with --chain.
         """
         suite = find_suite(name)
         if suite.needs_data:
             check_named(data=data)
         data = data or Path()
-        there = suite.tasks(data)
+        asked = chosen(suite.tasks(data), tasks)
+        own_genomes.check_chain({y for x in asked for y in (x.assembly, *x.other_assemblies) if y})
         bundle = bundled_encoder() if model is None else folder_of(model)
-        return cls(suite, data, output, chosen(there, tasks), bundle, own_genomes, choice)
+        return cls(suite, data, output, asked, bundle, own_genomes, choice)
 
     def run_of(self, task: Task) -> TaskRun:
         """Return what the runner of a task gets."""
-        choice = self.choice
-        return TaskRun(
-            self.suite,
-            task,
-            self.model,
-            self.output / task.name / PARTS,
-            choice.seeds,
-            choice.method,
-            choice.training,
-            choice.head,
-            choice.threads,
-            choice.replicates,
-            choice.bootstrap_seed,
-            tuple(self.genomes.fastas),
-        )
+        folder = self.output / task.name / PARTS
+        return TaskRun(self.suite, task, self.model, folder, self.choice)
 
     def results(self) -> list[TaskResult]:
         """Run every task and write its file.
@@ -148,7 +118,9 @@ class SuiteRun:
 
 
 def chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
-    """Return the tasks that names or patterns choose, in the order of the suite; all without any.
+    """Return the tasks that names or patterns choose, in the order of the suite.
+
+    Without any: all but those that are run only by name.
 
     Raises:
         InputError: If a name fits no task.
@@ -159,7 +131,9 @@ def chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
             raise InputError(
                 f"--tasks {name}: no such task below --data; there are {', '.join(known)}"
             )
-    return [x for x in tasks if not names or any(fnmatchcase(x.name, name) for name in names)]
+    if not names:
+        return [task for task in tasks if not task.only_named]
+    return [x for x in tasks if any(fnmatchcase(x.name, name) for name in names)]
 
 
 def runner_of(rows: TaskRows) -> Callable[[TaskRun, TaskRows], TaskResult]:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,21 +70,25 @@ class TaskTraining:
 
     run: TaskRun
     labelled: LabelledSet
-    model_sha256: str
+
+    @cached_property
+    def _set_sha256(self) -> str:
+        return sha256_of(self.labelled.path)
 
     def scored(self, source: str, seed: int) -> tuple[Scored, bool]:
         """Return the scores of a source for one seed, and whether they were there already."""
         folder = self.run.folder / source / f"seed{seed}"
         settings = self._settings(source, seed)
         scored = self._stored(folder, finished(folder, settings))
-        if scored is not None:
-            return scored, True
-        unfinish(folder)  # its scores are replaced one by one
-        with notes_hidden():
-            facts = finish(folder, settings, self._compute(source, seed, folder))
-        for name in WORK:
+        is_stored = scored is not None
+        if scored is None:
+            unfinish(folder)  # its scores are replaced one by one
+            with notes_hidden():
+                facts = finish(folder, settings, self._compute(source, seed, folder))
+            scored = self._read(folder, facts)
+        for name in WORK:  # also of a run that was killed after the part was finished
             shutil.rmtree(folder / name, ignore_errors=True)
-        return self._read(folder, facts), False
+        return scored, is_stored
 
     def _stored(self, folder: Path, facts: Mapping[str, Any] | None) -> Scored | None:
         """Return the scores of a finished part; None if it is not, or a file is absent or damaged."""
@@ -101,13 +106,13 @@ class TaskTraining:
         return Scored(forward, reverse, facts["is_directional"], facts["description"])
 
     def _settings(self, source: str, seed: int) -> dict[str, Any]:
-        settings: dict[str, Any] = {"set_sha256": sha256_of(self.labelled.path), "seed": seed}
+        settings: dict[str, Any] = {"set_sha256": self._set_sha256, "seed": seed}
         if source in (MODEL, RANDOM_WEIGHTS):
             settings |= {
-                "model_sha256": self.model_sha256,
-                "method": self.run.method,
+                "checksums": self.run.checksums,
+                "method": self.run.choice.method,
                 "training": asdict(self._training()),
-                "head": asdict(self.run.head),
+                "head": asdict(self.run.choice.head),
             }
         elif source == CNN:
             settings["training"] = asdict(cnn_training(len(self.labelled.rows("train"))))
@@ -136,37 +141,42 @@ class TaskTraining:
             checkpoints=folder / WORK[1],
             seed=seed,
             from_scratch=fresh,
-            freeze="encoder" if self.run.method == "probe" else None,
-            lora=LORA if self.run.method == "lora" else LoraConfig(),
-            head=self.run.head,
+            freeze="encoder" if self.run.choice.method == "probe" else None,
+            lora=LORA if self.run.choice.method == "lora" else LoraConfig(),
+            head=self.run.choice.head,
             words=WordsConfig(max_k=0),
             training=self._training(),
-            threads=self.run.threads,
+            threads=self.run.choice.threads,
         )
         loaded = load_bundle(bundle)
         self._write_strands(loaded, folder)
         how = {"full": "all weights trained", "lora": "LoRA", "probe": "a regression on its states"}
         start = "random weights" if fresh else "pretrained weights"
-        steps = "" if self.run.method == "probe" else f", {trained.max_steps:,} steps"
+        steps = "" if self.run.choice.method == "probe" else f", {trained.max_steps:,} steps"
         return {
             "has_strands": True,
             "is_directional": loaded.config.directional,
-            "description": f"BigBird from {start}, {how[self.run.method]}{steps}",
+            "description": f"BigBird from {start}, {how[self.run.choice.method]}{steps}",
         }
 
     def _write_strands(self, bundle: Bundle, folder: Path) -> None:
         rows = self.labelled.rows("test")
         sequences = [self.labelled.sequence(int(row)) for row in rows]
-        compute = Compute(batch_size=64, precision="32-true", threads=self.run.threads)
+        compute = Compute(batch_size=64, precision="32-true", threads=self.run.choice.threads)
         predictor = Predictor(bundle, compute=compute, strand="forward")
-        checksum = sha256_of(self.labelled.path)
         for name, texts in (
             (FORWARD, sequences),
             (REVERSE, [reverse_complement(text) for text in sequences]),
         ):
             values = predictor.probabilities(texts).astype(np.float32)
             scores = LabelScores(
-                MODEL, "one strand", self.labelled.label_names, rows, values, checksum, "forward"
+                MODEL,
+                "one strand",
+                self.labelled.label_names,
+                rows,
+                values,
+                self._set_sha256,
+                "forward",
             )
             write_scores(folder / name, scores)
 
@@ -192,7 +202,11 @@ class TaskTraining:
 
 def used_training(run: TaskRun) -> LabelTrainConfig:
     """Return how the model is trained; a probe is not trained further."""
-    return replace(run.training, **PROBE) if run.method == "probe" else run.training
+    return (
+        replace(run.choice.training, **PROBE)
+        if run.choice.method == "probe"
+        else run.choice.training
+    )
 
 
 def _of_baseline(description: str) -> dict[str, Any]:

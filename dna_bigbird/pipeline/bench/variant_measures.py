@@ -37,7 +37,10 @@ def subsets_of(run: TaskRun, rows: Sequence[VariantRow], is_free: NDArray[np.boo
     subsets = {}
     for name, chosen in ((PUBLISHED, np.arange(len(rows))), (LEAK_FREE, np.flatnonzero(is_free))):
         draws = draw_units(
-            len(chosen), replicates=run.replicates, seed=run.bootstrap_seed, units=units[chosen]
+            len(chosen),
+            replicates=run.choice.replicates,
+            seed=run.choice.bootstrap_seed,
+            units=units[chosen],
         )
         subsets[name] = chosen, draws
     return subsets

@@ -1,15 +1,16 @@
 """Every source of scores of a task of variants, each from its finished parts or computed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.evaluation.task_results import MODEL
+from dna_bigbird.evaluation.task_results import MODEL, RANDOM_WEIGHTS
 from dna_bigbird.genome import Genome
 from dna_bigbird.pipeline.bench.array_parts import ArrayParts, Arrays
+from dna_bigbird.pipeline.bench.fresh_weights import DESCRIPTION
 from dna_bigbird.pipeline.bench.variant_model import VariantModel, has_likelihood
 from dna_bigbird.pipeline.bench.variant_probe import ONE_CHROMOSOME, probe_folds, probe_scores
 from dna_bigbird.pipeline.bench.variant_trivial import (
@@ -53,12 +54,16 @@ def variant_sources(
     data: VariantRows,
     bundle: Bundle,
     model: VariantModel,
+    untrained: VariantModel,
     parts: ArrayParts,
     *,
     window_bp: int,
     seeds: Sequence[int],
 ) -> tuple[list[VariantSource], list[str]]:
     """Return the model's score, all others, and notes.
+
+    Args:
+        untrained: The network of the model with random weights.
 
     The model's is that of the suite; the Euclidean distance for a bundle that predicts no masked tokens.
     """
@@ -78,6 +83,7 @@ def variant_sources(
     first = next(source for source in sources if source.name == chosen)
     ordered = [VariantSource(MODEL, first.description, first.scores, first.strands)]
     ordered += [source for source in sources if source.name != chosen]
+    ordered.append(_random_weights(data.rows, untrained, chosen, parts))
     probe, probe_notes = _probe(data.rows, states["products"], ratios, parts)
     trivial, trivial_notes = _trivial(data, parts, window_bp, seeds)
     return [*ordered, *probe, *trivial], notes + probe_notes + trivial_notes
@@ -85,16 +91,36 @@ def variant_sources(
 
 def zero_shot_sources(states: Arrays, ratios_NS: NDArray | None) -> list[VariantSource]:
     """Return every score that needs no training; means over strands, for likelihoods of the ratios."""
-    sources = []
-    if ratios_NS is not None:
-        mean = ratios_NS.mean(axis=1)
-        sources += [
-            _source(LIKELIHOOD, -mean, -ratios_NS),
-            _source(ABSOLUTE, np.abs(mean), np.abs(ratios_NS)),
-        ]
-    for name, key in (("embedding", "euclidean"), ("embedding_cosine", "cosine")):
-        sources.append(_source(name, states[key].mean(axis=1), states[key]))
-    return sources
+    likelihoods = [] if ratios_NS is None else _likelihoods(ratios_NS)
+    return [*likelihoods, *_distances(states)]
+
+
+def _likelihoods(ratios_NS: NDArray) -> list[VariantSource]:
+    mean = ratios_NS.mean(axis=1)
+    return [
+        _source(LIKELIHOOD, -mean, -ratios_NS),
+        _source(ABSOLUTE, np.abs(mean), np.abs(ratios_NS)),
+    ]
+
+
+def _distances(states: Arrays) -> list[VariantSource]:
+    return [
+        _source(name, states[key].mean(axis=1), states[key])
+        for name, key in (("embedding", "euclidean"), ("embedding_cosine", "cosine"))
+    ]
+
+
+def _random_weights(
+    rows: Sequence[VariantRow], model: VariantModel, chosen: str, parts: ArrayParts
+) -> VariantSource:
+    """Return the score named `chosen` of a network that was not trained."""
+    if chosen in (LIKELIHOOD, ABSOLUTE):
+        scored = parts.scored(f"{RANDOM_WEIGHTS}-likelihood", rows, model.log_ratios)
+        sources = _likelihoods(scored["log_ratio"])
+    else:
+        sources = _distances(parts.scored(f"{RANDOM_WEIGHTS}-states", rows, model.states))
+    source = next(source for source in sources if source.name == chosen)
+    return replace(source, name=RANDOM_WEIGHTS, description=f"{source.description}; {DESCRIPTION}")
 
 
 def _source(name: str, scores: NDArray, strands: NDArray | None = None) -> VariantSource:
@@ -130,8 +156,8 @@ def _trivial(
     sources = [_source("gc", gc_content(rows, genome, window_bp))]
 
     def count(_: Sequence[VariantRow]) -> Arrays:
-        counted = counting_ratios(rows, genome)
-        return {} if counted is None else {"log_ratio": counted[0]}
+        log_ratios = counting_ratios(rows, genome)
+        return {} if log_ratios is None else {"log_ratio": log_ratios}
 
     ratios = parts.scored("counting", rows, count, at_once=len(rows)).get("log_ratio")
     if ratios is None:

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dna_bigbird import __version__
-from dna_bigbird.bundles.bundle import WEIGHTS, Bundle, load_bundle
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.evaluation.variant_scores import VARIANT_METRICS, chance_auprc
-from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.inference.compute import Compute, exact
 from dna_bigbird.inference.spool import file_identity
 from dna_bigbird.pipeline.bench.array_parts import ArrayParts
+from dna_bigbird.pipeline.bench.fresh_weights import with_fresh_weights
+from dna_bigbird.pipeline.bench.leak_free import leak_free_windows
 from dna_bigbird.pipeline.bench.task_run import TaskRun
-from dna_bigbird.pipeline.bench.variant_leaks import find_leaks
 from dna_bigbird.pipeline.bench.variant_measures import (
     BLOCK_BP,
     chromosomes_of,
@@ -41,25 +40,27 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
     """
     bundle = load_bundle(run.model)
     window_bp = window_of(bundle, data.window_bp)
-    settings = _settings(run, data, bundle, window_bp)
-    model = VariantModel(
-        bundle,
-        Genome(data.genome),
-        window_bp,
-        both_strands=data.both_strands,
-        compute=exact(Compute(threads=run.threads)),
+    model, untrained = (
+        VariantModel(
+            each,
+            Genome(data.genome),
+            window_bp,
+            both_strands=data.both_strands,
+            compute=exact(Compute(threads=run.choice.threads)),
+        )
+        for each in (bundle, with_fresh_weights(bundle))
     )
     identity = {
-        **{key: settings[key] for key in ("sha256", "window_bp", "both_strands", "version")},
-        "config": sha256_of(bundle.folder / "config.json"),
+        "window_bp": window_bp,
+        "both_strands": data.both_strands,
         "genome": file_identity(data.genome),
     }
-    parts = ArrayParts(run.folder, identity)
+    parts = ArrayParts(run.folder, run.checksums | identity)
     sources, notes = variant_sources(
-        data, bundle, model, parts, window_bp=window_bp, seeds=run.seeds
+        data, bundle, model, untrained, parts, window_bp=window_bp, seeds=run.choice.seeds
     )
-    leaks = find_leaks(bundle.config, _windows(data.rows, window_bp), data.assembly)
-    subsets = subsets_of(run, data.rows, ~leaks.with_labels)
+    tests = leak_free_windows(bundle, _windows(data.rows, window_bp), data.assembly)
+    subsets = subsets_of(run, data.rows, tests.keeps)
     measured = {source.name: measure_source(source, data.rows, subsets) for source in sources}
     n = {name: len(rows) for name, (rows, _) in subsets.items()}
     return TaskResult(
@@ -72,31 +73,26 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
         assembly=data.assembly,
         counts={**data.counts, "variants": len(data.rows), "positives": _positives(data.rows)},
         n=n,
-        leaks=leaks.counts,
+        leaks=tests.counts,
         sources=[source_result(source, measured, run.task.metric) for source in sources],
         published=run.task.published,
-        seeds=run.seeds,
-        settings={**settings, "chance": _chance(data.rows)},
-        notes=[*notes, *leaks.notes],
+        seeds=run.choice.seeds,
+        settings=_settings(run, data, window_bp),
+        notes=[*notes, *tests.notes],
         groups=scores_by_chromosome(run, data.rows, subsets, sources[0]),
     )
 
 
-def _settings(run: TaskRun, data: VariantRows, bundle: Bundle, window_bp: int) -> dict:
+def _settings(run: TaskRun, data: VariantRows, window_bp: int) -> dict:
     is_grouped = any(row.group for row in data.rows)
-    return {
+    return run.settings() | {
         "method": "zero-shot and probe",
-        "model": bundle.folder.resolve().name,
-        "sha256": sha256_of(bundle.folder / WEIGHTS),
         "zero_shot": data.zero_shot,
         "window_bp": window_bp,
         "both_strands": data.both_strands,
         "blocks": "matched groups" if is_grouped else "bases of the genome",
         "block_bp": None if is_grouped else BLOCK_BP,
-        "replicates": run.replicates,
-        "bootstrap_seed": run.bootstrap_seed,
-        "genomes": list(run.genomes_given),
-        "version": __version__,
+        "chance": _chance(data.rows),
     }
 
 

@@ -67,20 +67,17 @@ def _without(
     return [*left, Interval(chrom, start, end)] if start < end else left
 
 
-def counting_ratios(
-    variants: Sequence[VariantRow], genome: Genome
-) -> tuple[NDArray[np.float64], int] | None:
-    """Return log p(ALT) - log p(REF) by a mixture of counts, (N,), and how many bases were counted.
+def counting_ratios(variants: Sequence[VariantRow], genome: Genome) -> NDArray[np.float64] | None:
+    """Return log p(ALT) - log p(REF) by a mixture of counts, (N,).
 
     None if the genome has too little sequence apart from the variants.
     """
     intervals = counted_intervals(variants, genome)
-    counted_bp = sum(interval.length for interval in intervals)
-    if counted_bp < LEAST_COUNTED_BP:
+    if sum(interval.length for interval in intervals) < LEAST_COUNTED_BP:
         return None
     mixture = BaseMixtureTwoSided().fit_sequences([genome.fetch(each) for each in intervals])
     records = [Variant(v.chrom, v.pos, ".", v.ref, (v.alt,), 0) for v in variants]
-    return counted_ratios(records, genome, mixture)[:, 0], counted_bp
+    return counted_ratios(records, genome, mixture)[:, 0]
 
 
 def random_scores(number: int, seeds: Sequence[int]) -> NDArray[np.float64]:

@@ -56,7 +56,7 @@ def test_rows_that_make_no_set_end_with_one_line(tmp_path, model, no_training, b
     data, _ = write_suite(tmp_path)
     fasta = tmp_path / "short.fa"
     fasta.write_text(f">chr1\n{bases}\n")
-    with pytest.raises(InputError, match=rf"^human_enhancers_cohn: {message}"):
+    with pytest.raises(InputError, match=rf"^{TASKS[0]}: {message}"):
         run_bench(data, fasta, model, tmp_path / "bench", pieces=True)
 
 
@@ -65,8 +65,11 @@ def test_rows_that_make_no_set_end_with_one_line(tmp_path, model, no_training, b
     [
         ({"seeds": 0}, r"seeds 0 .*replicates 20: expected at least 1 training and 2 draws"),
         ({"replicates": 1}, r"seeds 2 .*replicates 1: expected at least 1 training and 2 draws"),
-        ({"tasks": ["*cohn", "worm"]},
-         r"tasks worm: no such task below .*data; there are human_enhancers_cohn, human_nontata_pro"),
+        ({"tasks": ["*enhancers*", "worm"]},
+         r"tasks worm: no such task below .*data; there are human_enhancers_ensembl, human_ocr"),
+        ({"chain": "x.chain"}, r"chain x\.chain: genome has a FASTA for GRCh38, as the intervals are"),
+        ({"chain": "x.chain", "genome": {"GRCh38": "a.fa", "WBcel235": "b.fa"}},
+         r"chain x\.chain: genome has a FASTA for GRCh38, as the intervals are"),
         ({"method": "half"}, r"method.*'half'.*full.*lora.*probe"),
     ],
 )  # fmt: skip

@@ -16,7 +16,7 @@ ROWS = {
     "test/positive": ["j,chr2,0,100,-", "k,chr1,200,300,+", "l,chr3,0,100,+", "m,chr1,0,101,+"],
 }
 """Test rows: 60 bases of e; one of e; none; c again; e again; none; a, b and f but for one base."""
-TASK = "human_enhancers_cohn"
+TASK = "human_enhancers_ensembl"
 
 
 @pytest.fixture

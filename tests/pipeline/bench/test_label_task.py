@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import h5py
@@ -102,7 +103,7 @@ def test_every_source_has_both_subsets(finished):
         assert name in result.summary()
 
 
-def test_counts_are_those_of_the_files(finished):
+def test_counts_are_those_of_the_files(files, finished):
     first, second = (json.loads(task_json(finished[0], name)) for name in TASKS)
     assert first["n"] == {"published": 18, "leak_free": 16}
     assert first["leaks"]["shares_bases"] == 2
@@ -115,6 +116,10 @@ def test_counts_are_those_of_the_files(finished):
         assert counts["rows_train"] + counts["rows_validation"] == 24
         assert (counts["rows_validation"], counts["rows_test"]) == (3, 18)
         assert task["label_names"] == ["negative", "positive"]
+        assert (
+            task["settings"]["model_sha256"]
+            == sha256((files[2] / "model.safetensors").read_bytes()).hexdigest()
+        )
         assert (task["seeds"], task["settings"]["replicates"]) == ([0, 1], 20)
 
 
@@ -168,12 +173,43 @@ def test_a_second_call_trains_nothing(files, finished, monkeypatch):
     assert not list(output.rglob("bundle"))
 
 
+def test_what_a_killed_run_left_behind_is_removed(files, finished, tmp_path):
+    """Killed after a part was recorded as finished, before its folders were removed."""
+    output = tmp_path / "bench"
+    shutil.copytree(finished[0], output)
+    part = output / TASKS[0] / "parts" / "model" / "seed0"
+    for name in ("bundle", "checkpoints"):
+        (part / name).mkdir()
+        (part / name / "weights").write_bytes(b"large")
+    run_bench(*files, output, tasks=[TASKS[0]])
+    assert sorted(path.name for path in part.iterdir()) == ["done.json", "forward.h5", "reverse.h5"]
+
+
+def test_another_version_of_the_package_computes_all_again(resumed, finished, monkeypatch):
+    monkeypatch.setattr("dna_bigbird.pipeline.bench.parts.__version__", "0.0.0")
+    text, computed = resumed()
+    assert computed == PARTS
+    assert text == task_json(finished[0])
+
+
+def test_another_config_of_the_model_is_computed_again(resumed, files, finished):
+    """The weights are the same bytes; only the record of what was read differs."""
+    path = files[2] / "config.json"
+    before = path.read_bytes()
+    config = json.loads(before)
+    path.write_text(json.dumps(config | {"metadata": {"note": "other"}}))
+    try:
+        assert resumed()[1] == PARTS[4:]
+    finally:
+        path.write_bytes(before)
+
+
 def test_the_same_bytes_in_another_folder(files, finished, tmp_path):
     """Also of data, genome and model; nothing but the names of the files counts."""
     moved = [tmp_path / "elsewhere" / path.name for path in files]
     for old, new in zip(files, moved, strict=True):
         shutil.copytree(old, new) if old.is_dir() else shutil.copy(old, new)
-    run_bench(*moved, tmp_path / "x" / "bench", tasks=["*cohn"])
+    run_bench(*moved, tmp_path / "x" / "bench", tasks=["*enhancers*"])
     assert task_json(tmp_path / "x" / "bench") == task_json(finished[0])
     assert not (tmp_path / "x" / "bench" / TASKS[1]).exists()
 

@@ -1,46 +1,39 @@
 """Pair tasks: models by construction, every file read again, and scores of real bundles by hand."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+import shutil
+from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
-from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.read_regions import ReadRegions
-from dna_bigbird.datasets.sequence_hashes import sequence_hash
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.pairs import PairScores
 from dna_bigbird.evaluation.task_results import MODEL, TaskResult
-from dna_bigbird.genome import Interval, reverse_complement
+from dna_bigbird.genome import reverse_complement
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.pipeline.bench import pair_task
-from dna_bigbird.pipeline.bench.pair_leaks import PairLeaks, pair_leaks
+from dna_bigbird.pipeline.bench.array_parts import ArrayParts
+from dna_bigbird.pipeline.bench.leak_free import LeakFree
 from dna_bigbird.pipeline.bench.pair_sources import ModelScorer
 from dna_bigbird.pipeline.bench.pair_task import PairSource, compare, run_pairs, strand_agreement
 from dna_bigbird.pipeline.bench.task_run import TaskRun
 from dna_bigbird.suites import tata
 from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.suite import PairRow, PairRows, Task
-from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.suites.suite import PairRow, PairRows
 from dna_bigbird.writing import json_text
+from tests.pipeline.bench.task_runs import toy_run
 from tests.tiny_bundle import write_pretrained_bundle
 
 TSS = 249
 
 
 def make_run(model: Path, folder: Path) -> TaskRun:
-    task = Task("toy", "accuracy", "Which is higher?", protocol="pairs")
-    return TaskRun(
-        tata.SUITE, task, model, folder, (), "full", LabelTrainConfig(), HeadConfig(), 1, 200, 0
-    )
+    return toy_run(model, folder, seeds=())
 
 
 def result_of(score, rows: PairRows) -> TaskResult:
@@ -50,8 +43,9 @@ def result_of(score, rows: PairRows) -> TaskResult:
         for form in ("sequence", "changed", "control")
     )
     sources = {MODEL: PairSource("by construction", PairScores(real, changed, control))}
-    everything = PairLeaks(np.ones(len(rows.rows), dtype=bool))
-    return compare(make_run(Path("model"), Path("unused")), rows, sources, everything)
+    number = len(rows.rows)
+    everything = LeakFree(np.arange(number), np.ones(number, dtype=bool), {})
+    return compare(make_run(bundled_model(), Path("unused")), rows, sources, everything)
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +126,8 @@ def test_a_classifier_scores_by_the_log_odds_of_its_first_label(
         float((control - changed).mean()), abs=1e-4
     )
     assert result.model.strands.keys() == {"flip_rate", "correlation"}
+    weights = (bundle_folder / "model.safetensors").read_bytes()
+    assert result.settings["model_sha256"] == sha256(weights).hexdigest()
     for number, group in enumerate(["g0", "g1", "g2"]):
         here = slice(number, None, 3)
         expected = float((control[here] > changed[here]).mean())
@@ -157,6 +153,17 @@ def test_a_directional_classifier_takes_the_higher_strand(random_dna):
     scores = scorer.score(texts)
     p = Predictor(bundle, compute=Compute(precision="32-true")).probabilities(texts)[:, 0]
     np.testing.assert_allclose(scorer.join(scores), np.log(p / (1 - p)), atol=1e-4)
+
+
+def test_random_weights_score_as_a_network_that_was_not_trained(pretrained, random_dna, tmp_path):
+    rows = toy_rows(random_dna)
+    result = run_pairs(make_run(pretrained, tmp_path / "parts"), rows)
+    names = [source.name for source in result.sources]
+    assert names == ["model", "random_weights", "counting", "gc"]
+    new = write_pretrained_bundle(tmp_path / "new", scale=1)
+    of_new = run_pairs(make_run(new, tmp_path / "new-parts"), rows)
+    assert result.sources[1].scores == of_new.model.scores != result.model.scores
+    assert not result.sources[1].is_trained
 
 
 def test_counts_rank_sequences_of_a_simple_pattern_above_random_ones(
@@ -201,7 +208,7 @@ def test_finished_scores_are_read_again(pretrained, random_dna, tmp_path, monkey
             run_pairs(make_run(pretrained, tmp_path), toy_rows(random_dna, 11))
     fresh = json_text(run_pairs(make_run(pretrained, tmp_path / "other"), rows).to_json())
     assert first == again == fresh
-    assert len(files) == 1
+    assert [path.name for path in files] == ["model-0000000.npz", "random_weights-0000000.npz"]
     assert [path.read_bytes() for path in files] == stamps
     assert TaskResult.from_json(json.loads(first)).to_json() == json.loads(first) | {
         "label_names": []
@@ -220,6 +227,53 @@ def test_a_damaged_file_or_another_model_is_computed_again(
     assert run_pairs(make_run(bundle_folder, tmp_path), rows) != expected
 
 
+def test_another_version_or_config_is_computed_again(pretrained, random_dna, tmp_path, monkeypatch):
+    rows = toy_rows(random_dna, 6)
+    model = shutil.copytree(pretrained, tmp_path / pretrained.name)
+    first = run_pairs(make_run(model, tmp_path / "parts"), rows)
+    score, calls = ModelScorer.score, []
+
+    def counted(self, texts):
+        calls.append(len(texts))
+        return score(self, texts)
+
+    monkeypatch.setattr(ModelScorer, "score", counted)
+    assert run_pairs(make_run(model, tmp_path / "parts"), rows) == first
+    assert calls == []
+    with monkeypatch.context() as patch:
+        patch.setattr("dna_bigbird.pipeline.bench.parts.__version__", "0.0.0")
+        run_pairs(make_run(model, tmp_path / "parts"), rows)
+    assert calls == [18, 18]  # the model and random weights
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"metadata": {"note": "other"}}))
+    run_pairs(make_run(model, tmp_path / "parts"), rows)
+    assert calls == [18] * 4
+
+
+def test_stopped_between_two_parts_it_ends_with_the_same_bytes(
+    pretrained, random_dna, tmp_path, monkeypatch
+):
+    """36 sequences in parts of 16: the second one is never finished in the first call."""
+    monkeypatch.setattr(ArrayParts.scored, "__kwdefaults__", {"at_once": 16})
+    rows = toy_rows(random_dna, 12)
+    whole = json_text(run_pairs(make_run(pretrained, tmp_path / "whole"), rows).to_json())
+    score, calls = ModelScorer.score, []
+
+    def stopped(self, texts):
+        calls.append(len(texts))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return score(self, texts)
+
+    monkeypatch.setattr(ModelScorer, "score", stopped)
+    run = make_run(pretrained, tmp_path / "parts")
+    with pytest.raises(KeyboardInterrupt):
+        run_pairs(run, rows)
+    assert [path.name for path in run.folder.iterdir()] == ["model-0000000.npz"]
+    assert json_text(run_pairs(run, rows).to_json()) == whole
+    assert calls == [16, 16, 16, 4, 16, 16, 4]
+
+
 def test_a_task_without_pairs(pretrained, tmp_path):
     with pytest.raises(InputError, match=r"toy: no pair is left; \{'rows_read': 3\}"):
         run_pairs(make_run(pretrained, tmp_path), PairRows([], counts={"rows_read": 3}))
@@ -229,64 +283,6 @@ def test_all_pairs_or_none_have_a_control(pretrained, random_dna, tmp_path):
     rows = [*toy_rows(random_dna, 2).rows, *toy_rows(random_dna, 3, control=False).rows]
     with pytest.raises(ValueError, match="2 of 5 pairs have a control"):
         run_pairs(make_run(pretrained, tmp_path), PairRows(rows))
-
-
-def bundle_with(*records: ReadRegions, texts: Sequence[str] = ()) -> SimpleNamespace:
-    """A bundle that has read regions, and remembers sequences."""
-    config = BundleConfig(task="chromatin", encoder=None, regions_read=list(records))
-    hashes = np.array(sorted(map(sequence_hash, texts)), dtype=np.uint64)
-    return SimpleNamespace(config=config, sequences_read=hashes)
-
-
-def unrecorded() -> SimpleNamespace:
-    config = BundleConfig(task="chromatin", encoder=None)
-    return SimpleNamespace(config=config, sequences_read=np.empty(0, np.uint64))
-
-
-def located(*starts: int) -> PairRows:
-    rows = [PairRow(f"r{s}", "A", "C", interval=Interval("chr1", s, s + 10)) for s in starts]
-    return PairRows(rows, "GRCh38")
-
-
-def test_pairs_that_were_read_with_labels_are_left_out():
-    """Regions count from 1 with both ends: 101-120 are the bases 100 to 119 from 0."""
-    labels = ReadRegions("chromatin", "hg38", {"1": "101-120"})
-    pretraining = ReadRegions("pretraining", "GRCh38", {"chr1": "1-1000"})
-    leaks = pair_leaks(bundle_with(pretraining, labels), located(89, 90, 91, 119, 120))
-    assert leaks.keeps.tolist() == [True, True, False, False, True]
-    assert leaks.counts == {"read_with_labels": 2, "read_unknown": 0}
-    assert leaks.notes == ()
-
-
-@pytest.mark.parametrize(
-    "bundle",
-    [
-        unrecorded(),
-        bundle_with(ReadRegions("chromatin", "GRCh37", {"chr1": "1-5"})),
-        bundle_with(ReadRegions("chromatin", "GRCh38", None)),
-    ],
-    ids=["no record", "another assembly", "too many regions"],
-)
-def test_what_is_not_known_is_left_out_and_counted(bundle):
-    leaks = pair_leaks(bundle, located(0, 50))
-    assert not leaks.keeps.any()
-    assert leaks.counts == {"read_with_labels": 0, "read_unknown": 2}
-    assert leaks.notes[0].startswith(
-        "Of 2 pairs it is not known whether the model was trained on them"
-    )
-
-
-def test_sequences_without_coordinates_are_not_known_after_a_fine_tuning(random_dna):
-    rows = toy_rows(random_dna, 4)
-    record = ReadRegions("promoter", "none", {}, "9 sequences without coordinates")
-    assert not pair_leaks(bundle_with(record), rows).keeps.any()
-    texts = [rows.rows[1].sequence, reverse_complement(rows.rows[2].sequence)]
-    hashed = replace(record, is_hashed=True)
-    leaks = pair_leaks(bundle_with(hashed, texts=texts), rows)
-    assert leaks.keeps.tolist() == [True, False, False, True]
-    assert leaks.counts == {"read_with_labels": 2, "read_unknown": 0}
-    assert leaks.notes[0].startswith("Sequences without coordinates are compared")
-    assert pair_leaks(bundle_with(ReadRegions("pretraining", "x", {})), rows).keeps.all()
 
 
 def test_strands_agree_as_far_as_signs_and_differences_do():

@@ -120,7 +120,7 @@ def pairs_task(task: str = "pairs", **changes: object) -> TaskResult:
         **{
             "suite": "tata-displacement", "level": 0.9, "n": 1248, "leak_free": 400, "protocol": "pairs",
             "label_names": (), "assembly": "", "about": "Does moving the box lower the prediction?",
-            "leaks": {"read_with_labels": 0, "read_unknown": 848}, "published": [], "notes": [],
+            "leaks": {"read_with_labels": 848}, "published": [], "notes": [],
             "settings": {"model": "demo encoder", "chance": {"accuracy": 0.5}}, "names": names,
             "seeds": 0,
         } | changes,
