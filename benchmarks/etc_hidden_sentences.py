@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.datasets.hidden_sentence_examples import (
     HiddenSentenceExamples,
@@ -28,6 +27,7 @@ from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.tasks.objective_config import CpcConfig
 
 WORDS = [w for k in range(1, 5) for w in map("".join, product("ACGT", repeat=k))]
 REPLICATES = 2000
@@ -39,14 +39,20 @@ def vectors(model: PretrainingModel, batch) -> tuple[np.ndarray, np.ndarray]:
     hidden = HiddenSentences(**{name: getattr(batch, name) for name in names})
     with torch.inference_mode():
         _, pair = model.eval()(
-            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.positions_P, hidden=hidden
+            batch.token_ids_BT,
+            batch.is_padding_BT,
+            batch.segment_ids_BT,
+            batch.positions_P,
+            hidden=hidden,
         )
     return tuple(x.numpy() for x in pair)
 
 
 def word_counts(texts: list[str]) -> np.ndarray:
     """Return how often each word occurs, words of each length as shares, less the mean of all texts."""
-    counts = np.array([[sum(t.startswith(w, i) for i in range(len(t))) / len(t) for w in WORDS] for t in texts])
+    counts = np.array(
+        [[sum(t.startswith(w, i) for i in range(len(t))) / len(t) for w in WORDS] for t in texts]
+    )
     return counts - counts.mean(axis=0)
 
 
@@ -85,26 +91,26 @@ def main() -> None:
         plain = PretrainExamples(
             store, bundle.tokenizer, encoder.max_tokens, PAPER, 1, random_second=False
         )
-        one = CpcConfig(sentence_share=1e-6)  # at least one is hidden
+        single = CpcConfig(sentence_share=1e-6)  # at least one is hidden
         size = encoder.etc.tokens_per_global
-        examples = HiddenSentenceExamples(plain, size, one, keeps_masks=True)
+        examples = HiddenSentenceExamples(plain, size, single, keeps_masks=True)
         fresh = PretrainingModel(encoder, seed=1, heads=bundle.model.heads)
-        found: dict[str, list[np.ndarray]] = {"model": [], "fresh": [], "words": [], "control": []}
+        hits: dict[str, list[np.ndarray]] = {"model": [], "fresh": [], "words": [], "control": []}
         N = arguments.targets
         for group in range(arguments.groups):
             numbered = [(i, examples[i]) for i in range(N * group, N * (group + 1))]
             batch = collate_hidden_sentences(numbered)
             own = np.arange(len(batch.rows_S))
             pairs = vectors(bundle.model, batch)
-            found["model"].append(right(*pairs, own))
-            found["control"].append(right(*pairs, np.roll(own, 1)))
-            found["fresh"].append(right(*vectors(fresh, batch), own))
-            found["words"].append(right(*by_words(batch, bundle.tokenizer), own))
-        sizes = np.array([len(x) for x in found["model"]])
+            hits["model"].append(right(*pairs, own))
+            hits["control"].append(right(*pairs, np.roll(own, 1)))
+            hits["fresh"].append(right(*vectors(fresh, batch), own))
+            hits["words"].append(right(*by_words(batch, bundle.tokenizer), own))
+        sizes = np.array([len(x) for x in hits["model"]])
         times = draw_units(arguments.groups, replicates=REPLICATES, seed=0).times.astype(float)
         cells = []
         for name in ("model", "fresh", "words", "control"):
-            sums = np.array([x.sum() for x in found[name]])
+            sums = np.array([x.sum() for x in hits[name]])
             low, high = percentile_interval(sums @ times / (sizes @ times))
             cells.append(f"{sums.sum() / sizes.sum():.3f} [{low:.3f}, {high:.3f}]")
         print(f"| {folder.name} | {' | '.join(cells)} | {sizes.sum()} |", flush=True)

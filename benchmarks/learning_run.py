@@ -21,7 +21,6 @@ import torch
 
 from dna_bigbird import child_start
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
@@ -33,6 +32,7 @@ from dna_bigbird.pipeline import pretraining_run
 from dna_bigbird.pipeline.pretrain import pretrain
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.language_scores import ExampleScores, score_examples
+from dna_bigbird.tasks.objective_config import CpcConfig
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
 from dna_bigbird.writing import atomic_path, json_text
 

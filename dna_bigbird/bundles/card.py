@@ -78,7 +78,7 @@ def _dna_model(config: BundleConfig) -> str:
     if config.is_pretrained_only:
         more = {
             "nsp": " and to predict whether one stretch of sequence follows another",
-            CPC: " and to tell which of the hidden stretches belongs where",
+            CPC: " and to find the true sequence of hidden stretches among others",
         }
         also = "".join(text for head, text in more.items() if head in config.heads)
         return f"A BigBird encoder for DNA, trained to fill masked tokens{also}: {encoder}."

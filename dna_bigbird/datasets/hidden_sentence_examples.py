@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.corpus.hidden_sentences import CpcConfig, choose_sentences
+from dna_bigbird.corpus.hidden_sentences import SentenceHiding, choose_sentences
 from dna_bigbird.corpus.masking import mask_tokens
 from dna_bigbird.datasets.batches import PAD_ID, collate_pretraining, pad_right, padding_of
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
@@ -60,13 +60,13 @@ class HiddenSentenceExamples:
         self,
         examples: PretrainExamples,
         tokens_per_sentence: int,
-        cpc: CpcConfig,
+        hiding: SentenceHiding,
         *,
         keeps_masks: bool = False,
     ) -> None:
         self.examples = examples
         self.tokens_per_sentence = tokens_per_sentence
-        self.cpc = cpc
+        self.hiding = hiding
         self.keeps_masks = keeps_masks
 
     @property
@@ -98,7 +98,7 @@ class HiddenSentenceExamples:
         rng = np.random.default_rng([examples.seed, *divmod(index, examples.examples_per_epoch), 2])
         sentences = np.arange(len(drawn.token_ids)) // self.tokens_per_sentence
         chosen = choose_sentences(
-            sentences, drawn.maskable, rng, self.cpc, self.tokens_per_sentence
+            sentences, drawn.maskable, rng, self.hiding, self.tokens_per_sentence
         )
         is_hidden = np.isin(sentences, chosen)
         mask_id = examples.vocabulary.mask_id

@@ -15,18 +15,19 @@ class EtcConfig:
     """
 
     radius: int = 84
-    """Tokens that a token reads on either side: 84 in the base, 169 in the large model."""
+    """Long tokens that a long token reads on either side: 84 in the base, 169 in the large model."""
     local_mode: Literal["exact", "three_blocks"] = "exact"
-    """exact: up to radius tokens away. three_blocks: whole blocks of radius tokens."""
+    """Form of the band: exact ends `radius` tokens away; three_blocks has 3 `radius` tokens in whole blocks, as the
+    paper's tables count the window."""
     max_distance: int = 12
     """Distance from which positions are no longer distinguished: 12 in the base, 24 in the large model."""
     tokens_per_global: int = 16
     """Neighbouring tokens that have a global token of their own where the data names no sentences: 4,096 tokens
     have 256."""
     hard_g2l: bool = True
-    """A global token reads only the tokens that belong to it, as in pretraining of the ETC paper."""
+    """A global token reads only the long tokens that belong to it: as in pretraining of the ETC paper."""
     hard_l2g: bool = False
-    """A token reads only the global tokens that it belongs to."""
+    """A long token reads only the global tokens that it belongs to: false in the ETC paper."""
     sharing: Literal["qkv", "kv", "none"] = "qkv"
     """Projections that both streams share: all, or each stream has its own (kv), or each of the four pieces has
     its own keys and values (none)."""

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.cores import BigBirdEtc
+from dna_bigbird.attention.cores.etc import LabelTable
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
@@ -15,7 +16,7 @@ from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.etc_config import EtcConfig
-from dna_bigbird.models.global_tokens import KINDS, GlobalTokens
+from dna_bigbird.models.global_tokens import NUM_TYPES, GlobalTokens
 
 BACKENDS = ("auto", "dense")
 """Backends by the names that commands have; 'auto' is linear in the long stream."""
@@ -112,9 +113,9 @@ class EtcEncoder(Encoder):
     def __init__(self, config: EncoderConfig, generator: torch.Generator | None = None) -> None:
         generator = generator or torch.Generator().manual_seed(0)
         super().__init__(config, generator)
-        self.kind = nn.Embedding(KINDS, config.hidden_size)
+        self.global_type = nn.Embedding(NUM_TYPES, config.hidden_size)
         self.global_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
-        initialise(self.kind, config.init_std, generator)
+        initialise(self.global_type, config.init_std, generator)
         for layer in self.layers:
             layer.attention.reset_labels(generator)
 
@@ -178,7 +179,7 @@ class EtcEncoder(Encoder):
             global_tokens = GlobalTokens.evenly(is_padding_BT, self.config.etc.tokens_per_global)
         layout = global_tokens.layout
         long_BLE = packing.unpack(self._embed(packing, token_ids_BT, segment_ids_BT), is_padding_BT)
-        global_BGE = self._normed(self.kind(global_tokens.kinds_BG), self.global_norm)
+        global_BGE = self._normed(self.global_type(global_tokens.types_BG), self.global_norm)
         for layer in list(self.layers)[:num_layers]:
             if self.config.gradient_checkpointing and torch.is_grad_enabled():
                 states = checkpoint(layer, long_BLE, global_BGE, layout, use_reentrant=False)
@@ -194,6 +195,11 @@ class EtcEncoder(Encoder):
 
     def _normed(self, x: Tensor, norm: nn.LayerNorm | None = None) -> Tensor:
         return self.dropout(x if self.config.norm_first else (norm or self.norm)(x))
+
+
+def label_biases(model: nn.Module) -> set[int]:
+    """Return the label biases of a model, one for each label and head, by identity."""
+    return {id(m.biases) for m in model.modules() if isinstance(m, LabelTable)}
 
 
 def build_encoder(config: EncoderConfig, generator: torch.Generator | None = None) -> Encoder:

@@ -2,7 +2,7 @@
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_encoder import etc_pattern
-from dna_bigbird.models.global_tokens import KINDS
+from dna_bigbird.models.global_tokens import NUM_TYPES
 
 FLOAT32 = 4
 """Bytes."""
@@ -28,11 +28,11 @@ def layer_parameters(config: EncoderConfig) -> int:
 
 def embedding_parameters(config: EncoderConfig) -> int:
     """Return the parameters of the embeddings of global tokens."""
-    return (KINDS + 2) * config.hidden_size
+    return (NUM_TYPES + 2) * config.hidden_size
 
 
-def kept_besides(config: EncoderConfig, value: int) -> float:
-    """Return what a layer keeps besides what one of block-sparse attention does, in bytes per token.
+def kept_in_addition(config: EncoderConfig, value: int) -> float:
+    """Return what a layer keeps in addition to one of block-sparse attention, in bytes per token.
 
     Scores of labels and the output of each softmax are in float32, and so is a copy of narrower queries.
     Keys and values of the other stream may be their own.

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 
-KINDS = 16
-"""Rows of the table of kinds."""
+NUM_TYPES = 16
+"""Rows of the table of types."""
 SENTENCE, HIDDEN_SENTENCE = 0, 1
-"""Kinds of global tokens: of a sentence, and of a sentence whose tokens are all masked."""
+"""Types of global tokens: of a sentence, and of a sentence whose tokens are all masked."""
 NO_SENTENCE = -1
 """Number of the sentence of a token that belongs to none, as [CLS]."""
 
@@ -23,14 +23,14 @@ NO_SENTENCE = -1
 class GlobalTokens:
     """The global tokens of a batch.
 
-    A global token has no word: its kind says what it stands for.
+    A global token has no word: its type says what it stands for.
 
     Attributes:
-        kinds_BG: int64 from 0, below `KINDS`; anything at padding.
+        types_BG: int64 from 0, below `NUM_TYPES`; anything at padding.
         layout: Padding of both streams, and which long tokens belong to which global token.
     """
 
-    kinds_BG: Tensor
+    types_BG: Tensor
     layout: EtcLayout
 
     @classmethod
@@ -43,17 +43,17 @@ class GlobalTokens:
             sentences_BL: Number of each token's sentence, int64 from 0 in each sequence, or
                 `NO_SENTENCE`.
             is_padding_BL: True = padding.
-            is_hidden_BG: Sentences of which no token is shown, True or False for each; by default none.
+            is_hidden_BG: True for a sentence without a shown token; by default there is none.
         """
         sentences_BL = sentences_BL.masked_fill(is_padding_BL, NO_SENTENCE)
         counts_B = (sentences_BL.amax(1) + 1).clamp(min=1)
         G = int(counts_B.max())
         is_padding_BG = torch.arange(G, device=counts_B.device) >= counts_B[:, None]
-        kinds_BG = torch.full_like(is_padding_BG, SENTENCE, dtype=torch.int64)
+        types_BG = torch.full_like(is_padding_BG, SENTENCE, dtype=torch.int64)
         if is_hidden_BG is not None:
-            kinds_BG = kinds_BG.masked_fill(is_hidden_BG[:, :G], HIDDEN_SENTENCE)
+            types_BG = types_BG.masked_fill(is_hidden_BG[:, :G], HIDDEN_SENTENCE)
         owners = sentences_BL[..., None]
-        return cls(kinds_BG, EtcLayout.of_owners(owners, is_padding_BL, is_padding_BG))
+        return cls(types_BG, EtcLayout.of_owners(owners, is_padding_BL, is_padding_BG))
 
     @classmethod
     def evenly(cls, is_padding_BL: Tensor, tokens: int) -> Self:
@@ -66,4 +66,4 @@ class GlobalTokens:
 
     def to(self, device: torch.device | str) -> Self:
         """Return it on a device."""
-        return type(self)(self.kinds_BG.to(device), self.layout.to(device))
+        return type(self)(self.types_BG.to(device), self.layout.to(device))

@@ -129,7 +129,7 @@ def layer_bytes(
     if config.qk_norm:  # queries and keys in float32, and divided by their root mean square
         norms += 2 * FLOAT32 * h * (1 + (value == BFLOAT16))
     kept = value * (inputs + attention + f) + 2 * mask * h + norms + sums
-    return kept + etc_memory.kept_besides(config, value) if is_etc else kept
+    return kept + etc_memory.kept_in_addition(config, value) if is_etc else kept
 
 
 def pretraining_memory(

@@ -8,7 +8,6 @@ import numpy as np
 
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.config import PRETRAINING
-from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.batches import collate_pretraining
@@ -27,7 +26,7 @@ from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.cpc_task import CpcTask
-from dna_bigbird.tasks.objective_config import ObjectiveConfig
+from dna_bigbird.tasks.objective_config import CpcConfig, ObjectiveConfig
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
 from dna_bigbird.tasks.processes import is_first_on_node
 

@@ -11,9 +11,9 @@ class EtcDrawing:
     """The pattern to draw, and the paragraphs and sentences of the text."""
 
     radius: int = 5
-    """Long tokens that a long token reads on either side; 84 in the base model."""
+    """Long tokens that a long token reads on either side: few enough to be seen."""
     local_mode: Literal["exact", "three_blocks"] = "exact"
-    """exact: up to radius tokens away. three_blocks: whole blocks of radius tokens."""
+    """Form of the band: exact ends radius tokens away, three_blocks consists of whole blocks of radius tokens."""
     hard_g2l: bool = False
     """A global token reads only the long tokens that belong to it."""
     hard_l2g: bool = False

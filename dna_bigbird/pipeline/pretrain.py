@@ -1,7 +1,6 @@
 """`dna-bigbird pretrain`."""
 
 from dna_bigbird.choices import checked
-from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import EncoderConfig
@@ -10,6 +9,7 @@ from dna_bigbird.pipeline.results import DryRun, TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.objective_config import CpcConfig
 
 DEFAULT_VALIDATION_EXAMPLES = 256
 
@@ -39,7 +39,7 @@ def pretrain(
     """Pretrain BigBird with masked tokens and next-sentence prediction (NSP).
 
     With --model.attention etc contrastive predictive coding (CPC) is in the place of NSP: every
-    --model.etc.tokens_per_global tokens are a sentence, and hidden ones are told from each other.
+    --model.etc.tokens_per_global tokens are a sentence, and hidden ones are found among others.
 
     Killed and started again with the same command, it continues from the newest checkpoint and ends
     with the same weights. With other settings or inputs it starts over with a note and moves the earlier

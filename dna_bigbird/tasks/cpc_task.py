@@ -17,7 +17,7 @@ class CpcTask(PretrainingTask):
     """Predict masked tokens, and which of the batch's hidden sentences belongs to which gap.
 
     The loss is (1 - w) times that of masked tokens plus w times the mean negative log-probability of the
-    true sentence among all hidden ones of a micro-batch, over all processes. Figures besides those of
+    true sentence among all hidden ones of a micro-batch, over all processes. Figures in addition to those of
     `PretrainingTask`:
 
     * `cpc_loss`: that mean in nats, in validation among the hidden sentences of one process;
@@ -42,14 +42,14 @@ class CpcTask(PretrainingTask):
         """Return the weighted sum of both losses, and the figures above."""
         nll_P, mlm_logits_PV, vectors = self.predict_batch(batch)
         examples = len(batch.is_random_next_B)
-        found = contrast(*vectors, gather=self.training)
+        result = contrast(*vectors, gather=self.training)
         mlm_loss = weighted_mean(nll_P, batch.weights_P)
-        loss = (1 - self.weight) * mlm_loss + self.weight * loss_of(found)
-        count = len(found.nll_S)
+        loss = (1 - self.weight) * mlm_loss + self.weight * loss_of(result)
+        count = len(result.nll_S)
         sums = {
-            "cpc_loss": pair(found.nll_S.double().sum(), count),
-            "cpc_accuracy": pair(found.is_right_S.sum(), count),
-            "cpc_chance": pair(found.nll_S.new_tensor(count / max(found.num_targets, 1)), count),
+            "cpc_loss": pair(result.nll_S.double().sum(), count),
+            "cpc_accuracy": pair(result.is_right_S.sum(), count),
+            "cpc_chance": pair(result.nll_S.new_tensor(count / max(result.num_targets, 1)), count),
         }
         return loss, {
             "loss": pair(loss * examples, examples),

@@ -2,8 +2,32 @@
 
 from dataclasses import asdict, dataclass
 
-from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.models.config import CPC, PRETRAINING_HEADS
+
+
+@dataclass(frozen=True)
+class CpcConfig:
+    """Contrastive predictive coding of hidden sentences; the defaults are those of the ETC paper."""
+
+    weight: float = 0.2
+    """Share of CPC in the loss, the rest is that of masked tokens; 0: no CPC."""
+    sentence_share: float = 0.1
+    """Share of the sentences of an example that are hidden as a whole, at least one."""
+    fewest_sentences: int = 7
+    """Sentences that an example has at least, or none of them is hidden."""
+
+    def __post_init__(self) -> None:
+        for name in ("weight", "sentence_share"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"--cpc.{name} {getattr(self, name)}: expected at least 0 and below 1"
+                )
+        if not self.sentence_share:
+            raise ValueError(
+                "--cpc.sentence_share 0.0: expected more; --cpc.weight 0 is without CPC"
+            )
+        if self.fewest_sentences < 1:
+            raise ValueError(f"--cpc.fewest_sentences {self.fewest_sentences}: expected at least 1")
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from itertools import compress
 import torch
 from torch import nn
 
-from dna_bigbird.attention.cores.etc import LabelTable
 from dna_bigbird.errors import InputError
+from dna_bigbird.models.etc_encoder import label_biases
 from dna_bigbird.models.precision import resolve_muon_precision
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.muon import MuonWithAdamW
@@ -66,7 +66,7 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
     spared; kernels and embeddings (matrices) decay. A tied weight counts once.
     """
     trained = [p for p in model.parameters() if p.requires_grad]
-    biases = _label_biases(model)
+    biases = label_biases(model)
     decays = [p.ndim >= 2 and id(p) not in biases for p in trained]
     return [
         {"params": list(compress(trained, decays)), "weight_decay": weight_decay},
@@ -75,11 +75,6 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
             "weight_decay": 0.0,
         },
     ]
-
-
-def _label_biases(model: nn.Module) -> set[int]:
-    """Return the label biases of BigBird-ETC, one for each label and head, by identity."""
-    return {id(m.biases) for m in model.modules() if isinstance(m, LabelTable)}
 
 
 def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
@@ -146,7 +141,7 @@ def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[
         if (stack := getattr(getattr(model, part, None), "layers", None)) is not None
     ]
     chosen = {id(p) for stack in layers for p in stack.parameters() if p.ndim == 2}
-    chosen -= _label_biases(model)
+    chosen -= label_biases(model)
     split = []
     for group in groups:
         for is_muon in (True, False):

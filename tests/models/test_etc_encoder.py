@@ -55,7 +55,7 @@ def as_one_sequence(etc: EtcEncoder, ids, is_padding, segments):
         )
 
     x_long = own["word.weight"][ids] + own["segment.weight"][segments]
-    x_global = own["kind.weight"][tokens.kinds_BG]
+    x_global = own["global_type.weight"][tokens.types_BG]
     if not c.norm_first:
         x_long, x_global = norm(x_long, "norm"), norm(x_global, "global_norm")
     x = torch.cat([x_long, x_global], dim=1)
@@ -144,7 +144,7 @@ def test_global_tokens_of_sentences():
     is_padding = torch.tensor([[False] * 7, [False] * 4 + [True] * 3])
     is_hidden = torch.tensor([[False, True], [True, True]])
     tokens = GlobalTokens.of_sentences(sentences, is_padding, is_hidden)
-    assert tokens.kinds_BG[0].tolist() == [SENTENCE, HIDDEN_SENTENCE]
+    assert tokens.types_BG[0].tolist() == [SENTENCE, HIDDEN_SENTENCE]
     assert tokens.layout.global_padding.tolist() == [[False, False], [False, True]]
     belongs = tokens.layout.belongs.int().tolist()
     assert belongs[0] == [[0, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 0]]
@@ -174,7 +174,7 @@ def test_every_weight_learns_and_checkpointing_changes_nothing(own):
         states = etc.both(*batch([40, 33]))
         (states[0].square().sum() + states[1].sin().sum()).backward()
         gradients.append({name: p.grad for name, p in etc.named_parameters()})
-        unread = {"kind.weight", "segment.weight", "word.weight"}
+        unread = {"global_type.weight", "segment.weight", "word.weight"}
         assert all(g.abs().max() > 0 for n, g in gradients[-1].items() if n not in unread)
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradient, gradients[1][name])

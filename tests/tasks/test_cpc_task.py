@@ -10,7 +10,6 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 
-from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.datasets.hidden_sentence_examples import (
     HiddenSentenceExamples,
@@ -26,6 +25,7 @@ from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.contrastive import contrast, loss_of
 from dna_bigbird.tasks.cpc_task import CpcTask
+from dna_bigbird.tasks.objective_config import CpcConfig
 
 SIZE = 6
 CONFIG = EncoderConfig(
@@ -145,7 +145,7 @@ def test_context_and_target_are_the_states_of_global_tokens():
         ids = batch.token_ids_BT[row : row + 1]
         sentences = torch.arange(ids.shape[1])[None] // SIZE
         tokens = GlobalTokens.of_sentences(sentences, ids < 0)
-        tokens.kinds_BG[0, number] = 1
+        tokens.types_BG[0, number] = 1
         states = encoder.both(ids, ids < 0, global_tokens=tokens)[1]
         torch.testing.assert_close(
             context[i], head.context(states[0, number]), atol=1e-5, rtol=1e-5

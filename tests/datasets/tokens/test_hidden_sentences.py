@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.corpus.hidden_sentences import CpcConfig
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.datasets.batches import PretrainingBatch
 from dna_bigbird.datasets.hidden_sentence_examples import (
@@ -12,6 +11,7 @@ from dna_bigbird.datasets.hidden_sentence_examples import (
     collate_hidden_sentences,
 )
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
+from dna_bigbird.tasks.objective_config import CpcConfig
 
 SIZE = 10
 CPC = CpcConfig(sentence_share=0.2, fewest_sentences=5)
