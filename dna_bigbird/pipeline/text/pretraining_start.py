@@ -3,11 +3,14 @@
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+import torch
+
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import PATTERN, EncoderConfig
+from dna_bigbird.models.lifting import lifted
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 FREE = (*PATTERN, "dropout", "attention_dropout", "gradient_checkpointing")
@@ -47,7 +50,10 @@ def choose_start(
         )
     encoder = settings_of(bundle.model.encoder.config, model, initial)
     network = PretrainingModel(encoder, heads=("mlm",))
-    network.encoder.load_state_dict(bundle.model.encoder.state_dict())
+    own = bundle.model.encoder
+    if encoder.attention == "etc" != own.config.attention:
+        own = lifted(own, encoder, torch.Generator().manual_seed(seed))
+    network.encoder.load_state_dict(own.state_dict())
     network.mlm.load_state_dict(bundle.model.mlm.state_dict())
     return PretrainingStart(bundle.tokenizer, network, bundle.config.initial_weights or "a bundle")
 
@@ -55,7 +61,8 @@ def choose_start(
 def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> EncoderConfig:
     """Return the settings of a model to start from, changed by those of a recipe that may change.
 
-    A setting at its default counts as not given; the size of the vocabulary never changes.
+    A setting at its default counts as not given; the size of the vocabulary never changes. With
+    attention etc the weights of another attention go to both streams.
 
     Args:
         own: Of the model.
@@ -76,11 +83,22 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
         value = getattr(recipe, field.name)
         if field.name == "vocab_size" or value in (field.default, getattr(own, field.name)):
             continue
-        if field.name not in FREE:
+        if not _may_change(field.name, own, recipe):
             raise InputError(
                 f"--model.{field.name} {value}: the model of --initial {initial} has "
                 f"{getattr(own, field.name)}, which its weights fix; leave the option out"
             )
         changes[field.name] = value
+    if recipe.attention == "etc" != own.attention:
+        changes["positions"] = "learned"  # labels take the place of any positions
     with checked_settings():
         return replace(own, **changes)
+
+
+def _may_change(name: str, own: EncoderConfig, recipe: EncoderConfig) -> bool:
+    """Return True if a model can have a recipe's value of a setting with its own weights."""
+    if name == "attention":
+        return own.attention != "etc"
+    if name == "etc":
+        return own.attention != "etc" or recipe.etc.has_weights_of(own.etc)
+    return name in FREE

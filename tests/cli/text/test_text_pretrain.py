@@ -184,6 +184,28 @@ def test_a_recipe_changes_what_no_weight_depends_on(pretrained, capsys):
     assert not Path("never").exists()
 
 
+def test_a_bundle_goes_to_both_streams_of_etc_and_no_way_back(pretrained, capsys):
+    etc = "--model.attention etc --model.etc.radius 8 --model.etc.tokens_per_global 6"
+    line = f"{PRETRAIN} --initial bundle --output lifted --checkpoints lifted-run --training.learning_rate 1e-9"
+    main(f"{line} {etc}".split())
+    before, after = (load_bundle(x).model.encoder for x in (pretrained, "lifted"))
+    assert after.config.attention == "etc"
+    for ours in ("output", "global_output"):
+        weight = getattr(after.layers[0].attention, ours).weight
+        torch.testing.assert_close(
+            weight, before.layers[0].attention.output.weight, atol=1e-5, rtol=0
+        )
+    for option, message in (
+        ("--model.attention full", "attention full: the model of --initial lifted has etc"),
+        (f"{etc} --model.etc.max_distance 5", "the model of --initial lifted has EtcConfig("),
+    ):
+        other = f"{PRETRAIN} --initial lifted --output never --checkpoints never-run {option}"
+        assert message in refused(capsys, other)
+    further = f"{PRETRAIN} --initial lifted --output on --checkpoints on-run --model.attention etc"
+    main(f"{further} --model.etc.radius 5 --model.etc.tokens_per_global 6".split())
+    assert load_bundle("on").config.encoder.etc.radius == 5
+
+
 def test_wrong_inputs_are_one_line(capsys):
     common = "--output x --checkpoints x-run"
     assert "give either --tokenizer or --initial" in refused(capsys, f"{PRETRAIN} {common}")
