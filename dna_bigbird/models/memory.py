@@ -88,7 +88,7 @@ def optimizer_bytes(config: EncoderConfig, optimizer: str) -> int:
     """Return the bytes of the optimizer's state; Adafactor keeps rows and columns, which are few.
 
     Args:
-        optimizer: 'adamw', 'muon' or 'adafactor'.
+        optimizer: 'adamw', 'lamb', 'muon' or 'adafactor'.
     """
     if optimizer == "adafactor":
         return 0
@@ -155,7 +155,7 @@ def pretraining_memory(
         device: 'cuda' or 'cpu'.
         backend: 'gather', or any other.
         processes: Of the whole run; above 1 each has a copy of the gradients to exchange.
-        optimizer: 'adamw', 'muon' or 'adafactor'.
+        optimizer: 'adamw', 'lamb', 'muon' or 'adafactor'.
         accumulates: Whether a step has several micro-batches, however many: gradients of the first
             ones are there when the backward pass of the next begins.
 

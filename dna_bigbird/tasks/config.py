@@ -25,10 +25,10 @@ class TrainConfig:
     last steps (`decay_share`), 'inverse_sqrt' falls with the root of the step, 'constant' stays."""
     decay_share: float = 0.2
     """Share of the steps, the last ones, over which 'stable_decay' falls."""
-    optimizer: Literal["adamw", "muon", "adafactor"] = "adamw"
+    optimizer: Literal["adamw", "muon", "adafactor", "lamb"] = "adamw"
     """Adam with decoupled weight decay; Muon for the matrices of the layers and Adam for everything
-    else; or Adafactor: little memory of its own, and steps in proportion to the size of each matrix,
-    so its `learning_rate` is relative."""
+    else; LAMB, Adam's steps scaled to the size of each matrix; or Adafactor: little memory of its own, and
+    steps in proportion to the size of each matrix, so its `learning_rate` is relative."""
     muon_learning_rate: float = 0.01
     """Largest learning rate of Muon: an update of a matrix has about the root mean square of Adam's at
     this rate."""
@@ -158,7 +158,7 @@ class TrainConfig:
             )
         if self.compile and self.strategy == "fsdp":
             raise ValueError("--compile true with --strategy fsdp is not supported; choose one")
-        if self.optimizer in ("adafactor", "muon") and self.strategy == "fsdp":
+        if self.optimizer in ("adafactor", "muon", "lamb") and self.strategy == "fsdp":
             raise ValueError(
                 f"--optimizer {self.optimizer} with --strategy fsdp is not supported: it needs whole "
                 "matrices"

@@ -84,10 +84,10 @@ class LabelTrainConfig(TrainConfig):
     learning_rate: float | None = None
     """Largest learning rate, reached at the end of the warm-up. If not given, a recipe for the set is chosen
     (docs/fine-tuning.md): this rate, and each other setting that is not given."""
-    optimizer: Literal["adamw", "muon", "adafactor"] | None = None
+    optimizer: Literal["adamw", "muon", "adafactor", "lamb"] | None = None
     """Adam with decoupled weight decay; Muon for the matrices of the layers and Adam for everything
-    else; or Adafactor: little memory of its own, and steps in proportion to the size of each matrix,
-    so its `learning_rate` is relative. If not given: adamw, or as `learning_rate` says."""
+    else; LAMB, Adam's steps scaled to the size of each matrix; or Adafactor: little memory of its own, and
+    steps in proportion to the size of each matrix, so its `learning_rate` is relative. If not given: adamw, or as `learning_rate` says."""
     muon_learning_rate: float | None = None
     """Largest learning rate of Muon: an update of a matrix has about the root mean square of Adam's at
     this rate. If not given: 0.01, or as `learning_rate` says."""

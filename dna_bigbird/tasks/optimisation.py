@@ -10,6 +10,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.models.etc_encoder import label_biases
 from dna_bigbird.models.precision import resolve_muon_precision
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.lamb import Lamb
 from dna_bigbird.tasks.muon import MuonWithAdamW
 
 BETA1 = 0.9
@@ -185,6 +186,10 @@ def build_optimizer(
             eps=EPSILON,
             in_float32=products == "float32",
         )
+    elif config.optimizer == "lamb":
+        # Biases and norms are in groups of their own.
+        groups = [g | {"adapts": all(p.ndim >= 2 for p in g["params"])} for g in groups]
+        optimizer = Lamb(groups, lr=config.learning_rate, betas=(BETA1, config.beta2), eps=EPSILON)
     elif config.optimizer == "adafactor":
         optimizer = torch.optim.Adafactor(groups, lr=config.learning_rate, eps=ADAFACTOR_EPSILONS)
     else:

@@ -128,7 +128,7 @@ def test_a_step_grows_with_the_micro_batch_alone():
 
 
 @pytest.mark.parametrize("attention", ["bigbird", "etc"])
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon", "lamb"])
 def test_the_state_of_the_optimizer(optimizer, attention):
     config = EncoderConfig(**SMALL | {"dropout": 0.0, "attention": attention})
     model = PretrainingModel(config)

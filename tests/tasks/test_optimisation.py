@@ -121,6 +121,7 @@ def test_published_constants():
         ({"checkpoint_every_minutes": float("nan")}, "--checkpoint_every_minutes is nan"),
         ({"compile": True, "strategy": "fsdp"}, "--compile true with --strategy fsdp"),
         ({"optimizer": "adafactor", "strategy": "fsdp"}, "--optimizer adafactor with --strategy"),
+        ({"optimizer": "lamb", "strategy": "fsdp"}, "--optimizer lamb with --strategy"),
         ({"optimizer": "muon", "strategy": "fsdp"}, "--optimizer muon with --strategy fsdp"),
         ({"muon_learning_rate": 0.0}, "--muon_learning_rate is 0.0; expected more than 0"),
         ({"muon_precision": "float16"}, "muon_precision='float16': expected 'auto', 'float32' or"),

@@ -79,8 +79,8 @@ def test_rows_that_no_token_used_stay_finite():
     assert (table.weight[:4] < before[:4]).all()
 
 
-@pytest.mark.parametrize("name", ["adamw", "adafactor"])
-def test_both_optimizers_resume_bit_by_bit(name):
+@pytest.mark.parametrize("name", ["adamw", "adafactor", "lamb"])
+def test_optimizers_resume_bit_by_bit(name):
     config = TrainConfig(optimizer=name, schedule="inverse_sqrt", warmup_steps=2, max_steps=100)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
