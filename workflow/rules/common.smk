@@ -72,9 +72,14 @@ def options(section, group="", keys=None):
     """
     prefix = f"{group}." if group else ""
     return " ".join(
-        options(value, prefix + key) if isinstance(value, dict) else option(prefix + key, value)
+        (
+            options(value, prefix + key)
+            if isinstance(value, dict)
+            else option(prefix + key, value)
+        )
         for key, value in section.items()
-        if (key in GROUPS or not isinstance(value, dict)) and (keys is None or key in keys)
+        if (key in GROUPS or not isinstance(value, dict))
+        and (keys is None or key in keys)
     )
 
 
