@@ -42,18 +42,22 @@ def class_row(
 
 
 def labelled_classes(rows: list[SequenceRow], roles: Sequence[int], classes: int) -> LabelledRows:
-    """Return the rows of a task with how many were read, and how many classes a part lacks.
+    """Return the rows of a task with how many were read, and how many classes have no training row.
 
-    A class without test rows is accepted, as scikit-learn's scores accept it: `classes_without_test_rows`
-    counts it. So does `classes_without_training_rows`, for a class that cannot be learned.
+    Raises:
+        InputError: If a class has training rows and no test row: the score would be one of fewer classes.
     """
     splits: NDArray[np.int8] = np.array(roles, dtype=np.int8)
     counts = {"rows_read": len(rows)}
-    for name, in_part in (
-        ("test", splits == TEST),
-        ("training", (splits != TEST) & (splits != VALIDATION)),
-    ):
-        labels = {rows[i].labels[0] for i in np.flatnonzero(in_part)}
-        if len(labels) < classes:
-            counts[f"classes_without_{name}_rows"] = classes - len(labels)
+    is_training = (splits != TEST) & (splits != VALIDATION)
+    training = {rows[i].labels[0]: rows[i] for i in np.flatnonzero(is_training)[::-1]}
+    tested = {rows[i].labels[0] for i in np.flatnonzero(splits == TEST)}
+    for label in sorted(training.keys() - tested):
+        path = rows[int(np.argmax(splits == TEST))].where.rpartition(":")[0]
+        raise InputError(
+            f"{path}: no row of class {label}, which {training[label].where} has; expected test rows of "
+            "every class, or the score would be one of fewer classes. Is the copy complete?"
+        )
+    if len(training) < classes:
+        counts["classes_without_training_rows"] = classes - len(training)
     return LabelledRows(rows, splits, MULTI_CLASS, counts=counts)

@@ -101,11 +101,14 @@ def test_blanks_after_commas_columns_in_another_order_and_crlf(write, tmp_path):
     assert rows[1].where.endswith("EMP/H3/train.csv:4")
 
 
-def test_a_class_without_test_rows_is_accepted_and_counted(write, tmp_path):
+def test_a_class_without_test_rows_is_refused_and_one_without_training_rows_counted(
+    write, tmp_path
+):
     every = "sequence,label\n" + "".join(f"ACG{'ACGT'[i % 4]},{i}\n" for i in range(3))
     write_task(write, "splice/reconstructed", train=every, dev=every)
-    rows = read_one(tmp_path, "splice_reconstructed")
-    assert rows.counts == {"rows_read": 8, "classes_without_test_rows": 1}
+    message = r"test\.csv: no row of class 2, which \S*train\.csv:4 has; expected test rows of every class"
+    with pytest.raises(InputError, match=message):
+        read_one(tmp_path, "splice_reconstructed")
     write_task(write, "splice/reconstructed", test=every, dev=every)
     assert read_one(tmp_path, "splice_reconstructed").counts["classes_without_training_rows"] == 1
 

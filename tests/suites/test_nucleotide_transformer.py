@@ -155,11 +155,12 @@ def test_a_table_in_the_folder_of_the_task_needs_no_task_column(write, tmp_path)
         write(f"enhancers_types/{part}.csv", "sequence,label\nACGT,2\nGGCC,0\n")
     rows = read_one(ORIGINAL, tmp_path, "enhancers_types")
     assert [row.labels[0] for row in rows.rows] == ["2", "0"] * 2
-    assert rows.counts == {
-        "rows_read": 4,
-        "classes_without_test_rows": 1,
-        "classes_without_training_rows": 1,
-    }
+    assert rows.counts == {"rows_read": 4, "classes_without_training_rows": 1}
+    write("enhancers_types/test.csv", "sequence,label\nACGT,2\n")
+    with pytest.raises(
+        InputError, match=r"test\.csv: no row of class 0, which \S*train\.csv:3 has"
+    ):
+        read_one(ORIGINAL, tmp_path, "enhancers_types")
 
 
 @pytest.mark.parametrize(
