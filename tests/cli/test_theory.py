@@ -148,6 +148,12 @@ def test_every_version_is_counted(scoring, gate, capsys):
         ("furthest --seed -1", "--seed -1: expected at least 0"),
         ("graph --tokens []", "--tokens []: expected at least one length"),
         ("graph --reference --seed -1", "--seed -1: expected at least 0"),
+        ("graph --reference --tokens 512", "--tokens 512: --reference measures 512 vertices"),
+        ("graph --reference --num_random 2", "--num_random 2: --reference measures 512 vertices"),
+        (
+            "graph --num_global 64",
+            "--num_global 64: ETC and Longformer are measured with --vertices",
+        ),
         (
             "graph --vertices tokens --num_global 2000 --tokens 1024",
             "expected 0 to 1024, the tokens",

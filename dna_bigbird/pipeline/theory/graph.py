@@ -1,5 +1,6 @@
 """`dna-bigbird theory graph`."""
 
+import inspect
 from typing import Literal
 
 from dna_bigbird.choices import checked
@@ -8,6 +9,7 @@ from dna_bigbird.paths import OutputPath
 from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
 from dna_bigbird.pipeline.theory.results import TheoryResult
 
+NUM_GLOBAL = 128
 NOTES = """path, diameter, disconnected: shortest paths between two vertices, edges in both directions
 clustering: mean over vertices; transitivity: over all pairs of neighbours
 lambda1, lambda2: largest eigenvalues of the adjacency matrix in absolute value; walk_gap: 1 - |second
@@ -22,7 +24,7 @@ def graph(
     vertices: Literal["blocks", "tokens"] = "blocks",
     block_size: int = 64,
     num_random: int = 3,
-    num_global: int = 128,
+    num_global: int = NUM_GLOBAL,
     seed: int = 0,
     reference: bool = False,
     output: OutputPath | None = None,
@@ -59,6 +61,19 @@ def graph(
         raise InputError("--tokens []: expected at least one length")
     if seed < 0:
         raise InputError(f"--seed {seed}: expected at least 0")
+    if reference:
+        given = {"tokens": tokens, "vertices": vertices, "block_size": block_size}
+        given |= {"num_random": num_random, "num_global": num_global}
+        for name, value in given.items():
+            if value != inspect.signature(graph).parameters[name].default:
+                raise InputError(
+                    f"--{name} {value}: --reference measures 512 vertices with settings of their own; "
+                    "leave one of the two out"
+                )
+    if vertices == "blocks" and num_global != NUM_GLOBAL:
+        raise InputError(
+            f"--num_global {num_global}: ETC and Longformer are measured with --vertices tokens; add that"
+        )
     for length in lengths:
         if block_size < 1 or length % block_size or length // block_size < 4:
             raise InputError(
