@@ -103,11 +103,7 @@ class HiddenSentenceExamples:
         is_hidden = np.isin(sentences, chosen)
         mask_id = examples.vocabulary.mask_id
         shown = np.where(is_hidden, mask_id, drawn.token_ids)
-        more = {
-            "sentences": sentences,
-            "hidden": chosen,
-            "originals": [drawn.token_ids[sentences == number] for number in chosen],
-        }
+        more = with_sentences(drawn.token_ids, sentences, chosen)
         if self.keeps_masks:
             example = examples[index]
             hidden_ids = np.where(is_hidden, mask_id, example["token_ids"])
@@ -119,20 +115,34 @@ class HiddenSentenceExamples:
         return usual | {"segment_ids": drawn.segment_ids, "is_next": drawn.pair.is_next} | more
 
 
+def with_sentences(token_ids: np.ndarray, sentences: np.ndarray, chosen: np.ndarray) -> dict:
+    """Return what an example has of its sentences.
+
+    Args:
+        token_ids: As they were before masking, shape (T,).
+    """
+    originals = [token_ids[sentences == number] for number in chosen]
+    return {"sentences": sentences, "hidden": chosen, "originals": originals}
+
+
 def collate_hidden_sentences(examples: Sequence[tuple[int, dict]]) -> HiddenSentenceBatch:
     """Join numbered examples of `HiddenSentenceExamples`."""
+    return HiddenSentenceBatch(*collate_pretraining(examples), **sentence_fields(examples))
+
+
+def sentence_fields(examples: Sequence[tuple[int, dict]]) -> dict[str, Tensor]:
+    """Join the sentences of numbered examples, of DNA or text, by field."""
     each = [example for _, example in examples]
     originals = [tokens for example in each for tokens in example["originals"]]
     counts = [len(example["hidden"]) for example in each]
     sentences = [example["sentences"] for example in each]
     hidden = [example["hidden_ids"] for example in each if "hidden_ids" in example]
     nothing = torch.zeros(0, 0, dtype=torch.int64)
-    return HiddenSentenceBatch(
-        *collate_pretraining(examples),
-        hidden_ids_BT=pad_right(hidden, PAD_ID) if hidden else nothing,
-        sentences_BT=pad_right(sentences, -1),
-        rows_S=torch.from_numpy(np.repeat(np.arange(len(each)), counts)),
-        numbers_S=torch.from_numpy(np.concatenate([e["hidden"] for e in each])),
-        sentence_ids_SU=pad_right(originals, PAD_ID) if originals else nothing,
-        is_sentence_padding_SU=padding_of(originals) if originals else nothing.bool(),
-    )
+    return {
+        "hidden_ids_BT": pad_right(hidden, PAD_ID) if hidden else nothing,
+        "sentences_BT": pad_right(sentences, -1),
+        "rows_S": torch.from_numpy(np.repeat(np.arange(len(each)), counts)),
+        "numbers_S": torch.from_numpy(np.concatenate([e["hidden"] for e in each])),
+        "sentence_ids_SU": pad_right(originals, PAD_ID) if originals else nothing,
+        "is_sentence_padding_SU": padding_of(originals) if originals else nothing.bool(),
+    }

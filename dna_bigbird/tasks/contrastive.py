@@ -3,12 +3,15 @@
 # S hidden sentences of this process, N those of all processes, E size of a vector
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.nn.functional import all_gather
+
+from dna_bigbird.models.cpc import HiddenSentences
+from dna_bigbird.tasks.objective import Sums, pair
 
 
 class Contrast(NamedTuple):
@@ -47,6 +50,25 @@ def loss_of(result: Contrast) -> Tensor:
     Lightning takes the mean of the processes' gradients; each sentence of any process then weighs 1 / N.
     """
     return result.nll_S.sum() * (_processes() / max(result.num_targets, 1))
+
+
+def figures_of(result: Contrast) -> Sums:
+    """Return `cpc_loss` in nats, `cpc_accuracy` and `cpc_chance`, what guessing would reach."""
+    count = len(result.nll_S)
+    chance = result.nll_S.new_tensor(count / max(result.num_targets, 1))
+    return {
+        "cpc_loss": pair(result.nll_S.double().sum(), count),
+        "cpc_accuracy": pair(result.is_right_S.sum(), count),
+        "cpc_chance": pair(chance, count),
+    }
+
+
+def hidden_of(batch: Any) -> dict[str, HiddenSentences]:
+    """Return the keyword of a model for the hidden sentences of a batch; nothing if it has no such fields."""
+    names = HiddenSentences.__dataclass_fields__
+    if not hasattr(batch, "sentences_BT"):
+        return {}
+    return {"hidden": HiddenSentences(**{name: getattr(batch, name) for name in names})}
 
 
 def _processes() -> int:

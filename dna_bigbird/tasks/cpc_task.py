@@ -6,9 +6,8 @@ import numpy as np
 from torch import Tensor, nn
 
 from dna_bigbird.datasets.hidden_sentence_examples import HiddenSentenceBatch
-from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.contrastive import contrast, loss_of
+from dna_bigbird.tasks.contrastive import contrast, figures_of, hidden_of, loss_of
 from dna_bigbird.tasks.objective import Sums, pair
 from dna_bigbird.tasks.pretraining_task import PretrainingTask, weighted_mean
 
@@ -45,21 +44,12 @@ class CpcTask(PretrainingTask):
         result = contrast(*vectors, gather=self.training)
         mlm_loss = weighted_mean(nll_P, batch.weights_P)
         loss = (1 - self.weight) * mlm_loss + self.weight * loss_of(result)
-        count = len(result.nll_S)
-        sums = {
-            "cpc_loss": pair(result.nll_S.double().sum(), count),
-            "cpc_accuracy": pair(result.is_right_S.sum(), count),
-            "cpc_chance": pair(result.nll_S.new_tensor(count / max(result.num_targets, 1)), count),
-        }
         return loss, {
             "loss": pair(loss * examples, examples),
             **self.figures_of_masks(batch, nll_P, mlm_logits_PV),
-            **sums,
+            **figures_of(result),
         }
 
     def planned(self, batch: HiddenSentenceBatch) -> dict[str, Any]:
         """Return the keyword of the model for the hidden sentences of a batch, if it has any fields for them."""
-        if not hasattr(batch, "sentences_BT"):
-            return super().planned(batch)
-        names = HiddenSentences.__dataclass_fields__
-        return {"hidden": HiddenSentences(**{name: getattr(batch, name) for name in names})}
+        return hidden_of(batch) or super().planned(batch)

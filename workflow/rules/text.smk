@@ -93,12 +93,13 @@ rule text_pretrain:
         ),
         model=options(SECTION.get("model", {}), "model"),
         masking=options(SECTION.get("masking", {}), "masking"),
+        cpc=options(SECTION.get("cpc", {}), "cpc"),
         training=options(SECTION.get("pretraining", {}), "training"),
     shell:
         "keep_log {log}; {params.run} text pretrain --train {params.train}"
         " --validation {params.validation} {params.start} --output {output}"
         " --checkpoints {params.checkpoints} --seed {params.seed} --threads {threads}"
-        " {params.model} {params.masking} {params.training} >> {log} 2>&1"
+        " {params.model} {params.masking} {params.cpc} {params.training} >> {log} 2>&1"
 
 
 rule text_train:

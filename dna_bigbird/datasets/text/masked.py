@@ -55,12 +55,22 @@ class MaskedTextExamples:
             `token_ids` (T,), `positions` (M,) of the pieces to predict, ascending, and `labels`
             (M,), their true ids; all int64, T <= max_tokens.
         """
-        epoch, number = divmod(index, len(self.packs))
-        ids, maskable = self._tokens(self._pack(epoch, number))
+        ids, is_text = self.unmasked(index)
+        return self.masked(index, ids, is_text)
+
+    def masked(self, index: int, ids: np.ndarray, may_hide: np.ndarray) -> dict[str, np.ndarray]:
+        """Return an example with masked words.
+
+        Args:
+            ids: Tokens of the example, shape (T,).
+            may_hide: Which of them may be masked, shape (T,); special and unknown pieces may not, unless
+                there is nothing else.
+        """
+        known = may_hide & (ids >= self.vocabulary.first_piece_id)
         seen, positions, labels = mask_words(
             ids,
-            maskable,
-            np.random.default_rng([self.seed, epoch, number]),
+            known if known.any() else may_hide,
+            np.random.default_rng([self.seed, *divmod(index, len(self.packs))]),
             self.masking,
             self.vocabulary,
             self.budget,
@@ -75,17 +85,13 @@ class MaskedTextExamples:
             self._order = (epoch, rng.permutation(len(self.packs)))
         return int(self._order[1][number])
 
-    def _tokens(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of a pack and which of them may be masked.
-
-        Special and unknown pieces may not, unless there is nothing else.
-        """
+    def unmasked(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids of an example before words are masked, and which of them are text, (T,) twice."""
+        number = self._pack(*divmod(index, len(self.packs)))
         separator = [self.vocabulary.sep_id]
         parts, is_text = [[self.vocabulary.cls_id]], [[False]]
         for start, end in self.packs.parts(number):
             parts += [self.store.tokens(start, end), separator]
             is_text += [np.ones(end - start, dtype=bool), [False]]
         ids = np.concatenate(parts).astype(np.int64)
-        all_text = np.concatenate(is_text).astype(bool)
-        known = all_text & (ids >= self.vocabulary.first_piece_id)
-        return ids, known if known.any() else all_text
+        return ids, np.concatenate(is_text).astype(bool)

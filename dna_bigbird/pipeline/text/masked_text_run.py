@@ -1,12 +1,17 @@
 """Steps of `text pretrain`: tokens of the corpora, examples with masked words, the bundle."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.corpus.hidden_sentences import ends_of_sentences
+from dna_bigbird.corpus.piece_characters import characters_of
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.whole_words import TextMaskingConfig
+from dna_bigbird.datasets.masked_batches import collate_masked
+from dna_bigbird.datasets.text.hidden_sentences import HiddenTextExamples, collate_hidden_text
 from dna_bigbird.datasets.text.masked import MaskedTextExamples
 from dna_bigbird.datasets.text.store import TextStore, text_store
 from dna_bigbird.datasets.text.unpacking import unpacked_limit
@@ -16,7 +21,9 @@ from dna_bigbird.pipeline.text.pretraining_start import PretrainingStart
 from dna_bigbird.pipeline.training_checks import module_sha256
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.fit import training_device
+from dna_bigbird.tasks.objective_config import CpcConfig
 from dna_bigbird.tasks.processes import is_first_on_node
+from dna_bigbird.tasks.text.hidden_sentences import HiddenTextTask
 from dna_bigbird.tasks.text.mlm import MaskedTextTask, evaluate_masked
 
 
@@ -82,11 +89,44 @@ def masked_examples(
         }
 
 
+def with_hidden_sentences(
+    examples: dict[str, MaskedTextExamples], start: PretrainingStart, cpc: CpcConfig
+) -> dict[str, MaskedTextExamples | HiddenTextExamples]:
+    """Return examples with hidden sentences if the model has a head for them; validation keeps its masks."""
+    if start.model.cpc is None:
+        return dict(examples)
+    ends = ends_of_sentences(start.vocabulary.pieces)
+    return {
+        name: HiddenTextExamples(each, ends, cpc, keeps_masks=name == "validation")
+        for name, each in examples.items()
+    }
+
+
+def task_of(
+    start: PretrainingStart, training: TrainConfig, cpc: CpcConfig
+) -> tuple[MaskedTextTask, Callable]:
+    """Return the task of a model, and how its examples are joined into a batch."""
+    characters = characters_of(start.vocabulary)
+    if start.model.cpc is None:
+        return MaskedTextTask(start.model, training, characters), collate_masked
+    return HiddenTextTask(start.model, training, characters, cpc.weight), collate_hidden_text
+
+
+def objective_of(start: PretrainingStart, cpc: CpcConfig) -> dict:
+    """Return what settings say of hidden sentences: nothing without them."""
+    return {} if start.model.cpc is None else {"objective": {"cpc": asdict(cpc)}}
+
+
 def run_settings(
-    corpus: TextCorpus, start: PretrainingStart, encoder: EncoderConfig, masking: TextMaskingConfig
+    corpus: TextCorpus,
+    start: PretrainingStart,
+    encoder: EncoderConfig,
+    masking: TextMaskingConfig,
+    cpc: CpcConfig,
 ) -> dict:
     """Return what decides the result apart from the training settings and the seed."""
     return {
+        **objective_of(start, cpc),
         "command": "text pretrain",
         "model": stored_encoder(encoder),
         "masking": asdict(masking),
@@ -119,20 +159,22 @@ def score_validation(
 
 
 def bundle_config(
-    encoder: EncoderConfig,
+    start: PretrainingStart,
     corpus: TextCorpus,
     masking: TextMaskingConfig,
     seed: int,
-    initial_weights: str,
+    cpc: CpcConfig,
 ) -> dict:
     """Return what the bundle's config says of model and data."""
     return {
-        **text_encoder_config(encoder),
+        **text_encoder_config(start.model.encoder.config),
+        "heads": list(start.model.heads),
+        **objective_of(start, cpc),
         "training_tokens": corpus.train.num_tokens,
         "training_documents": corpus.train.num_documents,
         "masking": asdict(masking),
         "seed": seed,
-        "initial_weights": initial_weights,
+        "initial_weights": start.initial_weights,
     }
 
 

@@ -9,9 +9,10 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
 from dna_bigbird.errors import InputError, checked_settings
-from dna_bigbird.models.config import PATTERN, EncoderConfig
+from dna_bigbird.models.config import CPC, PATTERN, EncoderConfig
 from dna_bigbird.models.lifting import lifted
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.tasks.objective_config import CpcConfig
 
 FREE = (*PATTERN, "dropout", "attention_dropout", "gradient_checkpointing")
 """Settings that no weight depends on: a recipe may change them."""
@@ -28,9 +29,15 @@ class PretrainingStart:
 
 
 def choose_start(
-    tokenizer: Path | None, initial: Path | None, model: EncoderConfig, seed: int
+    tokenizer: Path | None,
+    initial: Path | None,
+    model: EncoderConfig,
+    seed: int,
+    cpc: CpcConfig = CpcConfig(),  # noqa: B008
 ) -> PretrainingStart:
     """Return a fresh model for a vocabulary, or the model of a bundle.
+
+    With attention etc it has the head for hidden sentences, unless `cpc` has no weight.
 
     Raises:
         InputError: If not exactly one of `tokenizer` and `initial` is given, or one is unusable.
@@ -40,7 +47,7 @@ def choose_start(
     if tokenizer is not None:
         vocabulary = read_text_tokenizer(tokenizer)
         encoder = replace(model, vocab_size=vocabulary.vocab_size)
-        fresh = PretrainingModel(encoder, seed=seed, heads=("mlm",))
+        fresh = PretrainingModel(encoder, seed=seed, heads=heads_of(encoder, cpc))
         return PretrainingStart(vocabulary, fresh, "random")
     bundle = load_bundle(initial)
     bundle.check_reads_text()
@@ -49,13 +56,27 @@ def choose_start(
             f"{initial}: it has no head for masked tokens; expected a pretrained model"
         )
     encoder = settings_of(bundle.model.encoder.config, model, initial)
-    network = PretrainingModel(encoder, heads=("mlm",))
+    network = PretrainingModel(encoder, seed=seed, heads=heads_of(encoder, cpc))
     own = bundle.model.encoder
     if encoder.attention == "etc" != own.config.attention:
         own = lifted(own, encoder, torch.Generator().manual_seed(seed))
     network.encoder.load_state_dict(own.state_dict())
     network.mlm.load_state_dict(bundle.model.mlm.state_dict())
+    if network.cpc is not None and bundle.model.cpc is not None:
+        network.cpc.load_state_dict(bundle.model.cpc.state_dict())
     return PretrainingStart(bundle.tokenizer, network, bundle.config.initial_weights or "a bundle")
+
+
+def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
+    """Return the heads of a model of text.
+
+    Raises:
+        InputError: If hidden sentences are set for another attention than etc.
+    """
+    is_etc = encoder.attention == "etc"
+    if not is_etc and cpc != CpcConfig():
+        raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
+    return ("mlm", CPC) if is_etc and cpc.weight else ("mlm",)
 
 
 def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> EncoderConfig:

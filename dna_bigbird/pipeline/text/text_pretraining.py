@@ -7,6 +7,7 @@ from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.shared_options import MaxUnpackedGib, ProcessThreads, TrainedBundle, TrainingCorpus
 from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.objective_config import CpcConfig
 
 
 @checked()
@@ -20,6 +21,7 @@ def pretrain(
     seed: int = 0,
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: TextMaskingConfig = TextMaskingConfig(),  # noqa: B008
+    cpc: CpcConfig = CpcConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
     max_unpacked_gib: MaxUnpackedGib = 0,
     threads: ProcessThreads = 0,
@@ -29,6 +31,9 @@ def pretrain(
     Documents are packed to --model.max_tokens. Killed and started again with the same command, it
     goes on from the newest checkpoint and ends with the same weights. The bundle has the weights of the
     step with the fewest bits per token on validation.
+
+    With --model.attention etc every sentence has a global token, and hidden sentences are found among
+    others (CPC); a sentence ends with a piece that ends with a full stop, ! or ?.
 
     Examples:
         dna-bigbird text pretrain --train corpus.txt --validation held_out.txt --tokenizer spiece.model \\
@@ -47,6 +52,7 @@ def pretrain(
         seed: Seed of the random numbers: of initial weights, order, masks and dropout.
         model: The encoder; its vocabulary size is taken from the vocabulary.
         masking: Which words are predicted.
+        cpc: Hidden sentences; with attention etc.
         training: How it is trained.
     """
     from dna_bigbird.tasks import signals
@@ -54,34 +60,32 @@ def pretrain(
     signals.listen()  # before the imports, which take seconds
 
     from dna_bigbird.bundles.save import check_output
-    from dna_bigbird.corpus.piece_characters import characters_of
-    from dna_bigbird.datasets.masked_batches import collate_masked
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.pretraining_run import run_pretraining
     from dna_bigbird.pipeline.text import masked_text_run as steps
     from dna_bigbird.pipeline.text.pretraining_start import choose_start
     from dna_bigbird.pipeline.trained_bundle import save_trained, unwritten, validation_metrics
-    from dna_bigbird.tasks.text.mlm import MaskedTextTask
 
     check_output(output)
     use_threads(threads)
-    start = choose_start(tokenizer, initial, model, seed)
+    start = choose_start(tokenizer, initial, model, seed, cpc)
     encoder = start.model.encoder.config
     paths = {"train": train, "validation": validation}
     corpus = steps.tokenize_corpora(paths, start.vocabulary, checkpoints, max_unpacked_gib)
     examples = steps.masked_examples(corpus, start.vocabulary, encoder.max_tokens, masking, seed)
     all_examples = examples["validation"].examples_per_epoch
     num_validation = min(training.validation_examples or all_examples, all_examples)
-    task = MaskedTextTask(start.model, training, characters_of(start.vocabulary))
+    task, collate = steps.task_of(start, training, cpc)
+    streams = steps.with_hidden_sentences(examples, start, cpc)
     result = run_pretraining(
         task,
-        examples,
+        streams,
         training,
         validation_examples=num_validation,
         checkpoints=checkpoints,
         seed=seed,
-        settings=steps.run_settings(corpus, start, encoder, masking),
-        collate=collate_masked,
+        settings=steps.run_settings(corpus, start, encoder, masking, cpc),
+        collate=collate,
     )
     if not result.is_writer:
         return unwritten(output, training, result)
@@ -94,6 +98,6 @@ def pretrain(
         start.vocabulary,
         training,
         result,
-        config=steps.bundle_config(encoder, corpus, masking, seed, start.initial_weights),
+        config=steps.bundle_config(start, corpus, masking, seed, cpc),
         metrics=validation_metrics(scores, result.best_step, seed),
     )

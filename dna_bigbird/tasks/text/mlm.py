@@ -49,10 +49,14 @@ class MaskedTextTask(Objective):
     def loss_and_sums(self, batch: MaskedBatch) -> tuple[Tensor, Sums]:
         """Return the loss and the figures above."""
         nll_P, right_P = self.predict_batch(batch)
+        loss = pair(nll_P.sum(), len(nll_P))
+        return nll_P.mean(), {"loss": loss, **self.figures_of_masks(batch, nll_P, right_P)}
+
+    def figures_of_masks(self, batch: MaskedBatch, nll_P: Tensor, right_P: Tensor) -> Sums:
+        """Return the figures of masked words."""
         count = len(nll_P)
         bits = nll_P.double().sum() / math.log(2)
-        return nll_P.mean(), {
-            "loss": pair(nll_P.sum(), count),
+        return {
             "bits_per_token": pair(bits, count),
             "bits_per_char": pair(bits, self.characters[batch.labels_P].sum()),
             "mlm_accuracy": pair(right_P.sum(), count),

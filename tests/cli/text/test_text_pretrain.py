@@ -206,6 +206,36 @@ def test_a_bundle_goes_to_both_streams_of_etc_and_no_way_back(pretrained, capsys
     assert load_bundle("on").config.encoder.etc.radius == 5
 
 
+def test_hidden_sentences_of_text(pretrained):
+    rng = np.random.default_rng(1)
+    for name in ("train", "validation"):
+        texts = [
+            " ".join(f"{' '.join(rng.choice(WORDS, 3))}." for _ in range(9)) for _ in range(30)
+        ]
+        Path(f"{name}-sentences.txt").write_text("\n\n".join(texts) + "\n")
+    line = PRETRAIN.replace("train.jsonl", "train-sentences.txt")
+    line = line.replace("validation.txt", "validation-sentences.txt")
+    etc = "--model.attention etc --model.etc.radius 8 --tokenizer bpe.model"
+    main(f"{line} {TINY} {etc} --output sentences --checkpoints sentences-run".split())
+    bundle = load_bundle("sentences")
+    assert bundle.model.heads == ("mlm", "cpc")
+    assert bundle.config.objective["cpc"]["sentence_share"] == 0.1
+    history = Path("sentences/history.tsv").read_text()
+    chance = [
+        float(x.split("\t")[3]) for x in history.splitlines() if "validation\tcpc_chance" in x
+    ]
+    assert 0 < chance[-1] < 1
+    further = f"{line} {TINY} --initial sentences --output more --checkpoints more-run --model.attention etc"
+    main(f"{further} --model.etc.radius 8 --training.learning_rate 1e-9".split())
+    before, after = (load_bundle(x).model.cpc.context.weight for x in ("sentences", "more"))
+    torch.testing.assert_close(after, before, atol=1e-6, rtol=0)
+
+
+def test_cpc_of_another_attention_is_refused(capsys):
+    line = f"{PRETRAIN} --tokenizer bpe.model --output no --checkpoints no-run --cpc.weight 0.5"
+    assert "--cpc is read with --model.attention etc only" in refused(capsys, line)
+
+
 def test_wrong_inputs_are_one_line(capsys):
     common = "--output x --checkpoints x-run"
     assert "give either --tokenizer or --initial" in refused(capsys, f"{PRETRAIN} {common}")
