@@ -62,9 +62,9 @@ def graph(
     if seed < 0:
         raise InputError(f"--seed {seed}: expected at least 0")
     if reference:
-        given = {"tokens": tokens, "vertices": vertices, "block_size": block_size}
-        given |= {"num_random": num_random, "num_global": num_global}
-        for name, value in given.items():
+        options = {"tokens": tokens, "vertices": vertices, "block_size": block_size}
+        options |= {"num_random": num_random, "num_global": num_global}
+        for name, value in options.items():
             if value != inspect.signature(graph).parameters[name].default:
                 raise InputError(
                     f"--{name} {value}: --reference measures 512 vertices with settings of their own; "
