@@ -25,10 +25,10 @@ def ends_of_sentences(pieces: Sequence[str]) -> np.ndarray:
 
 
 def sentences_of_text(ids: np.ndarray, is_text: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the number of the sentence of each token, from 0, -1 for what is no text.
+    """Return the number of the sentence of each token, from 0, -1 outside of text.
 
-    A sentence begins after the last piece of the one before, and after anything that is no text.
-    Abbreviations end one, too.
+    A sentence begins after the last piece of the one before, and where text begins. Abbreviations end
+    one, too.
 
     Args:
         ids: Token ids, shape (T,).
