@@ -35,8 +35,7 @@ REPLICATES = 2000
 
 def vectors(model: PretrainingModel, batch) -> tuple[np.ndarray, np.ndarray]:
     """Return contexts and targets of a batch, (S, E) twice."""
-    names = HiddenSentences.__dataclass_fields__
-    hidden = HiddenSentences(**{name: getattr(batch, name) for name in names})
+    hidden = HiddenSentences.of(batch)
     with torch.inference_mode():
         _, pair = model.eval()(
             batch.token_ids_BT,

@@ -25,7 +25,7 @@ class Embedder:
 
     Mean and maximum are over the tokens of the sequence; [CLS] and [SEP] do not count. A sequence of
     more tokens than the context is cut into the fewest equal parts that fit: mean and [CLS] are then
-    means over the parts, weighted by their tokens. A model with rotary positions reads it whole.
+    means over the parts, weighted by their tokens. A model without a table of positions reads it whole.
 
     Args:
         pooling: How the states of a sequence become one vector; 'tokens' keeps all of them.

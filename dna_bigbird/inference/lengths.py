@@ -1,4 +1,4 @@
-"""Sequences of more tokens than a model with rotary positions was trained on."""
+"""Sequences of more tokens than a model without a table of positions was trained on."""
 
 from dna_bigbird.models.config import EncoderConfig
 
@@ -15,12 +15,12 @@ def beyond_training(encoder: EncoderConfig, pieces: int, option: str = "--window
         >>> beyond_training(encoder, 510)
         []
         >>> print(*beyond_training(encoder, 2000))
-        --window: up to 2,002 tokens are read at once; the model was trained on at most 512 (rotary positions)
+        --window: up to 2,002 tokens are read at once; the model was trained on at most 512
     """
     tokens = pieces + 2
     if not encoder.reads_any_length or tokens <= encoder.max_tokens:
         return []
     return [
         f"{option}: up to {tokens:,} tokens are read at once; the model was trained on at most "
-        f"{encoder.max_tokens:,} (rotary positions)"
+        f"{encoder.max_tokens:,}"
     ]

@@ -71,7 +71,7 @@ class BundleRunner:
         compute: With a `precision` that is not 'auto'.
 
     Attributes:
-        max_pieces: Most tokens of a sequence, without [CLS] and [SEP]; no limit with rotary positions.
+        max_pieces: Most tokens of a sequence, without [CLS] and [SEP]; no limit without a table of positions.
     """
 
     def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:

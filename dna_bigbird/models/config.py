@@ -125,6 +125,8 @@ class EncoderConfig:
     def __post_init__(self) -> None:
         if isinstance(self.etc, Mapping):  # as in a file
             object.__setattr__(self, "etc", settings_from(EtcConfig, self.etc))
+        if self.attention == "etc":
+            self._check_etc()
         for name in SIZES:
             least = 0 if name == "num_layers" else 1
             if getattr(self, name) < least:
@@ -166,14 +168,11 @@ class EncoderConfig:
                 f"--model.positions rotary needs heads of an even size; --model.hidden_size "
                 f"{self.hidden_size} / --model.num_heads {self.num_heads} is odd"
             )
-        if self.attention == "etc":
-            self._check_etc()
-        else:
-            self._check_pattern()
-            if self.etc != PAPER_ETC:
-                raise ValueError(
-                    "--model.etc is read with --model.attention etc only: add that, or leave it out"
-                )
+        if self.attention != "etc" and self.etc != PAPER_ETC:
+            raise ValueError(
+                "--model.etc is read with --model.attention etc only: add that, or leave it out"
+            )
+        self._check_pattern()
 
     def _check_etc(self) -> None:
         for name, only in (("positions", "learned"), ("qk_norm", False), ("patch_tokens", 1)):

@@ -3,13 +3,14 @@
 # B batch, T tokens, G global tokens, S hidden sentences, U tokens of a sentence, E hidden size
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from dna_bigbird.models.etc_encoder import EtcEncoder
-from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.models.global_tokens import HIDDEN_SENTENCE, GlobalTokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +24,16 @@ class HiddenSentences:
     is_sentence_padding_SU: Tensor
     hidden_ids_BT: Tensor
 
+    @classmethod
+    def of(cls, batch: Any) -> Self:
+        """Return those of a batch that has these fields."""
+        return cls(**{field.name: getattr(batch, field.name) for field in fields(cls)})
+
     def global_tokens(self, is_padding_BT: Tensor) -> GlobalTokens:
-        """Return a global token for each sentence, of another kind for hidden ones."""
-        count = int(self.sentences_BT.max()) + 1
-        is_hidden_BG = torch.zeros(
-            len(is_padding_BT), max(count, 1), dtype=torch.bool, device=is_padding_BT.device
-        )
-        is_hidden_BG[self.rows_S, self.numbers_S] = True
-        return GlobalTokens.of_sentences(self.sentences_BT, is_padding_BT, is_hidden_BG)
+        """Return a global token for each sentence, of another type for hidden ones."""
+        tokens = GlobalTokens.of_sentences(self.sentences_BT, is_padding_BT)
+        tokens.types_BG[self.rows_S, self.numbers_S] = HIDDEN_SENTENCE
+        return tokens
 
 
 class CpcHead(nn.Module):
@@ -49,13 +52,17 @@ class CpcHead(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return vectors of hidden sentences in their contexts, and of the sentences: (S, E) twice.
 
+        The encoder is also called where nothing is hidden: with FSDP all processes have to call it equally
+        often.
+
         Args:
             global_BGE: States of the global tokens of the batch.
         """
         context_SE = self.context(global_BGE[hidden.rows_S, hidden.numbers_S])
-        if not len(context_SE):
-            return context_SE, context_SE
-        is_padding_SU = hidden.is_sentence_padding_SU
-        alone = GlobalTokens.of_sentences(torch.zeros_like(hidden.sentence_ids_SU), is_padding_SU)
-        _, states_S1E = encoder.both(hidden.sentence_ids_SU, is_padding_SU, global_tokens=alone)
-        return context_SE, self.target(states_S1E[:, 0])
+        ids_SU, is_padding_SU = hidden.sentence_ids_SU, hidden.is_sentence_padding_SU
+        if not len(ids_SU):  # a token in place of a sentence
+            ids_SU = ids_SU.new_zeros(1, 1)
+            is_padding_SU = ids_SU < 0
+        alone = GlobalTokens.of_sentences(torch.zeros_like(ids_SU), is_padding_SU)
+        _, states_S1E = encoder.both(ids_SU, is_padding_SU, global_tokens=alone)
+        return context_SE, self.target(states_S1E[:, 0])[: len(context_SE)]

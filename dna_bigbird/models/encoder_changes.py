@@ -1,11 +1,12 @@
 """Changes to the settings of an encoder that another model had; read without torch."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Literal
 
 from dna_bigbird.choices import check_fields
 from dna_bigbird.models.config import PATTERN, EncoderConfig
-from dna_bigbird.models.etc_config import EtcConfig
+from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class EncoderChanges:
     """Dropout of the attention weights; block-sparse backends other than gather have none."""
     init_std: float | None = None
     """Standard deviation of fresh kernels and embeddings; 0.02 in the paper, more for narrower models."""
-    etc: EtcConfig | None = None
+    etc: EtcChanges = EtcChanges()  # noqa: RUF009 - frozen
     """Streams and labels of `attention` etc."""
 
     def __post_init__(self) -> None:
@@ -65,8 +66,9 @@ class EncoderChanges:
     @property
     def values(self) -> dict[str, object]:
         """The settings that are given, by name."""
-        each = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in each.items() if value is not None}
+        own = {name: value for name, value in vars(self).items() if name != "etc"}
+        own |= {f"etc.{name}": value for name, value in vars(self.etc).items()}
+        return {name: value for name, value in own.items() if value is not None}
 
     def applied_to(self, encoder: EncoderConfig) -> EncoderConfig:
         """Return the settings of an encoder with these changes.
@@ -80,10 +82,10 @@ class EncoderChanges:
             >>> EncoderChanges(num_layers=0).applied_to(EncoderConfig()).num_layers
             0
         """
-        values = self.values
-        if values.get("attention") == "etc" and encoder.attention != "etc":
-            values.setdefault("positions", "learned")  # no table with etc
-        return replace(encoder, **values)
+        own = {name: value for name, value in self.values.items() if "." not in name}
+        if self.attention == "etc" != encoder.attention:
+            own.setdefault("positions", "learned")  # labels take their place
+        return replace(encoder, **own, etc=self.etc.applied_to(encoder.etc))
 
     def other_weights(self, encoder: EncoderConfig) -> list[str]:
         """Return the changed settings of an encoder that its weights were not trained with.
@@ -100,10 +102,9 @@ class EncoderChanges:
         )
         if "etc" in (self.attention, encoder.attention):
             free.remove("attention")
-        if self.etc is not None and self.etc.has_weights_of(encoder.etc):
-            free.add("etc")
+        free |= {f"etc.{name}" for name in vars(self.etc) if name not in OF_WEIGHTS}
         return [
             name
             for name, value in self.values.items()
-            if name not in free and value != getattr(encoder, name)
+            if name not in free and value != attrgetter(name)(encoder)
         ]

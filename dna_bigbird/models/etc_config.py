@@ -1,9 +1,13 @@
 """Settings of BigBird-ETC in an encoder; read without torch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from dna_bigbird.choices import check_fields
+
 OPTION = "--model.etc."
+OF_WEIGHTS = ("max_distance", "sharing", "shared_output", "shared_ffn")
+"""Settings that weights depend on; the others say who reads whom."""
 CHOICES = {"local_mode": ("exact", "three_blocks"), "sharing": ("qkv", "kv", "none")}
 
 
@@ -32,14 +36,9 @@ class EtcConfig:
     """Projections that both streams share: all, or each stream has its own (kv), or each of the four pieces has
     its own keys and values (none)."""
     shared_output: bool = False
-    """Both streams have one output projection of the attention."""
+    """Both streams have one output projection of the attention: false in the public ETC code."""
     shared_ffn: bool = True
-    """Both streams have one feed-forward layer, its norm included."""
-
-    def has_weights_of(self, other: "EtcConfig") -> bool:
-        """Return True if weights trained with `other` fit: who reads whom may differ."""
-        names = ("max_distance", "sharing", "shared_output", "shared_ffn")
-        return all(getattr(self, name) == getattr(other, name) for name in names)
+    """Both streams have one feed-forward layer, its norm included: true in the public ETC code."""
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -55,6 +54,47 @@ class EtcConfig:
                 f"{OPTION}local_mode three_blocks needs a {OPTION}radius of at least "
                 f"{OPTION}max_distance {self.max_distance}, got {self.radius}"
             )
+
+
+@dataclass(frozen=True)
+class EtcChanges:
+    """Settings of BigBird-ETC that differ from those of another model; None keeps a setting."""
+
+    radius: int | None = None
+    """Long tokens that a long token reads on either side: may differ with pretrained weights."""
+    local_mode: Literal["exact", "three_blocks"] | None = None
+    """Form of the band: may differ with pretrained weights."""
+    max_distance: int | None = None
+    """Distance from which positions are no longer distinguished: fresh weights only."""
+    tokens_per_global: int | None = None
+    """Neighbouring tokens that have a global token of their own where the data names no sentences: may differ with
+    pretrained weights."""
+    hard_g2l: bool | None = None
+    """A global token reads only the long tokens that belong to it: may differ with pretrained weights."""
+    hard_l2g: bool | None = None
+    """A long token reads only the global tokens that it belongs to: may differ with pretrained weights."""
+    sharing: Literal["qkv", "kv", "none"] | None = None
+    """Projections that both streams share: fresh weights only."""
+    shared_output: bool | None = None
+    """Both streams have one output projection of the attention: fresh weights only."""
+    shared_ffn: bool | None = None
+    """Both streams have one feed-forward layer, its norm included: fresh weights only."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The settings that are given, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def applied_to(self, etc: EtcConfig) -> EtcConfig:
+        """Return settings with these changes.
+
+        Raises:
+            ValueError: If the settings contradict each other.
+        """
+        return replace(etc, **self.values)
 
 
 PAPER_ETC = EtcConfig()

@@ -31,11 +31,12 @@ def embedding_parameters(config: EncoderConfig) -> int:
     return (NUM_TYPES + 2) * config.hidden_size
 
 
-def kept_in_addition(config: EncoderConfig, value: int) -> float:
+def kept_in_addition(config: EncoderConfig, num_tokens: int, value: int) -> float:
     """Return what a layer keeps in addition to one of block-sparse attention, in bytes per token.
 
     Scores of labels and the output of each softmax are in float32, and so is a copy of narrower queries.
-    Keys and values of the other stream may be their own.
+    Keys and values of the other stream may be their own. Scores of labels between global tokens are a
+    square, shared by all tokens.
 
     Args:
         value: Bytes of a number that a matrix product reads or gives.
@@ -43,7 +44,13 @@ def kept_in_addition(config: EncoderConfig, value: int) -> float:
     h = config.hidden_size
     wide = FLOAT32 * h * (2 if value < FLOAT32 else 1)
     labels = FLOAT32 * config.num_heads * etc_pattern(config.etc).num_labels
-    return wide + labels + (2 * h * value if config.etc.sharing != "qkv" else 0)
+    square = FLOAT32 * config.num_heads * num_tokens / config.etc.tokens_per_global**2
+    return (
+        wide
+        + labels
+        + square / tokens_of_both(config)
+        + (2 * h * value if config.etc.sharing != "qkv" else 0)
+    )
 
 
 def tokens_of_both(config: EncoderConfig) -> float:

@@ -34,24 +34,19 @@ class GlobalTokens:
     layout: EtcLayout
 
     @classmethod
-    def of_sentences(
-        cls, sentences_BL: Tensor, is_padding_BL: Tensor, is_hidden_BG: Tensor | None = None
-    ) -> Self:
+    def of_sentences(cls, sentences_BL: Tensor, is_padding_BL: Tensor) -> Self:
         """Return one global token for each sentence.
 
         Args:
             sentences_BL: Number of each token's sentence, int64 from 0 in each sequence, or
                 `NO_SENTENCE`.
             is_padding_BL: True = padding.
-            is_hidden_BG: True for a sentence without a shown token; by default there is none.
         """
         sentences_BL = sentences_BL.masked_fill(is_padding_BL, NO_SENTENCE)
         counts_B = (sentences_BL.amax(1) + 1).clamp(min=1)
         G = int(counts_B.max())
         is_padding_BG = torch.arange(G, device=counts_B.device) >= counts_B[:, None]
         types_BG = torch.full_like(is_padding_BG, SENTENCE, dtype=torch.int64)
-        if is_hidden_BG is not None:
-            types_BG = types_BG.masked_fill(is_hidden_BG[:, :G], HIDDEN_SENTENCE)
         owners = sentences_BL[..., None]
         return cls(types_BG, EtcLayout.of_owners(owners, is_padding_BL, is_padding_BG))
 

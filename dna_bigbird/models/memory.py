@@ -58,7 +58,7 @@ class StepMemory:
 
 
 def pretraining_parameters(config: EncoderConfig) -> int:
-    """Return the parameters of a `PretrainingModel` with all its heads."""
+    """Return the parameters of a `PretrainingModel` with all its heads, of BigBird-ETC with mlm and cpc."""
     h, f = config.hidden_size, config.ffn_size
     attention = 4 * h * h + 3 * h * config.qkv_bias + h * config.output_bias
     attention += 2 * (h // config.num_heads) * config.qk_norm
@@ -68,6 +68,8 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     if config.attention == "etc":
         layer = etc_memory.layer_parameters(config)
         embeddings += etc_memory.embedding_parameters(config)
+        cpc = 2 * (h * h + h)
+        return config.num_layers * layer + embeddings + h * h + 3 * h + config.vocab_size + cpc
     if config.stem_width:
         embeddings += config.stem_width * h * h + h
     if config.patch_tokens > 1:
@@ -129,7 +131,7 @@ def layer_bytes(
     if config.qk_norm:  # queries and keys in float32, and divided by their root mean square
         norms += 2 * FLOAT32 * h * (1 + (value == BFLOAT16))
     kept = value * (inputs + attention + f) + 2 * mask * h + norms + sums
-    return kept + etc_memory.kept_in_addition(config, value) if is_etc else kept
+    return kept + etc_memory.kept_in_addition(config, num_tokens, value) if is_etc else kept
 
 
 def pretraining_memory(

@@ -77,6 +77,13 @@ def objective_of(
     is_etc = model.attention == "etc"
     if not is_etc and cpc != CpcConfig():
         raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
+    size, fewest = model.etc.tokens_per_global, max(cpc.fewest_sentences, 2)
+    if is_etc and cpc.weight and model.max_tokens < fewest * size:
+        raise InputError(
+            f"--model.max_tokens {model.max_tokens} is less than {fewest} sentences of "
+            f"--model.etc.tokens_per_global {size} (--cpc.fewest_sentences): none would ever be hidden; give "
+            "smaller sentences, or --cpc.weight 0"
+        )
     if nsp_weight is None:
         nsp_weight = 0.0 if is_etc else 1.0
     return ObjectiveConfig(

@@ -1,6 +1,6 @@
 """Steps of `pretrain --dry_run`: what a run would take on a GPU, from its settings alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +25,8 @@ def dry_run(
     """Return the estimate; the vocabulary is that of the tokenizer if the file is there."""
     encoder, source = with_vocabulary(encoder, tokenizer)
     predicted = int(masking.fraction * encoder.max_tokens) * training.batch_size
+    is_etc = encoder.attention == "etc"
+    backends = {"auto": "auto"} if is_etc else BACKENDS
     precision = BFLOAT16 if training.precision == "auto" else training.precision
     memory = {
         name: pretraining_memory(
@@ -38,7 +40,7 @@ def dry_run(
             optimizer=training.optimizer,
             accumulates=training.accumulate > 1,
         )
-        for name in BACKENDS
+        for name in backends
     }
     passes = training.accumulate * training.processes
     tokens = training.batch_size * encoder.max_tokens * passes
@@ -48,8 +50,9 @@ def dry_run(
         f"tokens per step  {tokens:,}: {training.batch_size} sequences of {encoder.max_tokens:,} in "
         f"each of {passes} micro-batches",
         "",
-        *table(memory, training.optimizer, precision),
+        *table(memory, backends.values(), training.optimizer, precision),
         "",
+        *(["The second pass over hidden sentences (CPC) is not counted.", ""] if is_etc else []),
         "An estimate from the settings; docs/training.md has how far it was checked. A training fits a",
         f"GPU that it fills to {USABLE:.0%} at most. Nothing was read or written.",
     ]
@@ -66,10 +69,12 @@ def with_vocabulary(encoder: EncoderConfig, tokenizer: Path) -> tuple[EncoderCon
     return replace(encoder, vocab_size=size), str(tokenizer)
 
 
-def table(memory: dict[str, StepMemory], optimizer: str, precision: str) -> Iterator[str]:
+def table(
+    memory: dict[str, StepMemory], backends: Iterable[str], optimizer: str, precision: str
+) -> Iterator[str]:
     """Yield the lines of the table, in GB (10^9 bytes) of one GPU."""
     steps = list(memory.values())
-    yield _line("GB of one GPU, attention backend", BACKENDS.values())
+    yield _line("GB of one GPU, attention backend", backends)
     rows = {
         "weights": [step.weights for step in steps],
         "gradients": [step.gradients for step in steps],

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
@@ -49,7 +50,7 @@ class EncoderSource:
     fits_windows: bool = False
     """Whether the longest sequence is that of the set."""
     may_grow: bool = False
-    """Whether the longest sequence is that of the set if that is longer: rotary positions, a token per base."""
+    """Whether the longest sequence is that of the set if that is longer: no table of positions, a token per base."""
 
     def for_windows(self, window_bp: int) -> "EncoderSource":
         """Return it for windows of so many base pairs.
@@ -130,7 +131,7 @@ def _of_bundle(bundle: Bundle, changes: EncoderChanges, *, from_scratch: bool) -
         name = others[0]
         raise InputError(
             f"--model.{name} {changes.values[name]}: the weights of {bundle.folder} were trained with "
-            f"{name} {getattr(own, name)}; give --from_scratch true for fresh weights, or leave it out"
+            f"{name} {attrgetter(name)(own)}; give --from_scratch true for fresh weights, or leave it out"
         )
     with checked_settings():
         encoder = changes.applied_to(own)
@@ -141,7 +142,7 @@ def _of_bundle(bundle: Bundle, changes: EncoderChanges, *, from_scratch: bool) -
         None if from_scratch else bundle,
         bundle.config.semi_synthetic,
         [] if from_scratch else bundle.config.regions_read,
-        may_grow=own.positions == "rotary" and of_bases and changes.max_tokens is None,
+        may_grow=own.reads_any_length and of_bases and changes.max_tokens is None,
     )
 
 

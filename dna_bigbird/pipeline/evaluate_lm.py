@@ -88,7 +88,7 @@ def evaluate_lm(
         seed: Seed of the random numbers: of the test examples, their masks and the bootstrap.
         examples: Number of examples: of the test.
         max_tokens: Longest sequence in tokens: of a test example; by default the model's. More than in
-            training needs a model with rotary positions.
+            training needs a model without a table of positions (rotary, or attention etc).
         batch_size: Examples computed at once.
         baseline_counted_documents: Most training documents that a baseline counts, evenly spaced if
             there are more; 0: all that cover the training regions once (memory: docs/metrics.md).

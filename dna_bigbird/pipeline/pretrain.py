@@ -72,8 +72,11 @@ def pretrain(
             do nothing; the inputs need not be there yet.
     """
     if dry_run:
+        from dna_bigbird.pipeline.dna_pretraining import objective_of
         from dna_bigbird.pipeline.dry_pretraining import dry_run as estimate
 
+        with checked_settings():
+            objective_of(model, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0)
         return estimate(model, training, masking, tokenizer)
 
     from dna_bigbird.tasks import signals

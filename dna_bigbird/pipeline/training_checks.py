@@ -50,6 +50,9 @@ def set_training_backend(encoder: Encoder, name: str) -> None:
     """
     on_gpu, dropout = torch.cuda.is_available(), encoder.config.attention_dropout
     option = f"--training.attention_backend {name}"
+    if encoder.config.attention == "etc":
+        encoder.set_backend(name)
+        return
     if name == "flex" and not on_gpu:
         raise InputError(f"{option} has no backward pass on a CPU; use auto, merged or gather")
     if name in ("merged", "native") and on_gpu:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.nn.functional import all_gather
 
 from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.tasks.objective import Sums, pair
@@ -36,7 +35,8 @@ def contrast(context_SE: Tensor, target_SE: Tensor, *, gather: bool) -> Contrast
             then, also those without a hidden sentence.
     """
     targets_NE, first = _gathered(target_SE) if gather else (target_SE, 0)
-    logits_SN = context_SE.float() @ targets_NE.float().T / context_SE.shape[1] ** 0.5
+    with torch.autocast(context_SE.device.type, enabled=False):
+        logits_SN = context_SE.float() @ targets_NE.float().T / context_SE.shape[1] ** 0.5
     own_S = torch.arange(first, first + len(context_SE), device=logits_SN.device)
     if not len(context_SE):
         return Contrast(logits_SN.sum(1), own_S.bool(), len(targets_NE))
@@ -65,10 +65,7 @@ def figures_of(result: Contrast) -> Sums:
 
 def hidden_of(batch: Any) -> dict[str, HiddenSentences]:
     """Return the keyword of a model for the hidden sentences of a batch; nothing if it has no such fields."""
-    names = HiddenSentences.__dataclass_fields__
-    if not hasattr(batch, "sentences_BT"):
-        return {}
-    return {"hidden": HiddenSentences(**{name: getattr(batch, name) for name in names})}
+    return {"hidden": HiddenSentences.of(batch)} if hasattr(batch, "sentences_BT") else {}
 
 
 def _processes() -> int:
@@ -84,6 +81,22 @@ def _gathered(target_SE: Tensor) -> tuple[Tensor, int]:
     dist.all_gather(counts, own)
     sizes = [int(count) for count in counts]
     missing = max(sizes) - len(target_SE)
-    parts = all_gather(nn.functional.pad(target_SE, (0, 0, 0, missing)))
-    targets = torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
+    padded_WSE = _Gathered.apply(nn.functional.pad(target_SE, (0, 0, 0, missing)))
+    targets = torch.cat([part[:size] for part, size in zip(padded_WSE, sizes, strict=True)])
     return targets, sum(sizes[: dist.get_rank()])
+
+
+class _Gathered(torch.autograd.Function):
+    """Equal shapes of all processes, stacked; each process gets the sum of all gradients of its part."""
+
+    @staticmethod
+    def forward(ctx, own: Tensor) -> Tensor:
+        parts = [torch.empty_like(own) for _ in range(_processes())]
+        dist.all_gather(parts, own.contiguous())
+        return torch.stack(parts)
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> Tensor:
+        gradient = gradient.contiguous()
+        dist.all_reduce(gradient)
+        return gradient[dist.get_rank()]

@@ -44,12 +44,12 @@ class Lamb(torch.optim.Optimizer):
     def _update(self, parameter: torch.Tensor, group: dict[str, Any]) -> None:
         state, gradient = self.state[parameter], parameter.grad
         if not state:
-            state["step"] = torch.zeros((), dtype=torch.float32)
+            state["step"] = 0
             state["exp_avg"] = torch.zeros_like(parameter)
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         beta1, beta2 = group["betas"]
         state["step"] += 1
-        step = int(state["step"])
+        step = state["step"]
         mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         root = (square / (1 - beta2**step)).sqrt_().add_(group["eps"])

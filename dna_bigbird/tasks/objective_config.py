@@ -26,6 +26,11 @@ class CpcConfig:
             raise ValueError(
                 "--cpc.sentence_share 0.0: expected more; --cpc.weight 0 is without CPC"
             )
+        others = ("sentence_share", "fewest_sentences")
+        if not self.weight and any(getattr(self, n) != getattr(CpcConfig, n) for n in others):
+            raise ValueError(
+                "--cpc.weight 0.0 hides no sentence; leave the other --cpc options out"
+            )
         if self.fewest_sentences < 1:
             raise ValueError(f"--cpc.fewest_sentences {self.fewest_sentences}: expected at least 1")
 

@@ -343,6 +343,16 @@ def test_etc_with_hidden_sentences_killed_and_on_two_processes_and_shards(corpus
     assert_same_run("killed_etc_two", "etc_two")
 
 
+def test_shards_of_etc_where_a_process_has_no_hidden_sentence(corpus):
+    """Every process calls the encoder equally often, or the exchange of shards would not fit."""
+    few = ETC.replace("fewest_sentences 4", "fewest_sentences 11")
+    one = FEW.replace("--training.batch_size 8", "--training.batch_size 1").replace(
+        "steps 80", "steps 40"
+    )
+    finish(f"{one} {few} --training.devices 2 --training.strategy fsdp", "etc_few")
+    assert "cpc_loss" in Path("etc_few/history.tsv").read_text()
+
+
 OWN = (
     "--model.positions rotary --model.norm_first true --model.qk_norm true --model.stem_width 3 "
     "--model.gradient_checkpointing true"

@@ -7,17 +7,22 @@ import torch
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import EtcConfig
+from dna_bigbird.models.etc_config import EtcChanges, EtcConfig
 from dna_bigbird.models.etc_encoder import build_encoder
 
 SMALL = {"vocab_size": 10, "hidden_size": 8, "num_heads": 2, "ffn_size": 16, "block_size": 4}
 
 
 def test_every_change_is_a_setting_with_the_same_type():
-    known = {field.name: field.type for field in fields(EncoderConfig)}
-    for field in fields(EncoderChanges):
-        assert field.type == known[field.name] | None
-        assert field.default is None
+    for changes, settings in ((EncoderChanges, EncoderConfig), (EtcChanges, EtcConfig)):
+        known = {field.name: field.type for field in fields(settings)}
+        for field in fields(changes):
+            if field.name != "etc":
+                assert field.type == known[field.name] | None
+                assert field.default is None
+    assert {field.name for field in fields(EtcChanges)} == {
+        field.name for field in fields(EtcConfig)
+    }
 
 
 def test_only_what_is_named_changes():
@@ -34,7 +39,11 @@ def test_contradictions_are_refused():
         EncoderChanges(num_layers=-1).applied_to(EncoderConfig(**SMALL))
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(EncoderChanges)])
+NAMES = [field.name for field in fields(EncoderChanges) if field.name != "etc"]
+NAMES += [f"etc.{field.name}" for field in fields(EtcChanges)]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
     """Compared with the names and shapes of the weights; some settings act without a weight."""
     others = {
@@ -43,15 +52,21 @@ def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
         "num_random": 1, "pattern_seed": 3, "activation": "relu", "norm_first": True,
         "positions": "rotary", "qk_norm": True, "stem_width": 5, "patch_tokens": 2,
         "scale_residual": True, "attention_dropout": 0.1, "init_std": 0.1,
-        "etc": EtcConfig(shared_ffn=False),
+        "etc.radius": 5, "etc.local_mode": "three_blocks", "etc.max_distance": 3,
+        "etc.tokens_per_global": 4, "etc.hard_g2l": False, "etc.hard_l2g": True,
+        "etc.sharing": "kv", "etc.shared_output": True, "etc.shared_ffn": False,
     }  # fmt: skip
     acting = {"num_heads", "activation", "norm_first", "scale_residual", "init_std"}
     before = EncoderConfig(**SMALL, num_layers=2, max_tokens=16, num_random=0)
     if name == "patch_tokens":
         before = replace(before, norm_first=True, positions="rotary")
-    if name == "etc":
-        before = replace(before, attention="etc")
-    changes = EncoderChanges(**{name: others[name]})
+    etc, _, part = name.rpartition(".")
+    if etc:
+        before = replace(before, attention="etc", etc=EtcConfig(radius=20, hard_l2g=False))
+        changes = EncoderChanges(etc=EtcChanges(**{part: others[name]}))
+        assert changes.applied_to(before).etc == replace(before.etc, **{part: others[name]})
+    else:
+        changes = EncoderChanges(**{name: others[name]})
     shapes = [
         {key: value.shape for key, value in build_encoder(config).state_dict().items()}
         for config in (before, changes.applied_to(before))

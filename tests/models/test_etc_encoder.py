@@ -11,10 +11,10 @@ from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import EtcConfig
+from dna_bigbird.models.etc_config import EtcChanges, EtcConfig
 from dna_bigbird.models.etc_encoder import EtcEncoder, build_encoder
 from dna_bigbird.models.flops import etc_pairs, forward_flops
-from dna_bigbird.models.global_tokens import HIDDEN_SENTENCE, NO_SENTENCE, SENTENCE, GlobalTokens
+from dna_bigbird.models.global_tokens import NO_SENTENCE, SENTENCE, GlobalTokens
 from dna_bigbird.models.lora import adapt
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.positions import extend_positions
@@ -142,9 +142,8 @@ def test_global_tokens_of_sentences():
         [[NO_SENTENCE, 0, 0, 1, 1, 1, NO_SENTENCE], [NO_SENTENCE, 0, 0, 0, 9, 9, 9]]
     )
     is_padding = torch.tensor([[False] * 7, [False] * 4 + [True] * 3])
-    is_hidden = torch.tensor([[False, True], [True, True]])
-    tokens = GlobalTokens.of_sentences(sentences, is_padding, is_hidden)
-    assert tokens.types_BG[0].tolist() == [SENTENCE, HIDDEN_SENTENCE]
+    tokens = GlobalTokens.of_sentences(sentences, is_padding)
+    assert tokens.types_BG[0].tolist() == [SENTENCE, SENTENCE]
     assert tokens.layout.global_padding.tolist() == [[False, False], [False, True]]
     belongs = tokens.layout.belongs.int().tolist()
     assert belongs[0] == [[0, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 0]]
@@ -198,7 +197,8 @@ def test_backends_agree_and_others_are_refused():
     [
         ({"positions": "rotary"}, "etc has no --model.positions rotary"),
         ({"qk_norm": True}, "etc has no --model.qk_norm true"),
-        ({"patch_tokens": 2}, "patch_tokens 2"),
+        ({"patch_tokens": 2}, "etc has no --model.patch_tokens 2"),
+        ({"window_blocks": 2}, "window_blocks 2 must be 0 or odd"),
         ({"etc": {"radius": 0}}, "radius 0 must be at least 1"),
         ({"etc": {"sharing": "all"}}, "sharing 'all' is not one of qkv, kv, none"),
         ({"etc": {"local_mode": "three_blocks", "radius": 5}}, "needs a etc.radius of at least"),
@@ -220,14 +220,16 @@ def test_a_decoder_on_it_is_refused():
 
 def test_changes_of_an_encoder():
     small = EncoderConfig(positions="rotary", norm_first=True)
-    changes = EncoderChanges(attention="etc", etc=ETC)
+    changes = EncoderChanges(attention="etc", etc=EtcChanges(**vars(ETC)))
     changed = changes.applied_to(small)
     assert (changed.attention, changed.etc, changed.positions) == ("etc", ETC, "learned")
-    assert changes.other_weights(small) == ["attention", "etc"]  # another max_distance
+    assert changes.other_weights(small) == ["attention", "etc.max_distance"]
     assert EncoderChanges(attention="bigbird").other_weights(changed) == ["attention"]
     assert EncoderChanges(attention="etc", max_tokens=9).other_weights(changed) == []
-    assert EncoderChanges(etc=replace(ETC, radius=3)).other_weights(changed) == []
-    assert EncoderChanges(etc=replace(ETC, max_distance=4)).other_weights(changed) == ["etc"]
+    assert EncoderChanges(etc=EtcChanges(radius=3)).other_weights(changed) == []
+    assert EncoderChanges(etc=EtcChanges(max_distance=4)).other_weights(changed) == [
+        "etc.max_distance"
+    ]
     with pytest.raises(ValueError, match=r"etc has no --model.positions rotary"):
         EncoderChanges(attention="etc", positions="rotary").applied_to(small)
 

@@ -25,6 +25,11 @@ SMALL = {
 }
 
 
+def pretraining_model(config: EncoderConfig) -> PretrainingModel:
+    heads = {"heads": ("mlm", "cpc")} if config.attention == "etc" else {}
+    return PretrainingModel(config, **heads)
+
+
 def kept_bytes(
     config: EncoderConfig, precision: str, backend: str, batch_size: int, predicted: int
 ):
@@ -69,6 +74,7 @@ def kept_bytes(
         {"positions": "rotary", "qk_norm": True, "stem_width": 5},
         {"attention": "etc"},
         {"attention": "etc", "etc": {"tokens_per_global": 4, "radius": 20}},
+        {"attention": "etc", "etc": {"tokens_per_global": 4}, "max_tokens": 1024},
         {"attention": "etc", "gradient_checkpointing": True},
     ],
     ids=str,
@@ -112,7 +118,7 @@ def test_activations_are_what_autograd_keeps(changes, backend, precision):
 )
 def test_parameters(changes):
     config = EncoderConfig(**SMALL | changes)
-    model = PretrainingModel(config)
+    model = pretraining_model(config)
     assert pretraining_parameters(config) == sum(p.numel() for p in model.parameters())
 
 
@@ -131,17 +137,25 @@ def test_a_step_grows_with_the_micro_batch_alone():
 @pytest.mark.parametrize("optimizer", ["adamw", "muon", "lamb"])
 def test_the_state_of_the_optimizer(optimizer, attention):
     config = EncoderConfig(**SMALL | {"dropout": 0.0, "attention": attention})
-    model = PretrainingModel(config)
+    model = pretraining_model(config)
     training = TrainConfig(optimizer=optimizer, precision="32-true", max_steps=5, validate_every=5)
     state_of, _ = build_optimizer(model, training)
     ids_BT = torch.randint(6, config.vocab_size, (1, 64))
     logits_PV, nsp_B2 = model(ids_BT, ids_BT < 0, None, torch.arange(4))
-    loss = logits_PV.sum() + nsp_B2.sum()
-    if attention == "etc":  # neither head reads global tokens
-        loss = loss + model.encoder.both(ids_BT, ids_BT < 0)[1].sum()
+    loss = logits_PV.sum()
+    if attention == "etc":
+        global_BGE = model.encoder.both(ids_BT, ids_BT < 0)[1]
+        loss = loss + model.cpc.context(global_BGE).sum() + model.cpc.target(global_BGE).sum()
+    else:
+        loss = loss + nsp_B2.sum()
     loss.backward()
     state_of.step()
-    kept = sum(x.nbytes for state in state_of.state.values() for x in state.values() if x.ndim)
+    kept = sum(
+        x.nbytes
+        for state in state_of.state.values()
+        for x in state.values()
+        if getattr(x, "ndim", 0)
+    )
     step = pretraining_memory(config, batch_size=1, predicted=4, optimizer=optimizer)
     assert kept == step.optimizer
 

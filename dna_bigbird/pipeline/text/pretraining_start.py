@@ -10,6 +10,7 @@ from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.models.config import CPC, PATTERN, EncoderConfig
+from dna_bigbird.models.etc_config import OF_WEIGHTS, PAPER_ETC, EtcConfig
 from dna_bigbird.models.lifting import lifted
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.objective_config import CpcConfig
@@ -99,7 +100,8 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
         >>> settings.random_plan, settings.activation
         ('original', 'gelu')
     """
-    changes = {}
+    is_lifted = recipe.attention == "etc" != own.attention
+    changes = {"positions": "learned"} if is_lifted else {}  # labels take their place
     for field in fields(EncoderConfig):
         value = getattr(recipe, field.name)
         if field.name == "vocab_size" or value in (field.default, getattr(own, field.name)):
@@ -110,8 +112,8 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
                 f"{getattr(own, field.name)}, which its weights fix; leave the option out"
             )
         changes[field.name] = value
-    if recipe.attention == "etc" != own.attention:
-        changes["positions"] = "learned"  # labels take the place of any positions
+    if "etc" in changes:
+        changes["etc"] = replace(own.etc, **_given(recipe.etc))
     with checked_settings():
         return replace(own, **changes)
 
@@ -121,5 +123,11 @@ def _may_change(name: str, own: EncoderConfig, recipe: EncoderConfig) -> bool:
     if name == "attention":
         return own.attention != "etc"
     if name == "etc":
-        return own.attention != "etc" or recipe.etc.has_weights_of(own.etc)
+        others = [n for n, value in _given(recipe.etc).items() if value != getattr(own.etc, n)]
+        return own.attention != "etc" or not set(others) & set(OF_WEIGHTS)
     return name in FREE
+
+
+def _given(etc: EtcConfig) -> dict[str, object]:
+    """Return the settings that are not at their defaults."""
+    return {name: value for name, value in vars(etc).items() if value != getattr(PAPER_ETC, name)}

@@ -1,13 +1,20 @@
 """BigBird-ETC through the commands: pretraining with hidden sentences, fine-tuning, prediction."""
 
 import csv
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.etc_encoder import EtcEncoder
+from dna_bigbird.pipeline import dna_pretraining as steps
+from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
+from dna_bigbird.tasks.objective_config import CpcConfig, ObjectiveConfig
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
 ETC = "--model.attention etc --model.etc.radius 6 --model.etc.tokens_per_global 8 --cpc.fewest_sentences 4"
@@ -55,16 +62,35 @@ def test_the_bundle_and_its_history(capsys):
 
 
 def test_validation_masks_are_those_of_the_other_model():
-    """So that figures of masked tokens can be compared: as many tokens, of the same bases."""
+    """So that figures of masked tokens can be compared."""
+    corpus = steps.open_corpus(Path("train.h5"), Path("validation.h5"), Path("bpe.model"))
+    encoder = EncoderConfig(max_tokens=96)
+    etc = replace(encoder, attention="etc", etc=EtcConfig(tokens_per_global=8))
+    usual, of_etc = (
+        steps.pretraining_examples(
+            corpus,
+            each,
+            MaskingConfig(),
+            1,
+            steps.objective_of(each, CpcConfig(fewest_sentences=4), None, 1.0, 0.0)
+            if each is etc
+            else ObjectiveConfig(),
+            PretrainingReading(),
+        )["validation"]
+        for each in (encoder, etc)
+    )
+    hidden = 0
+    for index in range(12):
+        expected, found = usual[index], of_etc[index]
+        assert all(np.array_equal(found[name], value) for name, value in expected.items())
+        hidden += len(found["hidden"])
+    assert hidden >= 10
     run(
         "evaluate-lm --train train.h5 --test test.h5 --seed 1 --examples 20 --genome toy.fa "
-        "--model etc/pretrained --output etc/scored --report etc/lm.json"
+        "--model etc/pretrained --output etc/scored --report etc/lm.json --max_tokens 300"
     )
-    scored = load_bundle("etc/scored").metrics
-    usual = load_bundle("final/pretrained").metrics
-    for name in ("n_masked_tokens", "n_masked_bases"):
-        if name in usual.stored:
-            assert scored.stored[name] == usual.stored[name]
+    scored, other = (load_bundle(x).metrics for x in ("etc/scored", "final/pretrained"))
+    assert scored["n_examples"] == other["n_examples"] == 20
 
 
 def test_predictions_do_not_depend_on_neighbours_in_a_batch():
@@ -95,6 +121,14 @@ def test_predictions_do_not_depend_on_neighbours_in_a_batch():
             f"{ETC} --cpc.sentence_share 1",
             "--cpc.sentence_share 1.0: expected at least 0 and below 1",
         ),
+        (f"{ETC} --training.attention_backend flex", "'flex' computes block patterns"),
+        (f"{ETC} --model.window_blocks 2", "--model.window_blocks 2 must be 0 or odd"),
+        (f"{ETC} --cpc.fewest_sentences 13", "max_tokens 96 is less than 13 sentences"),
+        (
+            f"{ETC} --cpc.weight 0",
+            "--cpc.weight 0.0 hides no sentence; leave the other --cpc options",
+        ),
+        (f"{ETC} --dry_run true --nsp_weight 1", "with hidden sentences (CPC) there is no NSP"),
         (f"{ETC} --training.attention_backend merged", "'merged' computes block patterns"),
     ],
 )
@@ -118,6 +152,33 @@ def test_a_fresh_encoder_of_it():
     encoder = load_bundle("etc/fresh").config.encoder
     assert (encoder.attention, encoder.positions) == ("etc", "learned")
     assert encoder.etc == EncoderConfig().etc
+
+
+def test_one_setting_changes_alone_and_windows_may_be_longer():
+    line = FINETUNE.replace(
+        "--pretrained pretrained", "--pretrained etc/pretrained --model.etc.radius 3"
+    )
+    run(f"{line} --output etc/narrow --checkpoints etc/narrow_states")
+    etc = load_bundle("etc/narrow").config.encoder.etc
+    assert (etc.radius, etc.tokens_per_global) == (3, 8)
+
+
+def test_weights_fix_the_table_of_labels(capsys):
+    line = FINETUNE.replace("--pretrained pretrained", "--pretrained etc/pretrained")
+    error = refused(
+        f"{line} --model.etc.max_distance 5 --output etc/no --checkpoints etc/none", capsys
+    )
+    assert (
+        "--model.etc.max_distance 5: the weights of etc/pretrained were trained with etc.max_distance 12"
+        in error
+    )
+
+
+def test_a_dry_run_has_one_backend(capsys):
+    run(f"{PRETRAIN} {ETC} --output etc/no --checkpoints etc/none --dry_run true")
+    text = capsys.readouterr().out
+    assert "gather" not in text
+    assert "The second pass over hidden sentences (CPC) is not counted." in text
 
 
 def test_it_is_not_written_for_the_library(capsys):
