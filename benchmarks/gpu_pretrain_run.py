@@ -149,14 +149,14 @@ class Run:
     def _data(self):
         drawn = steps.pretraining_examples(
             self.corpus,
-            self.encoder.max_tokens,
+            self.encoder,
             self.masking,
             self.start.call,  # the seed: every call reads other examples
             OBJECTIVE,
             PretrainingReading(),
         )
         scored = steps.pretraining_examples(
-            self.corpus, self.encoder.max_tokens, self.masking, 0, OBJECTIVE, PretrainingReading()
+            self.corpus, self.encoder, self.masking, 0, OBJECTIVE, PretrainingReading()
         )
         data = pretraining_data(
             drawn["train"],

@@ -6,7 +6,7 @@ import pytest
 
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 
@@ -16,7 +16,7 @@ def write_bundle(folder, project, positions):
         vocab_size=tokenizer.vocab_size, hidden_size=16, num_layers=1, num_heads=2, ffn_size=16,
         max_tokens=64, block_size=8, num_random=1, positions=positions,
     )  # fmt: skip
-    described = {"task": "pretraining", "heads": ["mlm"], "encoder": vars(encoder)}
+    described = {"task": "pretraining", "heads": ["mlm"], "encoder": stored_encoder(encoder)}
     save_bundle(
         folder,
         model=PretrainingModel(encoder, heads=("mlm",)),
