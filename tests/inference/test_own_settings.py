@@ -70,10 +70,7 @@ def test_windows_equal_direct_calls_and_long_ones_are_read_whole(bundle):
     np.testing.assert_allclose(found.probabilities, expected, **CLOSE)
     assert expected.std(axis=0).min() > 1e-3
     tokens = len(bundle.tokenizer.encode(texts["1200"])) + 2
-    line = (
-        f"--window: up to {tokens} tokens are read at once; the model was trained on at most 128 "
-        "(rotary positions)"
-    )
+    line = f"--window: up to {tokens} tokens are read at once; the model was trained on at most 128"
     assert found.notes.count(line) == 1
     short = predict(sequences=texts, model=bundle, window=200, **FLOAT32)
     assert not any("trained on" in note for note in short.notes)
