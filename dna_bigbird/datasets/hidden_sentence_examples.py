@@ -4,7 +4,7 @@
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -94,25 +94,30 @@ class HiddenSentenceExamples:
         """
         examples = self.examples
         drawn = examples.unmasked(index)
-        # Numbers of its own: the masks of `PretrainExamples` stay as they are.
-        rng = np.random.default_rng([examples.seed, *divmod(index, examples.examples_per_epoch), 2])
-        sentences = np.arange(len(drawn.token_ids)) // self.tokens_per_sentence
-        chosen = choose_sentences(
-            sentences, drawn.maskable, rng, self.hiding, self.tokens_per_sentence
-        )
-        is_hidden = np.isin(sentences, chosen)
-        mask_id = examples.vocabulary.mask_id
-        shown = np.where(is_hidden, mask_id, drawn.token_ids)
+        size = self.tokens_per_sentence
+        sentences = np.arange(len(drawn.token_ids)) // size
+        rng = sentence_rng(examples, index)
+        chosen = choose_sentences(sentences, drawn.maskable, rng, self.hiding, size)
         more = with_sentences(drawn.token_ids, sentences, chosen)
+        is_hidden, mask_id = np.isin(sentences, chosen), examples.vocabulary.mask_id
         if self.keeps_masks:
-            example = examples[index]
-            hidden_ids = np.where(is_hidden, mask_id, example["token_ids"])
-            return example | more | {"hidden_ids": hidden_ids}
+            return with_copy(examples[index], is_hidden, mask_id) | more
+        shown = np.where(is_hidden, mask_id, drawn.token_ids)
         seen, positions, labels = mask_tokens(
             shown, drawn.maskable & ~is_hidden, drawn.rng, examples.masking, examples.vocabulary
         )
         usual = {"token_ids": seen, "positions": positions, "labels": labels}
         return usual | {"segment_ids": drawn.segment_ids, "is_next": drawn.pair.is_next} | more
+
+
+def sentence_rng(examples: Any, index: int) -> np.random.Generator:
+    """Return what sentences are drawn from: numbers of their own, so that masks stay as they are without."""
+    return np.random.default_rng([examples.seed, *divmod(index, examples.examples_per_epoch), 2])
+
+
+def with_copy(example: dict, is_hidden: np.ndarray, mask_id: int) -> dict:
+    """Return an example with a copy of its tokens in which sentences are hidden."""
+    return example | {"hidden_ids": np.where(is_hidden, mask_id, example["token_ids"])}
 
 
 def with_sentences(token_ids: np.ndarray, sentences: np.ndarray, chosen: np.ndarray) -> dict:

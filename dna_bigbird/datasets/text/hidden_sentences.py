@@ -11,7 +11,12 @@ from torch import Tensor
 
 from dna_bigbird.corpus.hidden_sentences import SentenceHiding, choose_sentences, sentences_of_text
 from dna_bigbird.datasets.batches import masked_fields
-from dna_bigbird.datasets.hidden_sentence_examples import sentence_fields, with_sentences
+from dna_bigbird.datasets.hidden_sentence_examples import (
+    sentence_fields,
+    sentence_rng,
+    with_copy,
+    with_sentences,
+)
 from dna_bigbird.datasets.text.masked import MaskedTextExamples
 
 
@@ -66,16 +71,11 @@ class HiddenTextExamples:
         examples = self.examples
         ids, is_text = examples.unmasked(index)
         sentences = sentences_of_text(ids, is_text, self.ends)
-        # Numbers of its own: the masks of `MaskedTextExamples` stay as they are.
-        rng = np.random.default_rng([examples.seed, *divmod(index, examples.examples_per_epoch), 2])
-        chosen = choose_sentences(sentences, is_text, rng, self.hiding)
-        is_hidden = np.isin(sentences, chosen)
-        mask_id = examples.vocabulary.mask_id
+        chosen = choose_sentences(sentences, is_text, sentence_rng(examples, index), self.hiding)
         more = with_sentences(ids, sentences, chosen)
+        is_hidden, mask_id = np.isin(sentences, chosen), examples.vocabulary.mask_id
         if self.keeps_masks:
-            example = examples[index]
-            hidden_ids = np.where(is_hidden, mask_id, example["token_ids"])
-            return example | more | {"hidden_ids": hidden_ids}
+            return with_copy(examples[index], is_hidden, mask_id) | more
         shown = np.where(is_hidden, mask_id, ids)
         return examples.masked(index, shown, is_text & ~is_hidden) | more
 
