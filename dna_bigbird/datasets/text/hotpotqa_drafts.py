@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, Paragraph
 from dna_bigbird.datasets.text.rows import TextRow
 from dna_bigbird.datasets.text.two_streams import (
     QUESTION_SEGMENT,
@@ -19,12 +20,19 @@ from dna_bigbird.global_types import PARAGRAPH as PARAGRAPH_TYPE
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-    from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, HotpotQaOptions
 
 TITLE, PARAGRAPH, OTHER = -1, -2, -3
 """Number, among the sentences of its paragraph, of a title, of a paragraph, and of what is in none."""
 NOWHERE = -1
 """Paragraph of a unit that is in none."""
+
+
+class Limits(NamedTuple):
+    """Most tokens of a row, most global tokens, most tokens of a question."""
+
+    tokens: int
+    global_tokens: int
+    question: int
 
 
 class Draft:
@@ -72,9 +80,9 @@ def encoded(tokenizer: "TextTokenizer", text: str) -> tuple:
 
 
 def draft_blocks(
-    example: "HotpotQaExample",
+    example: HotpotQaExample,
     tokenizer: "TextTokenizer",
-    options: "HotpotQaOptions",
+    limits: Limits,
     counts: Counter[str],
 ) -> Draft:
     """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each.
@@ -82,13 +90,13 @@ def draft_blocks(
     The place of a unit is the position of its `<t>` or `[s]`.
     """
     mark = tokenizer.marker_id
-    question = _question(example, tokenizer, options, options.max_tokens - 3, counts)
+    question = _question(example, tokenizer, limits, limits.tokens - 3, counts)
     draft = Draft()
     draft.ids += [tokenizer.cls_id, mark("[q]"), *question, mark("[/q]")]
     draft.pad()
     for p, paragraph in enumerate(example.paragraphs):
         title = encoded(tokenizer, paragraph.title)
-        if len(draft.ids) + len(title[0]) + 2 > options.max_tokens:
+        if len(draft.ids) + len(title[0]) + 2 > limits.tokens:
             _count_lost(counts, paragraph)
             continue
         draft.ids.append(mark("<t>"))
@@ -99,7 +107,7 @@ def draft_blocks(
         draft.pad()
         for s, sentence in enumerate(paragraph.sentences):
             text = encoded(tokenizer, sentence)
-            if len(draft.ids) + len(text[0]) + 1 > options.max_tokens:
+            if len(draft.ids) + len(text[0]) + 1 > limits.tokens:
                 counts["sentences that do not fit"] += 1
                 continue
             draft.add_text(text)
@@ -110,9 +118,9 @@ def draft_blocks(
 
 
 def draft_streams(
-    example: "HotpotQaExample",
+    example: HotpotQaExample,
     tokenizer: "TextTokenizer",
-    options: "HotpotQaOptions",
+    limits: Limits,
     counts: Counter[str],
 ) -> Draft:
     """Return `[CLS] question`, then title and sentences of each paragraph, without marks.
@@ -124,8 +132,8 @@ def draft_streams(
     """
     streams = TwoStreams()
     draft = Draft(streams)
-    room = min(options.max_tokens, options.max_global_tokens) - 1
-    question = _question(example, tokenizer, options, room, counts)
+    room = min(limits.tokens, limits.global_tokens) - 1
+    question = _question(example, tokenizer, limits, room, counts)
     streams.add_tokens([tokenizer.cls_id], SENTENCE_SEGMENT, [streams.add_global(FIRST, free=True)])
     streams.cut()
     streams.add_each(question, QUESTION_SEGMENT, QUESTION)
@@ -133,7 +141,7 @@ def draft_streams(
     draft.pad()
     for p, paragraph in enumerate(example.paragraphs):
         title = encoded(tokenizer, paragraph.title)
-        if not _fits(streams, title, options, more=1):
+        if not _fits(streams, title, limits, more=1):
             _count_lost(counts, paragraph)
             continue
         streams.cut()
@@ -145,7 +153,7 @@ def draft_streams(
             for s, sentence in enumerate(paragraph.sentences)
         ]
         for number, segment, text in parts:
-            if not _fits(streams, text, options):
+            if not _fits(streams, text, limits):
                 counts["sentences that do not fit"] += 1
                 continue
             own = streams.add_global(SENTENCE)
@@ -156,25 +164,25 @@ def draft_streams(
 
 
 def _question(
-    example: "HotpotQaExample",
+    example: HotpotQaExample,
     tokenizer: "TextTokenizer",
-    options: "HotpotQaOptions",
+    limits: Limits,
     room: int,
     counts: Counter[str],
 ) -> list[int]:
     question = encoded(tokenizer, example.question)[0].tolist()
-    room = min(options.max_question_tokens, room)
+    room = min(limits.question, room)
     counts["questions cut"] += len(question) > room
     return question[:room]
 
 
-def _fits(streams: TwoStreams, text: tuple, options: "HotpotQaOptions", more: int = 0) -> bool:
+def _fits(streams: TwoStreams, text: tuple, limits: Limits, more: int = 0) -> bool:
     """Return whether a text with its global token, and so many more, has room."""
     num_tokens = len(streams.ids) + len(text[0])
     num_global = len(streams.types) + 1 + more
-    return num_tokens <= options.max_tokens and num_global <= options.max_global_tokens
+    return num_tokens <= limits.tokens and num_global <= limits.global_tokens
 
 
-def _count_lost(counts: Counter[str], paragraph) -> None:
+def _count_lost(counts: Counter[str], paragraph: Paragraph) -> None:
     counts["titles that do not fit"] += 1
     counts["sentences that do not fit"] += len(paragraph.sentences)

@@ -20,7 +20,7 @@ from dna_bigbird.datasets.text.reading import (
 )
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.wikihop_shortening import shorten
-from dna_bigbird.datasets.text.wikihop_streams import streams_of
+from dna_bigbird.datasets.text.wikihop_streams import encode_words, streams_of
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import parse_json
 from dna_bigbird.sentences import sentences
@@ -195,7 +195,7 @@ def _row(
     if len(front) > options.max_tokens:
         return None
     documents = [
-        [_encode(tokenizer, sentence) for sentence in sentences(document)]
+        [encode_words(tokenizer, sentence) for sentence in sentences(document)]
         for document in example.documents
     ]
     _count_dropped(
@@ -214,7 +214,15 @@ def _streams_row(
     options: WikiHopOptions,
     counts: Counter[str],
 ) -> TextRow | None:
-    made = streams_of(example, tokenizer, options)
+    made = streams_of(
+        example.candidates,
+        example.query,
+        example.documents,
+        tokenizer,
+        max_tokens=options.max_tokens,
+        max_global_tokens=options.max_global_tokens,
+        max_sentences=options.max_sentences,
+    )
     if made is None:
         return None
     streams, dropped = made
@@ -233,19 +241,14 @@ def _front(
     example: WikiHopExample, tokenizer: "TextTokenizer"
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the tokens before the documents and the places of `[ans]` among them."""
-    query = _encode(tokenizer, example.query).tolist()
+    query = encode_words(tokenizer, example.query).tolist()
     ids = [tokenizer.cls_id, tokenizer.marker_id("[q]"), *query, tokenizer.marker_id("[/q]")]
     positions = []
     for candidate in example.candidates:
         positions.append(len(ids))
-        ids += [tokenizer.marker_id("[ans]"), *_encode(tokenizer, candidate).tolist()]
+        ids += [tokenizer.marker_id("[ans]"), *encode_words(tokenizer, candidate).tolist()]
         ids.append(tokenizer.marker_id("[/ans]"))
     return np.array(ids, dtype=np.int64), np.array(positions, dtype=np.int32)
-
-
-def _encode(tokenizer: "TextTokenizer", text: str) -> NDArray[np.int64]:
-    # Some vocabularies know no white space but the space.
-    return tokenizer.encode(" ".join(text.split()))
 
 
 TASK = TaskDescription(

@@ -18,7 +18,6 @@ from dna_bigbird.sentences import sentences
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-    from dna_bigbird.datasets.text.wikihop import WikiHopExample, WikiHopOptions
 
 # T tokens
 
@@ -26,7 +25,14 @@ NO_CANDIDATE = -1
 
 
 def streams_of(
-    example: "WikiHopExample", tokenizer: "TextTokenizer", options: "WikiHopOptions"
+    candidates: tuple[str, ...],
+    query: str,
+    documents: tuple[str, ...],
+    tokenizer: "TextTokenizer",
+    *,
+    max_tokens: int,
+    max_global_tokens: int,
+    max_sentences: int,
 ) -> tuple[TwoStreams, int] | None:
     """Return the streams and the number of sentences left out; None if nothing fits.
 
@@ -36,26 +42,25 @@ def streams_of(
     everything. A token that is part of a candidate's text, in any case of letters and between
     whole words, belongs to that candidate too; of several the last one counts.
     """
-    candidates = [_encoded(tokenizer, text) for text in example.candidates]
-    query = _encoded(tokenizer, example.query)[0]
+    answers = [encode_words(tokenizer, text) for text in candidates]
+    question = encode_words(tokenizer, query)
     texts = [
-        [" ".join(sentence.split()) for sentence in sentences(document)]
-        for document in example.documents
+        [" ".join(sentence.split()) for sentence in sentences(document)] for document in documents
     ]
     encoded = [[tokenizer.encode_with_offsets(text) for text in document] for document in texts]
-    num_front = sum(len(ids) for ids, *_ in candidates) + len(query)
+    num_front = sum(map(len, answers)) + len(question)
     kept = [[ids for ids, *_ in document] for document in encoded]
-    room = options.max_tokens - num_front
-    most = options.max_global_tokens - len(candidates) - len(query) - len(kept)
+    room = max_tokens - num_front
+    most = max_global_tokens - len(answers) - len(question) - len(kept)
     if room < 0 or most < 0:
         return None
-    dropped = shorten(kept, room, min(options.max_sentences, most), separators=False)
+    dropped = shorten(kept, room, min(max_sentences, most), separators=False)
 
     streams = TwoStreams()
-    for ids, *_ in candidates:
+    for ids in answers:
         streams.add_tokens(ids, CANDIDATE_SEGMENT, [streams.add_global(CANDIDATE, free=True)])
         streams.cut()
-    streams.add_each(query, QUESTION_SEGMENT, QUESTION, free=True)
+    streams.add_each(question, QUESTION_SEGMENT, QUESTION, free=True)
     for document, parts, left in zip(texts, encoded, kept, strict=True):
         if not left:
             continue
@@ -64,7 +69,7 @@ def streams_of(
         for text, (ids, starts, ends), _ in zip(document, parts, left, strict=False):
             own = streams.add_global(SENTENCE)
             first = streams.add_tokens(ids, SENTENCE_SEGMENT, [own, whole])
-            mentioned = mentions(text, starts, ends, example.candidates)
+            mentioned = mentions(text, starts, ends, candidates)
             for place in np.flatnonzero(mentioned != NO_CANDIDATE):
                 streams.link(first + int(place), int(mentioned[place]))
     return streams, dropped
@@ -99,6 +104,6 @@ def mentions(
     return found_T
 
 
-def _encoded(tokenizer: "TextTokenizer", text: str) -> tuple:
-    # Some vocabularies know no white space but the space.
-    return tokenizer.encode_with_offsets(" ".join(text.split()))
+def encode_words(tokenizer: "TextTokenizer", text: str) -> NDArray[np.int64]:
+    """Return the tokens of a text with single spaces; some vocabularies know no other white space."""
+    return tokenizer.encode(" ".join(text.split()))

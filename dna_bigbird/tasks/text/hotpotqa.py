@@ -21,13 +21,12 @@ from dna_bigbird.datasets.text.hotpotqa import (
     TASK,
     UNKNOWN,
     YES,
-    HotpotQaExample,
     HotpotQaOptions,
     hotpotqa_rows,
-    read_hotpotqa,
     unit_text,
 )
 from dna_bigbird.datasets.text.hotpotqa_drafts import TITLE
+from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, read_hotpotqa
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.two_streams import NUM_SEGMENTS
 from dna_bigbird.errors import InputError

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, HotpotQaOptions, Paragraph
+from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions
+from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, Paragraph
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import FactsHead
