@@ -1,4 +1,9 @@
-"""One call for both softmaxes of Longformer and every way to compute them."""
+"""One call for either softmax of Longformer and every way to compute it (Beltagy et al. 2020, §3.1).
+
+An ordinary token has one softmax over its window and all global tokens, by the ordinary projections; a
+global token in its window counts once. A global token has one over all tokens, by the global
+projections. If the pattern is causal, neither reads a later token.
+"""
 
 # B batch, H heads, T tokens, G global tokens, D head dimension
 
@@ -7,7 +12,6 @@ from torch import Tensor
 
 from dna_bigbird.attention.backends.longformer_dense import dense_global, dense_windows
 from dna_bigbird.attention.backends.longformer_dilated import blocked, blocked_global
-from dna_bigbird.attention.longformer_heads import LongformerHeads
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 
@@ -19,41 +23,6 @@ DENSE_UP_TO = 128
 """Tokens up to which 'auto' takes 'dense' (docs/attention.md: measurements)."""
 
 
-def attend_longformer(
-    heads: LongformerHeads,
-    pattern: LongformerPattern,
-    layout: LongformerLayout,
-    dropout_p: float = 0.0,
-    backend: str = "auto",
-) -> Tensor:
-    """Attend with windows and global tokens (Beltagy et al. 2020, §3.1).
-
-    An ordinary token has one softmax over its window and all global tokens, by the ordinary
-    projections; a global token in its window counts once. A global token has one over all tokens, by
-    the global projections. With `pattern.is_causal` none of them reads a later token. Padding reads
-    nothing and is not read. A query that reads nothing, padding too, gives exactly zero, and gradients
-    stay finite.
-
-    Args:
-        layout: Of the same batch, on the same device.
-        dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
-        backend: 'blocked' is linear in the length, 'dense' has the whole score matrix; 'auto' takes
-            'dense' for up to 128 tokens. The choice does not change the function; with dropout the
-            masks differ.
-
-    Returns:
-        (batch, heads, tokens, head dimension). Under autocast in the type of autocast.
-
-    Raises:
-        ValueError: If shapes do not fit each other, or a name or number is out of range.
-    """
-    windows = attend_windows(*heads[:3], pattern, layout, dropout_p, backend)
-    if not layout.num_global:
-        return windows
-    of_global = attend_global(*heads[3:], pattern, layout, dropout_p, backend)
-    return layout.with_global(windows, of_global)
-
-
 def attend_windows(
     q: Tensor,
     k: Tensor,
@@ -63,10 +32,25 @@ def attend_windows(
     dropout_p: float = 0.0,
     backend: str = "auto",
 ) -> Tensor:
-    """Attend from ordinary tokens; as `attend_longformer`.
+    """Attend from ordinary tokens: one softmax over the window and the global tokens.
+
+    Padding reads nothing and is not read. A query that reads nothing gives exactly zero, and gradients
+    stay finite.
+
+    Args:
+        q, k, v: (batch, heads, tokens, head dimension), not scaled.
+        layout: Of the same batch, on the same device.
+        dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
+        backend: 'blocked' is linear in the length, 'dense' has the whole score matrix; 'auto' takes
+            'dense' for up to 128 tokens. The choice does not change the function; with dropout the
+            masks differ.
 
     Returns:
-        (batch, heads, tokens, head dimension), exactly zero for global tokens and padding.
+        As q, exactly zero for global tokens and padding (`LongformerLayout.with_global` adds the
+        former). Under autocast in the type of autocast.
+
+    Raises:
+        ValueError: If shapes do not fit each other, or a name or number is out of range.
     """
     pattern.check_heads(q.shape[1])
     expected = (len(layout.is_padding), q.shape[1], layout.is_padding.shape[1], q.shape[-1])
@@ -83,10 +67,17 @@ def attend_global(
     dropout_p: float = 0.0,
     backend: str = "auto",
 ) -> Tensor:
-    """Attend from global tokens; as `attend_longformer`.
+    """Attend from global tokens: one softmax over all tokens; else as `attend_windows`.
+
+    Args:
+        q: (batch, heads, global tokens, head dimension), as `LongformerLayout.gathered`.
+        k, v: (batch, heads, tokens, head dimension).
 
     Returns:
-        (batch, heads, global tokens, head dimension); unused entries of the layout give any number.
+        As q; unused entries of the layout give any number.
+
+    Raises:
+        ValueError: As `attend_windows`.
     """
     B, T = layout.is_padding.shape
     keys = (B, q.shape[1], T, q.shape[-1])

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from dna_bigbird.attention.attend_longformer import LONGFORMER_BACKENDS
 from dna_bigbird.attention.backends.longformer_dilated import Cut
-from dna_bigbird.attention.backends.longformer_loops import attend_in_loops
-from dna_bigbird.attention.longformer_heads import LongformerHeads
+from dna_bigbird.attention.backends.longformer_loops import LongformerHeads, attend_in_loops
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 

@@ -1,12 +1,32 @@
 """The oracle of Longformer: a loop over every pair of tokens of every head, in plain integers. For tests."""
 
+# B batch, H heads, T tokens, G global tokens, Q queries, D head dimension
+
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.longformer_heads import LongformerHeads
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_example import Example
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
+
+
+class LongformerHeads(NamedTuple):
+    """Projected queries, keys and values, not scaled.
+
+    Attributes:
+        q, k, v: (B, H, T, D), by the ordinary projections: for windows, and for global tokens as keys.
+        q_global: (B, H, G, D), by the global ones, of global tokens (`LongformerLayout.gathered`).
+        k_global, v_global: (B, H, T, D), by the global ones, of all tokens: for global queries.
+    """
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    q_global: Tensor
+    k_global: Tensor
+    v_global: Tensor
 
 
 def attend_in_loops(

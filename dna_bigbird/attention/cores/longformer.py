@@ -6,10 +6,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dna_bigbird.attention.attend_longformer import attend_longformer
-from dna_bigbird.attention.longformer_heads import LongformerHeads
+from dna_bigbird.attention.attend_longformer import attend_global, attend_windows
+from dna_bigbird.attention.backends.longformer_states import attend_states
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
+
+STATES_UP_TO = 0.5
+"""Global tokens, as a share of the head size, up to which they read states: then the projections of all
+tokens to global keys and values cost more (docs/attention.md: measurements)."""
 
 
 class Longformer(nn.Module):
@@ -25,7 +29,7 @@ class Longformer(nn.Module):
             `qkv`; the character models of the paper, which have no global token, have none.
         qkv_bias, output_bias: Whether the projections have a bias.
         dropout_p: Dropout of the attention weights in training; the public code applies 0.1.
-        backend: See `attend_longformer`. It may be changed at any time.
+        backend: See `attend_windows`. It may be changed at any time.
 
     Raises:
         ValueError: If the heads do not divide the hidden size, or do not fit the dilations.
@@ -86,24 +90,27 @@ class Longformer(nn.Module):
             )
         if layout.has_padding:  # not even not-a-number has influence
             x_BTE = x_BTE.masked_fill(layout.is_padding[..., None], 0.0)
-        dropout_p = self.dropout_p if self.training else 0.0
-        mixed_BHTD = attend_longformer(
-            self.heads(x_BTE, layout), self.pattern, layout, dropout_p, self.backend
-        )
-        return self.output(mixed_BHTD.transpose(1, 2).flatten(2))
+        settings = (self.pattern, layout, self.dropout_p if self.training else 0.0)
+        q, k, v = self._as_heads(self.qkv(x_BTE))
+        mixed = attend_windows(q, k, v, *settings, self.backend)
+        if layout.num_global:
+            if self.global_qkv is None:
+                of_global = attend_global(layout.gathered(q), k, v, *settings, self.backend)
+            else:
+                of_global = self._from_global(x_BTE, *settings)
+            mixed = layout.with_global(mixed, of_global)
+        return self.output(mixed.transpose(1, 2).flatten(2))
 
-    def heads(self, x_BTE: Tensor, layout: LongformerLayout) -> LongformerHeads:
-        """Return what both softmaxes read."""
-        ordinary = self._as_heads(self.qkv(x_BTE))
-        if not layout.num_global:
-            nothing = ordinary[0][:, :, :0]
-            return LongformerHeads(*ordinary, nothing, *ordinary[1:])
-        if self.global_qkv is None:
-            return LongformerHeads(*ordinary, layout.gathered(ordinary[0]), *ordinary[1:])
+    def _from_global(self, x_BTE: Tensor, *settings: object) -> Tensor:
+        """Return the output of global tokens (B, H, G, D) by their own projections."""
+        _, layout, _ = settings
         E, weight, bias = x_BTE.shape[-1], self.global_qkv.weight, self.global_qkv.bias
         of_query, of_key = (None, None) if bias is None else (bias[:E], bias[E:])
-        q = self._as_heads(F.linear(layout.gathered(x_BTE), weight[:E], of_query))
-        return LongformerHeads(*ordinary, *q, *self._as_heads(F.linear(x_BTE, weight[E:], of_key)))
+        (q,) = self._as_heads(F.linear(layout.gathered(x_BTE), weight[:E], of_query))
+        if self.backend != "dense" and layout.num_global <= STATES_UP_TO * self.head_dim:
+            return attend_states(q, x_BTE, weight[E:], of_key, *settings)
+        k, v = self._as_heads(F.linear(x_BTE, weight[E:], of_key))
+        return attend_global(q, k, v, *settings, self.backend)
 
     def _as_heads(self, x_BTE: Tensor) -> tuple[Tensor, ...]:
         heads = x_BTE.unflatten(-1, (-1, self.num_heads, self.head_dim))
