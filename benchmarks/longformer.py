@@ -175,8 +175,10 @@ def main(arguments: list[str] | None = None) -> None:
         if relative is not None:
             print(f"# {case.tokens} tokens: {case.name} / {own.name} {relative} (goal {GOAL:.0f})")
     for name in GROWING:
-        print(f"# {name}:")
-        print_growth([case for case in cases if case.name == name], times, peak)
+        of_name = [case for case in cases if case.name == name]
+        if len(of_name) > 1:
+            print(f"# {name}:")
+            print_growth(of_name, times, peak)
     print(f"# load after the run {load()}")
 
 
