@@ -113,8 +113,9 @@ def test_padding_that_is_not_a_number_reaches_other_tokens_in_the_library():
     assert torch.equal(core(noise, layout), core(x, layout))
 
 
-def test_dropped_global_key_is_the_lowest_number_in_the_library():
-    """Both count a global key once: moving it out of the window leaves the output as it is."""
+def test_a_global_key_counts_once_in_and_outside_of_the_window():
+    """In both: moving it out of the window leaves the output as it is. The library adds the lowest number
+    to its score in the window, ours hides it."""
     layer = library_layer()
     core = own(layer)
     x, _ = problem(40, 0.0, 0.0, seed=0)

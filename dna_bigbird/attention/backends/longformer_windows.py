@@ -140,7 +140,9 @@ class _Unit:
             far.add_((1 - self._reads_global(block)) * HIDDEN)
         return near, far
 
-    def exponentials(self, near: Tensor, far: Tensor | None, subtracted: Tensor, block: Block):
+    def exponentials(
+        self, near: Tensor, far: Tensor | None, subtracted: Tensor, block: Block
+    ) -> None:
         """Turn scores into exp(score - subtracted), exactly 0 where hidden, in place."""
         near.sub_(subtracted)
         has_holes = self._has_holes(block)
