@@ -19,8 +19,8 @@ LONGFORMER_BACKENDS = {
     "dense": (dense_windows, dense_global),
     "blocked": (blocked, blocked_global),
 }
-DENSE_UP_TO = 128
-"""Tokens up to which 'auto' takes 'dense' (docs/attention.md: measurements)."""
+DENSE_UP_TO = 64
+"""Tokens up to which 'auto' takes 'dense' (docs/attention.md: cost)."""
 
 
 def attend_windows(
@@ -42,7 +42,7 @@ def attend_windows(
         layout: Of the same batch, on the same device.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
         backend: 'blocked' is linear in the length, 'dense' has the whole score matrix; 'auto' takes
-            'dense' for up to 128 tokens. The choice does not change the function; with dropout the
+            'dense' for up to 64 tokens. The choice does not change the function; with dropout the
             masks differ.
 
     Returns:

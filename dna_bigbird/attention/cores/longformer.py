@@ -12,8 +12,8 @@ from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 
 STATES_UP_TO = 0.5
-"""Global tokens, as a share of the head size, up to which they read states: then the projections of all
-tokens to global keys and values cost more (docs/attention.md: measurements)."""
+"""Global tokens, as a share of the head size, up to which they read states. At 1 both ways have about as
+many products; states compute some again in the backward pass (docs/attention.md: cost)."""
 
 
 class Longformer(nn.Module):
