@@ -51,7 +51,8 @@ HEADER = (
     "processor_s",
     "macro AUROC",
     "macro AUPRC",
-    "AUROC minus the first arm",
+    "AUROC minus first",
+    "AUPRC minus first",
 )
 
 

@@ -37,6 +37,7 @@ def test_steps_follow_from_the_faster_round_and_what_is_finished_stays(
     bins.main([*line, "--minutes", "0.5"])
     text = capsys.readouterr().out
     rows = [row.split("\t") for row in text.splitlines()]
+    assert {len(row) for row in rows} == {9}
     assert [row[1:5] for row in rows[1:5]] == [
         ["itc_centre", "60", "960", "30.0"],
         ["etc_centre", "30", "480", "30.0"],
