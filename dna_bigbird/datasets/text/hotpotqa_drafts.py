@@ -42,7 +42,7 @@ class Draft:
         streams: Both streams of BigBird-ETC; None for a row with marks.
         unit_of_token: Number of the unit of each token, -1 for none.
         offsets: Half-open characters of each token in the text of its unit.
-        units: Paragraph, number there and place of each unit: position of its mark, or its global token.
+        units: Paragraph, number there and position of each unit: position of its mark, or its global token.
     """
 
     def __init__(self, streams: TwoStreams | None = None) -> None:
@@ -87,7 +87,7 @@ def draft_blocks(
 ) -> Draft:
     """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each.
 
-    The place of a unit is the position of its `<t>` or `[s]`.
+    The position of a unit is the position of its `<t>` or `[s]`.
     """
     mark = tokenizer.marker_id
     question = _question(example, tokenizer, limits, limits.tokens - 3, counts)
@@ -126,7 +126,7 @@ def draft_streams(
     """Return `[CLS] question`, then title and sentences of each paragraph, without marks.
 
     Global tokens: one for [CLS], which reads everything, for each token of the question, for each
-    paragraph, title and sentence, in this order; each is a unit, whose place is its own. A token of a
+    paragraph, title and sentence, in this order; each is a unit, whose position is its own. A token of a
     paragraph belongs to its title or sentence and to its paragraph. [CLS], the question and each
     paragraph are parts of their own (ETC, generate_tf_examples_lib.py).
     """
@@ -137,7 +137,7 @@ def draft_streams(
     streams.add_tokens([tokenizer.cls_id], SENTENCE_SEGMENT, [streams.add_global(FIRST, free=True)])
     streams.cut()
     streams.add_each(question, QUESTION_SEGMENT, QUESTION)
-    draft.units += [(NOWHERE, OTHER, place) for place in range(len(streams.types))]
+    draft.units += [(NOWHERE, OTHER, position) for position in range(len(streams.types))]
     draft.pad()
     for p, paragraph in enumerate(example.paragraphs):
         title = encoded(tokenizer, paragraph.title)

@@ -37,7 +37,7 @@ class TwoStreams:
         self._part += 1
 
     def add_global(self, type_: int = SENTENCE, *, free: bool = False) -> int:
-        """Add a global token and return its place.
+        """Add a global token and return its position.
 
         Args:
             free: It reads everything in spite of `hard_g2l`.
@@ -48,7 +48,7 @@ class TwoStreams:
         return len(self.types) - 1
 
     def add_tokens(self, ids: Iterable[int], segment: int, owners: Iterable[int] = ()) -> int:
-        """Add tokens that belong to global tokens, and return the place of the first."""
+        """Add tokens that belong to global tokens, and return the position of the first."""
         first, owners = len(self.ids), tuple(owners)
         for token in ids:
             self.link(len(self.ids), *owners)
@@ -62,9 +62,9 @@ class TwoStreams:
         for token in ids:
             self.add_tokens([token], segment, [self.add_global(type_, free=free)])
 
-    def link(self, place: int, *owners: int) -> None:
-        """Let the token at a place belong to global tokens."""
-        self._links |= {(place, owner) for owner in owners}
+    def link(self, position: int, *owners: int) -> None:
+        """Let the token at a position belong to global tokens."""
+        self._links |= {(position, owner) for owner in owners}
 
     @property
     def segment_ids(self) -> NDArray[np.int8]:
@@ -101,8 +101,8 @@ def question_and_parts(
         max_global: Most global tokens.
     """
     streams = TwoStreams()
-    for place in range(num_front):
-        streams.add_tokens([0], 0, [streams.add_global(FIRST if place == 0 else QUESTION)])
+    for position in range(num_front):
+        streams.add_tokens([0], 0, [streams.add_global(FIRST if position == 0 else QUESTION)])
     before = -1
     for part in part_T[num_front:].tolist():
         if part not in (before, -1) and len(streams.types) < max_global:

@@ -214,7 +214,7 @@ def _streams_row(
     options: WikiHopOptions,
     counts: Counter[str],
 ) -> TextRow | None:
-    made = streams_of(
+    result = streams_of(
         example.candidates,
         example.query,
         example.documents,
@@ -223,9 +223,9 @@ def _streams_row(
         max_global_tokens=options.max_global_tokens,
         max_sentences=options.max_sentences,
     )
-    if made is None:
+    if result is None:
         return None
-    streams, dropped = made
+    streams, dropped = result
     _count_dropped(counts, dropped)
     candidates = np.arange(len(example.candidates), dtype=np.int32)
     ids = np.array(streams.ids, np.int32)

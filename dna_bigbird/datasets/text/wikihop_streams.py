@@ -70,8 +70,8 @@ def streams_of(
             own = streams.add_global(SENTENCE)
             first = streams.add_tokens(ids, SENTENCE_SEGMENT, [own, whole])
             mentioned = mentions(text, starts, ends, candidates)
-            for place in np.flatnonzero(mentioned != NO_CANDIDATE):
-                streams.link(first + int(place), int(mentioned[place]))
+            for position in np.flatnonzero(mentioned != NO_CANDIDATE):
+                streams.link(first + int(position), int(mentioned[position]))
     return streams, dropped
 
 

@@ -12,7 +12,7 @@ from dna_bigbird.datasets.text.data import text_data
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.limits import use_threads
-from dna_bigbird.models.config import EncoderConfig, stored_encoder
+from dna_bigbird.models.config import BIN, EncoderConfig, stored_encoder
 from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.set_counts import count_metrics
@@ -131,7 +131,15 @@ def read_sets(
 def start_model(
     task: TextTask, bundle: Bundle, encoder: EncoderConfig, seed: int, from_scratch: bool
 ) -> nn.Module:
-    """Return the model of a task with the weights of the pretrained one, or with fresh ones."""
+    """Return the model of a task with the weights of the pretrained one, or with fresh ones.
+
+    Raises:
+        InputError: If the head reads bins of DNA.
+    """
+    if getattr(task.head, "pooling", None) == BIN:
+        raise InputError(
+            f"--head.pooling {BIN} is for DNA, and text has no bins; choose another pooling"
+        )
     with checked_settings():
         model = task.description.build_model(encoder, task.head, len(task.labels), seed)
         if not from_scratch:
