@@ -161,7 +161,7 @@ def main(arguments: list[str] | None = None) -> None:
 def row(arm: str, figures: dict) -> list:
     """Return the cells of an arm."""
     metrics = figures["metrics"]
-    gains = [f"{name}_gain_over_first" for name in AREAS]
+    gains = [f"{name.removeprefix('macro_')}_gain_over_first" for name in AREAS]
     own = [with_interval(metrics, name) for name in (*AREAS, *gains)]
     return [arm, figures["steps"], figures["windows"], figures["processor_s"], *own]
 
