@@ -24,7 +24,7 @@ def test_steps_follow_from_the_faster_round_and_what_is_finished_stays(
             figures |= {name: 0.6, f"{name}_low": 0.5, f"{name}_high": 0.7}
         of_model = dict(figures)
         if "first" in baselines:
-            for name in ("macro_auroc_gain_over_first", "macro_auprc_gain_over_first"):
+            for name in ("auroc_gain_over_first", "auprc_gain_over_first"):
                 of_model |= {name: 0.02, f"{name}_low": -0.01, f"{name}_high": 0.05}
         text = json.dumps(of_model | {"baselines": {"kmer": figures}})
         (output / "metrics.json").write_text(text)
@@ -32,6 +32,7 @@ def test_steps_follow_from_the_faster_round_and_what_is_finished_stays(
 
     monkeypatch.setattr(bins.Run, "train", train)
     monkeypatch.setattr(bins, "evaluate", evaluate)
+    monkeypatch.setattr(bins, "differences", lambda run: [])
     paths = {n: tmp_path / n for n in ("itc", "etc", "genome", "data", "kmer", "folder")}
     line = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
     bins.main([*line, "--minutes", "0.5"])
