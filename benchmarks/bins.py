@@ -8,11 +8,12 @@ one of `chromatin-set`, and kmer.h5 its `dna-bigbird baseline`. Every arm has th
 the processor time of --minutes on one thread: ten steps of every arm are measured first, in turns, because the
 learning rate has to reach its end with the last step; the fastest of two rounds counts. Test rows are single bins in the middle of their windows for every
 arm, on the forward strand. The table has macro AUROC and AUPRC with 95 % bootstrap intervals over blocks of the
-genome, and paired differences to the first arm. What is in the folder is not computed again.
+genome, and paired differences to the first arm; then come those of the arms of ETC to each other. What is in the folder is not computed again.
 """
 
 import argparse
 import functools
+import itertools
 import json
 import tempfile
 from dataclasses import dataclass
@@ -20,9 +21,14 @@ from pathlib import Path
 
 from learning_run import ProcessorClock
 
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.scores import read_scores
+from dna_bigbird.evaluation.label_areas import label_areas
+from dna_bigbird.evaluation.label_summary import compare
 from dna_bigbird.pipeline import label_training
 from dna_bigbird.pipeline.evaluate import evaluate
 from dna_bigbird.pipeline.finetune import finetune
+from dna_bigbird.pipeline.held_out import HeldOut
 from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 from dna_bigbird.writing import atomic_path, json_text
 
@@ -156,6 +162,24 @@ def main(arguments: list[str] | None = None) -> None:
             print(seed, *row(arm, figures), sep="\t", flush=True)
         kmer = [with_interval(figures["metrics"]["baselines"]["kmer"], name) for name in AREAS]
         print(seed, "k-mers", "-", "-", "-", *kmer, "-", "-", sep="\t", flush=True)
+        for line in differences(Run(options, seed)):
+            print(seed, *line, sep="\t", flush=True)
+
+
+def differences(run: Run) -> list[list[str]]:
+    """Return a line for each two arms of ETC: paired differences of both areas, the later one minus the earlier."""
+    held_out = HeldOut(LabelledSet(run.options.data), seed=run.seed, replicates=1000, block_bp=0)
+    areas = {}
+    for arm in list(ARMS)[1:]:
+        path = run.options.folder / f"{arm}-seed{run.seed}" / "report/scores.h5"
+        scores = read_scores(path).of(held_out.test)
+        areas[arm] = label_areas(held_out.labels[1], scores, held_out.draws)
+    lines = []
+    for earlier, later in itertools.combinations(areas, 2):
+        gains = compare(areas[later], areas[earlier])
+        cells = [with_interval(gains, name) for name in ("auroc_gain", "auprc_gain")]
+        lines.append([f"{later} minus {earlier}", *cells])
+    return lines
 
 
 def row(arm: str, figures: dict) -> list:

@@ -32,6 +32,7 @@ def test_steps_follow_from_the_faster_round_and_what_is_finished_stays(
 
     monkeypatch.setattr(bins.Run, "train", train)
     monkeypatch.setattr(bins, "evaluate", evaluate)
+    monkeypatch.setattr(bins, "differences", lambda run: [])
     paths = {n: tmp_path / n for n in ("itc", "etc", "genome", "data", "kmer", "folder")}
     line = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
     bins.main([*line, "--minutes", "0.5"])
