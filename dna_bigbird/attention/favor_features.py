@@ -5,7 +5,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 Kernel = Literal["softmax", "relu"]

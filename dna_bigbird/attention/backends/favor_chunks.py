@@ -46,7 +46,7 @@ class Keys(NamedTuple):
     """(G, T, D + 1): value and 1; zero at padding, which so is in neither sum."""
     f: Tensor
     """(G, T, M), with the stabiliser at the end of the chunk."""
-    c_T: Tensor
+    c_T: Tensor  # noqa: N815 - carries its shape, as variables do
     """(G, T): stabiliser of the keys up to each one, of earlier chunks too."""
 
     @property
