@@ -17,17 +17,14 @@ itc-64         BigBird-ITC with blocks of 64 as the paper's base model
 
 import argparse
 import contextlib
-import functools
-import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator
 from unittest.mock import patch
 
-import memory
 import torch
+from growth import measure, print_growth, print_table
 from options import add_common, lengths, names, start
-from timing import FAILURES, TRAINING, Case, Times, header, interleaved, load, ratio, reason
+from timing import TRAINING, Case, header, load
 
 from dna_bigbird.attention.backends import etc_band, etc_global, etc_long
 from dna_bigbird.attention.cores import BigBirdEtc, BigBirdItc
@@ -35,7 +32,6 @@ from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 
 VARIANTS = ("etc", "etc-dense", "etc-no-labels", "etc-no-global", "itc", "itc-64")
-GOAL_PER_TOKEN = 1.5
 
 
 @contextlib.contextmanager
@@ -126,28 +122,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def measure(
-    options: argparse.Namespace, cases: list[Case]
-) -> tuple[Times, dict[Case, str], dict[Case, int | str]]:
-    """Return processor times, what cannot run with its reason, and peak memory in bytes."""
-    make = functools.partial(prepare, options)
-    peak = {} if options.no_memory else memory.peaks(make, cases, "cpu")
-    times: Times = {}
-    failed: dict[Case, str] = {}
-    for tokens in options.lengths:  # one length at a time: the inputs of all would fill the memory
-        calls = {}
-        for case in cases:
-            if case.tokens == tokens and not isinstance(peak.get(case), str):
-                try:
-                    calls[case] = make(case)
-                except FAILURES as error:
-                    failed[case] = reason(error)
-        of_length, not_run = interleaved(calls, options.rounds, "cpu", clock=time.process_time)
-        times |= of_length
-        failed |= not_run
-    return times, failed, peak
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Print times, memory and ratios."""
     options = parse(arguments)
@@ -165,44 +139,10 @@ def main(arguments: list[str] | None = None) -> None:
         if name == "etc"
         or tokens <= (options.dense_limit if name == "etc-dense" else options.peer_limit)
     ]
-    times, failed, peak = measure(options, cases)
-    print("tokens", "variant", "median_s", "us per token", "peak_MB", "peak_kB per token",
-          "time / etc", sep="\t")  # fmt: skip
-    for case in cases:
-        print(*row(case, times, failed, peak), sep="\t")
+    times, failed, peak = measure(options, cases, prepare)
+    print_table(cases, times, failed, peak, reference="etc")
     print_growth([case for case in cases if case.name == "etc"], times, peak)
     print(f"# load after the run {load()}")
-
-
-def row(
-    case: Case, times: Times, failed: dict[Case, str], peak: dict[Case, int | str]
-) -> list[object]:
-    """Return one line of the table."""
-    memory_of_case = peak.get(case, "")
-    columns: list[object] = [case.tokens, case.name]
-    if case not in times:
-        return [*columns, f"not run: {failed.get(case) or memory_of_case}"]
-    median = statistics.median(times[case])
-    columns += [f"{median:.3f}", f"{1e6 * median / case.tokens:.1f}"]
-    if isinstance(memory_of_case, int):
-        columns += [f"{memory_of_case / 1e6:.0f}", f"{memory_of_case / 1e3 / case.tokens:.1f}"]
-    else:
-        columns += [memory_of_case, ""]
-    of_etc = ratio(times, case, case._replace(name="etc"))
-    return [*columns, "" if of_etc is None or case.name == "etc" else str(of_etc)]
-
-
-def print_growth(cases: list[Case], times: Times, peak: dict[Case, int | str]) -> None:
-    """Print how many times more a token costs at each length than at the first."""
-    cases = [case for case in cases if case in times]
-    for case in cases[1:]:
-        first = cases[0]
-        medians = [statistics.median(times[x]) / x.tokens for x in (first, case)]
-        text = f"time {medians[1] / medians[0]:.2f}"
-        if isinstance(peak.get(first), int) and isinstance(peak.get(case), int):
-            per_token = [peak[x] / x.tokens for x in (first, case)]
-            text += f", memory {per_token[1] / per_token[0]:.2f}"
-        print(f"# per token, {case.tokens} / {first.tokens} tokens: {text} (goal {GOAL_PER_TOKEN})")
 
 
 if __name__ == "__main__":

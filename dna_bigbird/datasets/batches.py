@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# B batch, T tokens, P predicted positions of the whole batch, L labels
+# B batch, T tokens, P predicted positions or bins of the whole batch, L labels
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 PAD_ID = 0
@@ -40,9 +40,12 @@ class LabelledBatch(NamedTuple):
     token_ids_BT: Tensor
     is_padding_BT: Tensor
     labels_BL: Tensor
-    """float32, 0 or 1."""
+    """float32, 0 or 1; with `bins_P2` a row per bin (P, L)."""
     examples_B: Tensor
     """Rows of the labelled set."""
+    bins_P2: Tensor = torch.zeros(0, 2, dtype=torch.int64)
+    """Window and number of the bin of each row of labels (`models.bins.states_of_bins`); empty: the labels
+    are of the windows."""
 
 
 def pad_right(rows: Sequence[np.ndarray], fill: int) -> Tensor:
@@ -89,11 +92,26 @@ def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatc
 
 
 def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> LabelledBatch:
-    """Join tokenized windows."""
+    """Join tokenized windows.
+
+    Args:
+        rows: Row of the set, ids, labels (L,); or labels (P, L) and the numbers of their bins (P,).
+    """
     ids = [row[1] for row in rows]
+    fields = {
+        "token_ids_BT": pad_right(ids, PAD_ID),
+        "is_padding_BT": padding_of(ids),
+        "examples_B": torch.tensor([row[0] for row in rows]),
+    }
+    labels = [row[2] for row in rows]
+    if labels[0].ndim == 1:
+        return LabelledBatch(
+            labels_BL=torch.from_numpy(np.stack(labels).astype(np.float32)), **fields
+        )
+    windows = np.repeat(np.arange(len(rows)), [len(part) for part in labels])
+    bins = np.stack([windows, np.concatenate([row[3] for row in rows])], axis=1)
     return LabelledBatch(
-        token_ids_BT=pad_right(ids, PAD_ID),
-        is_padding_BT=padding_of(ids),
-        labels_BL=torch.from_numpy(np.stack([row[2] for row in rows]).astype(np.float32)),
-        examples_B=torch.tensor([row[0] for row in rows]),
+        labels_BL=torch.from_numpy(np.concatenate(labels).astype(np.float32)),
+        bins_P2=torch.from_numpy(bins.astype(np.int64)),
+        **fields,
     )

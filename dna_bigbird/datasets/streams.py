@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from dna_bigbird.child_processes import ending_worker
 from dna_bigbird.datasets.batches import collate_labelled, collate_pretraining
+from dna_bigbird.datasets.bin_groups import BinGroups
 from dna_bigbird.datasets.packed_batches import WorkerLoader, collate_packed
 from dna_bigbird.datasets.tokenized import RowsOnTheFly, TokenizedRows
 from dna_bigbird.limits import allowed_workers
@@ -59,29 +60,45 @@ class _Numbered(Dataset):
 
 
 class _Rows(Dataset):
-    """Tokenized rows by number, a reverse complement by the bitwise complement (~) of the number."""
+    """Tokenized rows by number, a reverse complement by the bitwise complement (~) of the number.
 
-    def __init__(self, rows: TokenizedRows | RowsOnTheFly) -> None:
+    Args:
+        groups: The bins that each row's window predicts, for all bins at once.
+    """
+
+    def __init__(self, rows: TokenizedRows | RowsOnTheFly, groups: BinGroups | None = None) -> None:
         self.rows = rows
+        self.groups = groups
 
-    def __getitem__(self, number: int) -> tuple[int, np.ndarray, np.ndarray]:
-        index = number if number >= 0 else ~number
-        ids = self.rows.ids(index, strand="+" if number >= 0 else "-")
-        return int(self.rows.rows[index]), ids, self.rows.labels[index]
+    def __getitem__(self, number: int) -> tuple[int, np.ndarray, *tuple[np.ndarray, ...]]:
+        index, strand = _index_and_strand(number)
+        return self._example(index, strand, self.rows.ids(index, strand))
+
+    def _example(
+        self, index: int, strand: str, ids: np.ndarray
+    ) -> tuple[int, np.ndarray, *tuple[np.ndarray, ...]]:
+        row = int(self.rows.rows[index])
+        if self.groups is None:
+            return row, ids, self.rows.labels[index]
+        return row, ids, *self.groups.of_window(index, strand)
 
 
-class _DrawnRows(Dataset):
+class _DrawnRows(_Rows):
     """Rows by the number of their example in the stream, for tokens that are drawn for each example."""
 
-    def __init__(self, rows: RowsOnTheFly, order: "LabelledOrder") -> None:
-        self.rows = rows
+    def __init__(
+        self, rows: RowsOnTheFly, order: "LabelledOrder", groups: BinGroups | None = None
+    ) -> None:
+        super().__init__(rows, groups)
         self.order = order
 
-    def __getitem__(self, example: int) -> tuple[int, np.ndarray, np.ndarray]:
-        number = self.order.example(example)
-        index = number if number >= 0 else ~number
-        ids = self.rows.drawn_ids(index, "+" if number >= 0 else "-", example)
-        return int(self.rows.rows[index]), ids, self.rows.labels[index]
+    def __getitem__(self, example: int) -> tuple[int, np.ndarray, *tuple[np.ndarray, ...]]:
+        index, strand = _index_and_strand(self.order.example(example))
+        return self._example(index, strand, self.rows.drawn_ids(index, strand, example))
+
+
+def _index_and_strand(number: int) -> tuple[int, str]:
+    return (number, "+") if number >= 0 else (~number, "-")
 
 
 class StreamData(pl.LightningDataModule):
@@ -183,16 +200,20 @@ def labelled_data(
     both_strands: bool,
     accumulate: int = 1,
     workers: int = 0,
+    groups: BinGroups | None = None,
 ) -> StreamData:
     """Micro-batches of a labelled set, in the order of `LabelledOrder`.
 
     Rows whose tokens are drawn (`RowsOnTheFly.is_drawn`) are drawn for every example of the stream.
+
+    Args:
+        groups: With all bins at once: what the windows of `train` predict, whose rows are the centres.
     """
     order = LabelledOrder(len(train), seed=seed, batch_size=batch_size, both_strands=both_strands)
     by_length = sorted(range(len(validation)), key=lambda index: len(validation.ids(index)))
     is_drawn = isinstance(train, RowsOnTheFly) and train.is_drawn
     return StreamData(
-        train=_DrawnRows(train, order) if is_drawn else _Rows(train),
+        train=_DrawnRows(train, order, groups) if is_drawn else _Rows(train, groups),
         train_numbers=order.examples if is_drawn else order.micro_batch,
         validation=_Rows(validation),
         validation_batches=chunks(by_length, batch_size),

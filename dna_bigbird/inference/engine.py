@@ -153,7 +153,8 @@ class Engine:
         try:
             batch = collate(positions)
             with torch.inference_mode(), self._arithmetic():
-                result = forward(batch._make(field.to(self.device) for field in batch))
+                there = (x if x is None else x.to(self.device) for x in batch)
+                result = forward(batch._make(there))
         except torch.OutOfMemoryError:
             if len(positions) == 1:
                 raise InputError(

@@ -1,12 +1,13 @@
 """A label head on the encoder."""
 
-# B batch, T tokens, L labels
+# B batch, T tokens, P bins, L labels
 
 import torch
 from torch import Tensor, nn
 
 from dna_bigbird.attention.packing import Packing
-from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.bins import BinTokens, states_of_bins
+from dna_bigbird.models.config import BIN, EncoderConfig, HeadConfig, check_head
 from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import build_encoder
 from dna_bigbird.models.heads import LabelHead
@@ -22,7 +23,7 @@ class SequenceClassifier(nn.Module):
         words: Words whose counts add to the logits (`count_words`).
 
     Raises:
-        ValueError: If there is no label.
+        ValueError: If there is no label, or the head reads global tokens and the encoder has none.
     """
 
     def __init__(
@@ -36,10 +37,13 @@ class SequenceClassifier(nn.Module):
         super().__init__()
         if num_labels < 1:
             raise ValueError(f"a classifier needs at least one label, got {num_labels}")
+        head = head or HeadConfig()
+        check_head(head, config)
         generator = torch.Generator().manual_seed(seed)
         self.encoder = build_encoder(config, generator)
-        self.head = LabelHead(config.hidden_size, num_labels, head or HeadConfig())
+        self.head = LabelHead(config.hidden_size, num_labels, head)
         initialise(self.head, config.init_std, generator)
+        self.bins = BinTokens(head.bin_bp, config.vocab_size) if head.pooling == BIN else None
         self.words: WordPart | None = None
         if words is not None:
             self.count_words(words)
@@ -61,6 +65,7 @@ class SequenceClassifier(nn.Module):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None = None,
         packing: Packing | None = None,
+        bins_P2: Tensor | None = None,
     ) -> Tensor:
         """Return logits (batch, labels); in evaluation the head does without autocast.
 
@@ -68,8 +73,12 @@ class SequenceClassifier(nn.Module):
 
         Args:
             packing: See `Encoder.forward`.
+            bins_P2: Bins of the windows (`states_of_bins`): logits are (bins, labels) then.
+
+        Raises:
+            ValueError: If bins are named and the head does not read them, or words are counted.
         """
-        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT, packing=packing)
+        hidden_BTE = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, packing, bins_P2)
         if self.training:
             logits_BL = self.head(hidden_BTE, is_padding_BT)
         else:
@@ -78,3 +87,26 @@ class SequenceClassifier(nn.Module):
         return (
             logits_BL if self.words is None else logits_BL + self.words(token_ids_BT, is_padding_BT)
         )
+
+    def states(
+        self,
+        token_ids_BT: Tensor,
+        is_padding_BT: Tensor,
+        segment_ids_BT: Tensor | None = None,
+        packing: Packing | None = None,
+        bins_P2: Tensor | None = None,
+    ) -> Tensor:
+        """Return the hidden states that the head pools, (batch, tokens, hidden).
+
+        With pooling 'bin' it is one per window, or per bin of `bins_P2`: of the bin's global token.
+
+        Args, Raises: As `forward`.
+        """
+        inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
+        if bins_P2 is not None and (self.bins is None or self.words is not None):
+            raise ValueError("bins are read by a head of pooling 'bin' without word counts")
+        if self.bins is None:
+            return self.encoder(*inputs, packing=packing)
+        tokens, centres_B = self.bins(token_ids_BT, is_padding_BT)
+        _, global_BGE = self.encoder.both(*inputs, packing=packing, global_tokens=tokens)
+        return states_of_bins(global_BGE, tokens, centres_B, bins_P2)[:, None]

@@ -38,8 +38,14 @@ CHOICES = {
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
 CPC = "cpc"
 """The head of BigBird-ETC that tells hidden sentences from others."""
-POOLINGS = ("cls", "mean", "centre", "parts", "attention")
-POOLING_SETTINGS = {"parts": ("parts", "part_value"), "attention": ("queries", "reach_tokens")}
+BIN = "bin"
+"""The pooling that reads global tokens of BigBird-ETC."""
+POOLINGS = ("cls", "mean", "centre", "parts", "attention", BIN)
+POOLING_SETTINGS = {
+    "parts": ("parts", "part_value"),
+    "attention": ("queries", "reach_tokens"),
+    BIN: ("bin_bp", "bins_at_once"),
+}
 """Settings of a head that only one pooling reads, and that are stored only with it."""
 POOLER_ACTIVATIONS = ("tanh", "gelu_tanh", "gelu", "relu")
 
@@ -220,11 +226,12 @@ class EncoderConfig:
 class HeadConfig:
     """How label logits come from the hidden states."""
 
-    pooling: Literal["cls", "mean", "centre", "parts", "attention"] = "cls"
+    pooling: Literal["cls", "mean", "centre", "parts", "attention", "bin"] = "cls"
     """How the tokens of a window become a vector: the first token through a dense layer with
     `activation`, or the plain mean over all real tokens or over those in the middle of the window,
     where the labelled bin is, or the means over equal parts of the window, each with weights of its own,
-    or the mean of the middle and what it reads from all tokens through attention."""
+    or the mean of the middle and what it reads from all tokens through attention, or with `attention` etc the
+    global token of the bin in the middle."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
     """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: int = 40
@@ -244,6 +251,10 @@ class HeadConfig:
     """Queries of 'attention'. Each begins as the mean over one band of distances from the middle."""
     reach_tokens: int = 800
     """Distance from the middle up to which 'attention' distinguishes distances; the bands divide it."""
+    bin_bp: int = 200
+    """Bases of a bin that 'bin' gives a global token; bins are counted from the middle of the window."""
+    bins_at_once: bool = False
+    """Train 'bin' on all known bins near the middle of a window at once, not on the one in the middle alone."""
 
     def __post_init__(self) -> None:
         if self.part_value not in ("mean", "max"):
@@ -255,7 +266,11 @@ class HeadConfig:
                 f"--head.activation {self.activation!r} is not one of "
                 f"{', '.join(POOLER_ACTIVATIONS)}"
             )
-        for name in ("centre_tokens", "parts", "queries", "reach_tokens"):
+        if self.bins_at_once and self.pooling != BIN:
+            raise ValueError(
+                f"--head.bins_at_once true is for --head.pooling {BIN}, got {self.pooling}"
+            )
+        for name in ("centre_tokens", "parts", "queries", "reach_tokens", "bin_bp"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--head.{name} {getattr(self, name)} must be at least 1")
         if self.label_rank < 0:
@@ -292,6 +307,19 @@ def stored_head(head: HeadConfig) -> dict:
     if not head.label_rank:
         del settings["label_rank"]
     return settings
+
+
+def check_head(head: HeadConfig, encoder: EncoderConfig) -> None:
+    """Raise ValueError if the head reads what the encoder does not have.
+
+    Raises:
+        ValueError: If it reads global tokens of bins and the attention is not etc.
+    """
+    if head.pooling == BIN and encoder.attention != "etc":
+        raise ValueError(
+            f"--head.pooling {BIN} reads global tokens, which a model of attention {encoder.attention} does "
+            "not have; pretrain one with --model.attention etc, or choose another pooling"
+        )
 
 
 def check_share(option: str, value: float) -> None:

@@ -12,11 +12,12 @@ from dna_bigbird.attention.packing import Packing
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 from dna_bigbird.errors import InputError
+from dna_bigbird.global_types import NUM_TYPES
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.etc_config import EtcConfig
-from dna_bigbird.models.global_tokens import NUM_TYPES, GlobalTokens
+from dna_bigbird.models.global_tokens import GlobalTokens
 
 BACKENDS = ("auto", "dense")
 """Backends by the names that commands have; 'auto' is linear in the long stream."""

@@ -3,6 +3,7 @@
 # B batch, L long tokens, G global tokens
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,11 +11,8 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
+from dna_bigbird.global_types import SENTENCE
 
-NUM_TYPES = 16
-"""Rows of the table of types."""
-SENTENCE, HIDDEN_SENTENCE = 0, 1
-"""Types of global tokens: of a sentence, and of a sentence whose tokens are all masked."""
 NO_SENTENCE = -1
 """Number of the sentence of a token that belongs to none, as [CLS]."""
 
@@ -26,7 +24,7 @@ class GlobalTokens:
     A global token has no word: its type says what it stands for.
 
     Attributes:
-        types_BG: int64 from 0, below `NUM_TYPES`; anything at padding.
+        types_BG: int64, numbers of `global_types`; anything at padding.
         layout: Padding of both streams, and which long tokens belong to which global token.
     """
 
@@ -49,6 +47,27 @@ class GlobalTokens:
         types_BG = torch.full_like(is_padding_BG, SENTENCE, dtype=torch.int64)
         owners = sentences_BL[..., None]
         return cls(types_BG, EtcLayout.of_owners(owners, is_padding_BL, is_padding_BG))
+
+    @classmethod
+    def of_links(
+        cls,
+        types_BG: Tensor,
+        is_padding_BG: Tensor,
+        is_padding_BL: Tensor,
+        links: Sequence[Tensor],
+        **parts: Tensor,
+    ) -> Self:
+        """Return global tokens with their types, and what belongs to them.
+
+        Args:
+            is_padding_BG, is_padding_BL: True = padding.
+            links: Of each sequence (n, 2) int64, a long token and a global token that it belongs to.
+            parts: Segments and free tokens; see `EtcLayout`.
+        """
+        belongs_BLG = torch.zeros(*is_padding_BL.shape, types_BG.shape[1], dtype=torch.bool)
+        for belongs_LG, pairs in zip(belongs_BLG, links, strict=True):
+            belongs_LG[pairs[:, 0], pairs[:, 1]] = True
+        return cls(types_BG, EtcLayout(is_padding_BL, is_padding_BG, belongs_BLG, **parts))
 
     @classmethod
     def evenly(cls, is_padding_BL: Tensor, tokens: int) -> Self:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.models.activations import activated, activation
-from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.config import BIN, EncoderConfig, HeadConfig
 
 KNOTS = 32
 """Values of a learned profile over distances."""
@@ -54,6 +54,14 @@ class MeanPooler(nn.Module):
         """Return one vector per sequence (batch, hidden)."""
         real = (~is_padding_BT)[..., None].to(hidden_BTE.dtype)
         return (hidden_BTE * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
+
+
+class OneState(nn.Module):
+    """The only state: of a global token that stands for what is read."""
+
+    def forward(self, hidden_B1E: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return one vector per sequence (batch, hidden)."""
+        return hidden_B1E[:, 0]
 
 
 def numbers_and_middle(is_padding_BT: Tensor) -> tuple[Tensor, Tensor]:
@@ -186,6 +194,8 @@ def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
         return Pooler(hidden_size, config.activation)
     if config.pooling == "parts":
         return PartsPooler(config.parts, config.part_value)
+    if config.pooling == BIN:
+        return OneState()
     if config.pooling == "attention":
         return AttentionPooler(
             hidden_size, config.centre_tokens, config.queries, config.reach_tokens

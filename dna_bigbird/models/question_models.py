@@ -1,6 +1,6 @@
 """Models that answer questions: the encoder with a small head each (specification §3)."""
 
-# B batch, T tokens, N candidates, E hidden size
+# B batch, T tokens, G global tokens, N candidates, U units of a row, E hidden size
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 from typing import Any, ClassVar, NamedTuple
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import build_encoder
+from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.residual_block import ResidualBlock
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
 
@@ -39,6 +40,7 @@ class QuestionModel(nn.Module):
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.encoder = build_encoder(config, generator)
+        self.two_streams = config.attention == "etc"
         self.add_layers(config, head or self.head_type())
         for layer in list(self.children())[1:]:
             initialise(layer, config.init_std, generator)
@@ -47,14 +49,28 @@ class QuestionModel(nn.Module):
         """Register the layers of the head; their names are keys of the weights in bundles."""
         raise NotImplementedError
 
+    def states(
+        self,
+        token_ids_BT: Tensor,
+        is_padding_BT: Tensor,
+        segment_ids_BT: Tensor | None,
+        global_tokens: GlobalTokens | None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return hidden states of the tokens, and those that a head reads for units: with attention etc of
+        the global tokens, else the same ones."""
+        if self.two_streams:
+            return self.encoder.both(
+                token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens=global_tokens
+            )
+        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT)
+        return hidden_BTE, hidden_BTE
+
 
 class FactsLogits(NamedTuple):
     """All in float32."""
 
-    sentence_BT: Tensor
-    """Whether a sentence supports the answer; used at the token that ends a sentence."""
-    paragraph_BT: Tensor
-    """Whether a paragraph has such a sentence; used at the token before a title."""
+    facts_BU: Tensor
+    """Whether a sentence supports the answer, or a title (a paragraph) has such a sentence."""
     start_BT: Tensor
     """-inf at padding."""
     end_BT: Tensor
@@ -63,28 +79,51 @@ class FactsLogits(NamedTuple):
 
 
 class FactsModel(QuestionModel):
-    """A span with its supporting facts: four logits of every token, three of the first token."""
+    """A span with its supporting facts: two logits of every token, one of every unit, three of the first
+    token.
+
+    A unit is read at its mark, by a layer for titles or one for sentences; with attention etc at its
+    global token, by one layer for all, and the type of answer at the first global token.
+    """
 
     head_type = FactsHead
 
     def add_layers(self, config: EncoderConfig, head: FactsHead) -> None:
-        """Register one layer for tokens and one for the type of answer."""
+        """Register one layer for tokens and units (two with attention etc), one for the type of answer."""
         self.dropout = nn.Dropout(head.dropout)
-        self.tokens = nn.Linear(config.hidden_size, 4)
+        self.tokens = nn.Linear(config.hidden_size, 2 if self.two_streams else 4)
+        self.facts = nn.Linear(config.hidden_size, 1) if self.two_streams else None
         self.kind = nn.Linear(config.hidden_size, 3)
 
     def forward(
-        self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor | None = None
+        self,
+        token_ids_BT: Tensor,
+        is_padding_BT: Tensor,
+        segment_ids_BT: Tensor | None,
+        places_BU: Tensor,
+        is_title_BU: Tensor,
+        global_tokens: GlobalTokens | None = None,
     ) -> FactsLogits:
-        """Return the logits of every token and of every row."""
-        hidden_BTE = self.dropout(self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT))
-        sentence, paragraph, start, end = self.tokens(hidden_BTE).float().unbind(dim=-1)
+        """Return the logits of every token, unit and row.
+
+        Args:
+            places_BU: Position of each unit's mark, or its global token.
+            is_title_BU: True for titles.
+            global_tokens: With attention etc.
+        """
+        both = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
+        hidden_BTE, of_units = (self.dropout(states) for states in both)
+        *at_marks, start, end = self.tokens(hidden_BTE).float().unbind(dim=-1)
+        if self.facts is not None:
+            facts_BU = self.facts(of_units)[..., 0].float().gather(1, places_BU)
+        else:
+            sentence_BU, title_BU = (logits.gather(1, places_BU) for logits in at_marks)
+            facts_BU = torch.where(is_title_BU, title_BU, sentence_BU)
         return FactsLogits(
-            sentence_BT=sentence,
-            paragraph_BT=paragraph,
+            facts_BU=facts_BU,
             start_BT=start.masked_fill(is_padding_BT, -torch.inf),
             end_BT=end.masked_fill(is_padding_BT, -torch.inf),
-            type_B3=self.kind(hidden_BTE[:, 0]).float(),
+            type_B3=self.kind(of_units[:, 0]).float(),
         )
 
 
@@ -118,13 +157,16 @@ class LongAnswerModel(QuestionModel):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None,
         is_document_BT: Tensor,
+        global_tokens: GlobalTokens | None = None,
     ) -> LongAnswerLogits:
         """Return the logits of every token and of every row.
 
         Args:
             is_document_BT: True where a span may begin and end; the first token always may.
+            global_tokens: With attention etc.
         """
-        hidden_BTE = self.dropout(self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT))
+        hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
+        hidden_BTE = self.dropout(hidden_BTE)
         closed_BT = is_padding_BT | ~is_document_BT if self.mask_outside else is_padding_BT.clone()
         closed_BT[:, 0] = False
         # In bfloat16 many of 4096 positions would have equal logits.
@@ -158,14 +200,20 @@ class SpanModel(QuestionModel):
         self.dense = nn.Linear(config.hidden_size, 2)
 
     def forward(
-        self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor
+        self,
+        token_ids_BT: Tensor,
+        is_padding_BT: Tensor,
+        segment_ids_BT: Tensor,
+        global_tokens: GlobalTokens | None = None,
     ) -> SpanLogits:
         """Return the logits of every token; -inf at padding.
 
         Args:
             segment_ids_BT: 0 for the question and its separators, 1 for the document.
+            global_tokens: With attention etc.
         """
-        hidden_BTE = self.block(self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT))
+        hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
+        hidden_BTE = self.block(hidden_BTE)
         # In bfloat16 many of 4096 positions would have equal logits.
         with torch.autocast(hidden_BTE.device.type, enabled=False):
             logits_BT2 = self.dense(hidden_BTE.to(self.dense.weight.dtype))
@@ -178,7 +226,7 @@ class SpanModel(QuestionModel):
 
 
 class CandidateModel(QuestionModel):
-    """One score for every candidate answer, from the state of its token."""
+    """One score for every candidate answer, from the state of its token, or of its global token."""
 
     head_type = CandidateHead
 
@@ -194,14 +242,16 @@ class CandidateModel(QuestionModel):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None,
         candidates_BN: Tensor,
+        global_tokens: GlobalTokens | None = None,
     ) -> Tensor:
         """Return scores (batch, candidates) in float32; those of absent candidates are -inf.
 
         Args:
-            candidates_BN: Position of each candidate's token, or `ABSENT`.
+            candidates_BN: Position of each candidate's token, or its global token, or `ABSENT`.
+            global_tokens: With attention etc.
         """
-        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT)
+        _, states = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         positions_BN1 = candidates_BN.clamp(min=0)[..., None]
-        candidates_BNE = hidden_BTE.gather(1, positions_BN1.expand(-1, -1, hidden_BTE.shape[-1]))
+        candidates_BNE = states.gather(1, positions_BN1.expand(-1, -1, states.shape[-1]))
         scores_BN = self.dense(self.dropout(self.block(candidates_BNE)))[..., 0].float()
         return scores_BN.masked_fill(candidates_BN == ABSENT, -torch.inf)

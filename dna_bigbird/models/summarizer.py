@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.decoder import Cache, Decoder, Sources
 from dna_bigbird.models.encoder import Encoder, initialise
-from dna_bigbird.models.resize import with_vocabulary
+from dna_bigbird.models.resize import with_tables
 from dna_bigbird.models.text_config import SummaryHead
 
 
@@ -108,7 +108,7 @@ def start_from(model: Summarizer, pretrained: nn.Module, seed: int) -> None:
             the pretrained summarizer.
     """
     generator = torch.Generator().manual_seed(seed)
-    grown = with_vocabulary(pretrained.encoder, model.encoder.config.vocab_size, generator)
+    grown = with_tables(pretrained.encoder, model.encoder.config, generator)
     model.encoder.load_state_dict(grown.state_dict())
     decoder = model.decoder
     if isinstance(pretrained, Summarizer):

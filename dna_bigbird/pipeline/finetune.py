@@ -119,7 +119,7 @@ def finetune(
         training,
         head,
         labelled,
-        source.tokenizer,
+        source,
         trains_layers=freeze is None and source.encoder.num_layers > 0,
     )
     setup = steps.FinetuningSetup(

@@ -34,6 +34,7 @@ def train(
         seed=setup.seed,
         settings=setup.run_settings(network),
         leaves_out_frozen=setup.is_adapted and training.strategy != "fsdp",
+        bins_at_once=setup.head.bins_at_once,
     )
 
 

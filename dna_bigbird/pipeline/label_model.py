@@ -9,12 +9,19 @@ from numpy.typing import NDArray
 
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.sequences_read import union
+from dna_bigbird.datasets.bin_groups import BinGroups
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.standardisation import standardisation
 from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.label_types import RECORDED, REGRESSION
 from dna_bigbird.models.classifier import SequenceClassifier
-from dna_bigbird.models.config import EncoderConfig, HeadConfig, stored_encoder, stored_head
+from dna_bigbird.models.config import (
+    EncoderConfig,
+    HeadConfig,
+    check_head,
+    stored_encoder,
+    stored_head,
+)
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import CountedWords
@@ -38,42 +45,45 @@ MEASURED_WINDOWS = 16
 """Training rows whose tokens are counted to choose how many are in the middle."""
 
 
-_POOLED = {"centre": " of {centre_tokens} tokens", "parts": " ({parts})"}
+_POOLED = {"centre": " of {centre_tokens} tokens", "parts": " ({parts})", "bin": " of {bin_bp} bp"}
 
 
 def choose_settings(
     training: TrainConfig,
     head: HeadConfig,
     labelled: LabelledSet,
-    tokenizer: object,
+    source: EncoderSource,
     *,
     trains_layers: bool = True,
 ) -> tuple[TrainConfig, HeadConfig]:
     """Return the settings with what was not given, and note what was chosen.
 
     Args:
+        source: Encoder and tokenizer.
         trains_layers: Whether matrices of layers are trained, which Muon needs.
 
     Raises:
-        InputError: If given settings contradict chosen ones.
+        InputError: If the head reads what the encoder does not have, or given settings contradict chosen ones.
     """
     rows = labelled.rows("train")
-    bp_per_token = _bp_per_token(labelled, rows[:MEASURED_WINDOWS], tokenizer)
+    bp_per_token = _bp_per_token(labelled, rows[:MEASURED_WINDOWS], source.tokenizer)
     with checked_settings():
         if isinstance(head, LabelHeadConfig):
             head = head.for_set(
                 bin_bp=labelled.bin_bp, bp_per_token=bp_per_token, window_bp=labelled.window_bp
             )
+        check_head(head, source.encoder)
         if not isinstance(training, LabelTrainConfig):
             return training, head
         recipe = recipe_for(
             bin_bp=labelled.bin_bp, bp_per_token=bp_per_token, trains_layers=trains_layers
         )
-        chosen = training.for_rows(len(rows), recipe)
+        windows = BinGroups.of(labelled, rows).centres if head.bins_at_once else rows
+        chosen = training.for_rows(len(windows), recipe)
     if training.has_gaps:
         muon = chosen.optimizer == "muon"
         note(
-            f"{len(rows):,} training rows: {chosen.max_steps:,} steps of {chosen.batch_size}, {chosen.optimizer}, "
+            f"{len(rows):,} training rows{_in_windows(windows, rows)}: {chosen.max_steps:,} steps of {chosen.batch_size}, {chosen.optimizer}, "
             f"learning rate {chosen.learning_rate:g} (head {chosen.head_learning_rate or chosen.learning_rate:g}"
             f"{f', matrices {chosen.muon_learning_rate:g}' if muon else ''})"
             f"{' from a probe' if chosen.start_at_probe else ''}, "
@@ -81,6 +91,10 @@ def choose_settings(
             f"{head.pooling}{_POOLED.get(head.pooling, '').format(**asdict(head))}"
         )
     return chosen, head
+
+
+def _in_windows(windows: np.ndarray, rows: np.ndarray) -> str:
+    return "" if windows is rows else f" in {len(windows):,} windows"
 
 
 def _bp_per_token(labelled: LabelledSet, rows: np.ndarray, tokenizer: object) -> float:
@@ -152,6 +166,9 @@ class FinetuningSetup:
         model = SequenceClassifier(self.encoder, num_labels, self.head, seed=self.seed)
         if (bundle := self.source.bundle) is not None:
             model.encoder.load_state_dict(bundle.model.encoder.state_dict())
+        if model.bins is not None:
+            with checked_settings():
+                model.bins.know_pieces(torch.from_numpy(self.source.tokenizer.piece_bp))
         if self.frozen:
             freeze(model.encoder)
         if self.lora.rank:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from dna_bigbird.corpus.piece_dropout import PieceDropout
+from dna_bigbird.datasets.bin_groups import BinGroups
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.shifted import ShiftedRows
 from dna_bigbird.datasets.standardisation import standardisation
@@ -53,6 +54,7 @@ def train_on_labels(
     seed: int,
     settings: dict,
     leaves_out_frozen: bool = False,
+    bins_at_once: bool = False,
 ) -> tuple[LabellingTask, FitResult, int]:
     """Train a model on the training rows; killed and called again it continues.
 
@@ -60,6 +62,7 @@ def train_on_labels(
         model: Called as models.classifier.SequenceClassifier.
         settings: What else decides the result: not the set, the seed and `training`.
         leaves_out_frozen: Whether checkpoints lack the weights that are not trained.
+        bins_at_once: Whether a training window predicts all known bins around its centre.
 
     Returns:
         The task (its model has the weights of the step with the highest score on validation),
@@ -74,8 +77,9 @@ def train_on_labels(
     if labelled.label_type in (BINARY, MULTI_LABEL):
         note_few_positives(int(labelled.packed_labels.positives(rows).sum()), labelled.path)
     check_compiles(training)
+    groups = BinGroups.of(labelled, labelled.rows("train")) if bins_at_once else None
     train, validation = tokenized_splits(
-        labelled, tokenizer, training, max_tokens=max_tokens, seed=seed
+        labelled, tokenizer, training, max_tokens=max_tokens, seed=seed, groups=groups
     )
     data = labelled_data(
         train,
@@ -85,6 +89,7 @@ def train_on_labels(
         both_strands=training.both_strands,
         accumulate=training.accumulate,
         workers=training.workers,
+        groups=groups,
     )
     # The set has a checksum of its genome, and opening it compares the two.
     inputs = {"data": sha256_of(labelled.path), **settings.get("inputs", {})}
@@ -163,11 +168,20 @@ def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: f
 
 
 def tokenized_splits(
-    labelled: LabelledSet, tokenizer: object, training: TrainConfig, *, max_tokens: int, seed: int
+    labelled: LabelledSet,
+    tokenizer: object,
+    training: TrainConfig,
+    *,
+    max_tokens: int,
+    seed: int,
+    groups: BinGroups | None = None,
 ) -> tuple[TokenizedRows | RowsOnTheFly, TokenizedRows]:
     """Return the training rows and the validation rows as token ids.
 
     Validation is read many times and is small: it is always tokenized once, without dropout.
+
+    Args:
+        groups: Windows that are read of the training rows; by default each has its own.
 
     Raises:
         InputError: If a window has more tokens than the model reads, or `bpe_dropout` does not fit
@@ -185,7 +199,7 @@ def tokenized_splits(
             **limits,
         )
 
-    train = labelled.rows("train")
+    train = labelled.rows("train") if groups is None else groups.centres
     validation = validation_rows(labelled, training.validation_examples, seed)
     if training.bpe_dropout or training.max_shift:
         train_rows = drawn_rows(labelled, train, tokenizer, training, seed=seed, **limits)

@@ -166,12 +166,13 @@ class LabelTrainConfig(TrainConfig):
 class LabelHeadConfig(HeadConfig):
     """How labels are read off the encoder; what is not given is chosen for the set."""
 
-    pooling: Literal["cls", "mean", "centre", "parts", "attention"] | None = None
+    pooling: Literal["cls", "mean", "centre", "parts", "attention", "bin"] | None = None
     """How the tokens of a window become a vector: 'cls' reads the first token through a dense layer
     with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
     where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
     sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
-    and distance (docs/long-range.md). If not given: 'parts' with tokens of one base, else 'centre' for a set of
+    and distance (docs/long-range.md); 'bin' reads the global token of the bin in the middle, with `attention` etc
+    (docs/etc.md). If not given: 'parts' with tokens of one base, else 'centre' for a set of
     bins and 'mean' for others."""
     centre_tokens: int | None = None
     """Tokens in the middle that 'centre' and 'attention' average. If not given: as many as three bins
@@ -182,6 +183,9 @@ class LabelHeadConfig(HeadConfig):
     reach_tokens: int | None = None
     """Distance from the middle up to which 'attention' distinguishes distances. If not given: as many
     as half a window has on average."""
+    bin_bp: int | None = None
+    """Bases of a bin that 'bin' gives a global token; bins are counted from the middle of the window. If not
+    given: those of the set's bins, or 200."""
 
     def __post_init__(self) -> None:
         HeadConfig(**_given(self))  # checks what is given
@@ -193,6 +197,9 @@ class LabelHeadConfig(HeadConfig):
             bin_bp: Labelled bases in the middle of the window; 0: the whole window.
             bp_per_token: Base pairs of a token, on average.
             window_bp: Length of a window, for `parts`, and `reach_tokens` of 'attention'; 0: plain defaults.
+
+        Raises:
+            ValueError: If all bins are to be trained at once and the set has other bins or none.
 
         Example:
             >>> LabelHeadConfig().for_set(bin_bp=200, bp_per_token=4.0).centre_tokens
@@ -209,10 +216,15 @@ class LabelHeadConfig(HeadConfig):
             parts = round(window_bp / (bin_bp or PART_BP))
             chosen["parts"] = min(MOST_PARTS, max(1, parts))
         if bin_bp:
+            chosen["bin_bp"] = bin_bp
             chosen["centre_tokens"] = max(1, round(CENTRE_BINS * bin_bp / bp_per_token))
         if window_bp and self.pooling == "attention":
             chosen["reach_tokens"] = max(1, round(window_bp / 2 / bp_per_token))
-        return HeadConfig(**chosen | _given(self))
+        head = HeadConfig(**chosen | _given(self))
+        if head.bins_at_once and head.bin_bp != bin_bp:
+            has = f"has bins of {bin_bp} bp, not of {head.bin_bp}" if bin_bp else "has no bins"
+            raise ValueError(f"--head.bins_at_once true: the set {has}")
+        return head
 
 
 def of_single_bases(bp_per_token: float) -> bool:

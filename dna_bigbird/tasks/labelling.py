@@ -39,14 +39,15 @@ class LabellingTask(Objective):
         self._seen: list[tuple[Tensor, Tensor]] = []
 
     def logits_and_loss(self, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
-        """Return logits (B, L) in float32 and the mean loss."""
+        """Return logits (B, L) in float32 and the mean loss; over bins if the batch names them."""
+        more = {"bins_P2": batch.bins_P2} if len(batch.bins_P2) else {}
         logits_BL = self.model(
-            batch.token_ids_BT, batch.is_padding_BT, **self.planned(batch)
+            batch.token_ids_BT, batch.is_padding_BT, **self.planned(batch), **more
         ).float()
         return logits_BL, self.objective.loss(logits_BL, batch.labels_BL)
 
     def loss_and_sums(self, batch: LabelledBatch) -> tuple[Tensor, Sums]:
-        """Return the loss and its sum over rows."""
+        """Return the loss and its sum over rows (or bins)."""
         logits_BL, loss = self.logits_and_loss(batch)
         if not self.training:
             self._seen.append((logits_BL.detach(), batch.labels_BL))

@@ -121,7 +121,7 @@ def features(
         ids = [windows.ids(int(i), strand) for i in rows[first : first + BATCH]]
         padding_BT = padding_of(ids).to(device)
         with torch.autocast(device.type, precision, enabled=precision != torch.float32):
-            hidden_BTE = model.encoder(pad_right(ids, PAD_ID).to(device), padding_BT)
+            hidden_BTE = model.states(pad_right(ids, PAD_ID).to(device), padding_BT)
         parts.append(model.head.pooled(hidden_BTE.float(), padding_BT).cpu())
     model.cpu().train(was_training)  # the trainer keeps the mode, and dropout belongs to training
     return torch.cat(parts).clone()

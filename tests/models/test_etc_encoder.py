@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.global_types import SENTENCE
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.encoder import Encoder
@@ -14,7 +15,7 @@ from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.etc_config import EtcChanges, EtcConfig
 from dna_bigbird.models.etc_encoder import EtcEncoder, build_encoder
 from dna_bigbird.models.flops import etc_pairs, forward_flops
-from dna_bigbird.models.global_tokens import NO_SENTENCE, SENTENCE, GlobalTokens
+from dna_bigbird.models.global_tokens import NO_SENTENCE, GlobalTokens
 from dna_bigbird.models.lora import adapt
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.positions import extend_positions

@@ -1,10 +1,12 @@
 """More word vectors: the old ones stay, the new ones are as fresh ones."""
 
+from dataclasses import replace
+
 import torch
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.resize import with_vocabulary
+from dna_bigbird.models.resize import with_tables
 
 CONFIG = EncoderConfig(
     vocab_size=50, hidden_size=32, num_layers=1, num_heads=2, ffn_size=64, max_tokens=64,
@@ -14,7 +16,9 @@ CONFIG = EncoderConfig(
 
 def test_old_ids_give_the_same_states():
     encoder = Encoder(CONFIG).eval()
-    grown = with_vocabulary(encoder, 70, torch.Generator().manual_seed(3)).eval()
+    grown = with_tables(
+        encoder, replace(CONFIG, vocab_size=70), torch.Generator().manual_seed(3)
+    ).eval()
     ids = torch.randint(0, 50, (2, 40), generator=torch.Generator().manual_seed(1))
     none = torch.zeros(2, 40, dtype=torch.bool)
     assert torch.equal(encoder(ids, none), grown(ids, none))
@@ -27,7 +31,9 @@ def test_old_ids_give_the_same_states():
 def test_new_rows_depend_on_the_generator():
     encoder = Encoder(CONFIG)
     a, b, c = (
-        with_vocabulary(encoder, 60, torch.Generator().manual_seed(s)).word.weight
+        with_tables(
+            encoder, replace(CONFIG, vocab_size=60), torch.Generator().manual_seed(s)
+        ).word.weight
         for s in (3, 3, 4)
     )
     assert torch.equal(a, b)
@@ -36,5 +42,5 @@ def test_new_rows_depend_on_the_generator():
 
 def test_an_encoder_that_has_them_is_the_same():
     encoder = Encoder(CONFIG)
-    assert with_vocabulary(encoder, 50, torch.Generator()) is encoder
-    assert with_vocabulary(encoder, 20, torch.Generator()) is encoder
+    assert with_tables(encoder, replace(CONFIG, vocab_size=50), torch.Generator()) is encoder
+    assert with_tables(encoder, replace(CONFIG, vocab_size=20), torch.Generator()) is encoder

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.etc_scores import (
+from dna_bigbird.attention.backends.etc_scores import add_cross_labels, cross_label_gradient
+from dna_bigbird.attention.backends.softmax_parts import (
     LEAST,
     Dropout,
-    add_cross_labels,
-    cross_label_gradient,
     dropped,
     exponentials,
     finished,

@@ -12,11 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dna_bigbird.attention.backends.etc_band import BLOCK, Band, BandMasks
-from dna_bigbird.attention.backends.etc_scores import (
+from dna_bigbird.attention.backends.etc_scores import add_cross_labels, cross_label_gradient
+from dna_bigbird.attention.backends.softmax_parts import (
     LEAST,
     Dropout,
-    add_cross_labels,
-    cross_label_gradient,
     dropped,
     exponentials,
     finished,

@@ -1,21 +1,26 @@
-"""HotpotQA, distractor setting: the task, its settings, native files and rows (specification §3.1, ITC)."""
+"""HotpotQA, distractor setting: the task, its settings and rows (specification §3.1)."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.datasets.text.hotpotqa_drafts import (
+    PARAGRAPH,
+    TITLE,
+    Draft,
+    Limits,
+    draft_blocks,
+    draft_streams,
+)
+from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
-from dna_bigbird.datasets.text.reading import check_ids, need, read_json_list, type_in_words
-from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.datasets.text.spans import find_text, tokens_of
-from dna_bigbird.errors import InputError, shortened
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
@@ -29,6 +34,9 @@ class HotpotQaOptions:
 
     max_tokens: int = 4096
     """Longest sequence in tokens: one question with its paragraphs; whole sentences that do not fit are left out."""
+    max_global_tokens: int = 256
+    """Most global tokens: of one question with its paragraphs; whole sentences that do not fit are left out. Read
+    with attention etc."""
     max_question_tokens: int = 128
     """Tokens that are kept of a question."""
     top_spans: int = 50
@@ -45,7 +53,8 @@ class HotpotQaOptions:
     answers of the scored examples; the metrics name the threshold."""
 
     def __post_init__(self) -> None:
-        for name in ("max_tokens", "max_question_tokens", "top_spans", "max_answer_length"):
+        least = ("max_tokens", "max_global_tokens", "max_question_tokens", "top_spans")
+        for name in (*least, "max_answer_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--options.{name} {getattr(self, name)} must be at least 1")
         if self.max_tokens < 4:
@@ -60,117 +69,11 @@ class HotpotQaOptions:
             raise ValueError(f"--options.fact_threshold {self.fact_threshold} must be from 0 to 1")
 
 
-Fact = tuple[str, int]
-"""Title of a paragraph and number of one of its sentences, from 0."""
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """A titled paragraph as the file has it."""
-
-    title: str
-    sentences: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class HotpotQaExample:
-    """One question; `answer` and `facts` are None in official test files."""
-
-    id: str
-    question: str
-    paragraphs: tuple[Paragraph, ...]
-    answer: str | None
-    """Text of the paragraphs, or 'yes' or 'no'."""
-    facts: tuple[Fact, ...] | None
-    """The supporting sentences, as the file has them."""
-
-    def sentences(self) -> set[Fact]:
-        """Return the names of all sentences."""
-        return {
-            (paragraph.title, i)
-            for paragraph in self.paragraphs
-            for i in range(len(paragraph.sentences))
-        }
-
-
-def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExample], dict[str, int]]:
-    """Read a JSON list, plain or gzip.
-
-    Args:
-        gold: Whether every item must have its answer and supporting facts.
-
-    Returns:
-        The examples and counts of irregular items: supporting facts that name no sentence
-        of their item, as the official files have a few (they stay: the official metric counts
-        them, no model can find them), and paragraphs without sentences.
-
-    Raises:
-        InputError: If a key is missing, a value has the wrong type, there is no paragraph, or an
-            id occurs twice.
-    """
-    examples = [
-        _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
-    ]
-    check_ids((example.id for example in examples), path)
-    counts: Counter[str] = Counter()
-    for example in examples:
-        known = example.sentences()
-        counts["supporting facts that name no sentence"] += sum(
-            fact not in known for fact in example.facts or ()
-        )
-        counts["paragraphs without sentences"] += sum(not x.sentences for x in example.paragraphs)
-    return examples, {reason: n for reason, n in counts.items() if n}
-
-
-def _example(item: dict, where: str, gold: bool) -> HotpotQaExample:
-    name = need(item, "_id", str, where)
-    where = f"{where} ({shortened(name)})"
-    context = need(item, "context", list, where)
-    if not context:
-        raise InputError(f"{where}: 'context' is empty; expected at least one paragraph")
-    facts = answer = None
-    if gold or "answer" in item:
-        answer = need(item, "answer", str, where)
-    if gold or "supporting_facts" in item:
-        facts = tuple(_fact(fact, where) for fact in need(item, "supporting_facts", list, where))
-    return HotpotQaExample(
-        id=name,
-        question=need(item, "question", str, where),
-        paragraphs=tuple(_paragraph(paragraph, where) for paragraph in context),
-        answer=answer,
-        facts=facts,
-    )
-
-
-def _paragraph(value: object, where: str) -> Paragraph:
-    match value:
-        case [str() as title, [*sentences]] if all(
-            isinstance(sentence, str) for sentence in sentences
-        ):
-            return Paragraph(title, tuple(sentences))
-    raise InputError(f"{where}: 'context' holds {_shown(value)}, expected [title, [sentence, …]]")
-
-
-def _fact(value: object, where: str) -> Fact:
-    match value:
-        case [str() as title, int() as sentence] if not isinstance(sentence, bool):
-            return title, sentence
-    raise InputError(
-        f"{where}: 'supporting_facts' holds {_shown(value)}, expected [title, sentence number]"
-    )
-
-
-def _shown(value: object) -> str:
-    return shortened(repr(value)) if isinstance(value, list) else type_in_words(value)
-
-
-# T tokens, U units: titles and sentences
+# T tokens, U units: titles and sentences, and in the form of BigBird-ETC every global token
 
 SPAN, YES, NO = range(3)
 UNKNOWN = -1
 """An unknown target, which adds nothing to the loss."""
-TITLE = -1
-"""Number of a title among the sentences of its paragraph."""
 
 
 def hotpotqa_rows(
@@ -179,15 +82,16 @@ def hotpotqa_rows(
     options: HotpotQaOptions,
     *,
     training: bool,
+    two_streams: bool = False,
 ) -> TextSet:
-    """Make one row per example: `[CLS] [q] question [/q]`, then `<t> title </t> sentence [s] …` each.
+    """Make one row per example, as `draft_blocks` or for BigBird-ETC as `draft_streams` has it.
 
     A sentence that does not fit is left out, a later one that does is not; a paragraph whose title
     does not fit is left out.
 
     Arrays of a row: `units` (U, 3), of every title and sentence its paragraph, its number there
-    (`TITLE`) and the position of its mark, `<t>` or `[s]`; `labels` (U,), 1 for supporting sentences and
-    the titles above them, and `targets` (3,), the type of answer, its first and last token ([CLS]
+    (`TITLE`) and its place; `labels` (U,), 1 for supporting sentences and the titles (and paragraphs)
+    above them, and `targets` (3,), the type of answer, its first and last token ([CLS]
     for yes and no), all `UNKNOWN` without gold. Unless for training also `unit_of_token`
     (T,), -1 for tokens of none, and the `offsets` (T, 2) of tokens in the text of their unit,
     half-open, in characters.
@@ -195,11 +99,14 @@ def hotpotqa_rows(
     Args:
         training: Leave out examples none of whose supporting facts is in the row, or whose answer
             is not in them, nor in the titles above them.
+        two_streams: With both streams of BigBird-ETC (`TwoStreams.arrays`).
     """
+    draft_of = draft_streams if two_streams else draft_blocks
+    limits = Limits(options.max_tokens, options.max_global_tokens, options.max_question_tokens)
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):
-        draft = _draft(example, tokenizer, options, counts)
+        draft = draft_of(example, tokenizer, limits, counts)
         labels, targets = _gold(example, draft)
         if training and not labels.any():
             counts["without a supporting fact in the row, not trained on"] += 1
@@ -212,91 +119,34 @@ def hotpotqa_rows(
         if not training:
             arrays["unit_of_token"] = np.array(draft.unit_of_token, np.int16)
             arrays["offsets"] = np.array(draft.offsets, np.int32)
-        rows.append(TextRow(np.array(draft.ids, np.int32), number, arrays=arrays))
+        rows.append(draft.row(number, arrays))
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
 
 
 def unit_text(example: HotpotQaExample, unit: Sequence[int]) -> str:
-    """Return the title or sentence that a line of `units` names, as the file has it."""
+    """Return the title or sentence that a line of `units` names, as the file has it; '' for another unit."""
+    if unit[1] < TITLE:
+        return ""
     paragraph = example.paragraphs[int(unit[0])]
     return paragraph.title if unit[1] == TITLE else paragraph.sentences[int(unit[1])]
 
 
-@dataclass
-class _Draft:
-    """A row that grows."""
-
-    ids: list[int]
-    unit_of_token: list[int] = field(init=False)
-    offsets: list[tuple[int, int]] = field(init=False)
-    units: list[tuple[int, int, int]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.unit_of_token = [-1] * len(self.ids)
-        self.offsets = [(0, 0)] * len(self.ids)
-
-    def add_mark(self, token: int) -> None:
-        self.ids.append(token)
-        self.unit_of_token.append(-1)
-        self.offsets.append((0, 0))
-
-    def add_unit(self, paragraph: int, sentence: int, mark_place: int, encoded: tuple) -> None:
-        ids, starts, ends = (part.tolist() for part in encoded)
-        self.ids += ids
-        self.unit_of_token += [len(self.units)] * len(ids)
-        self.offsets += zip(starts, ends, strict=True)
-        self.units.append((paragraph, sentence, mark_place))
-
-
-def _draft(
-    example: HotpotQaExample,
-    tokenizer: "TextTokenizer",
-    options: HotpotQaOptions,
-    counts: Counter[str],
-) -> _Draft:
-    def encode(text: str) -> tuple:
-        # Some vocabularies know no white space but the space; offsets stay those of the file.
-        return tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
-
-    mark = tokenizer.marker_id
-    question = encode(example.question)[0].tolist()
-    room = min(options.max_question_tokens, options.max_tokens - 3)
-    counts["questions cut"] += len(question) > room
-    question = question[:room]
-    draft = _Draft([tokenizer.cls_id, mark("[q]"), *question, mark("[/q]")])
-    for p, paragraph in enumerate(example.paragraphs):
-        title = encode(paragraph.title)
-        if len(draft.ids) + len(title[0]) + 2 > options.max_tokens:
-            counts["titles that do not fit"] += 1
-            counts["sentences that do not fit"] += len(paragraph.sentences)
-            continue
-        draft.add_mark(mark("<t>"))
-        draft.add_unit(p, TITLE, len(draft.ids) - 1, title)
-        draft.add_mark(mark("</t>"))
-        for s, sentence in enumerate(paragraph.sentences):
-            encoded = encode(sentence)
-            if len(draft.ids) + len(encoded[0]) + 1 > options.max_tokens:
-                counts["sentences that do not fit"] += 1
-                continue
-            draft.add_unit(p, s, len(draft.ids) + len(encoded[0]), encoded)
-            draft.add_mark(mark("[s]"))
-    return draft
-
-
-def _gold(example: HotpotQaExample, draft: _Draft) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+def _gold(example: HotpotQaExample, draft: Draft) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
     """Return `labels` and `targets`."""
     unknown = np.full(3, UNKNOWN, np.int64)
     if example.facts is None:
         return np.full(len(draft.units), UNKNOWN, np.int8), unknown
     facts = set(example.facts)
     supporting = {
-        (p, s)
-        for p, s, _ in draft.units
-        if (example.paragraphs[p].title, s) in facts and s != TITLE
+        (p, s) for p, s, _ in draft.units if s >= 0 and (example.paragraphs[p].title, s) in facts
     }
     above = {p for p, _ in supporting}
     labels = np.array(
-        [(p, s) in supporting or (s == TITLE and p in above) for p, s, _ in draft.units], np.int8
+        [
+            (p, s) in supporting or (s in (TITLE, PARAGRAPH) and p in above)
+            for p, s, _ in draft.units
+        ],
+        np.int8,
     )
     if example.answer in ("yes", "no"):
         return labels, np.array([YES if example.answer == "yes" else NO, 0, 0])
@@ -305,7 +155,7 @@ def _gold(example: HotpotQaExample, draft: _Draft) -> tuple[NDArray[np.int8], ND
 
 
 def _find_answer(
-    example: HotpotQaExample, draft: _Draft, labels: NDArray[np.int8]
+    example: HotpotQaExample, draft: Draft, labels: NDArray[np.int8]
 ) -> tuple[int, int] | None:
     """Return first and last token of the answer that ends first among the labelled units.
 

@@ -12,6 +12,7 @@ from dna_bigbird.datasets.text.description import SetDescription, SyntheticText,
 from dna_bigbird.datasets.text.natural_questions_pages import Annotation, NqExample
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.two_streams import question_and_parts
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
@@ -29,6 +30,9 @@ class NaturalQuestionsOptions:
 
     max_tokens: int = 4096
     """Longest sequence in tokens: one window, the question included."""
+    max_global_tokens: int = 230
+    """Most global tokens: of one window; the tokens of further candidates belong to the last one. Read with
+    attention etc."""
     max_question_tokens: int = 32
     """Tokens that are kept of a question."""
     stride: int = 2048
@@ -59,6 +63,7 @@ class NaturalQuestionsOptions:
     def __post_init__(self) -> None:
         least = {"max_question_tokens": 1, "stride": 1, "top": 1, "max_short": 1}
         least |= {"min_annotators": 1, "null_seed": 0, "max_tokens": self.max_question_tokens + 4}
+        least |= {"max_global_tokens": self.max_question_tokens + 3}
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
@@ -141,6 +146,7 @@ def natural_questions_rows(
     options: NaturalQuestionsOptions,
     *,
     training: bool,
+    two_streams: bool = False,
 ) -> TextSet:
     """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page.
 
@@ -151,6 +157,8 @@ def natural_questions_rows(
     Args:
         training: Leave out pages without a top-level candidate, and the share of null windows that
             the options want left out.
+        two_streams: With both streams of BigBird-ETC: see `question_and_parts`; the parts of the page
+            are its candidates.
     """
     counts: Counter[str] = Counter()
     rows = []
@@ -165,6 +173,14 @@ def natural_questions_rows(
         question = question[: options.max_question_tokens]
         before = np.concatenate([[tokenizer.cls_id], question, [tokenizer.sep_id]])
         windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
+        if two_streams:
+            for row in windows:
+                part = np.full(len(row.token_ids), -1)
+                inside = part[len(before) : -1]
+                first = int(row.arrays["first"][0])
+                inside[:] = pieces.candidate[first : first + len(inside)]
+                most = options.max_global_tokens
+                row.arrays.update(question_and_parts(len(before), part, most))
         if example.annotations:
             expected = answer_type(example.annotations[0])
             shown = any(row.arrays["targets"][4] == expected for row in windows)

@@ -16,6 +16,8 @@ from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.spans import tokens_of
 from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample, read_questions
+from dna_bigbird.datasets.text.two_streams import question_and_parts
+from dna_bigbird.sentences import sentences
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
@@ -38,6 +40,9 @@ class TriviaQaOptions:
     """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
     max_tokens: int = 4096
     """Longest sequence in tokens: a question with one document, which is cut."""
+    max_global_tokens: int = 320
+    """Most global tokens: of a question with one document; the tokens of further sentences belong to the last one.
+    Read with attention etc."""
     max_question_tokens: int = 55
     """Tokens that are kept of a question."""
     max_words: int = 4096
@@ -58,6 +63,7 @@ class TriviaQaOptions:
     def __post_init__(self) -> None:
         least = {"max_question_tokens": 1, "max_words": 1, "max_spans": 1, "max_answer_words": 1}
         least |= {"top_spans": 1, "max_tokens": self.max_question_tokens + 3}
+        least |= {"max_global_tokens": self.max_question_tokens + 3}
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
@@ -133,6 +139,7 @@ def triviaqa_rows(
     normalise: Callable[[str], str],
     *,
     training: bool,
+    two_streams: bool = False,
 ) -> TextSet:
     """Make a row `[CLS] question [SEP] document` for every document of every example.
 
@@ -144,6 +151,8 @@ def triviaqa_rows(
         normalise: As for `alias_spans`.
         training: Leave out documents without the answer; with `norm` per_question leave
             out questions without any, but no document of the others, which share their sum.
+        two_streams: With both streams of BigBird-ETC: see `question_and_parts`; the parts of the
+            document are its sentences.
     """
     counts: Counter[str] = Counter()
     rows = []
@@ -155,6 +164,13 @@ def triviaqa_rows(
             _row(example, number, document, front, tokenizer, options, normalise, counts)
             for document in range(len(example.documents))
         ]
+        if two_streams:
+            for row in document_rows:
+                text = example.documents[int(row.arrays["document"][0])].text
+                part = np.full(len(row.token_ids), -1)
+                part[len(front) :] = _sentence_numbers(text, row.arrays["offsets"][len(front) :, 0])
+                most = options.max_global_tokens
+                row.arrays.update(question_and_parts(len(front), part, most))
         if training:
             has_answer = [len(row.arrays["spans"]) > 0 for row in document_rows]
             if options.norm == "per_document":
@@ -215,6 +231,15 @@ def _word_numbers(text: str, starts_T: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of the word, between white space, that contains each token."""
     begins = np.array([match.start() for match in re.finditer(r"\S+", text)], dtype=np.int64)
     return np.searchsorted(begins, starts_T, side="right") - 1
+
+
+def _sentence_numbers(text: str, starts_T: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the number of the sentence that contains each token."""
+    begins, end = [], 0
+    for sentence in sentences(text):
+        begins.append(text.index(sentence, end))
+        end = begins[-1] + len(sentence)
+    return np.searchsorted(np.array(begins, np.int64), starts_T, side="right") - 1
 
 
 TASK = TaskDescription(

@@ -19,6 +19,8 @@ from dna_bigbird.datasets.text.reading import (
     read_json_list,
 )
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.wikihop_shortening import shorten
+from dna_bigbird.datasets.text.wikihop_streams import encode_words, streams_of
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import parse_json
 from dna_bigbird.sentences import sentences
@@ -35,13 +37,16 @@ class WikiHopOptions:
     """Take the masked files of the official archive, in which candidates are `___MASK5___`."""
     max_tokens: int = 4096
     """Longest sequence in tokens: one question with its documents; from longer ones sentences are left out."""
+    max_global_tokens: int = 430
+    """Most global tokens: of one question with its documents; from longer ones sentences are left out. Read with
+    attention etc."""
     max_sentences: int = 200
     """Most sentences: of one question's documents."""
     label_smoothing: float = 0.0
     """Share of the target that is spread in training: over all candidates."""
 
     def __post_init__(self) -> None:
-        for name in ("max_tokens", "max_sentences"):
+        for name in ("max_tokens", "max_global_tokens", "max_sentences"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--options.{name} {getattr(self, name)} must be at least 1")
         if not 0 <= self.label_smoothing < 1:
@@ -148,93 +153,102 @@ def wikihop_rows(
     options: WikiHopOptions,
     *,
     training: bool,
+    two_streams: bool = False,
 ) -> TextSet:
     """Make one row per example.
 
     A row is `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
-    `[SEP]`. Its arrays: `candidates` (N,), the position of each `[ans]`; `target` (1,), the number of
-    the answer among them or `NO_TARGET`.
+    `[SEP]`, or for BigBird-ETC what `streams_of` returns. Its arrays: `candidates` (N,), the position
+    of each `[ans]` or its global token; `target` (1,), the number of the answer among them or
+    `NO_TARGET`.
 
     Args:
         training: Leave out examples without a target. Examples whose candidates alone are too
             long have no row at all.
+        two_streams: With both streams of BigBird-ETC (`TwoStreams.arrays`).
     """
+    make_row = _streams_row if two_streams else _row
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):
         if training and example.target is None:
             counts["without an answer among the candidates, not trained on"] += 1
             continue
-        front, positions = _front(example, tokenizer)
-        if len(front) > options.max_tokens:
+        target = NO_TARGET if example.target is None else example.target
+        row = make_row(example, number, tokenizer, options, counts)
+        if row is None:
             counts["candidates alone longer than max_tokens, no row"] += 1
             continue
-        documents = [
-            [_encode(tokenizer, sentence) for sentence in sentences(document)]
-            for document in example.documents
-        ]
-        dropped = shorten(documents, options.max_tokens - len(front), options.max_sentences)
-        counts["sentences left out"] += dropped
-        counts["questions with sentences left out"] += dropped > 0
-        separator = [np.array([tokenizer.sep_id])]
-        context = [part for document in documents if document for part in document + separator]
-        target = NO_TARGET if example.target is None else example.target
-        rows.append(
-            TextRow(
-                token_ids=np.concatenate([front, *context]).astype(np.int32),
-                example=number,
-                arrays={"candidates": positions, "target": np.array([target], dtype=np.int64)},
-            )
-        )
+        row.arrays["target"] = np.array([target], dtype=np.int64)
+        rows.append(row)
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
+
+
+def _row(
+    example: WikiHopExample,
+    number: int,
+    tokenizer: "TextTokenizer",
+    options: WikiHopOptions,
+    counts: Counter[str],
+) -> TextRow | None:
+    front, positions = _front(example, tokenizer)
+    if len(front) > options.max_tokens:
+        return None
+    documents = [
+        [encode_words(tokenizer, sentence) for sentence in sentences(document)]
+        for document in example.documents
+    ]
+    _count_dropped(
+        counts, shorten(documents, options.max_tokens - len(front), options.max_sentences)
+    )
+    separator = [np.array([tokenizer.sep_id])]
+    context = [part for document in documents if document for part in document + separator]
+    ids = np.concatenate([front, *context]).astype(np.int32)
+    return TextRow(ids, number, arrays={"candidates": positions})
+
+
+def _streams_row(
+    example: WikiHopExample,
+    number: int,
+    tokenizer: "TextTokenizer",
+    options: WikiHopOptions,
+    counts: Counter[str],
+) -> TextRow | None:
+    result = streams_of(
+        example.candidates,
+        example.query,
+        example.documents,
+        tokenizer,
+        max_tokens=options.max_tokens,
+        max_global_tokens=options.max_global_tokens,
+        max_sentences=options.max_sentences,
+    )
+    if result is None:
+        return None
+    streams, dropped = result
+    _count_dropped(counts, dropped)
+    candidates = np.arange(len(example.candidates), dtype=np.int32)
+    ids = np.array(streams.ids, np.int32)
+    return TextRow(ids, number, streams.segment_ids, {"candidates": candidates} | streams.arrays())
+
+
+def _count_dropped(counts: Counter[str], dropped: int) -> None:
+    counts["sentences left out"] += dropped
+    counts["questions with sentences left out"] += dropped > 0
 
 
 def _front(
     example: WikiHopExample, tokenizer: "TextTokenizer"
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the tokens before the documents and the places of `[ans]` among them."""
-    query = _encode(tokenizer, example.query).tolist()
+    query = encode_words(tokenizer, example.query).tolist()
     ids = [tokenizer.cls_id, tokenizer.marker_id("[q]"), *query, tokenizer.marker_id("[/q]")]
     positions = []
     for candidate in example.candidates:
         positions.append(len(ids))
-        ids += [tokenizer.marker_id("[ans]"), *_encode(tokenizer, candidate).tolist()]
+        ids += [tokenizer.marker_id("[ans]"), *encode_words(tokenizer, candidate).tolist()]
         ids.append(tokenizer.marker_id("[/ans]"))
     return np.array(ids, dtype=np.int64), np.array(positions, dtype=np.int32)
-
-
-def _encode(tokenizer: "TextTokenizer", text: str) -> NDArray[np.int64]:
-    # Some vocabularies know no white space but the space.
-    return tokenizer.encode(" ".join(text.split()))
-
-
-def shorten(documents: list[list[NDArray]], max_tokens: int, max_sentences: int) -> int:
-    """Drop the last sentence of the document with most sentences until all of it fits, in place.
-
-    Of documents with equally many sentences the last one gives. A document that has sentences left
-    costs one token more than they, for the separator after it.
-
-    Args:
-        documents: Of each document its sentences, of each sentence its tokens.
-
-    Returns:
-        The number of sentences dropped.
-
-    Example:
-        >>> import numpy as np
-        >>> documents = [[np.zeros(3), np.zeros(4)], [np.zeros(2), np.zeros(1)]]
-        >>> shorten(documents, max_tokens=10, max_sentences=9)
-        2
-        >>> [len(document) for document in documents]
-        [1, 1]
-    """
-    tokens = sum(len(s) for document in documents for s in document) + sum(map(bool, documents))
-    kept = total = sum(map(len, documents))
-    while kept and (tokens > max_tokens or kept > max_sentences):
-        most = max(reversed(documents), key=len)
-        tokens -= len(most.pop()) + (not most)
-        kept -= 1
-    return total - kept
 
 
 TASK = TaskDescription(

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from dna_bigbird.choices import checked
+from dna_bigbird.models.etc_config import EtcChanges
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.shared_options import Checkpoints, MaxUnpackedGib, ProcessThreads, TrainedBundle
@@ -25,6 +26,7 @@ def train(
     from_scratch: bool = False,
     dropout: float | None = None,
     global_blocks: Literal["first_last", "first_two", "none"] | None = None,
+    etc: EtcChanges = EtcChanges(),  # noqa: B008 - the help shows the default
     training: TrainConfig = TrainConfig(),  # noqa: B008 - the help shows the default
     max_unpacked_gib: MaxUnpackedGib = 0,
     threads: ProcessThreads = 0,
@@ -51,6 +53,8 @@ def train(
         global_blocks: Blocks that read every block and are read by every block: those of
             `pretrained` if not given. The paper's question answering has the first 128 tokens:
             first_two.
+        etc: Settings of a model with attention etc that differ from those of `pretrained`. With it
+            question answering has global tokens for question, paragraphs, sentences and candidates.
         training: How it is trained.
 
     Examples:
@@ -74,7 +78,7 @@ def train(
     bundle = load_bundle(pretrained)
     bundle.check_reads_text()
     text_task.head = text_task.head_from(bundle.config)
-    encoder = steps.encoder_settings(bundle, dropout, global_blocks)
+    encoder = steps.encoder_settings(text_task, bundle, dropout, global_blocks, etc, from_scratch)
     paths = {"train": train, "validation": validation}
     sets = steps.read_sets(
         text_task, bundle, paths, training.validation_examples, seed, max_unpacked_gib

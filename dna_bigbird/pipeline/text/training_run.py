@@ -12,7 +12,8 @@ from dna_bigbird.datasets.text.data import text_data
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.limits import use_threads
-from dna_bigbird.models.config import EncoderConfig, stored_encoder
+from dna_bigbird.models.config import BIN, EncoderConfig, stored_encoder
+from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.set_counts import count_metrics
 from dna_bigbird.pipeline.text.set_rows import (
@@ -51,9 +52,16 @@ def check_run(output: Path, training: TrainConfig, threads: int) -> None:
 
 
 def encoder_settings(
-    bundle: Bundle, dropout: float | None, global_blocks: str | None
+    task: TextTask,
+    bundle: Bundle,
+    dropout: float | None,
+    global_blocks: str | None,
+    etc: EtcChanges,
+    from_scratch: bool,
 ) -> EncoderConfig:
     """Return the settings of the encoder to fine-tune: with markers, as the options want it.
+
+    Sets `task.two_streams`.
 
     Raises:
         InputError: If an option is wrong or contradicts the pretrained settings.
@@ -61,9 +69,20 @@ def encoder_settings(
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     pretrained = bundle.config.encoder
+    task.two_streams = pretrained.attention == "etc"
+    if etc.values and not task.two_streams:
+        raise InputError(f"--etc.{next(iter(etc.values))} is for a model with attention etc")
+    fixed = [name for name in etc.values if name in OF_WEIGHTS]
+    if fixed and not from_scratch:
+        raise InputError(
+            f"--etc.{fixed[0]} needs fresh weights: leave it out, or add --from_scratch true"
+        )
     size = max(pretrained.vocab_size, bundle.tokenizer.size_with_markers)
     changes = {"vocab_size": size, "dropout": dropout, "global_blocks": global_blocks}
+    if task.two_streams and pretrained.num_segments:
+        changes["num_segments"] = max(pretrained.num_segments, task.num_segments)
     with checked_settings():
+        changes["etc"] = etc.applied_to(pretrained.etc)
         return replace(pretrained, **{k: v for k, v in changes.items() if v is not None})
 
 
@@ -112,7 +131,15 @@ def read_sets(
 def start_model(
     task: TextTask, bundle: Bundle, encoder: EncoderConfig, seed: int, from_scratch: bool
 ) -> nn.Module:
-    """Return the model of a task with the weights of the pretrained one, or with fresh ones."""
+    """Return the model of a task with the weights of the pretrained one, or with fresh ones.
+
+    Raises:
+        InputError: If the head reads bins of DNA.
+    """
+    if getattr(task.head, "pooling", None) == BIN:
+        raise InputError(
+            f"--head.pooling {BIN} is for DNA, and text has no bins; choose another pooling"
+        )
     with checked_settings():
         model = task.description.build_model(encoder, task.head, len(task.labels), seed)
         if not from_scratch:

@@ -19,17 +19,18 @@ from dna_bigbird.datasets.text.hotpotqa import (
     NO,
     SPAN,
     TASK,
-    TITLE,
     UNKNOWN,
     YES,
-    HotpotQaExample,
     HotpotQaOptions,
     hotpotqa_rows,
-    read_hotpotqa,
     unit_text,
 )
+from dna_bigbird.datasets.text.hotpotqa_drafts import TITLE
+from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, read_hotpotqa
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.two_streams import NUM_SEGMENTS
 from dna_bigbird.errors import InputError
+from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.tasks.text.hotpotqa_metric import (
     METRICS,
     HotpotQaPrediction,
@@ -37,8 +38,9 @@ from dna_bigbird.tasks.text.hotpotqa_metric import (
     question_scores,
 )
 from dna_bigbird.tasks.text.task import Outputs, TextTask
+from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
-# B batch, T tokens, U units: titles and sentences
+# B batch, T tokens, U units: titles and sentences, with attention etc every global token
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 THRESHOLDS = tuple(i / 10 for i in range(11))
@@ -51,8 +53,10 @@ class HotpotQaBatch(NamedTuple):
     is_padding_BT: Tensor
     segment_ids_BT: Tensor
     rows_B: Tensor
+    global_tokens: GlobalTokens | None
+    """With attention etc."""
     places_BU: Tensor
-    """Position of the mark of each title or sentence; 0 where there is none."""
+    """Place of each unit: position of the mark of a title or sentence, or global token; 0 where there is none."""
     is_title_BU: Tensor
     labels_BU: Tensor
     """1 supporting, 0 not, `UNKNOWN` for no unit or no gold."""
@@ -65,6 +69,7 @@ class HotpotQaTask(TextTask):
 
     description = TASK
     monitor = "joint_f1"
+    num_segments = NUM_SEGMENTS
     no_scores = frozenset({"fact_threshold"})
 
     def read(
@@ -81,13 +86,15 @@ class HotpotQaTask(TextTask):
 
     def rows(self, examples: Sequence[HotpotQaExample], tokenizer, *, training: bool) -> TextSet:
         """Return one row per example."""
-        return hotpotqa_rows(examples, tokenizer, self.options, training=training)
+        form = {"training": training, "two_streams": self.two_streams}
+        return hotpotqa_rows(examples, tokenizer, self.options, **form)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> HotpotQaBatch:
         """Join rows; units are padded on the right."""
         units = [row.arrays["units"] for _, row in rows]
         return HotpotQaBatch(
             **common_fields(rows),
+            global_tokens=global_tokens_of(rows),
             places_BU=pad_right([unit_rows[:, 2] for unit_rows in units], 0),
             is_title_BU=pad_right([unit_rows[:, 1] == TITLE for unit_rows in units], 0).bool(),
             labels_BU=pad_right([row.arrays["labels"] for _, row in rows], UNKNOWN),
@@ -96,14 +103,16 @@ class HotpotQaTask(TextTask):
 
     def outputs(self, model: nn.Module, batch: HotpotQaBatch) -> dict[str, Tensor]:
         """Return logits: `facts` (B, U), `kind` (B, 3), `start` and `end` (B, T)."""
-        logits = model(batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT)
-        facts_BU = torch.where(
+        logits = model(
+            batch.token_ids_BT,
+            batch.is_padding_BT,
+            batch.segment_ids_BT,
+            batch.places_BU,
             batch.is_title_BU,
-            logits.paragraph_BT.gather(1, batch.places_BU),
-            logits.sentence_BT.gather(1, batch.places_BU),
+            batch.global_tokens,
         )
         return {
-            "facts": facts_BU,
+            "facts": logits.facts_BU,
             "kind": logits.type_B3,
             "start": logits.start_BT,
             "end": logits.end_BT,
@@ -112,7 +121,7 @@ class HotpotQaTask(TextTask):
     def loss(self, outputs: dict[str, Tensor], batch: HotpotQaBatch) -> Tensor:
         """Return the mean of four terms: facts, type of answer, start, end.
 
-        That of facts is the sum over a row's titles and sentences, averaged over rows; the others
+        That of facts is the sum over a row's units, averaged over rows; the others
         are averaged over the rows that have a target.
         """
         known_BU = batch.labels_BU != UNKNOWN
@@ -241,7 +250,7 @@ def predicted(
     units = row.arrays["units"]
     is_supporting_U = expit(output["facts"][: len(units)]) >= threshold
     facts = tuple(
-        (example.paragraphs[p].title, int(s)) for p, s, _ in units[is_supporting_U] if s != TITLE
+        (example.paragraphs[p].title, int(s)) for p, s, _ in units[is_supporting_U] if s > TITLE
     )
     answer_type = int(output["kind"].argmax())
     if answer_type == SPAN:

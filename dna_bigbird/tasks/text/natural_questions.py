@@ -16,6 +16,7 @@ from dna_bigbird.datasets.text.natural_questions import TASK, UNKNOWN, natural_q
 from dna_bigbird.datasets.text.natural_questions_pages import NqExample, read_natural_questions
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.errors import InputError
+from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.question_models import SPANS
 from dna_bigbird.tasks.text.natural_questions_decoding import (
     PagePrediction,
@@ -31,6 +32,7 @@ from dna_bigbird.tasks.text.natural_questions_metric import (
     summarise,
 )
 from dna_bigbird.tasks.text.task import Outputs, TextTask
+from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
 # B batch, T tokens, K best places of a window
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -43,6 +45,8 @@ class NqBatch(NamedTuple):
     is_padding_BT: Tensor
     segment_ids_BT: Tensor
     rows_B: Tensor
+    global_tokens: GlobalTokens | None
+    """With attention etc."""
     is_document_BT: Tensor
     targets_B5: Tensor
     """Positions of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
@@ -85,12 +89,14 @@ class NaturalQuestionsTask(TextTask):
 
     def rows(self, examples: Sequence[NqExample], tokenizer, *, training: bool) -> TextSet:
         """Return the windows of the pages."""
-        return natural_questions_rows(examples, tokenizer, self.options, training=training)
+        form = {"training": training, "two_streams": self.two_streams}
+        return natural_questions_rows(examples, tokenizer, self.options, **form)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NqBatch:
         """Join rows."""
         return NqBatch(
             **common_fields(rows),
+            global_tokens=global_tokens_of(rows),
             is_document_BT=pad_right([row.arrays["token"] >= 0 for _, row in rows], 0).bool(),
             targets_B5=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
         )
@@ -98,7 +104,11 @@ class NaturalQuestionsTask(TextTask):
     def outputs(self, model: nn.Module, batch: NqBatch) -> dict[str, Tensor]:
         """Return the logits of the four heads on tokens (B, T), and `type` (B, 5)."""
         logits = model(
-            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.is_document_BT
+            batch.token_ids_BT,
+            batch.is_padding_BT,
+            batch.segment_ids_BT,
+            batch.is_document_BT,
+            batch.global_tokens,
         )
         return dict(zip((*SPANS, "type"), logits, strict=True))
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dna_bigbird.datasets.text.description import TaskDescription
 from dna_bigbird.datasets.text.row_outputs import Outputs
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.models.resize import with_vocabulary
+from dna_bigbird.models.resize import with_tables
 from dna_bigbird.tasks.objective import Sums
 
 
@@ -27,10 +27,13 @@ class TextTask:
         description: The `TASK` of the data file of the same name.
         monitor, mode: Validation metric that chooses the step, and 'min' or 'max'.
         scored_by_loss: Validation during training does not decode; see `loss_sums`.
+        num_segments: Segments of its rows with attention etc.
         no_scores: Metrics that are neither better nor worse when they are higher, such as a threshold:
             they have no gain over a baseline.
         labels: Class names in the order of the logits: of `label_names` in training, of the
             bundle later. Set by the caller before `rows`.
+        two_streams: The encoder has attention etc: rows have global tokens, where the task
+            has a form with them. Set by the caller before `rows`.
     """
 
     description: ClassVar[TaskDescription]
@@ -38,11 +41,13 @@ class TextTask:
     mode: str = "max"
     scored_by_loss: ClassVar[bool] = False
     no_scores: ClassVar[frozenset[str]] = frozenset()
+    num_segments: ClassVar[int] = 2
 
     def __init__(self, options: Any, head: Any) -> None:
         self.options = options
         self.head = head
         self.labels: list[str] = []
+        self.two_streams = False
 
     @property
     def name(self) -> str:
@@ -99,11 +104,11 @@ class TextTask:
         """Give a fresh model the weights of a pretrained one: here the encoder's.
 
         Args:
-            pretrained: Has `.encoder`, of the same settings but for the size of the vocabulary.
+            pretrained: Has `.encoder`, of the same settings but for the sizes of its tables.
             seed: Of the word vectors that it lacks.
         """
         generator = torch.Generator().manual_seed(seed)
-        grown = with_vocabulary(pretrained.encoder, model.encoder.config.vocab_size, generator)
+        grown = with_tables(pretrained.encoder, model.encoder.config, generator)
         model.encoder.load_state_dict(grown.state_dict())
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:

@@ -19,7 +19,9 @@ from dna_bigbird.datasets.text.triviaqa import TASK, read_triviaqa, triviaqa_row
 from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample
 from dna_bigbird.evaluation.answers import overlap
 from dna_bigbird.evaluation.spans import Span, best_span
+from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.tasks.text.task import Outputs, TextTask
+from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
 # B batch, T tokens, S places of answers, Q questions
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -36,6 +38,8 @@ class TriviaQaBatch(NamedTuple):
     is_padding_BT: Tensor
     segment_ids_BT: Tensor
     rows_B: Tensor
+    global_tokens: GlobalTokens | None
+    """With attention etc."""
     spans_BS2: Tensor
     """First and last token of every occurrence of the answer, or `NO_SPAN`."""
     groups_B: Tensor
@@ -65,7 +69,8 @@ class TriviaQaTask(TextTask):
 
     def rows(self, examples: Sequence[TriviaQaExample], tokenizer, *, training: bool) -> TextSet:
         """Return a row for every document."""
-        return triviaqa_rows(examples, tokenizer, self.options, normalise_trivia, training=training)
+        form = {"training": training, "two_streams": self.two_streams}
+        return triviaqa_rows(examples, tokenizer, self.options, normalise_trivia, **form)
 
     def units(self, text_set: TextSet) -> list[list[int]] | None:
         """Return the rows of every question where they share one sum."""
@@ -84,13 +89,16 @@ class TriviaQaTask(TextTask):
             spans[i, : len(row.arrays["spans"])] = row.arrays["spans"]
         return TriviaQaBatch(
             **common_fields(rows),
+            global_tokens=global_tokens_of(rows),
             spans_BS2=torch.from_numpy(spans),
             groups_B=torch.tensor([row.example for _, row in rows]),
         )
 
     def outputs(self, model: nn.Module, batch: TriviaQaBatch) -> dict[str, Tensor]:
         """Return the logits `start` and `end` (B, T)."""
-        logits = model(batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT)
+        logits = model(
+            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.global_tokens
+        )
         return {"start": logits.start_BT, "end": logits.end_BT}
 
     def loss(self, outputs: dict[str, Tensor], batch: TriviaQaBatch) -> Tensor:

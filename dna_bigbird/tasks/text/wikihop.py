@@ -14,6 +14,7 @@ from dna_bigbird.baselines.questions import most_mentioned
 from dna_bigbird.datasets.batches import pad_right
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.two_streams import NUM_SEGMENTS
 from dna_bigbird.datasets.text.wikihop import (
     NO_TARGET,
     TASK,
@@ -21,8 +22,10 @@ from dna_bigbird.datasets.text.wikihop import (
     read_wikihop,
     wikihop_rows,
 )
+from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.question_models import ABSENT
 from dna_bigbird.tasks.text.task import Outputs, TextTask
+from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
 # B batch, T tokens, N candidates
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -35,8 +38,10 @@ class WikiHopBatch(NamedTuple):
     is_padding_BT: Tensor
     segment_ids_BT: Tensor
     rows_B: Tensor
+    global_tokens: GlobalTokens | None
+    """With attention etc."""
     candidates_BN: Tensor
-    """Position of each candidate's `[ans]`, or `ABSENT`."""
+    """Position of each candidate's `[ans]`, or its global token, or `ABSENT`."""
     target_B: Tensor
     """Number of the answer, or `NO_TARGET`."""
 
@@ -49,6 +54,7 @@ class WikiHopTask(TextTask):
 
     description = TASK
     monitor = "accuracy"
+    num_segments = NUM_SEGMENTS
 
     def read(
         self, path: Path, split: str, *, gold: bool = True
@@ -63,12 +69,14 @@ class WikiHopTask(TextTask):
 
     def rows(self, examples: Sequence[WikiHopExample], tokenizer, *, training: bool) -> TextSet:
         """Return at most one row per example."""
-        return wikihop_rows(examples, tokenizer, self.options, training=training)
+        form = {"training": training, "two_streams": self.two_streams}
+        return wikihop_rows(examples, tokenizer, self.options, **form)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> WikiHopBatch:
         """Join rows; candidates are padded on the right."""
         return WikiHopBatch(
             **common_fields(rows),
+            global_tokens=global_tokens_of(rows),
             candidates_BN=pad_right([row.arrays["candidates"] for _, row in rows], ABSENT),
             target_B=torch.tensor([int(row.arrays["target"][0]) for _, row in rows]),
         )
@@ -76,7 +84,11 @@ class WikiHopTask(TextTask):
     def outputs(self, model: nn.Module, batch: WikiHopBatch) -> dict[str, Tensor]:
         """Return the candidates' `scores` (B, N)."""
         scores_BN = model(
-            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.candidates_BN
+            batch.token_ids_BT,
+            batch.is_padding_BT,
+            batch.segment_ids_BT,
+            batch.candidates_BN,
+            batch.global_tokens,
         )
         return {"scores": scores_BN}
 

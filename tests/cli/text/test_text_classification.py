@@ -174,6 +174,8 @@ def test_wrong_sets_and_models_give_one_line(here, tmp_path, capsys):
     both = "--train train.jsonl --validation train.jsonl"
     message = refused(f"{command} --set imdb {both} {TRAIN.replace('32 ', '512 ', 1)}", capsys)
     assert "max_tokens 512: mlm reads at most 256 tokens" in message
+    message = refused(f"{command} --set imdb {both} {TRAIN} --head.pooling bin", capsys)
+    assert "--head.pooling bin is for DNA, and text has no bins" in message
     assert not (here / "no").exists()
 
 

@@ -8,13 +8,9 @@ import pytest
 
 from dna_bigbird.corpus.markers import MARKERS
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.hotpotqa import (
-    TITLE,
-    HotpotQaOptions,
-    hotpotqa_rows,
-    read_hotpotqa,
-    unit_text,
-)
+from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions, hotpotqa_rows, unit_text
+from dna_bigbird.datasets.text.hotpotqa_drafts import TITLE
+from dna_bigbird.datasets.text.hotpotqa_questions import read_hotpotqa
 from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer
 

@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions, hotpotqa_rows, read_hotpotqa
+from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions, hotpotqa_rows
+from dna_bigbird.datasets.text.hotpotqa_questions import read_hotpotqa
 from dna_bigbird.datasets.text.wikihop import WikiHopOptions, read_wikihop, wikihop_rows
 from dna_bigbird.errors import InputError
 from tests.text_vocabulary import tiny_text_tokenizer

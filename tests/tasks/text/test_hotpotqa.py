@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaExample, HotpotQaOptions, Paragraph
+from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions
+from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, Paragraph
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import FactsHead
@@ -138,21 +139,24 @@ def test_the_loss_is_the_mean_of_four_terms():
     terms = []
     for row in made.rows:
         ids = torch.from_numpy(row.token_ids).long()[None]
-        logits = model(ids, torch.zeros_like(ids, dtype=torch.bool))._asdict()
-        one = {name: value[0].detach().numpy() for name, value in logits.items()}
+        states = model.encoder(ids, torch.zeros_like(ids, dtype=torch.bool))[0]
+        names = ("sentence", "title", "start", "end")
+        of_tokens = model.tokens(states).T.detach().numpy()
+        one = dict(zip(names, of_tokens, strict=True))
+        one["type"] = model.kind(states[0]).detach().numpy()
         kind_, first, last = row.arrays["targets"]
         facts = 0.0
         for (_, sentence, place), label in zip(
             row.arrays["units"], row.arrays["labels"], strict=True
         ):
-            logit = one["paragraph_BT" if sentence < 0 else "sentence_BT"][place]
+            logit = one["title" if sentence < 0 else "sentence"][place]
             share = 1 / (1 + math.exp(-logit))
             facts -= math.log(share if label else 1 - share)
         total = facts
         for logits, target in (
-            (one["type_B3"], kind_),
-            (one["start_BT"], first),
-            (one["end_BT"], last),
+            (one["type"], kind_),
+            (one["start"], first),
+            (one["end"], last),
         ):
             total -= logits[target] - math.log(np.exp(logits.astype(float)).sum())
         terms.append(total / 4)

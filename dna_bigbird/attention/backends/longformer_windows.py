@@ -1,0 +1,270 @@
+"""Windows of Longformer block by block: one softmax over a band and the global keys.
+
+Time and memory are linear in the length. Of the scores only those of a block exist at a time, forward
+and backward, for a few heads (a "unit"), so that they stay in the cache of a processor. The backward
+pass computes the weights again from the log-sum-exp.
+"""
+
+# B sequences, H heads, T tokens, G global keys, D head dimension, U heads of a unit, S queries of a
+# block, W its keys
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from dna_bigbird.attention.backends.longformer_band import Band, Block, Corners
+from dna_bigbird.attention.backends.softmax_parts import (
+    HIDDEN,
+    LEAST,
+    LOWEST_EXPONENT,
+    Dropout,
+    dropped,
+    finished,
+    new_seed,
+)
+from dna_bigbird.attention.backends.workers import load, share_heads, store
+from dna_bigbird.attention.etc_heads import wide
+
+MOST_SCORES = {"cpu": 2**18, "cuda": 2**26}
+"""Scores of a unit: a megabyte stays in the cache of a CPU; a GPU should be occupied."""
+BLOCKS = (256, 128, 64)
+"""Queries of a block, as many as the scores allow: larger ones compute more outside of the band."""
+
+
+class Windows(NamedTuple):
+    """Who reads whom, of sequences whose windows have no dilation.
+
+    Attributes:
+        no_window: (B, T) bool, tokens that are in no window and have none.
+        first_readers: (B, G) int64, the first token that reads a global key, and all after it do; T
+            for unused entries.
+        left, right: Keys of a window on either side.
+    """
+
+    no_window: Tensor
+    first_readers: Tensor
+    left: int
+    right: int
+
+
+class Cut(NamedTuple):
+    """How the work is cut; the result does not depend on it, but the masks of dropout do."""
+
+    unit: int
+    block: int
+
+    @classmethod
+    def of(cls, q: Tensor, windows: Windows) -> "Cut":
+        """Return the cut that a device computes well."""
+        heads, T = q.shape[0] * q.shape[1], q.shape[2]
+        most = MOST_SCORES.get(q.device.type, MOST_SCORES["cuda"])
+        keys = min(windows.left + windows.right, T) + windows.first_readers.shape[1]
+        threads = torch.get_num_threads() if q.device.type == "cpu" else 1
+        unit = min(math.ceil(heads / threads), max(1, most // (BLOCKS[-1] * (BLOCKS[-1] + keys))))
+        unit = math.ceil(heads / math.ceil(heads / unit))
+        block = next((b for b in BLOCKS if unit * b * (b + keys) <= most), BLOCKS[-1])
+        return cls(unit, block)
+
+
+def blocked_windows(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    k_global: Tensor,
+    v_global: Tensor,
+    windows: Windows,
+    dropout_p: float = 0.0,
+    cut: Cut | None = None,
+) -> Tensor:
+    """Return the output (B, H, T, D), zero for tokens without a window.
+
+    Args:
+        q, k, v: (B, H, T, D).
+        k_global, v_global: (B, H, G, D).
+    """
+    cut = cut or Cut.of(q, windows)
+    tensors = (q, k, v, k_global, v_global)
+    return _Windows.apply(*tensors, windows, cut, dropout_p, new_seed(dropout_p))
+
+
+class _Unit:
+    """Some heads in float32 or better, and the scores of a block of them."""
+
+    def __init__(self, inputs: tuple[Tensor, ...], windows: Windows, cut: Cut, unit: int) -> None:
+        q, *_, k_global, _ = inputs
+        B, H, T, D = q.shape
+        self.heads = slice(unit * cut.unit, min((unit + 1) * cut.unit, B * H))
+        self.dtype, self.scale = wide(q.dtype), D**-0.5
+        self.band = Band(T, windows.left, windows.right, cut.block)
+        self.corners = Corners(self.band, self.dtype, q.device)
+        q, self.k, self.v = (self.some(x) for x in inputs[:3])
+        self.q = q * self.scale
+        self.k_global = self.v_global = None
+        if k_global.shape[2]:
+            self.k_global, self.v_global = (self.some(x) for x in inputs[3:])
+        rows = torch.arange(self.heads.start, self.heads.stop, device=q.device) // H
+        self.no_window, self.first_readers = windows.no_window[rows], windows.first_readers[rows]
+        self.hides_global = bool((self.first_readers > 0).any())
+        self._before = F.pad(self.no_window.any(0).cumsum(0), (1, 0)).tolist()
+        self._all_before = F.pad(self.no_window.all(0).cumsum(0), (1, 0)).tolist()
+
+    def some(self, x: Tensor) -> Tensor:
+        """Return (U, any, D), contiguous."""
+        return load(x, self.heads, x.shape[2], self.dtype)[:, 0]
+
+    def blocks(self) -> list[Block]:
+        """Return the blocks in which a token has a window."""
+        before = self._all_before
+        return [
+            block
+            for block in self.band.blocks()
+            if before[block.rows.stop] - before[block.rows.start]
+            < block.rows.stop - block.rows.start
+        ]
+
+    def scores(self, block: Block) -> tuple[Tensor, Tensor | None]:
+        """Return the scores of the band (U, S, W) and of global keys (U, S, G), hidden ones -1e30."""
+        q = self.q[:, block.rows]
+        near = torch.bmm(q, self.k[:, block.keys].mT)
+        self.corners.hide(near, block)
+        if self._has_holes(block):
+            near.add_(self.no_window[:, None, block.keys].to(self.dtype) * HIDDEN)
+        if self.k_global is None:
+            return near, None
+        far = torch.bmm(q, self.k_global.mT)
+        if self.hides_global:
+            far.add_((1 - self._reads_global(block)) * HIDDEN)
+        return near, far
+
+    def exponentials(
+        self, near: Tensor, far: Tensor | None, subtracted: Tensor, block: Block
+    ) -> None:
+        """Turn scores into exp(score - subtracted), exactly 0 where hidden, in place."""
+        near.sub_(subtracted)
+        has_holes = self._has_holes(block)
+        if has_holes:
+            near.clamp_(min=LOWEST_EXPONENT)
+        else:
+            self.corners.clamp(near, block)
+        self.corners.clear(near.exp_(), block)
+        if has_holes:
+            has_window = (~self.no_window).to(self.dtype)
+            rows = has_window[:, block.rows, None]
+            near.mul_(has_window[:, None, block.keys]).mul_(rows)
+        if far is not None:
+            far.sub_(subtracted).clamp_(min=LOWEST_EXPONENT).exp_()
+            if self.hides_global:
+                far.mul_(self._reads_global(block))
+            if has_holes:
+                far.mul_(rows)
+
+    def _has_holes(self, block: Block) -> bool:
+        return self._before[block.keys.stop] > self._before[block.keys.start]
+
+    def _reads_global(self, block: Block) -> Tensor:
+        """Return 1 where a query reads a global key, else 0: (U, S, G)."""
+        at = torch.arange(block.rows.start, block.rows.stop, device=self.first_readers.device)
+        return (at[:, None] >= self.first_readers[:, None]).to(self.dtype)
+
+
+class _Windows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, k, v, k_global, v_global, windows: Windows, cut: Cut, dropout_p, seed):
+        inputs = (q, k, v, k_global, v_global)
+        # In memory as (B, T, H, D), which the projection after it expects.
+        out = torch.zeros_like(q.transpose(1, 2), memory_format=torch.contiguous_format)
+        out = out.transpose(1, 2)
+        lse = q.new_full((*q.shape[:3], 1), torch.inf, dtype=wide(q.dtype))
+
+        def attend(unit: int) -> None:
+            part = _Unit(inputs, windows, cut, unit)
+            some_out = torch.zeros_like(part.q)
+            some_lse = torch.full_like(part.q[..., :1], torch.inf)
+            dropout = Dropout(dropout_p, seed + unit, q.device)
+            for block in part.blocks():
+                results = _attend(part, block, dropout)
+                some_out[:, block.rows], some_lse[:, block.rows] = results
+            store(out, part.heads, some_out[:, None])
+            store(lse, part.heads, some_lse[:, None])
+
+        _each_unit(attend, q, cut)
+        ctx.save_for_backward(*inputs, out, lse)
+        ctx.settings = (windows, cut, dropout_p, seed)
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        *inputs, out, lse = ctx.saved_tensors
+        windows, cut, dropout_p, seed = ctx.settings
+        gradients = [torch.empty_like(x, memory_format=torch.contiguous_format) for x in inputs]
+
+        def differentiate(unit: int) -> None:
+            part = _Unit(inputs, windows, cut, unit)
+            of_rows = [part.some(x) for x in (grad, out, lse)]
+            dropout = Dropout(dropout_p, seed + unit, grad.device)
+            for whole, some in zip(gradients, _gradients(part, dropout, *of_rows), strict=True):
+                if some is not None:
+                    store(whole, part.heads, some[:, None])
+
+        _each_unit(differentiate, grad, cut)
+        return *gradients, None, None, None, None
+
+
+def _each_unit(task: Callable[[int], None], q: Tensor, cut: Cut) -> None:
+    """Call the task for each unit; on a CPU threads take units."""
+    units = math.ceil(q.shape[0] * q.shape[1] / cut.unit)
+
+    def run(some: slice) -> None:
+        for unit in range(some.start, some.stop):
+            task(unit)
+
+    share_heads(run, units) if q.device.type == "cpu" else run(slice(0, units))
+
+
+def _attend(part: _Unit, block: Block, dropout: Dropout) -> tuple[Tensor, Tensor]:
+    """Return output (U, S, D) and log-sum-exp (U, S, 1) of a block."""
+    near, far = part.scores(block)
+    top = near.amax(-1, keepdim=True)
+    if far is not None:
+        top = torch.maximum(top, far.amax(-1, keepdim=True))
+    part.exponentials(near, far, top.clamp_(min=LEAST), block)
+    total = near.sum(-1, keepdim=True)
+    near = dropped(near, dropout.factors(near))
+    weighted = torch.bmm(near, part.v[:, block.keys])
+    if far is not None:
+        total += far.sum(-1, keepdim=True)
+        weighted.baddbmm_(dropped(far, dropout.factors(far)), part.v_global)
+    return finished(total, top, weighted)
+
+
+def _gradients(
+    part: _Unit, dropout: Dropout, grad: Tensor, out: Tensor, lse: Tensor
+) -> list[Tensor | None]:
+    """Return the gradients of queries, keys and values, and of global keys and values."""
+    inputs = (part.q, part.k, part.v, part.k_global, part.v_global)
+    dq, dk, dv, dk_global, dv_global = (None if x is None else torch.zeros_like(x) for x in inputs)
+    delta = (grad * out).sum(-1, keepdim=True)
+    for block in part.blocks():
+        q, of_out = part.q[:, block.rows], grad[:, block.rows]
+        near, far = part.scores(block)
+        part.exponentials(near, far, lse[:, block.rows], block)
+        factors = dropout.factors(near)
+        dv[:, block.keys].baddbmm_(dropped(near, factors).mT, of_out)
+        of_near = dropped(torch.bmm(of_out, part.v[:, block.keys].mT), factors)
+        of_near.sub_(delta[:, block.rows]).mul_(near)
+        dk[:, block.keys].baddbmm_(of_near.mT, q)
+        of_q = torch.bmm(of_near, part.k[:, block.keys])
+        if far is not None:
+            factors = dropout.factors(far)
+            dv_global.baddbmm_(dropped(far, factors).mT, of_out)
+            of_far = dropped(torch.bmm(of_out, part.v_global.mT), factors)
+            of_far.sub_(delta[:, block.rows]).mul_(far)
+            dk_global.baddbmm_(of_far.mT, q)
+            of_q.baddbmm_(of_far, part.k_global)
+        dq[:, block.rows] = of_q
+    return [dq.mul_(part.scale), dk, dv, dk_global, dv_global]

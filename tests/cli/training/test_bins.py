@@ -1,0 +1,173 @@
+"""Heads that read bins, through the commands: one bin or all at once, scores, restart, refusals."""
+
+import csv
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dna_bigbird.datasets.bin_groups import BinGroups
+from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.datasets.scores import read_scores
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.inference import embed, load_bundle
+from dna_bigbird.pipeline import label_training
+from tests.tasks.test_fit import KillAt
+from tests.toy_project import FINETUNE, STEPS, bytes_of, refused, run
+
+ENCODER = (
+    "--model.attention etc --model.etc.radius 6 --model.hidden_size 16 --model.num_heads 2 "
+    "--model.ffn_size 32 --model.max_tokens 512"
+)
+FRESH = (
+    f"finetune --genome toy.fa --data bins.h5 --tokenizer bases --seed 1 {ENCODER} {STEPS} "
+    "--training.max_steps 12 --training.validate_every 6"
+)
+BIN = f"{FRESH} --head.pooling bin"
+ALL = f"{BIN} --head.bins_at_once true"
+
+
+@pytest.fixture(scope="module")
+def bins_project(toy_project):
+    """Bins of 50 bp in windows of 450, of two labels; a model of one bin and one of all at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(toy_project)
+        sites = range(500, 59_600, 400)
+        for name, first in {"site": -50, "after": 150}.items():
+            Path(f"{name}.bed").write_text(
+                "".join(f"chr1\t{s + first}\t{s + first + 100}\n" for s in sites)
+            )
+        run(
+            "chromatin-set --genome toy.fa --peaks site.bed after.bed --output bins.h5 --assembly demo-toy "
+            "--window 450 --bin 50 --background 1 --seed 1 "
+            "--split.validation [chr1:40001-50000] --split.test [chr1:50001-60000]"
+        )
+        run(f"{BIN} --output bins/one --checkpoints ck/bins/one")
+        run(f"{ALL} --output bins/all --checkpoints ck/bins/all")
+    return toy_project
+
+
+@pytest.fixture(autouse=True)
+def in_project(bins_project, monkeypatch):
+    monkeypatch.chdir(bins_project)
+
+
+def by_hand(bundle, bases):
+    """Mean over strands of the probabilities of the centre bin, read from the global stream."""
+    probabilities = []
+    for text in (bases, reverse_complement(bases)):
+        ids = torch.tensor([[2, *bundle.tokenizer.encode(text), 3]])
+        padding = torch.zeros_like(ids, dtype=torch.bool)
+        tokens, centre = bundle.model.bins(ids, padding)
+        belongs = tokens.layout.belongs[0, 1:-1, int(centre)].nonzero().flatten()
+        assert (int(belongs[0]), int(belongs[-1])) == (200, 249)
+        _, states = bundle.model.encoder.both(ids, padding, global_tokens=tokens)
+        probabilities.append(bundle.model.head.dense(states[0, int(centre)]).sigmoid())
+    return torch.stack(probabilities).mean(0).detach().numpy()
+
+
+def test_commands_read_the_bin_in_the_middle(tmp_path):
+    bundle = load_bundle("bins/one")
+    head = bundle.config.head
+    assert (head.pooling, head.bin_bp, head.bins_at_once) == ("bin", 50, False)
+    labelled = LabelledSet("bins.h5", Genome("toy.fa"))
+    rows = labelled.rows("test")
+    run(
+        "evaluate --genome toy.fa --model bins/one --data bins.h5 --output bins/scored "
+        f"--report {tmp_path}/report --seed 1 --replicates 20"
+    )
+    scores = read_scores(tmp_path / "report/scores.h5")
+    found = scores.values[np.searchsorted(scores.rows, rows)]
+    expected = np.stack([by_hand(bundle, labelled.sequence(int(row))) for row in rows])
+    assert np.allclose(found, expected, atol=1e-6)
+    assert expected.std(axis=0).min() > 1e-5
+    window = labelled.interval(int(rows[3]))
+    Path("one.bed").write_text(f"{window.chrom}\t{window.start}\t{window.end}\n")
+    run(
+        "predict --fasta toy.fa --bed one.bed --model bins/scored --output predicted.tsv --stride 450 "
+        "--precision 32-true"
+    )
+    with open("predicted.tsv") as file:
+        (row,) = csv.DictReader(file, delimiter="\t")
+    found = [float(row[name]) for name in labelled.label_names]
+    assert np.allclose(found, expected[3], atol=1e-4)
+
+
+def test_other_commands_take_the_bundle(tmp_path):
+    """A variant in the bin has an effect on both labels; vectors are those of the long stream."""
+    sequence = Genome("toy.fa").fetch(Interval("chr1", 55_009, 55_010))
+    other = "A" if sequence != "A" else "C"
+    Path("v.vcf").write_text(
+        "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+        f"chr1\t55010\tx\t{sequence}\t{other}\t.\t.\t.\n"
+    )
+    run(f"score-variants --vcf v.vcf --fasta toy.fa --model bins/all --output {tmp_path}/v.tsv")
+    with open(tmp_path / "v.tsv") as file:
+        (row,) = csv.DictReader(file, delimiter="\t")
+    effects = [float(value) for name, value in row.items() if name.startswith(("site", "after"))]
+    assert len(effects) >= 2
+    assert all(np.abs(effects) > 0)
+    vectors = embed("toy.fa", "one.bed", model="bins/all").vectors
+    assert vectors.shape == (1, 16)
+    assert np.isfinite(vectors).all()
+
+
+def test_all_bins_at_once_read_fewer_windows_and_validate_the_same_rows(capsys):
+    labelled = LabelledSet("bins.h5")
+    rows = labelled.rows("train")
+    windows = len(BinGroups.of(labelled, rows))
+    assert windows < 0.6 * len(rows)
+    line = ALL.replace("--training.learning_rate 0.003", "").replace(
+        "--training.max_steps 12 --training.validate_every 6", ""
+    )
+    line = line.replace("--training.warmup_steps 3", "")
+    message = f"{len(rows):,} training rows in {windows:,} windows: "
+    capsys.readouterr()
+    run(
+        f"{line} --training.max_steps 4 --training.validate_every 4 --words.max_k 0 --output bins/x --checkpoints ck/x"
+    )
+    assert message in capsys.readouterr().err
+    one, every = load_bundle("bins/one"), load_bundle("bins/all")
+    assert every.config.head.bins_at_once
+    assert one.metrics.n == every.metrics.n == len(labelled.rows("validation"))
+    weights = [bundle.model.state_dict()["head.dense.weight"] for bundle in (one, every)]
+    assert not torch.equal(*weights)
+
+
+@pytest.mark.parametrize("step", [5, 6])
+def test_a_killed_run_ends_like_an_undisturbed_one(monkeypatch, capsys, step, tmp_path):
+    line = f"{ALL} --training.checkpoint_every_steps 2 --output {tmp_path}/out --checkpoints {tmp_path}/ck"
+    killing = functools.partial(label_training.fit, callbacks=(KillAt(step, "start"),))
+    with monkeypatch.context() as patch:
+        patch.setattr(label_training, "fit", killing)
+        with pytest.raises(SystemExit, match="1"):
+            run(line)
+    assert "KilledError" in capsys.readouterr().err
+    run(f"{line} --training.workers 1")
+    found, expected = bytes_of(tmp_path / "out"), bytes_of(Path("bins/all"))
+    assert found["model.safetensors"] == expected["model.safetensors"]
+    assert found["history.tsv"] == expected["history.tsv"]
+
+
+def test_what_does_not_fit_is_refused(capsys):
+    end = "--output bins/no --checkpoints ck/no"
+    message = refused(f"{FINETUNE.replace('mean', 'bin')} {end}", capsys)
+    assert "--head.pooling bin reads global tokens, which a model of attention bigbird" in message
+    assert "training rows" not in message
+    message = refused(f"{ALL} --head.bin_bp 90 {end}", capsys)
+    assert "--head.bins_at_once true: the set has bins of 50 bp, not of 90" in message
+    message = refused(f"{ALL.replace('bins.h5', 'set.h5')} {end}", capsys)
+    assert "--head.bins_at_once true: the set has no bins" in message
+    message = refused(f"{FRESH} --head.pooling mean --head.bins_at_once true {end}", capsys)
+    assert "--head.bins_at_once true is for --head.pooling bin, got mean" in message
+    assert not Path("bins/no").exists()
+
+
+def test_promoters_have_a_bin_around_the_middle():
+    """A set without bins: 200 bp, the whole window here, unless another length is given."""
+    line = f"{BIN.replace('bins.h5', 'set.h5')} --training.max_steps 6"
+    run(f"{line} --output bins/promoter --checkpoints ck/bins/promoter")
+    assert load_bundle("bins/promoter").config.head.bin_bp == 200
