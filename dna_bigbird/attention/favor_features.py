@@ -31,9 +31,9 @@ class Favor:
     kernel: Kernel = "softmax"
     epsilon: float | None = None
     """ε; None: 1e-4 for softmax, 1e-3 for relu."""
-    stabilizer: Stabilizer = "exponent"
-    """'exponent': c is the largest W x' - |x'|²/2, so the largest feature is 1 + ε for vectors of any
-    length. 'projection': the largest W x', as in the public code."""
+    stabilizer: Stabilizer = "projection"
+    """'projection': c is the largest W x', as in the public code; of long vectors ε alone is left.
+    'exponent': the largest W x' - |x'|²/2, so the largest feature is 1 + ε for vectors of any length."""
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not 0 <= self.epsilon < 1:
