@@ -109,13 +109,14 @@ def excess(
 ) -> float:
     """Return the largest error over the largest allowed; at most 1 is good.
 
-    Allowed is eight times the error of the oracle in the same type, and two epsilons of the largest
-    value of results and inputs, both against the oracle in float64 (as for Longformer).
+    Allowed is eight times the error of the oracle in the same type, and four epsilons of the largest
+    value of results and inputs, projection included, both against the oracle in float64 (as for
+    Longformer, where two suffice).
     """
-    largest = max(x.abs().max() for x in (*exact, *case.qkv, case.weight))
+    largest = max(x.abs().max() for x in (*exact, *case.qkv, case.weight, case.projection))
     worst = 0.0
     for right, plain, value in zip(exact, dense, tested, strict=True):
         assert value.isfinite().all(), case.what
-        allowed = 8 * (plain - right).abs().max() + 2 * torch.finfo(case.dtype).eps * largest
+        allowed = 8 * (plain - right).abs().max() + 4 * torch.finfo(case.dtype).eps * largest
         worst = max(worst, ((value - right).abs().max() / allowed).item())
     return worst

@@ -19,20 +19,14 @@ FORMS = pytest.mark.parametrize("causal", [False, True], ids=["whole", "causal"]
 
 @FORMS
 @pytest.mark.parametrize("first", range(0, CASES, STEP))
-def test_output_and_gradients_round_about_as_well_as_dense(first, causal):
+def test_output_and_gradients_equal_the_oracle_and_round_about_as_well(first, causal):
+    """1e-10 in float64; in the type of the case the tolerance of `excess`."""
     for seed in range(first, first + STEP):
         case = random_case(seed, causal=causal)
         exact, dense = truth(case), answers(case, "dense", case.dtype)
+        for right, near in zip(exact, answers(case, "linear", torch.float64), strict=True):
+            torch.testing.assert_close(near, right, rtol=0, atol=1e-10, msg=case.what)
         assert excess(case, exact, dense, answers(case, "linear", case.dtype)) <= 1, case.what
-
-
-@FORMS
-def test_output_and_gradients_equal_the_oracle_in_float64(causal):
-    for seed in range(CASES):
-        case = random_case(seed, causal=causal)
-        for right, near in zip(truth(case), answers(case, "linear", torch.float64), strict=True):
-            size = max(1.0, right.abs().max().item())
-            torch.testing.assert_close(near, right, rtol=0, atol=1e-10 * size, msg=case.what)
 
 
 @pytest.mark.parametrize("kernel", ["softmax", "relu"])
@@ -161,7 +155,7 @@ def test_a_planted_fault_is_caught(fault, causal):
 def estimates(draws, num_features, **settings):
     """Estimates of exp(q · k / √D) by independent draws, and the exact value."""
     generator = torch.Generator().manual_seed(1)
-    q, k = torch.randn(2, 8, generator=generator, dtype=torch.float64)
+    q, k = 0.7 * torch.randn(2, 8, generator=generator, dtype=torch.float64)
     values = [
         softmax_kernel_estimate(
             q, k, draw_projection(num_features, 8, seed=7, draw=i, **settings).double()

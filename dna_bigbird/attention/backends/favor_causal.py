@@ -40,6 +40,14 @@ def _first_state(num_heads: int, w_MD: Tensor, dim: int, favor: Favor) -> State:
     )
 
 
+def _sums_before(x: Tensor) -> Tensor:
+    """Return for each piece (dimension 1) the sum over earlier ones.
+
+    Not the cumulative sum minus the piece: the sizes of pieces differ too much to be subtracted.
+    """
+    return torch.cat([torch.zeros_like(x[:, :1]), x[:, :-1].cumsum(1)], dim=1)
+
+
 class _Chunk:
     """A chunk of queries and keys in pieces, with the sums that each piece of queries reads."""
 
@@ -53,9 +61,9 @@ class _Chunk:
         self.epsilon = self._epsilon(keys, piece)
         self.rescale = (before.c - keys.c).exp()[..., None, None]
         of_pieces = self.fk.mT @ self.v1
-        self.sums = of_pieces.cumsum(1).sub_(of_pieces).add_(before.sums * self.rescale)
+        self.sums = _sums_before(of_pieces).add_(before.sums * self.rescale)
         plain = self.v1.sum(2, keepdim=True)
-        self.plain = plain.cumsum(1) - plain + before.plain
+        self.plain = _sums_before(plain) + before.plain
         self.after = State(
             self.sums[:, -1:] + of_pieces[:, -1:], self.plain[:, -1:] + plain[:, -1:], keys.c
         )
@@ -93,7 +101,7 @@ class _Chunk:
         of_q += self.epsilon * by_epsilon
         of_state, of_plain = self.features_q.mT @ of_sums, (of_epsilon * of_sums).sum(2, True)
         state_after, plain_after = (
-            x.flip(1).cumsum(1).flip(1) - x + y
+            _sums_before(x.flip(1)).flip(1) + y
             for x, y in ((of_state, later.sums), (of_plain, later.plain))
         )
         of_k = of_pairs.mT @ self.features_q + self.v1 @ state_after.mT

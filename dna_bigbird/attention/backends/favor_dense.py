@@ -25,8 +25,9 @@ def favor_dense(
     c_q, tops = favor.tops(of_q, q_BHTD), favor.tops(of_k, k_BHTD)
     features_q = favor.values(of_q, c_q[..., None]) + favor.added
     c_k = tops[..., None, :].masked_fill(~reads, LEAST).amax(-1)  # of the keys that a query reads
-    features_k = favor.values(of_k[..., None, :, :], c_k[..., None, None]) + favor.added
     # A key that is not read may be above c: no infinity, or the gradients are not numbers.
+    read_k = of_k[..., None, :, :].masked_fill(~reads[..., None], LEAST)  # for each query
+    features_k = favor.values(read_k, c_k[..., None, None]) + favor.added
     features_k = features_k.masked_fill(~reads[..., None], 0.0)
     weights = (features_q[..., None, :] * features_k).sum(-1)
     total = weights.sum(-1, keepdim=True)
