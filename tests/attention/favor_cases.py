@@ -91,9 +91,7 @@ def answers(case: FavorCase, backend: str, dtype: torch.dtype) -> list[Tensor]:
         patch.object(favor_chunks, "CHUNK_TOKENS", case.piece * case.pieces),
         patch.dict(favor_chunks.MOST_FEATURES, cpu=200 * case.piece),
     ):
-        out = attend_favor(
-            *qkv, case.projection, case.favor, case.is_padding, case.causal, backend
-        )
+        out = attend_favor(*qkv, case.projection, case.favor, case.is_padding, case.causal, backend)
         gradients = torch.autograd.grad(out, qkv, case.weight.to(dtype))
     assert out.dtype == dtype
     return [x.detach().double() for x in (out, *gradients)]

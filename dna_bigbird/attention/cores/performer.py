@@ -112,7 +112,11 @@ class Performer(nn.Module):
         if not self.training or torch._C._current_graph_task_id() != -1:
             return
         interval = self.redraw_interval
-        if interval is not None and self.training_forwards and not self.training_forwards % interval:
+        if (
+            interval is not None
+            and self.training_forwards
+            and not self.training_forwards % interval
+        ):
             # A new tensor: backward passes that are still to come have the old one.
             self.projection = self._draw(self.training_forwards // interval).to(self.projection)
         self.training_forwards += 1
