@@ -7,6 +7,8 @@ from typing import Literal
 
 from torch import Tensor
 
+from dna_bigbird.choices import check_fields
+
 Kernel = Literal["softmax", "relu"]
 Stabilizer = Literal["exponent", "projection"]
 EPSILON = {"softmax": 1e-4, "relu": 1e-3}
@@ -36,6 +38,7 @@ class Favor:
     'exponent': the largest W x' - |x'|²/2, so the largest feature is 1 + ε for vectors of any length."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.epsilon is not None and not 0 <= self.epsilon < 1:
             raise ValueError(f"epsilon must be at least 0 and below 1, got {self.epsilon}")
 

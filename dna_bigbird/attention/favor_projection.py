@@ -8,10 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dna_bigbird.choices import checked
+
 Rows = Literal["orthogonal", "independent", "identity"]
 Norms = Literal["gaussian", "sqrt_dim"]
 
 
+@checked()
 def draw_projection(
     num_features: int,
     head_dim: int,

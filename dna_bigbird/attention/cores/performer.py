@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dna_bigbird.attention.attend_favor import attend_favor
 from dna_bigbird.attention.favor_features import Favor
 from dna_bigbird.attention.favor_projection import Norms, Rows, draw_projection
+from dna_bigbird.choices import checked
 
 
 def default_features(head_dim: int) -> int:
@@ -27,7 +28,7 @@ class Performer(nn.Module):
     matrices. There is no attention dropout, because no weight of a pair is computed.
 
     A forward that activation checkpointing repeats in the backward pass does not count, and uses the
-    projection of that time. It equals the first one unless a redraw came between: with
+    projection of that time, which differs if a redraw came between: with
     checkpointing, run each backward before the next forward.
 
     Args:
@@ -44,6 +45,7 @@ class Performer(nn.Module):
         ValueError: If the heads do not divide the hidden size, or a number is out of range.
     """
 
+    @checked()
     def __init__(
         self,
         hidden_size: int,
