@@ -4,5 +4,6 @@ from dna_bigbird.attention.cores.block import BlockAttention, Full
 from dna_bigbird.attention.cores.etc import BigBirdEtc
 from dna_bigbird.attention.cores.itc import BigBirdItc
 from dna_bigbird.attention.cores.longformer import Longformer
+from dna_bigbird.attention.cores.performer import Performer
 
-__all__ = ["BigBirdEtc", "BigBirdItc", "BlockAttention", "Full", "Longformer"]
+__all__ = ["BigBirdEtc", "BigBirdItc", "BlockAttention", "Full", "Longformer", "Performer"]

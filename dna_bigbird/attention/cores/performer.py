@@ -1,0 +1,134 @@
+"""Performer attention with its projections and the random features that training redraws."""
+
+# B batch, T tokens, E hidden size, H heads, D head size, M features
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.attention.attend_favor import attend_favor
+from dna_bigbird.attention.favor_features import Favor
+from dna_bigbird.attention.favor_projection import Norms, Rows, draw_projection
+from dna_bigbird.choices import checked
+
+
+def default_features(head_dim: int) -> int:
+    """Return D ln D, rounded down, at least 1 (the order of Choromanski et al. 2021, Theorem 4)."""
+    return max(1, int(head_dim * math.log(head_dim)))
+
+
+class Performer(nn.Module):
+    """Multi-head attention by random features, linear in the length (Choromanski et al. 2021).
+
+    `qkv` and `output` mean the same as in the other cores, so weights move. All heads share one
+    projection. It is drawn from (`seed`, number of the draw), is a buffer, and changes in training
+    alone: before training forward number `redraw_interval`, 2 `redraw_interval` and so on, counted
+    from 0. The count is saved with the weights, so a training run that is continued draws the same
+    matrices. There is no attention dropout, because no weight of a pair is computed.
+
+    A forward that activation checkpointing repeats in the backward pass does not count, and uses the
+    projection of that time, which differs if a redraw came between: with
+    checkpointing, run each backward before the next forward.
+
+    Args:
+        num_features: M; None: D ln D, or D for identity rows.
+        favor: Kernel, ε and stabiliser.
+        rows, norms: See `draw_projection`.
+        seed: Of this layer. Layers with one seed have the same projection.
+        redraw_interval: Forwards in training that use one projection; None: it is never redrawn.
+        is_causal: Whether a token reads itself and earlier tokens only.
+        qkv_bias, output_bias: Whether the projections have a bias.
+        backend: See `attend_favor`. It may be changed at any time.
+
+    Raises:
+        ValueError: If the heads do not divide the hidden size, or a number is out of range.
+    """
+
+    @checked()
+    def __init__(
+        self,
+        hidden_size: int,
+        num_heads: int,
+        *,
+        num_features: int | None = None,
+        favor: Favor = Favor(),  # noqa: B008 - frozen
+        rows: Rows = "orthogonal",
+        norms: Norms = "gaussian",
+        seed: int = 0,
+        redraw_interval: int | None = 1000,
+        is_causal: bool = False,
+        qkv_bias: bool = True,
+        output_bias: bool = True,
+        backend: str = "auto",
+    ) -> None:
+        super().__init__()
+        if hidden_size % num_heads:
+            raise ValueError(f"num_heads {num_heads} does not divide hidden_size {hidden_size}")
+        if redraw_interval is not None and redraw_interval < 1:
+            raise ValueError(f"redraw_interval must be at least 1 or None, got {redraw_interval}")
+        self.num_heads, self.head_dim = num_heads, hidden_size // num_heads
+        if num_features is None:
+            num_features = self.head_dim if rows == "identity" else default_features(self.head_dim)
+        self.num_features, self.favor, self.rows, self.norms = num_features, favor, rows, norms
+        self.seed, self.redraw_interval = seed, redraw_interval
+        self.is_causal, self.backend = is_causal, backend
+        self.training_forwards = 0
+        self.projection: Tensor
+        self.register_buffer("projection", self._draw(0))
+        self.qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
+        self.output = nn.Linear(hidden_size, hidden_size, bias=output_bias)
+
+    def forward(self, x_BTE: Tensor, is_padding_BT: Tensor | None = None) -> Tensor:
+        """Return the attention output (batch, tokens, hidden).
+
+        Padding gets the bias of the output projection: the encoder sets it to zero if it matters.
+
+        Args:
+            is_padding_BT: True = padding, anywhere; not even not-a-number there has influence.
+
+        Raises:
+            ValueError: If the mask does not fit the tokens.
+        """
+        self._count()
+        if is_padding_BT is not None:
+            x_BTE = x_BTE.masked_fill(is_padding_BT[..., None], 0.0)
+        heads = self.qkv(x_BTE).unflatten(-1, (3, self.num_heads, self.head_dim))
+        q, k, v = heads.permute(2, 0, 3, 1, 4)
+        settings = (self.favor, is_padding_BT, self.is_causal, self.backend)
+        mixed = attend_favor(q, k, v, self.projection, *settings)
+        return self.output(mixed.transpose(1, 2).flatten(2))
+
+    def get_extra_state(self) -> Tensor:
+        """Return the number of training forwards, for `state_dict`."""
+        return torch.tensor(self.training_forwards)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Continue the count of `get_extra_state`."""
+        self.training_forwards = int(state)
+
+    @torch.compiler.disable
+    def _count(self) -> None:
+        """Count a forward in training, and draw the next projection before it if it is due."""
+        # Within a backward pass this is a repeat of a forward that was counted.
+        if not self.training or torch._C._current_graph_task_id() != -1:
+            return
+        interval = self.redraw_interval
+        if (
+            interval is not None
+            and self.training_forwards
+            and not self.training_forwards % interval
+        ):
+            # A new tensor: backward passes that are still to come have the old one.
+            self.projection = self._draw(self.training_forwards // interval).to(self.projection)
+        self.training_forwards += 1
+
+    def _draw(self, draw: int) -> Tensor:
+        return draw_projection(
+            self.num_features,
+            self.head_dim,
+            seed=self.seed,
+            draw=draw,
+            rows=self.rows,
+            norms=self.norms,
+        )
