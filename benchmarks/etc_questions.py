@@ -31,13 +31,14 @@ SCORES = {
 }
 
 
-def run(form: str, seed: int, folder: Path) -> Path:
+def run(form: str, seed: int, folder: Path, learning_rate: float) -> Path:
     """Run the workflow for one form and seed and return the folder of its results."""
     results = folder / f"{form.lower()}-{seed}"
     config = yaml.safe_load(SETTINGS.read_text())
     config |= {"name": f"etc-questions-{form.lower()}-{seed}", "seed": seed}
     config["results"] = str(results)
     config["text"]["model"] |= FORMS[form]
+    config["text"]["training"]["learning_rate"] = learning_rate
     results.mkdir(parents=True, exist_ok=True)
     path = results / "config.yaml"
     path.write_text(yaml.safe_dump(config))
@@ -65,10 +66,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--learning_rate", type=float, default=0.003)
     options = parser.parse_args()
     jobs = [(form, seed) for seed in range(options.seeds) for form in FORMS]
     with ThreadPoolExecutor(options.processes) as pool:
-        done = pool.map(lambda job: run(*job, options.folder.resolve()), jobs)
+        rest = (options.folder.resolve(), options.learning_rate)
+        done = pool.map(lambda job: run(*job, *rest), jobs)
         folders = dict(zip(jobs, done, strict=True))
     print("| set | score | n | seed | ITC | ETC | best baseline |\n|---|---|---|---|---|---|---|")
     for task, scores in SCORES.items():
