@@ -4,9 +4,10 @@ import argparse
 import functools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 
 import memory
+import torch
 from timing import FAILURES, Case, Times, interleaved, ratio, reason
 
 GOAL_PER_TOKEN = 1.5
@@ -83,3 +84,47 @@ def print_growth(cases: list[Case], times: Times, peak: dict[Case, int | str]) -
             per_token = [peak[x] / x.tokens for x in (first, case)]
             text += f", memory {per_token[1] / per_token[0]:.2f}"
         print(f"# per token, {case.tokens} / {first.tokens} tokens: {text} (goal {GOAL_PER_TOKEN})")
+
+
+def differentiated(
+    output: Callable[[], torch.Tensor], inputs: tuple[torch.Tensor, ...]
+) -> Callable[[], object]:
+    """Return forward and backward as a function without arguments; an input may be unused."""
+
+    def call() -> object:
+        out = output()
+        return torch.autograd.grad(out, inputs, torch.ones_like(out), allow_unused=True)
+
+    return call
+
+
+def report(
+    options: argparse.Namespace,
+    cases: list[Case],
+    prepare: Callable[[argparse.Namespace, Case], Callable[[], object]],
+    *,
+    reference: str,
+    peers: Mapping[str, str],
+    growing: Collection[str],
+    goal: float | None = None,
+) -> None:
+    """Measure all cases, and print the table, the time of peers and the growth per token.
+
+    Args:
+        peers: Our variant that each peer is compared with.
+        growing: Variants whose growth is printed.
+        goal: Of the ratios to peers.
+    """
+    times, failed, peak = measure(options, cases, prepare)
+    print_table(cases, times, failed, peak, reference=reference)
+    aim = "" if goal is None else f" (goal {goal:.0f})"
+    for case in cases:
+        own = case._replace(name=peers.get(case.name, ""))
+        relative = ratio(times, case, own)
+        if relative is not None:
+            print(f"# {case.tokens} tokens: {case.name} / {own.name} {relative}{aim}")
+    for name in growing:
+        of_name = [case for case in cases if case.name == name]
+        if len(of_name) > 1:
+            print(f"# {name}:")
+            print_growth(of_name, times, peak)

@@ -23,9 +23,9 @@ import sys
 from collections.abc import Callable
 
 import torch
-from growth import measure, print_growth, print_table
+from growth import differentiated, report
 from options import add_common, lengths, names, start
-from timing import TRAINING, Case, header, load, ratio
+from timing import TRAINING, Case, header, load
 
 from dna_bigbird.attention.attend_longformer import attend_windows
 from dna_bigbird.attention.cores import Longformer
@@ -112,22 +112,12 @@ def prepare(options: argparse.Namespace, case: Case) -> Callable[[], object]:
         shape = (1, options.heads, case.tokens, options.head_dim)
         inputs = tuple(torch.randn(shape, requires_grad=True) for _ in range(3))
         pattern = LongformerPattern(options.window)
-        return _differentiated(
+        return differentiated(
             lambda: attend_windows(*inputs, pattern, layout, backend="blocked"), inputs
         )
     layer = (library_layer if case.name in PEERS else own_layer)(options, case)
     x = torch.randn(1, case.tokens, options.heads * options.head_dim, requires_grad=True)
-    return _differentiated(lambda: layer(x, layout), (x, *layer.parameters()))
-
-
-def _differentiated(
-    output: Callable[[], torch.Tensor], inputs: tuple[torch.Tensor, ...]
-) -> Callable[[], object]:
-    def call() -> object:
-        out = output()
-        return torch.autograd.grad(out, inputs, torch.ones_like(out), allow_unused=True)
-
-    return call
+    return differentiated(lambda: layer(x, layout), (x, *layer.parameters()))
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -167,18 +157,7 @@ def main(arguments: list[str] | None = None) -> None:
         if name in GROWING
         or tokens <= (options.dense_limit if name == "dense" else options.peer_limit)
     ]
-    times, failed, peak = measure(options, cases, prepare)
-    print_table(cases, times, failed, peak, reference="longformer")
-    for case in cases:
-        own = case._replace(name=PEERS.get(case.name, ""))
-        relative = ratio(times, case, own)
-        if relative is not None:
-            print(f"# {case.tokens} tokens: {case.name} / {own.name} {relative} (goal {GOAL:.0f})")
-    for name in GROWING:
-        of_name = [case for case in cases if case.name == name]
-        if len(of_name) > 1:
-            print(f"# {name}:")
-            print_growth(of_name, times, peak)
+    report(options, cases, prepare, reference="longformer", peers=PEERS, growing=GROWING, goal=GOAL)
     print(f"# load after the run {load()}")
 
 

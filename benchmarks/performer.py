@@ -22,9 +22,9 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from growth import measure, print_growth, print_table
+from growth import differentiated, report
 from options import add_common, lengths, names, start
-from timing import TRAINING, Case, header, load, ratio
+from timing import TRAINING, Case, header, load
 
 from dna_bigbird.attention.attend_favor import attend_favor
 from dna_bigbird.attention.cores import Performer
@@ -83,20 +83,10 @@ def prepare(options: argparse.Namespace, case: Case) -> Callable[[], object]:
         shape = (1, options.heads, case.tokens, options.head_dim)
         inputs = tuple(torch.randn(shape, requires_grad=True) for _ in range(3))
         attend = heads_alone(options, case)
-        return _differentiated(lambda: attend(*inputs), inputs)
+        return differentiated(lambda: attend(*inputs), inputs)
     module = layer(options, case)
     x = torch.randn(1, case.tokens, options.heads * options.head_dim, requires_grad=True)
-    return _differentiated(lambda: module(x), (x, *module.parameters()))
-
-
-def _differentiated(
-    output: Callable[[], torch.Tensor], inputs: tuple[torch.Tensor, ...]
-) -> Callable[[], object]:
-    def call() -> object:
-        out = output()
-        return torch.autograd.grad(out, inputs, torch.ones_like(out))
-
-    return call
+    return differentiated(lambda: module(x), (x, *module.parameters()))
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -133,18 +123,7 @@ def main(arguments: list[str] | None = None) -> None:
         if name in GROWING
         or tokens <= (options.full_limit if name == "full" else options.peer_limit)
     ]
-    times, failed, peak = measure(options, cases, prepare)
-    print_table(cases, times, failed, peak, reference="performer")
-    for case in cases:
-        own = case._replace(name=PEERS.get(case.name, ""))
-        relative = ratio(times, case, own)
-        if relative is not None:
-            print(f"# {case.tokens} tokens: {case.name} / {own.name} {relative}")
-    for name in GROWING:
-        of_name = [case for case in cases if case.name == name]
-        if len(of_name) > 1:
-            print(f"# {name}:")
-            print_growth(of_name, times, peak)
+    report(options, cases, prepare, reference="performer", peers=PEERS, growing=GROWING)
     print(f"# load after the run {load()}")
 
 

@@ -44,3 +44,14 @@ def test_an_encoder_that_has_them_is_the_same():
     encoder = Encoder(CONFIG)
     assert with_tables(encoder, replace(CONFIG, vocab_size=50), torch.Generator()) is encoder
     assert with_tables(encoder, replace(CONFIG, vocab_size=20), torch.Generator()) is encoder
+
+
+def test_an_appended_segment_begins_as_the_first():
+    encoder = Encoder(CONFIG).eval()
+    grown = with_tables(encoder, replace(CONFIG, num_segments=5), torch.Generator()).eval()
+    assert grown.segment.weight.shape[0] == 5
+    ids = torch.randint(0, 50, (1, 40), generator=torch.Generator().manual_seed(1))
+    none, segments = torch.zeros(1, 40, dtype=torch.bool), torch.arange(40)[None] % 5
+    with torch.no_grad():
+        expected = encoder(ids, none, torch.where(segments == 1, 1, 0))
+        torch.testing.assert_close(grown(ids, none, segments), expected, rtol=0, atol=0)
