@@ -12,7 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dna_bigbird.attention.backends.fused import fused
-from dna_bigbird.attention.backends.longformer_windows import Cut, Windows, blocked_windows
+from dna_bigbird.attention.backends.longformer_cut import Cut, Windows
+from dna_bigbird.attention.backends.longformer_positions import Positions
+from dna_bigbird.attention.backends.longformer_windows import blocked_windows
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 
@@ -25,12 +27,15 @@ def blocked(
     layout: LongformerLayout,
     dropout_p: float = 0.0,
     cut: Cut | None = None,
+    positions: Positions | None = None,
 ) -> Tensor:
     """Return the output of ordinary tokens (B, H, T, D), zero for the others.
 
     Args:
         cut: How the work is cut; the result does not depend on it. By default as the device computes
             well.
+        positions: Relative positions of a causal pattern: queries (B, H, T, D), and a table (B, H, R, D)
+            with the key m steps to the left in row m. More rows than the window needs are not read.
     """
     T = q.shape[2]
     groups = pattern.heads_by_dilation(q.shape[1])
@@ -38,12 +43,19 @@ def blocked(
     for dilation, heads in groups.items():
         some = [x if len(groups) == 1 else x[:, heads] for x in (q, k, v)]
         of_global = [_for_each_residue(layout.gathered(x), dilation) for x in some[1:]]
+        windows = _windows(pattern, layout, dilation)
+        of_heads = None
+        if positions is not None:
+            windows = windows._replace(left=min(windows.left, windows.no_window.shape[1] - 1))
+            of_heads = Positions(*(x if len(groups) == 1 else x[:, heads] for x in positions))
+            of_heads = _positions_by_residue(of_heads, dilation, windows.left + 1)
         out = blocked_windows(
             *(_by_residue(x, dilation) for x in some),
             *of_global,
-            _windows(pattern, layout, dilation),
+            windows,
             dropout_p,
             cut,
+            of_heads,
         )
         parts.append(_by_position(out, dilation, T))
     if len(parts) == 1:
@@ -85,6 +97,12 @@ def _by_residue(x: Tensor, dilation: int, value: object = 0.0) -> Tensor:
     missing = -x.shape[2] % dilation
     whole = F.pad(x, (0, 0, 0, missing), value=value) if missing else x
     return whole.unflatten(2, (-1, dilation)).permute(0, 3, 1, 2, 4).flatten(0, 1)
+
+
+def _positions_by_residue(positions: Positions, dilation: int, num_keys: int) -> Positions:
+    """Return the positions of the sequences of each residue, with the keys from left to right."""
+    table = positions.table[:, :, :num_keys].flip(2)
+    return Positions(_by_residue(positions.q, dilation), _for_each_residue(table, dilation))
 
 
 def _by_position(x: Tensor, dilation: int, num_tokens: int) -> Tensor:

@@ -10,13 +10,14 @@ pass computes the weights again from the log-sum-exp.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from dna_bigbird.attention.backends.longformer_band import Band, Block, Corners
+from dna_bigbird.attention.backends.longformer_cut import Cut, Windows
+from dna_bigbird.attention.backends.longformer_positions import Positions, PositionScores
 from dna_bigbird.attention.backends.softmax_parts import (
     HIDDEN,
     LEAST,
@@ -29,46 +30,6 @@ from dna_bigbird.attention.backends.softmax_parts import (
 from dna_bigbird.attention.backends.workers import load, share_heads, store
 from dna_bigbird.attention.etc_heads import wide
 
-MOST_SCORES = {"cpu": 2**18, "cuda": 2**26}
-"""Scores of a unit: a megabyte stays in the cache of a CPU; a GPU should be occupied."""
-BLOCKS = (256, 128, 64)
-"""Queries of a block, as many as the scores allow: larger ones compute more outside of the band."""
-
-
-class Windows(NamedTuple):
-    """Who reads whom, of sequences whose windows have no dilation.
-
-    Attributes:
-        no_window: (B, T) bool, tokens that are in no window and have none.
-        first_readers: (B, G) int64, the first token that reads a global key, and all after it do; T
-            for unused entries.
-        left, right: Keys of a window on either side.
-    """
-
-    no_window: Tensor
-    first_readers: Tensor
-    left: int
-    right: int
-
-
-class Cut(NamedTuple):
-    """How the work is cut; the result does not depend on it, but the masks of dropout do."""
-
-    unit: int
-    block: int
-
-    @classmethod
-    def of(cls, q: Tensor, windows: Windows) -> "Cut":
-        """Return the cut that a device computes well."""
-        heads, T = q.shape[0] * q.shape[1], q.shape[2]
-        most = MOST_SCORES.get(q.device.type, MOST_SCORES["cuda"])
-        keys = min(windows.left + windows.right, T) + windows.first_readers.shape[1]
-        threads = torch.get_num_threads() if q.device.type == "cpu" else 1
-        unit = min(math.ceil(heads / threads), max(1, most // (BLOCKS[-1] * (BLOCKS[-1] + keys))))
-        unit = math.ceil(heads / math.ceil(heads / unit))
-        block = next((b for b in BLOCKS if unit * b * (b + keys) <= most), BLOCKS[-1])
-        return cls(unit, block)
-
 
 def blocked_windows(
     q: Tensor,
@@ -79,15 +40,17 @@ def blocked_windows(
     windows: Windows,
     dropout_p: float = 0.0,
     cut: Cut | None = None,
+    positions: Positions | None = None,
 ) -> Tensor:
     """Return the output (B, H, T, D), zero for tokens without a window.
 
     Args:
         q, k, v: (B, H, T, D).
         k_global, v_global: (B, H, G, D).
+        positions: Relative positions of the window, added to its scores; not to those of global keys.
     """
     cut = cut or Cut.of(q, windows)
-    tensors = (q, k, v, k_global, v_global)
+    tensors = (q, k, v, k_global, v_global, *(positions or (None, None)))
     return _Windows.apply(*tensors, windows, cut, dropout_p, new_seed(dropout_p))
 
 
@@ -95,7 +58,7 @@ class _Unit:
     """Some heads in float32 or better, and the scores of a block of them."""
 
     def __init__(self, inputs: tuple[Tensor, ...], windows: Windows, cut: Cut, unit: int) -> None:
-        q, *_, k_global, _ = inputs
+        q, k_global = inputs[0], inputs[3]
         B, H, T, D = q.shape
         self.heads = slice(unit * cut.unit, min((unit + 1) * cut.unit, B * H))
         self.dtype, self.scale = wide(q.dtype), D**-0.5
@@ -105,7 +68,11 @@ class _Unit:
         self.q = q * self.scale
         self.k_global = self.v_global = None
         if k_global.shape[2]:
-            self.k_global, self.v_global = (self.some(x) for x in inputs[3:])
+            self.k_global, self.v_global = (self.some(x) for x in inputs[3:5])
+        self.positions = None
+        if inputs[5] is not None:
+            q_position, table = (self.some(x) for x in inputs[5:])
+            self.positions = PositionScores(self.band, q_position * self.scale, table)
         rows = torch.arange(self.heads.start, self.heads.stop, device=q.device) // H
         self.no_window, self.first_readers = windows.no_window[rows], windows.first_readers[rows]
         self.hides_global = bool((self.first_readers > 0).any())
@@ -130,6 +97,8 @@ class _Unit:
         """Return the scores of the band (U, S, W) and of global keys (U, S, G), hidden ones -1e30."""
         q = self.q[:, block.rows]
         near = torch.bmm(q, self.k[:, block.keys].mT)
+        if self.positions is not None:
+            self.positions.add(near, block)
         self.corners.hide(near, block)
         if self._has_holes(block):
             near.add_(self.no_window[:, None, block.keys].to(self.dtype) * HIDDEN)
@@ -173,8 +142,9 @@ class _Unit:
 
 class _Windows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, k_global, v_global, windows: Windows, cut: Cut, dropout_p, seed):
-        inputs = (q, k, v, k_global, v_global)
+    def forward(ctx, *arguments):
+        *inputs, windows, cut, dropout_p, seed = arguments
+        q = inputs[0]
         # In memory as (B, T, H, D), which the projection after it expects.
         out = torch.zeros_like(q.transpose(1, 2), memory_format=torch.contiguous_format)
         out = out.transpose(1, 2)
@@ -201,7 +171,10 @@ class _Windows(torch.autograd.Function):
     def backward(ctx, grad):
         *inputs, out, lse = ctx.saved_tensors
         windows, cut, dropout_p, seed = ctx.settings
-        gradients = [torch.empty_like(x, memory_format=torch.contiguous_format) for x in inputs]
+        gradients = [
+            None if x is None else torch.empty_like(x, memory_format=torch.contiguous_format)
+            for x in inputs
+        ]
 
         def differentiate(unit: int) -> None:
             part = _Unit(inputs, windows, cut, unit)
@@ -245,7 +218,7 @@ def _attend(part: _Unit, block: Block, dropout: Dropout) -> tuple[Tensor, Tensor
 def _gradients(
     part: _Unit, dropout: Dropout, grad: Tensor, out: Tensor, lse: Tensor
 ) -> list[Tensor | None]:
-    """Return the gradients of queries, keys and values, and of global keys and values."""
+    """Return the gradients of queries, keys and values, of global keys and values, and of positions."""
     inputs = (part.q, part.k, part.v, part.k_global, part.v_global)
     dq, dk, dv, dk_global, dv_global = (None if x is None else torch.zeros_like(x) for x in inputs)
     delta = (grad * out).sum(-1, keepdim=True)
@@ -267,4 +240,7 @@ def _gradients(
             dk_global.baddbmm_(of_far.mT, q)
             of_q.baddbmm_(of_far, part.k_global)
         dq[:, block.rows] = of_q
-    return [dq.mul_(part.scale), dk, dv, dk_global, dv_global]
+        if part.positions is not None:
+            part.positions.add_gradients(of_near, block)
+    of_positions = (None, None) if part.positions is None else part.positions.gradients(part.scale)
+    return [dq.mul_(part.scale), dk, dv, dk_global, dv_global, *of_positions]
