@@ -20,7 +20,7 @@ from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, header, interleaved, load, ratio, spread
 from torch import nn
 
-from dna_bigbird.interop.pegasus import pegasus_folder
+from dna_bigbird.interop.summarizers import summarizer_folder
 from dna_bigbird.models.beam_search import beam_search
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
@@ -53,7 +53,7 @@ def library_twin(ours: Summarizer) -> nn.Module:
         import transformers
     except ImportError as error:
         raise SystemExit(f"pip install transformers ({error})") from None
-    written, tensors, _ = pegasus_folder(ours, {}, "the benchmark's model")
+    written, tensors, _ = summarizer_folder(ours, {}, "the benchmark's model")
     del written["dtype"], written["model_type"]
     theirs = transformers.BigBirdPegasusForConditionalGeneration(
         transformers.BigBirdPegasusConfig(**written)

@@ -32,7 +32,7 @@ CONVERTERS = (
 OTHER_MAPPINGS = {
     "interop/settings.py": "config.json of the Hugging Face library",
     "interop/short_encoders.py": "config.json of the Hugging Face library",
-    "interop/pegasus.py": "config.json of the Hugging Face library",
+    "interop/summarizers.py": "config.json of the Hugging Face library",
     "interop/huggingface_reading.py": "config.json of the Hugging Face library",
     "report/sections/track_section.py": "configuration of the workflow",
 }

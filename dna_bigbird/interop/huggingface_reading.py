@@ -14,7 +14,6 @@ from dna_bigbird.datasets.text.registry import describe, task_of_library_class
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.converted_card import converted_card
-from dna_bigbird.interop.pegasus import MODEL_TYPE, read_pegasus
 from dna_bigbird.interop.settings import (
     KEPT,
     class_of,
@@ -22,6 +21,8 @@ from dna_bigbird.interop.settings import (
     label_names,
     required_heads,
 )
+from dna_bigbird.interop.summarizer_classes import CLASSES as SUMMARIZERS
+from dna_bigbird.interop.summarizers import read_summarizer
 from dna_bigbird.interop.tensor_names import (
     CLASSES,
     SPANS,
@@ -67,7 +68,7 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
     if not path.is_file():
         raise InputError(f"{folder}: no config.json; expected a folder of the Hugging Face library")
     config = read_json(path)
-    if config.get("model_type") == MODEL_TYPE:
+    if str(config.get("model_type")) in SUMMARIZERS:
         return _read_summarizer(folder, config, plan)
     encoder = encoder_config(config, plan, str(path))
     is_tied = config.get("tie_word_embeddings") is not False
@@ -113,7 +114,7 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
 
 
 def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
-    model, described, search = read_pegasus(folder, config, plan)
+    model, described, search = read_summarizer(folder, config, plan)
     tokenizer = _tokenizer(folder, model.encoder.config.vocab_size)
     if tokenizer.reads != "text":
         raise InputError(f"{folder}: a vocabulary of DNA; a summarizer reads text")

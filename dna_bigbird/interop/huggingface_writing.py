@@ -16,8 +16,8 @@ from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop.converted_card import library_card
-from dna_bigbird.interop.pegasus import pegasus_folder
 from dna_bigbird.interop.settings import TOKEN_IDS, check_held, differences, library_config
+from dna_bigbird.interop.summarizers import summarizer_folder
 from dna_bigbird.interop.tensor_names import (
     CLASSIFIER,
     FINE_TUNED,
@@ -59,7 +59,7 @@ def write_huggingface(
     encoder = config.encoder
     kept = config.huggingface or {}
     if isinstance(model, Summarizer):
-        written, tensors, different = pegasus_folder(model, kept, source)
+        written, tensors, different = summarizer_folder(model, kept, source)
     else:
         check_held(encoder, source)
         name = _class_of(config, model, encoder, source)

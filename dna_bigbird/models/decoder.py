@@ -141,7 +141,8 @@ class Decoder(nn.Module):
             self.layers = nn.ModuleList(EncoderLayer(own, i) for i in range(own.num_layers))
             self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         if not head.share_positions:
-            self.position = nn.Embedding(config.max_tokens, config.hidden_size)
+            length = head.decoder_positions or config.max_tokens
+            self.position = nn.Embedding(length, config.hidden_size)
             self.position.weight.requires_grad_(config.train_positions)
         self.dropout = nn.Dropout(config.dropout)
 

@@ -21,7 +21,7 @@ Model = TypeVar("Model", bound=nn.Module)
 def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> Model:
     """Return a copy of the model that reads up to `max_tokens` tokens; the model stays as it is.
 
-    Everything but the position table (and that of a decoder with its own) is copied. Without this a
+    Everything but the position table (and that of a decoder with its own, unless its length is set) is copied. Without this a
     longer sequence is refused: no rule is right for every model, and after either the model should be
     trained further. A model with rotary positions or labels (BigBird-ETC) has no table and needs no rule: its setting
     `max_tokens` alone changes, which is what training and windows follow.
@@ -53,7 +53,8 @@ def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> 
             f"the model reads {encoder.config.max_tokens} tokens already, got max_tokens {max_tokens}"
         )
     decoder = getattr(extended, "decoder", None)
-    for part in (encoder, decoder):
+    has_own_length = decoder is not None and extended.head.decoder_positions
+    for part in (encoder, None if has_own_length else decoder):
         if part is None or part.position is None:
             continue
         old = part.position.weight

@@ -130,7 +130,13 @@ def start_from(model: Summarizer, pretrained: nn.Module, seed: int) -> None:
             layer.load_state_dict(source.state_dict())
         decoder.norm.load_state_dict(grown.norm.state_dict())
     if decoder.position is not None:
-        decoder.position.load_state_dict(grown.position.state_dict())
+        length = len(decoder.position.weight)
+        if length > len(grown.position.weight):
+            raise ValueError(
+                f"--head.decoder_positions {length}: a decoder that starts from an encoder of "
+                f"{len(grown.position.weight)} positions has at most as many"
+            )
+        decoder.position.load_state_dict({"weight": grown.position.weight[:length]})
 
 
 def _copy_summarizer(model: Summarizer, pretrained: Summarizer) -> None:

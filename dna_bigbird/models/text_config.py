@@ -77,6 +77,9 @@ class SummaryHead:
     """Width of the feed-forward layer of a decoder that is not coupled; 0: the encoder's."""
     share_positions: bool = True
     """Encoder and decoder have one position table."""
+    decoder_positions: int = 0
+    """Longest summary in tokens: rows of the decoder's own position table, with `share_positions` false; 0:
+    as many as the encoder has."""
     logits_bias: bool = False
     """Add a fixed bias to the logits, which converted models may have."""
     start_id: int = 2
@@ -85,11 +88,23 @@ class SummaryHead:
     """Token that ends a summary: </s> of BigBird's vocabulary."""
 
     def __post_init__(self) -> None:
-        for name in ("decoder_layers", "decoder_heads", "decoder_ffn_size", "start_id", "end_id"):
+        for name in (
+            "decoder_layers",
+            "decoder_heads",
+            "decoder_ffn_size",
+            "decoder_positions",
+            "start_id",
+            "end_id",
+        ):
             if getattr(self, name) < 0:
                 raise ValueError(f"--head.{name} {getattr(self, name)} must not be negative")
         if self.decoder_layers > 1000:  # a damaged bundle costs no memory
             raise ValueError(f"--head.decoder_layers {self.decoder_layers} must be at most 1000")
+        if self.share_positions and self.decoder_positions:
+            raise ValueError(
+                f"--head.decoder_positions {self.decoder_positions} is for a table of the decoder's own: "
+                "add --head.share_positions false, or leave it at 0"
+            )
         if self.coupled and (self.decoder_heads or self.decoder_ffn_size):
             raise ValueError(
                 "--head.coupled true has the encoder's sizes; leave --head.decoder_heads and "

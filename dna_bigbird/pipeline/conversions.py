@@ -48,7 +48,9 @@ def task_settings(config: BundleConfig, search: dict[str, Any] | None) -> dict[s
     longest = config.encoder.max_tokens
     with checked_settings():
         options = replace(options, **(search or {}))
-    shorter = {n: min(getattr(options, n), longest) for n in LENGTHS if hasattr(options, n)}
+    limits = dict.fromkeys(LENGTHS, longest)
+    limits["max_target_tokens"] = getattr(config.head, "decoder_positions", 0) or longest
+    shorter = {n: min(getattr(options, n), k) for n, k in limits.items() if hasattr(options, n)}
     options = asdict(replace(options, **shorter))
     return {"options": options, "set": options.get("set", config.task)}
 

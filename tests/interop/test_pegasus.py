@@ -12,7 +12,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop import read_huggingface, write_huggingface
-from dna_bigbird.interop.pegasus import pegasus_folder
+from dna_bigbird.interop.summarizers import summarizer_folder
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
 from tests.interop.pegasus_models import library_pegasus, pegasus_pair, save, sources
@@ -191,8 +191,8 @@ def test_models_that_the_library_lacks_are_not_written(tmp_path, text_bundle_con
     for change in ({"norm_first": False}, {"norm_eps": 1e-6}, {"output_bias": True}):
         (name,) = change
         with pytest.raises(InputError, match=f"here: {name} is .* would compute something else"):
-            pegasus_folder(Summarizer(replace(encoder, **change)), {}, "here")
-    _, _, different = pegasus_folder(Summarizer(replace(encoder, random_plan="uniform")), {}, "")
+            summarizer_folder(Summarizer(replace(encoder, **change)), {}, "here")
+    _, _, different = summarizer_folder(Summarizer(replace(encoder, random_plan="uniform")), {}, "")
     assert "random_plan uniform" in different[0]
 
 

@@ -22,6 +22,12 @@ def check_length(task: TextTask, max_tokens: int, bundle: Path | str) -> None:
                 f"{name} {length}: {bundle} reads at most {max_tokens} tokens; give {name} "
                 f"{max_tokens}, or lengthen the model: dna-bigbird convert --help"
             )
+    longest, target = getattr(task.head, "decoder_positions", 0), "max_target_tokens"
+    if 0 < longest < getattr(task.options, target, 0):
+        raise InputError(
+            f"{target} {getattr(task.options, target)}: the decoder of {bundle} has {longest} positions; "
+            f"give {target} {longest}"
+        )
 
 
 def read_examples(
