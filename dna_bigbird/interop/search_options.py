@@ -13,20 +13,28 @@ NAMES = {
     "length_penalty": ("length_penalty", float),
     "early_stopping": ("early_stopping", bool),
     "min_target_tokens": ("min_new_tokens", int),
+    "no_repeat_tokens": ("no_repeat_ngram_size", int),
+    "first_id": ("forced_bos_token_id", int),
 }
 """Options of our search: the library's name, and its type."""
 
 
-def search_options(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+def search_options(
+    folder: Path, config: Mapping[str, Any], end_id: int, defaults: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the options with which our search repeats the library's `generate` on this folder.
 
     What the folder does not say is left to our defaults.
 
+    Args:
+        end_id: Token that ends a summary.
+        defaults: Settings that a config.json of this class has if it does not name them.
+
     Raises:
-        InputError: If a value has another type.
+        InputError: If a value has another type, or another token than the end is forced.
     """
     path = folder / "generation_config.json"
-    options = {**config, **(read_json(path) if path.is_file() else {})}
+    options = {**config, **read_json(path)} if path.is_file() else {**defaults, **config}
     settings: dict[str, Any] = {"length_formula": "library"}
     for ours, (theirs, number_type) in NAMES.items():
         value = options.get(theirs)
@@ -46,4 +54,10 @@ def search_options(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     least = options.get("min_length")
     if isinstance(least, int) and least > 1:
         settings["min_target_tokens"] = max(settings.get("min_target_tokens", 0), least - 1)
-    return settings
+    forced_id = options.get("forced_eos_token_id")
+    if forced_id not in (None, end_id):
+        raise InputError(
+            f"{folder}: forced_eos_token_id is {shortened(ascii(forced_id))}; only the end token, "
+            f"{end_id}, is read"
+        )
+    return settings | {"forced_end": forced_id is not None}

@@ -1,7 +1,7 @@
 """Classes of the Hugging Face library that become summarizers, and what their config.json says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Fields = Mapping[str, tuple[str, Any]]
@@ -46,6 +46,7 @@ class SummarizerClass:
         unused_positions: Rows at the start of both position tables that no token has.
         source_form: Option of the summarization task: special tokens around a document.
         pad_id: What an absent pad_token_id means.
+        search: Settings of `generate` that a config.json has if it does not name them.
     """
 
     model_type: str
@@ -60,6 +61,7 @@ class SummarizerClass:
     unused_positions: int = 0
     source_form: str = "cls_sep"
     pad_id: int = 1
+    search: Mapping[str, Any] = field(default_factory=dict)
 
 
 PEGASUS = SummarizerClass(
@@ -81,8 +83,7 @@ PEGASUS = SummarizerClass(
         "output_bias": ("use_bias", False),
         "scale_embeddings": ("scale_embedding", True),
     },
-    decoder=_DECODER
-    | {"decoder_layers": ("decoder_layers", 16), "end_id": ("eos_token_id", 1)},
+    decoder=_DECODER | {"decoder_layers": ("decoder_layers", 16), "end_id": ("eos_token_id", 1)},
     only={"norm_first": True, "norm_eps": 1e-5, "num_segments": 0},
     attention="bigbird",
     activation="gelu_new",
@@ -102,6 +103,7 @@ BART = SummarizerClass(
     only=_POST_NORM,
     attention="full",
     unused_positions=2,
+    search={"forced_eos_token_id": 2},
 )
 LED = SummarizerClass(
     "led",

@@ -82,7 +82,7 @@ def read_summarizer(
         "label_names": [],
         "huggingface": {name: config[name] for name in KEPT if name in config},
     }
-    search = search_options(folder, config)
+    search = search_options(folder, config, head.end_id, of.search)
     search |= {"source_form": of.source_form, "max_source_tokens": encoder.max_tokens}
     return model.eval(), described, search
 

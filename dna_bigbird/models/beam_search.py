@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from dna_bigbird.models.search_rules import TokenRules
 from dna_bigbird.models.summarizer import Summarizer
 
 NEVER = -1e9
@@ -95,6 +96,9 @@ def beam_search(
     length_penalty: float = 0.8,
     length_formula: str = "paper",
     early_stopping: bool = False,
+    no_repeat: int = 0,
+    first_id: int = -1,
+    forced_end: bool = False,
 ) -> Tensor:
     """Return the best target that the search finds for every source: ids (B, U), U <= max_length.
 
@@ -116,6 +120,7 @@ def beam_search(
             penalty, ends count among the best `beam_size` candidates alone, targets of `max_length`
             count as finished, and its own stopping rules; with one beam it is a greedy search.
         early_stopping: Of 'library' alone: stop when `beam_size` targets are finished.
+        no_repeat, first_id, forced_end: See `TokenRules`.
 
     Raises:
         ValueError: If a size or the formula is wrong, or `max_length` is beyond the position table.
@@ -133,11 +138,15 @@ def beam_search(
     alive_BK[:, 0] = 0.0  # all beams are the same at first: only one of them counts
     last_N = torch.full((B * K,), model.head.start_id, device=device)
     first_row_B1 = torch.arange(B, device=device)[:, None] * K
-    blocked = -1000.0 if length_formula == "paper" else -torch.inf
+    too_early = -1000.0 if length_formula == "paper" else -torch.inf
+    rules = TokenRules(
+        model.head.end_id, max_length, min_length, too_early, no_repeat, first_id, forced_end
+    )
+    start_N1 = last_N[:, None]
     for length in range(1, max_length + 1):
         log_p_NV = model.step(last_N, sources, cache).float().log_softmax(dim=-1)
-        if length <= min_length:
-            log_p_NV[:, model.head.end_id] += blocked
+        written_NL = alive_BKL[:, :, : length - 1].flatten(0, 1)
+        log_p_NV = rules.applied(log_p_NV, torch.cat([start_N1, written_NL], dim=1))
         V = log_p_NV.shape[1]
         total_BC, flat_BC = (alive_BK[..., None] + log_p_NV.view(B, K, V)).flatten(1).topk(2 * K)
         beam_BC, token_BC = flat_BC // V, flat_BC % V

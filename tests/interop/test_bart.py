@@ -51,7 +51,7 @@ def test_summaries_equal_those_of_generate(tmp_path, number):
     ours = read_huggingface(save(theirs, tmp_path)).model
     ids_BT, is_padding_BT = sources((60, 17, 41), seed=number)
     lengths = set()
-    for beams, penalty, least in itertools.product((1, 4), (0.0, 0.8, 1.0), (0, 6)):
+    for beams, penalty, least in ((1, 1.0, 0), (1, 1.0, 6), (4, 0.0, 0), (4, 0.8, 6), (4, 1.0, 0)):
         rows = theirs.generate(
             ids_BT, **mask_of(is_padding_BT, "Bart"), do_sample=False, num_beams=beams,
             length_penalty=penalty, min_length=least, max_length=LENGTH + 1,
@@ -65,6 +65,37 @@ def test_summaries_equal_those_of_generate(tmp_path, number):
     assert (min(lengths) < LENGTH) == bool(number)
 
 
+def test_tokens_that_generate_forces_or_forbids(tmp_path):
+    """Settings of published BART models: no run of tokens twice, a first token, an end at last."""
+    theirs = library_summarizer("Bart", std=0.2)
+    theirs.final_logits_bias[:, 30:32] = 9.0  # they repeat themselves
+    theirs.final_logits_bias[:, 1] = -50.0
+    ours = read_huggingface(save(theirs, tmp_path)).model
+    ids_BT, is_padding_BT = sources((60, 17))
+    written = {}
+    for beams, size, first, end in (
+        (4, 0, -1, False),
+        (4, 2, 7, True),
+        (1, 3, 7, False),
+        (1, 1, -1, True),
+    ):
+        forced = {"forced_bos_token_id": 7} if first > 0 else {}
+        rows = theirs.generate(
+            ids_BT, **mask_of(is_padding_BT, "Bart"), do_sample=False, num_beams=beams, max_length=LENGTH + 1,
+            no_repeat_ngram_size=size, forced_eos_token_id=1 if end else None, **forced,
+        )  # fmt: skip
+        found = beam_search(
+            ours, ids_BT, is_padding_BT, max_length=LENGTH, length_formula="library", beam_size=beams,
+            length_penalty=1.0, no_repeat=size, first_id=first, forced_end=end,
+        )  # fmt: skip
+        written[size] = cut(found)
+        assert written[size] == cut(rows[:, 1:]), (beams, size, first, end)
+    assert {row[0] for row in written[2]} == {7}
+    assert {row[-1] for row in written[2]} == {1}
+    runs = [list(itertools.pairwise(row)) for row in written[0] + written[2]]
+    assert [len(set(run)) < len(run) for run in runs] == [True, True, False, False]
+
+
 def cut(rows):
     return [row[: row.index(1) + 1] if 1 in row else row[:LENGTH] for row in rows.tolist()]
 
@@ -74,11 +105,20 @@ def test_there_and_back_again(tmp_path):
     theirs = library_summarizer("Bart")
     (tmp_path / "theirs").mkdir()
     save(theirs, tmp_path / "theirs")
-    edit(tmp_path / "theirs/generation_config.json", num_beams=3, max_length=30, min_length=5)
+    edit(
+        tmp_path / "theirs/generation_config.json",
+        num_beams=3,
+        max_length=30,
+        min_length=5,
+        no_repeat_ngram_size=3,
+        forced_bos_token_id=2,
+        forced_eos_token_id=1,
+    )
     main(["convert", "--from-huggingface", f"{tmp_path}/theirs", "--to", f"{tmp_path}/ours"])
     bundle = load_bundle(tmp_path / "ours")
     options = bundle.config.options
     assert (options.beam_size, options.max_target_tokens, options.min_target_tokens) == (3, 29, 4)
+    assert (options.no_repeat_tokens, options.first_id, options.forced_end) == (3, 2, True)
     assert (options.source_form, options.length_formula) == ("cls_sep", "library")
     main(["convert", "--from", f"{tmp_path}/ours", "--to-huggingface", f"{tmp_path}/back"])
     again = type(theirs).from_pretrained(tmp_path / "back").eval()
@@ -138,5 +178,7 @@ def test_models_that_the_library_lacks_are_not_written():
         attention="full", num_segments=0, norm_eps=1e-5,
     )  # fmt: skip
     head = SummaryHead(coupled=False, share_positions=False, decoder_positions=16)
-    with pytest.raises(InputError, match="decoder_positions is 16, max_tokens 32; the library's Ba"):
+    with pytest.raises(
+        InputError, match="decoder_positions is 16, max_tokens 32; the library's Ba"
+    ):
         summarizer_folder(Summarizer(encoder, head), {}, "here")

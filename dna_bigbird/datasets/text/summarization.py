@@ -61,6 +61,14 @@ class SummarizationOptions:
     """Of 'library' alone: stop when `beam_size` summaries have ended."""
     min_target_tokens: int = 0
     """Tokens before which a summary may not end."""
+    no_repeat_tokens: int = 0
+    """Tokens in a row that a summary writes once at most: 0 for no such rule."""
+    first_id: int = -1
+    """Id of the first token of every summary: -1 for any token. Some models of the Hugging Face library
+    always begin with <s>."""
+    forced_end: bool = False
+    """End a summary at the last of `max_target_tokens` tokens with the end token, as some models of the Hugging
+    Face library do."""
 
     def __post_init__(self) -> None:
         choices = {
@@ -84,6 +92,10 @@ class SummarizationOptions:
             raise ValueError(
                 f"--options.min_target_tokens {self.min_target_tokens} must be at least 0 and below "
                 f"--options.max_target_tokens {self.max_target_tokens}"
+            )
+        if self.no_repeat_tokens < 0:
+            raise ValueError(
+                f"--options.no_repeat_tokens {self.no_repeat_tokens} must not be negative"
             )
         if self.early_stopping and self.length_formula != "library":
             raise ValueError("--options.early_stopping true needs --options.length_formula library")

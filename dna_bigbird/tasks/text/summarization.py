@@ -148,6 +148,9 @@ class SummarizationTask(TextTask):
             length_penalty=options.length_penalty,
             length_formula=options.length_formula,
             early_stopping=options.early_stopping,
+            no_repeat=options.no_repeat_tokens,
+            first_id=options.first_id,
+            forced_end=options.forced_end,
         )
         return {"summary_ids": summary_ids}
 
