@@ -1,4 +1,4 @@
-"""Which tokens a search may write next (specification §5)."""
+"""Rules for the next token of a search (specification §5)."""
 
 # N decoded sequences, L tokens so far, V vocabulary, W runs of tokens
 
