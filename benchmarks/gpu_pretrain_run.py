@@ -17,6 +17,7 @@ import yaml
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
@@ -24,6 +25,7 @@ from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.pipeline import dna_pretraining as steps
 from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
+from dna_bigbird.pipeline.pretraining_start import DnaStart
 from dna_bigbird.pipeline.trained_bundle import validation_metrics
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import Sums, add_sums, ratios
@@ -129,7 +131,12 @@ class Run:
             check_store(path)
         self.options = options
         self.ends_at = started_at + 60 * options.minutes
-        self.corpus = steps.open_corpus(options.store, options.validation, options.tokenizer)
+        self.corpus = steps.open_corpus(
+            options.store,
+            options.validation,
+            DnaTokenizer.from_file(options.tokenizer),
+            options.tokenizer,
+        )
         self.start = open_start(options, self.corpus)
         self.start.model.encoder.set_backend(options.backend)
         self.encoder = self.start.model.encoder.config
@@ -242,9 +249,8 @@ class Run:
     def save(self, scores: dict[str, float], log: list[str]) -> None:
         """Write the model in pieces."""
         call, examples = self.start.call, self.options.examples
-        described = steps.pretrained_config(
-            self.corpus, self.encoder, self.masking, call, OBJECTIVE
-        )
+        origin = DnaStart(self.encoder, self.corpus.tokenizer, self.options.tokenizer)
+        described = steps.pretrained_config(self.corpus, origin, self.masking, call, OBJECTIVE)
         described["examples_per_step"] = self.options.batch_size
         gpu_pieces.write_pieces(
             self.options.output,

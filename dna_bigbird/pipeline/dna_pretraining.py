@@ -22,6 +22,7 @@ from dna_bigbird.errors import InputError, note
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
+from dna_bigbird.pipeline.pretraining_start import DnaStart
 from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.config import TrainConfig
@@ -45,17 +46,20 @@ class TokenizedCorpus:
         return {"train": self.train, "validation": self.validation}
 
 
-def open_corpus(train: Path, validation: Path, tokenizer: Path) -> TokenizedCorpus:
+def open_corpus(
+    train: Path, validation: Path, tokenizer: DnaTokenizer, tokenizer_file: Path
+) -> TokenizedCorpus:
     """Open the token stores; one process of a machine compares them with their checksums.
+
+    Args:
+        tokenizer_file: Where the tokenizer is from, for messages.
 
     Raises:
         InputError: If a store is damaged or was made with another tokenizer.
     """
-    corpus = TokenizedCorpus(
-        DnaTokenizer.from_file(tokenizer), TokenStore(train), TokenStore(validation)
-    )
+    corpus = TokenizedCorpus(tokenizer, TokenStore(train), TokenStore(validation))
     for store in corpus.stores.values():
-        check_tokenizer(store, corpus.tokenizer, tokenizer)
+        check_tokenizer(store, tokenizer, tokenizer_file)
     if is_first_on_node():
         verify_stores(corpus.stores.values())
     return corpus
@@ -152,7 +156,7 @@ def note_masking(masking: MaskingConfig) -> None:
 
 def run_settings(
     corpus: TokenizedCorpus,
-    encoder: EncoderConfig,
+    start: DnaStart,
     masking: MaskingConfig,
     objective: ObjectiveConfig,
     reading: PretrainingReading,
@@ -161,39 +165,42 @@ def run_settings(
     checksums = {name: str(store.attributes["checksum"]) for name, store in corpus.stores.items()}
     return {
         "command": "pretrain",
-        "model": stored_encoder(encoder),
+        "model": stored_encoder(start.encoder),
         "masking": asdict(masking),
         "objective": objective.stored,
         "inputs": {
             **checksums,
             "tokenizer": corpus.train.tokenizer_sha256,
             **reading.checksums,
+            **start.checksums,
         },
     }
 
 
 def pretrained_config(
     corpus: TokenizedCorpus,
-    encoder: EncoderConfig,
+    start: DnaStart,
     masking: MaskingConfig,
     seed: int,
     objective: ObjectiveConfig,
 ) -> dict:
-    """Return what the bundle's config says of model and data."""
-    store = corpus.train
+    """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
+    store, before = corpus.train, start.regions_read
+    read = [] if before is None else [*before, read_in_pretraining(store)]
     return {
         "task": PRETRAINING,
         "label_names": [],
         "label_groups": [],
-        "semi_synthetic": is_semi_synthetic(store.assembly),
-        "encoder": stored_encoder(encoder),
+        "semi_synthetic": start.semi_synthetic or is_semi_synthetic(store.assembly),
+        "encoder": stored_encoder(start.encoder),
         "assembly": store.assembly,
         "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
         "masking": asdict(masking),
         "objective": objective.stored,
         "heads": list(objective.heads),
         "seed": seed,
-        "regions_read": [asdict(read_in_pretraining(store))],
+        **start.described,
+        **({"regions_read": [asdict(record) for record in read]} if read else {}),
     }
 
 

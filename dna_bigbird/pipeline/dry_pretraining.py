@@ -1,7 +1,6 @@
 """Steps of `pretrain --dry_run`: what a run would take on a GPU, from its settings alone."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from dna_bigbird.corpus.masking import MaskingConfig
@@ -20,10 +19,13 @@ BACKENDS = {"gather": "gather", "flex": "flex, triton"}
 
 
 def dry_run(
-    encoder: EncoderConfig, training: TrainConfig, masking: MaskingConfig, tokenizer: Path
+    encoder: EncoderConfig, source: str, training: TrainConfig, masking: MaskingConfig
 ) -> DryRun:
-    """Return the estimate; the vocabulary is that of the tokenizer if the file is there."""
-    encoder, source = with_vocabulary(encoder, tokenizer)
+    """Return the estimate.
+
+    Args:
+        encoder, source: As `sized` returns them.
+    """
     predicted = int(masking.fraction * encoder.max_tokens) * training.batch_size
     is_etc = encoder.attention == "etc"
     backends = {"auto": "auto"} if is_etc else BACKENDS
@@ -59,14 +61,21 @@ def dry_run(
     return DryRun(parameters, tokens, memory, "\n".join(lines))
 
 
-def with_vocabulary(encoder: EncoderConfig, tokenizer: Path) -> tuple[EncoderConfig, str]:
-    """Return the encoder with the vocabulary of the tokenizer, and where its size is from."""
-    from dna_bigbird.corpus.tokenizer import DnaTokenizer
+def sized(
+    encoder: EncoderConfig, tokenizer: Path | None, initial: Path | None
+) -> tuple[EncoderConfig, str]:
+    """Return the encoder with the vocabulary of a tokenizer or the settings of a bundle, and where its size is from.
 
-    if not tokenizer.is_file():
+    The tokenizer need not be there.
+
+    Raises:
+        InputError: As `choose_start`.
+    """
+    from dna_bigbird.pipeline.pretraining_start import choose_start
+
+    if initial is None and tokenizer is not None and not tokenizer.is_file():
         return encoder, f"as in the settings: there is no {tokenizer}"
-    size = DnaTokenizer.from_file(tokenizer).vocab_size
-    return replace(encoder, vocab_size=size), str(tokenizer)
+    return choose_start(tokenizer, initial, encoder).encoder, str(tokenizer or initial)
 
 
 def table(

@@ -2,7 +2,7 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.errors import checked_settings
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import DryRun, TrainedModel
@@ -19,9 +19,10 @@ DEFAULT_VALIDATION_EXAMPLES = 256
 def pretrain(
     train: InputPath,
     validation: InputPath,
-    tokenizer: InputPath,
     output: TrainedBundle,
     checkpoints: Checkpoints,
+    tokenizer: InputPath | None = None,
+    initial: InputPath | None = None,
     seed: int = 0,
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
@@ -49,11 +50,17 @@ def pretrain(
     Examples:
         dna-bigbird pretrain --train train.h5 --validation validation.h5 --tokenizer dna_bpe.model \\
             --output results/trained/pretrained --checkpoints checkpoints/pretrained
+        dna-bigbird pretrain --train train.h5 --validation validation.h5 --initial results/trained/pretrained \\
+            --model.attention etc --output results/trained/etc --checkpoints checkpoints/etc
 
     Args:
         train: Training data: token store of the training documents.
         validation: Validation data: token store of the validation documents.
         tokenizer: Tokenizer: the SentencePiece model that made both stores.
+        initial: Bundle to start from: a pretrained one, instead of --tokenizer: its tokenizer, which made both
+            stores, and its --model settings are used. --model can change its attention, dropout, gradient
+            checkpointing and, without a table of positions, the longest sequence; with etc the weights of
+            another attention go to both streams. Other settings must be those of the bundle.
         seed: Seed of the random numbers: of initial weights, examples, masks and dropout.
         model: The encoder; its vocabulary size is taken from the tokenizer.
         masking: Which tokens are predicted in training; validation hides 15 % as in the paper.
@@ -74,40 +81,39 @@ def pretrain(
     if dry_run:
         from dna_bigbird.pipeline.dna_pretraining import objective_of
         from dna_bigbird.pipeline.dry_pretraining import dry_run as estimate
+        from dna_bigbird.pipeline.dry_pretraining import sized
 
+        model, source = sized(model, tokenizer, initial)
         with checked_settings():
             objective_of(model, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0)
-        return estimate(model, training, masking, tokenizer)
+        return estimate(model, source, training, masking)
 
     from dna_bigbird.tasks import signals
 
     signals.listen()  # before the imports, which take seconds
 
-    from dataclasses import replace
-
     from dna_bigbird.bundles.save import check_output
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.models.pretraining_model import PretrainingModel
     from dna_bigbird.pipeline import dna_pretraining as steps
     from dna_bigbird.pipeline.pretraining_reading import open_reading
     from dna_bigbird.pipeline.pretraining_run import run_pretraining
+    from dna_bigbird.pipeline.pretraining_start import choose_start
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
 
+    check_output(output)
+    start = choose_start(tokenizer, initial, model)
+    encoder = start.encoder
     with checked_settings():
         objective = steps.objective_of(
-            model, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0
+            encoder, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0
         )
-    check_output(output)
     use_threads(threads)
     steps.note_masking(masking)
-    corpus = steps.open_corpus(train, validation, tokenizer)
-    if model.num_segments < 2:
-        raise InputError(f"--model.num_segments {model.num_segments}: pairs of segments need 2")
+    corpus = steps.open_corpus(train, validation, start.tokenizer, start.tokenizer_file)
     reading = open_reading(corpus.train, corpus.tokenizer.piece_bp, objective, genome, sites)
-    encoder = replace(model, vocab_size=corpus.tokenizer.vocab_size)
     examples = steps.pretraining_examples(corpus, encoder, masking, seed, objective, reading)
     validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
-    network = PretrainingModel(encoder, seed=seed, heads=objective.heads)
+    network = start.network(objective.heads, seed)
     task, collate = steps.task_of(network, training, corpus.tokenizer.piece_bp, objective)
     result = run_pretraining(
         task,
@@ -116,7 +122,7 @@ def pretrain(
         validation_examples=validation_examples,
         checkpoints=checkpoints,
         seed=seed,
-        settings=steps.run_settings(corpus, encoder, masking, objective, reading),
+        settings=steps.run_settings(corpus, start, masking, objective, reading),
         collate=collate,
     )
     return save_trained(
@@ -125,7 +131,7 @@ def pretrain(
         corpus.tokenizer,
         training,
         result,
-        config=steps.pretrained_config(corpus, encoder, masking, seed, objective),
+        config=steps.pretrained_config(corpus, start, masking, seed, objective),
         metrics=validation_metrics(
             result.best_metrics, result.best_step, seed, n_examples=validation_examples
         ),

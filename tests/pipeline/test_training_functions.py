@@ -53,9 +53,9 @@ def test_pretrain(project, tmp_path, capsys):
     result = pretrain(
         project / "train.h5",
         project / "validation.h5",
-        project / "bpe.model",
         tmp_path / "model",
         tmp_path / "checkpoints",
+        project / "bpe.model",
         seed=1,
         model=ENCODER,
         training=dataclasses.replace(TRAINING, validation_examples=12),

@@ -121,7 +121,7 @@ REFUSED = {"baseline_documents"}
             ("objective",),
             ["pretrain"],
             {"train", "validation", "tokenizer", "output", "checkpoints", "seed", "threads"}
-            | {"model", "masking", "training", "genome", "dry_run"},
+            | {"model", "masking", "training", "genome", "dry_run", "initial"},
         ),
     ],
 )

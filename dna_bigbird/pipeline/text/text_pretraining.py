@@ -46,7 +46,7 @@ def pretrain(
         checkpoints: Folder for the state of the run; not part of the result. It has the tokens of
             both corpora, too.
         tokenizer: Tokenizer: SentencePiece model or tokenizer.json, the published one for example.
-        initial: Bundle to start from, for example of `text warm-start`, instead of --tokenizer: its
+        initial: Bundle to start from: for example of `text warm-start`, instead of --tokenizer: its
             vocabulary and its --model settings are used. --model can change its attention pattern,
             dropout and gradient checkpointing; other settings must be those of the bundle.
         seed: Seed of the random numbers: of initial weights, order, masks and dropout.

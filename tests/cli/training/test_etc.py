@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_config import EtcConfig
@@ -63,7 +64,10 @@ def test_the_bundle_and_its_history(capsys):
 
 def test_validation_masks_are_those_of_the_other_model():
     """So that figures of masked tokens can be compared."""
-    corpus = steps.open_corpus(Path("train.h5"), Path("validation.h5"), Path("bpe.model"))
+    file = Path("bpe.model")
+    corpus = steps.open_corpus(
+        Path("train.h5"), Path("validation.h5"), DnaTokenizer.from_file(file), file
+    )
     encoder = EncoderConfig(max_tokens=96)
     etc = replace(encoder, attention="etc", etc=EtcConfig(tokens_per_global=8))
     usual, of_etc = (
