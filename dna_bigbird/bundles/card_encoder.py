@@ -58,6 +58,10 @@ def _attention(encoder: EncoderConfig) -> str:
             f"BigBird-ETC attention (radius {etc.radius}, labels up to a distance of {etc.max_distance}, "
             f"a global token for each sentence or {etc.tokens_per_global} tokens)"
         )
+    if encoder.attention == "longformer":
+        return _longformer(encoder)
+    if encoder.attention == "performer":
+        return _performer(encoder)
     blocks, number = encoder.window_blocks, encoder.num_random
     window = f"window of {blocks} block{'s' if blocks > 1 else ''}" if blocks else "no window"
     is_moved = encoder.random_plan in MOVED_PLANS and encoder.global_blocks == "first_two"
@@ -67,3 +71,28 @@ def _attention(encoder: EncoderConfig) -> str:
         f"block-sparse attention (blocks of {encoder.block_size} tokens; {window}, "
         f"{GLOBAL_BLOCKS[encoder.global_blocks]}, {randoms if number else 'no random block'})"
     )
+
+
+def _longformer(encoder: EncoderConfig) -> str:
+    own = encoder.longformer
+    windows = sorted({own.window_of(layer) for layer in range(encoder.num_layers)})
+    tokens = (
+        " to ".join(str(n) for n in dict.fromkeys((windows[0], windows[-1]))) if windows else "0"
+    )
+    dilated = f", dilations up to {max(own.dilations)}" if max(own.dilations, default=1) > 1 else ""
+    projections = "" if own.separate_global else " without projections of their own"
+    return (
+        f"Longformer attention (a window of {tokens} tokens on either side{dilated}; global tokens"
+        f"{projections})"
+    )
+
+
+def _performer(encoder: EncoderConfig) -> str:
+    own = encoder.performer
+    features = f"{own.num_features} " if own.num_features else ""
+    interval = own.redraw_interval
+    redrawn = (
+        f"redrawn every {interval} forward passes of training" if interval else "never redrawn"
+    )
+    random = "identity features" if own.rows == "identity" else f"random features, {redrawn}"
+    return f"Performer attention ({features}{random}; {own.kernel} kernel)"

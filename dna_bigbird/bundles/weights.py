@@ -13,16 +13,21 @@ from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_readable
 
+EXTRA_STATE = "_extra_state"
+"""Name that torch gives to what a module's `get_extra_state` returns."""
 REAL = {"F32", "F16", "BF16"}
 _PART = re.compile(r"(?:members\.(\d+)\.)?encoder\.layers\.(\d+)\.")
 
 
 def unique_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Return the state with tied weights once, under their first name."""
+    """Return the state with tied weights once, under their first name.
+
+    The count of training forwards of a Performer, which is not a weight, is left out.
+    """
     seen: set[int] = set()
     state = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
+        if id(tensor) not in seen and not name.endswith(EXTRA_STATE):
             seen.add(id(tensor))
             state[name] = tensor.detach()
     return state

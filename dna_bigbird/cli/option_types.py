@@ -35,9 +35,14 @@ def shown_names(action: argparse.Action) -> list[str]:
 def item_type(action: argparse.Action) -> object | None:
     """Return the type of the items of an option that takes a list, None for other options."""
     for hint in alternatives(type_of(action)):
-        if typing.get_origin(hint) is list:
+        if is_list(hint):
             return typing.get_args(hint)[0]
     return None
+
+
+def is_list(hint: object) -> bool:
+    """Return True for `list[int]` and `tuple[int, ...]`."""
+    return typing.get_origin(hint) in (list, tuple)
 
 
 def single_types(action: argparse.Action) -> tuple:
@@ -45,7 +50,7 @@ def single_types(action: argparse.Action) -> tuple:
     return tuple(
         hint
         for hint in alternatives(type_of(action))
-        if hint is not types.NoneType and typing.get_origin(hint) is not list
+        if hint is not types.NoneType and not is_list(hint)
     )
 
 
@@ -66,10 +71,7 @@ def choices_in(hint: object) -> tuple:
         >>> choices_in(list[typing.Literal["a", "b"]] | typing.Literal["a", "b"] | None)
         ('a', 'b')
     """
-    parts = [
-        typing.get_args(each)[0] if typing.get_origin(each) is list else each
-        for each in alternatives(hint)
-    ]
+    parts = [typing.get_args(each)[0] if is_list(each) else each for each in alternatives(hint)]
     values = [
         value
         for part in parts
@@ -109,7 +111,7 @@ def _is_path_as_text(each: object, classes: list) -> bool:
 def _classes(hint: object) -> Iterator[object]:
     """Yield the classes of a value: those of the items of a list, those within unions."""
     for each in alternatives(hint):
-        if typing.get_origin(each) is list:
+        if is_list(each):
             yield from _classes(typing.get_args(each)[0])
         elif typing.get_origin(each) in (typing.Union, types.UnionType):
             yield from _classes(each)

@@ -184,6 +184,14 @@ def library_config(
     return written | {name: kept[name] for name in TOKEN_IDS if name in kept}
 
 
+OTHER_ATTENTION = {
+    "etc": "it has no global stream",
+    "longformer": "it has neither its window nor its global projections",
+    "performer": "it has no random features",
+}
+"""Attention that the library's BigBird does not have, and why."""
+
+
 def check_held(encoder: EncoderConfig, source: str) -> None:
     """Raise InputError, naming the setting, if the library's BigBird has no such layers or weights.
 
@@ -195,8 +203,8 @@ def check_held(encoder: EncoderConfig, source: str) -> None:
         for name, (only, why) in ONLY.items()
         if getattr(encoder, name) != only
     ]
-    if encoder.attention == "etc":
-        other.append("attention is etc (it has no global stream)")
+    if why := OTHER_ATTENTION.get(encoder.attention):
+        other.append(f"attention is {encoder.attention} ({why})")
     if encoder.num_segments == 0:
         other.append("num_segments is 0 (it adds a row of the segment table to each token)")
     if other:

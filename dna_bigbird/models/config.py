@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from dna_bigbird.models.etc_config import PAPER_ETC, EtcConfig
+from dna_bigbird.models.longformer_config import PAPER_LONGFORMER, LongformerConfig
+from dna_bigbird.models.performer_config import PAPER_PERFORMER, PerformerConfig
 from dna_bigbird.models.stored_settings import settings_from
 
 SIZES = (
@@ -28,8 +30,10 @@ PATTERN = (
 """Settings of the attention pattern; no weight depends on them."""
 LARGEST_BLOCK = 1024
 """Tokens in one block of a model that reads fewer tokens than that."""
+OWN_SETTINGS = {"etc": PAPER_ETC, "longformer": PAPER_LONGFORMER, "performer": PAPER_PERFORMER}
+"""Settings that one attention reads, by its name, at their defaults; they are stored only with it."""
 CHOICES = {
-    "attention": ("bigbird", "full", "etc"),
+    "attention": ("bigbird", "full", "etc", "longformer", "performer"),
     "random_plan": ("uniform", "original", "huggingface"),
     "global_blocks": ("first_last", "first_two", "none"),
     "activation": ("gelu_tanh", "gelu", "relu"),
@@ -71,9 +75,10 @@ class EncoderConfig:
     1024 if that is more."""
     num_segments: int = 2
     """Rows of the segment table: sentences that can be distinguished. 0: no table."""
-    attention: Literal["bigbird", "full", "etc"] = "bigbird"
+    attention: Literal["bigbird", "full", "etc", "longformer", "performer"] = "bigbird"
     """Block-sparse attention, or full: the latter is for comparisons; its time grows with the square. etc: a
-    band and a second stream of global tokens (BigBird-ETC), without blocks and without positions."""
+    band and a second stream of global tokens (BigBird-ETC), without blocks and without positions. longformer: a
+    window and global tokens. performer: random features that approximate full attention."""
     window_blocks: int = 3
     """Neighbouring blocks that a block reads, itself included: odd, or 0 for none."""
     global_blocks: Literal["first_last", "first_two", "none"] = "first_last"
@@ -127,10 +132,15 @@ class EncoderConfig:
     """Recompute each layer in the backward pass to save memory."""
     etc: EtcConfig = PAPER_ETC
     """Streams and labels of `attention` etc; not read otherwise."""
+    longformer: LongformerConfig = PAPER_LONGFORMER
+    """Windows and projections of `attention` longformer; not read otherwise."""
+    performer: PerformerConfig = PAPER_PERFORMER
+    """Random features of `attention` performer; not read otherwise."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.etc, Mapping):  # as in a file
-            object.__setattr__(self, "etc", settings_from(EtcConfig, self.etc))
+        for name, default in OWN_SETTINGS.items():
+            if isinstance(own := getattr(self, name), Mapping):  # as in a file
+                object.__setattr__(self, name, settings_from(type(default), own))
         if self.attention == "etc":
             self._check_etc()
         for name in SIZES:
@@ -174,10 +184,7 @@ class EncoderConfig:
                 f"--model.positions rotary needs heads of an even size; --model.hidden_size "
                 f"{self.hidden_size} / --model.num_heads {self.num_heads} is odd"
             )
-        if self.attention != "etc" and self.etc != PAPER_ETC:
-            raise ValueError(
-                "--model.etc is read with --model.attention etc only: add that, or leave it out"
-            )
+        self._check_own_settings()
         self._check_pattern()
 
     def _check_etc(self) -> None:
@@ -186,6 +193,22 @@ class EncoderConfig:
                 raise ValueError(
                     f"--model.attention etc has no --model.{name} {str(value).lower()}: it reads labels "
                     "of pairs of tokens; leave it out"
+                )
+
+    def _check_own_settings(self) -> None:
+        for name, default in OWN_SETTINGS.items():
+            if self.attention != name and getattr(self, name) != default:
+                raise ValueError(
+                    f"--model.{name} is read with --model.attention {name} only: add that, or leave it out"
+                )
+        if self.attention == "longformer":
+            self.longformer.check(self.num_layers, self.num_heads)
+        if self.attention == "performer":
+            self.performer.check(self.hidden_size // self.num_heads)
+            if self.attention_dropout:
+                raise ValueError(
+                    f"--model.attention performer has no --model.attention_dropout, got {self.attention_dropout}: "
+                    "it computes no attention weights; leave it out"
                 )
 
     def _check_pattern(self) -> None:
@@ -212,6 +235,11 @@ class EncoderConfig:
     def has_position_table(self) -> bool:
         """True if a learned vector is added for each position."""
         return self.positions == "learned" and self.attention != "etc"
+
+    @property
+    def has_blocks(self) -> bool:
+        """True if tokens read each other block by block, by a pattern of blocks."""
+        return self.attention in ("bigbird", "full")
 
     @property
     def keeps_published_padding(self) -> bool:
@@ -284,10 +312,16 @@ def stored_encoder(encoder: EncoderConfig) -> dict:
     Example:
         >>> "etc" in stored_encoder(EncoderConfig())
         False
+        >>> stored_encoder(EncoderConfig(attention="longformer"))["longformer"]["windows"]
+        []
     """
     settings = asdict(encoder)
-    if encoder.attention != "etc":
-        del settings["etc"]
+    for name in OWN_SETTINGS:
+        if encoder.attention != name:
+            del settings[name]
+        else:  # as JSON returns them
+            own = settings[name].items()
+            settings[name] = {k: list(v) if isinstance(v, tuple) else v for k, v in own}
     return settings
 
 

@@ -3,20 +3,16 @@
 # B batch, T tokens, P packed tokens (attention/packing.py), E hidden size
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dna_bigbird.attention.attend import BACKENDS
-from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full
-from dna_bigbird.attention.native.library import is_there, library
-from dna_bigbird.attention.native.operator import shape_obstacle
 from dna_bigbird.attention.packing import Packing
-from dna_bigbird.attention.triton.operator import head_dim_obstacle, package_obstacle
-from dna_bigbird.errors import InputError
+from dna_bigbird.models import attention_backends
 from dna_bigbird.models.activations import activated, activation
+from dna_bigbird.models.attention_cores import attention_core
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.patches import Patches
 from dna_bigbird.models.stem import Stem
@@ -32,38 +28,6 @@ def initialise(module: nn.Module, std: float, generator: torch.Generator) -> Non
             nn.init.trunc_normal_(child.weight, std=std, a=-2 * std, b=2 * std, generator=generator)
         if isinstance(child, nn.Linear) and child.bias is not None:
             nn.init.zeros_(child.bias)
-
-
-def attention_core(config: EncoderConfig, layer: int) -> BlockAttention:
-    """Return the attention of layer number `layer` (from 0), with fresh weights.
-
-    Raises:
-        ValueError: With attention etc, which has no blocks.
-    """
-    shared = {
-        "block_size": config.block_size,
-        "qkv_bias": config.qkv_bias,
-        "output_bias": config.output_bias,
-        "dropout_p": config.attention_dropout,
-        "rotary_base": config.rotary_base if config.positions == "rotary" else None,
-        "qk_norm": config.qk_norm,
-    }
-    if config.attention == "etc":
-        raise ValueError("attention etc has no blocks; plot-attention --pattern etc draws it")
-    if config.attention == "full":
-        return Full(config.hidden_size, config.num_heads, **shared)
-    uniform = config.random_plan == "uniform"
-    return BigBirdItc(
-        config.hidden_size,
-        config.num_heads,
-        num_random=config.num_random,
-        plan=config.random_plan,
-        seed=config.pattern_seed * 1000 + layer if uniform else layer,
-        window_blocks=config.window_blocks,
-        global_blocks=config.global_blocks,
-        table_tokens=config.max_tokens,
-        **shared,
-    )
 
 
 class EncoderLayer(nn.Module):
@@ -83,17 +47,17 @@ class EncoderLayer(nn.Module):
         self.ffn_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x_PE: Tensor, packing: Packing, turns_P1F2: Tensor | None = None) -> Tensor:
+    def forward(self, x_PE: Tensor, packing: Packing, shared: Any = None) -> Tensor:
         """Return the layer's output (packed tokens, hidden).
 
         Args:
-            turns_P1F2: Of rotary positions, shared by the layers (`BlockAttention.turns`).
+            shared: By all layers: `ProjectedAttention.shared`.
         """
         if self.norm_first:
-            mixed_PE = self.attention.packed(self.attention_norm(x_PE), packing, turns_P1F2)
+            mixed_PE = self.attention.packed(self.attention_norm(x_PE), packing, shared)
             y_PE = x_PE + self.dropout(mixed_PE)
             return y_PE + self.dropout(self.ffn(self.ffn_norm(y_PE)))
-        mixed_PE = self.attention.packed(x_PE, packing, turns_P1F2)
+        mixed_PE = self.attention.packed(x_PE, packing, shared)
         y_PE = self.attention_norm(x_PE + self.dropout(mixed_PE))
         return self.ffn_norm(y_PE + self.dropout(self.ffn(y_PE)))
 
@@ -156,39 +120,18 @@ class Encoder(nn.Module):
 
         It is not kept with the model: a backend has no meaning of its own.
 
-        'native' is built now if it is not there.
-
-        Raises:
-            ValueError: If there is none of that name.
-            InputError: If it is 'native' or 'triton' and cannot compute this model, or if 'native'
-                cannot be built.
+        Raises: As `attention_backends.check_backend`.
         """
-        if name != "auto" and name not in BACKENDS:
-            raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {name!r}")
-        if name == "native":
-            why = self._native_obstacle()
-            if why:
-                raise InputError(f"backend 'native' {why}, the model's")
-            library()
-        head_dim = self.config.hidden_size // self.config.num_heads
-        if name == "triton" and (why := package_obstacle() or head_dim_obstacle(head_dim)):
-            raise InputError(f"backend 'triton' {why}")
+        attention_backends.check_backend(self.config, name)
         for layer in self.layers:
             layer.attention.backend = name
 
     def without_native(self) -> str | None:
         """Return why 'auto' computes on a CPU without the native kernel, several times slower.
 
-        None if it computes with it.
+        None if it computes with it or has no blocks.
         """
-        why = self._native_obstacle()
-        if why:
-            return f"the native kernel {why}, the model's"
-        return None if is_there() else "the native kernel is not built (dna-bigbird doctor)"
-
-    def _native_obstacle(self) -> str | None:
-        config = self.config
-        return shape_obstacle(config.hidden_size // config.num_heads, config.block_size)
+        return attention_backends.without_native(self.config)
 
     def forward(
         self,
@@ -197,6 +140,7 @@ class Encoder(nn.Module):
         segment_ids_BT: Tensor | None = None,
         num_layers: int | None = None,
         packing: Packing | None = None,
+        is_global_BT: Tensor | None = None,
     ) -> Tensor:
         """Return hidden states (batch, tokens, hidden); those of padding are zero.
 
@@ -208,42 +152,71 @@ class Encoder(nn.Module):
                 `norm_first` only those after the last layer are normalised.
             packing: What `packing` returns for this batch, if it was called ahead. With it
                 torch.compile makes one graph of the model where the backend is an operator.
+            is_global_BT: Of Longformer: True for tokens that read all tokens and that all tokens read; by
+                default the first one. A patch is global if one of its tokens is.
 
         Raises:
-            ValueError: If positions are learned and a sequence is longer than `max_tokens`, or the
-                shapes differ.
+            ValueError: If positions are learned and a sequence is longer than `max_tokens`, the
+                shapes differ, or global tokens are named and the attention is another one.
         """
-        self._check_shapes(token_ids_BT, is_padding_BT, segment_ids_BT)
+        self._check_shapes(token_ids_BT, is_padding_BT, segment_ids_BT, is_global_BT)
         if packing is None:
             packing = self.packing(is_padding_BT)
         x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
         if self.patches is None:
-            x_PE = self._after_layers(x_PE, packing, num_layers)
+            x_PE = self._after_layers(x_PE, packing, num_layers, is_global_BT)
             return packing.unpack(self._last_norm(x_PE, num_layers), is_padding_BT)
         x_BTE = packing.unpack(x_PE, is_padding_BT)
         x_BUE, is_padding_BU = self.patches.joined(x_BTE, is_padding_BT)
         packing = self.packing(is_padding_BU)
-        x_PE = self._after_layers(packing.pack_states(x_BUE), packing, num_layers)
+        is_global_BU = None
+        if is_global_BT is not None:
+            is_global_BU = self.patches.any_of(is_global_BT & ~is_padding_BT)
+        x_PE = packing.pack_states(x_BUE)
+        x_PE = self._after_layers(x_PE, packing, num_layers, is_global_BU)
         states_BTE = self.patches.spread(packing.unpack(x_PE, is_padding_BU), x_BTE)
         states_BTE = self._last_norm(states_BTE, num_layers)
         return states_BTE.masked_fill(is_padding_BT[..., None], 0.0)
 
     def _check_shapes(
-        self, token_ids_BT: Tensor, is_padding_BT: Tensor, segment_ids_BT: Tensor | None
+        self,
+        token_ids_BT: Tensor,
+        is_padding_BT: Tensor,
+        segment_ids_BT: Tensor | None,
+        is_global_BT: Tensor | None = None,
     ) -> None:
-        for name, tensor in (("is_padding", is_padding_BT), ("segment_ids", segment_ids_BT)):
+        if is_global_BT is not None and self.config.attention != "longformer":
+            raise ValueError(
+                f"is_global is for attention longformer; this encoder has {self.config.attention}"
+            )
+        given = {
+            "is_padding": is_padding_BT, "segment_ids": segment_ids_BT, "is_global": is_global_BT
+        }  # fmt: skip
+        for name, tensor in given.items():
             if tensor is not None and tensor.shape != token_ids_BT.shape:
                 raise ValueError(
                     f"{name} is {tuple(tensor.shape)}, token_ids {tuple(token_ids_BT.shape)}"
                 )
 
-    def _after_layers(self, x_PE: Tensor, packing: Packing, num_layers: int | None) -> Tensor:
-        turns_P1F2 = self.layers[0].attention.turns(packing, x_PE.dtype) if self.layers else None
+    def _after_layers(
+        self,
+        x_PE: Tensor,
+        packing: Packing,
+        num_layers: int | None,
+        is_global_BT: Tensor | None = None,
+    ) -> Tensor:
+        if not len(self.layers):
+            return x_PE
+        is_global_P = None
+        if self.config.attention == "longformer":
+            is_first_P = packing.positions_P == 0
+            is_global_P = is_first_P if is_global_BT is None else packing.pack(is_global_BT)
+        shared = self.layers[0].attention.shared(packing, x_PE.dtype, is_global_P)
         for layer in list(self.layers)[:num_layers]:
             if self.config.gradient_checkpointing and torch.is_grad_enabled():
-                x_PE = checkpoint(layer, x_PE, packing, turns_P1F2, use_reentrant=False)
+                x_PE = checkpoint(layer, x_PE, packing, shared, use_reentrant=False)
             else:
-                x_PE = layer(x_PE, packing, turns_P1F2)
+                x_PE = layer(x_PE, packing, shared)
         return x_PE
 
     def _last_norm(

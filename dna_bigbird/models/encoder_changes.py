@@ -5,8 +5,10 @@ from operator import attrgetter
 from typing import Literal
 
 from dna_bigbird.choices import check_fields
-from dna_bigbird.models.config import PATTERN, EncoderConfig
+from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
 from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
+from dna_bigbird.models.longformer_config import LongformerChanges
+from dna_bigbird.models.performer_config import PerformerChanges
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,9 @@ class EncoderChanges:
     """Longest sequence in tokens: with rotary positions it may differ with pretrained weights."""
     block_size: int | None = None
     """Tokens in one attention block; may differ with pretrained weights."""
-    attention: Literal["bigbird", "full", "etc"] | None = None
-    """Block-sparse attention, or full: may differ with pretrained weights. etc: BigBird-ETC, fresh weights only."""
+    attention: Literal["bigbird", "full", "etc", "longformer", "performer"] | None = None
+    """Block-sparse attention, or full: may differ with pretrained weights, and be longformer or performer. etc:
+    BigBird-ETC, fresh weights only."""
     window_blocks: int | None = None
     """Neighbouring blocks that a block reads, itself included: may differ with pretrained weights."""
     global_blocks: Literal["first_last", "first_two", "none"] | None = None
@@ -59,6 +62,10 @@ class EncoderChanges:
     """Standard deviation of fresh kernels and embeddings; 0.02 in the paper, more for narrower models."""
     etc: EtcChanges = EtcChanges()  # noqa: RUF009 - frozen
     """Streams and labels of `attention` etc."""
+    longformer: LongformerChanges = LongformerChanges()  # noqa: RUF009 - frozen
+    """Windows and projections of `attention` longformer."""
+    performer: PerformerChanges = PerformerChanges()  # noqa: RUF009 - frozen
+    """Random features of `attention` performer."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -66,14 +73,17 @@ class EncoderChanges:
     @property
     def values(self) -> dict[str, object]:
         """The settings that are given, by name."""
-        own = {name: value for name, value in vars(self).items() if name != "etc"}
-        own |= {f"etc.{name}": value for name, value in vars(self.etc).items()}
+        own = {name: value for name, value in vars(self).items() if name not in OWN_SETTINGS}
+        for part in OWN_SETTINGS:
+            own |= {f"{part}.{name}": value for name, value in vars(getattr(self, part)).items()}
         return {name: value for name, value in own.items() if value is not None}
 
     def applied_to(self, encoder: EncoderConfig) -> EncoderConfig:
         """Return the settings of an encoder with these changes.
 
-        With attention etc an encoder of rotary positions loses them, unless they are asked for.
+        With attention etc an encoder of rotary positions loses them, and with performer its dropout of
+        attention weights, unless they are asked for. With another attention than before, the settings of
+        the attention before are left out.
 
         Raises:
             ValueError: If the settings contradict each other.
@@ -83,15 +93,19 @@ class EncoderChanges:
             0
         """
         own = {name: value for name, value in self.values.items() if "." not in name}
-        if self.attention == "etc" != encoder.attention:
-            own.setdefault("positions", "learned")  # labels take their place
-        return replace(encoder, **own, etc=self.etc.applied_to(encoder.etc))
+        parts = {name: getattr(encoder, name) for name in OWN_SETTINGS}
+        if self.attention not in (None, encoder.attention):
+            parts |= OWN_SETTINGS
+            without = {"etc": {"positions": "learned"}, "performer": {"attention_dropout": 0.0}}
+            own = without.get(self.attention, {}) | own
+        parts = {name: getattr(self, name).applied_to(part) for name, part in parts.items()}
+        return replace(encoder, **own, **parts)
 
     def other_weights(self, encoder: EncoderConfig) -> list[str]:
         """Return the changed settings of an encoder that its weights were not trained with.
 
         The attention pattern, dropout and, without a table of positions, the longest sequence may
-        change; attention may not change from or to etc.
+        change; attention may not change from or to etc (`moved_weights` has what the others do).
 
         Example:
             >>> EncoderChanges(num_random=1, stem_width=9).other_weights(EncoderConfig())
@@ -102,7 +116,8 @@ class EncoderChanges:
         )
         if "etc" in (self.attention, encoder.attention):
             free.remove("attention")
-        free |= {f"etc.{name}" for name in vars(self.etc) if name not in OF_WEIGHTS}
+        of_own = {f"{part}.{name}" for part in OWN_SETTINGS for name in vars(getattr(self, part))}
+        free |= of_own - {f"etc.{name}" for name in OF_WEIGHTS}
         return [
             name
             for name, value in self.values.items()

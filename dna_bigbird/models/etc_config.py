@@ -1,9 +1,9 @@
 """Settings of BigBird-ETC in an encoder; read without torch."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from dna_bigbird.choices import check_fields
+from dna_bigbird.models.setting_changes import SettingChanges
 
 OPTION = "--model.etc."
 OF_WEIGHTS = ("max_distance", "sharing", "shared_output", "shared_ffn")
@@ -57,7 +57,7 @@ class EtcConfig:
 
 
 @dataclass(frozen=True)
-class EtcChanges:
+class EtcChanges(SettingChanges):
     """Settings of BigBird-ETC that differ from those of another model; None keeps a setting."""
 
     radius: int | None = None
@@ -79,22 +79,6 @@ class EtcChanges:
     """Both streams have one output projection of the attention: fresh weights only."""
     shared_ffn: bool | None = None
     """Both streams have one feed-forward layer, its norm included: fresh weights only."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def values(self) -> dict[str, object]:
-        """The settings that are given, by name."""
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-    def applied_to(self, etc: EtcConfig) -> EtcConfig:
-        """Return settings with these changes.
-
-        Raises:
-            ValueError: If the settings contradict each other.
-        """
-        return replace(etc, **self.values)
 
 
 PAPER_ETC = EtcConfig()

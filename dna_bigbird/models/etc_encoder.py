@@ -11,16 +11,12 @@ from dna_bigbird.attention.cores.etc import LabelTable
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
-from dna_bigbird.errors import InputError
 from dna_bigbird.global_types import NUM_TYPES
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.global_tokens import GlobalTokens
-
-BACKENDS = ("auto", "dense")
-"""Backends by the names that commands have; 'auto' is linear in the long stream."""
 
 
 def etc_pattern(settings: EtcConfig) -> EtcPattern:
@@ -119,24 +115,6 @@ class EtcEncoder(Encoder):
         initialise(self.global_type, config.init_std, generator)
         for layer in self.layers:
             layer.attention.reset_labels(generator)
-
-    def set_backend(self, name: str) -> None:
-        """Let every layer compute its attention with 'auto' or 'dense'.
-
-        Raises:
-            InputError: If it is the name of a backend for block patterns.
-        """
-        if name not in BACKENDS:
-            raise InputError(
-                f"backend {name!r} computes block patterns; a model with attention etc has "
-                f"{' and '.join(BACKENDS)}"
-            )
-        for layer in self.layers:
-            layer.attention.backend = name
-
-    def without_native(self) -> None:
-        """Return None: no kernel of its own is missing, its attention is blocked in torch."""
-        return
 
     def forward(
         self,

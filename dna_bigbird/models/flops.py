@@ -5,7 +5,9 @@ Counted are matrix products, a multiplication and an addition as two operations:
 * dense layers of the encoder: 2 * weights, for each token;
 * attention: 4 * head dimension, for each head and pair of a query and a key that its block reads
   (scores, and the weighted sum), a ragged last block as a whole one; with BigBird-ETC for each pair
-  that is read, and 2 * head dimension for each query and label;
+  that is read, and 2 * head dimension for each query and label; with Longformer for each pair that is
+  read if the first token is global, whose own projections read states; with the Performer
+  (8 * head dimension + 2) * features for each head and token (its query and key, both sums);
 * the head for masked tokens: 2 * (hidden size + vocabulary) * hidden size, for each predicted
   token;
 * the other heads: 2 * weights, for each sequence.
@@ -54,6 +56,39 @@ def etc_pairs(config: EncoderConfig, num_long: int, num_global: int) -> int:
     return band + long_to_global + global_to_long + num_global**2
 
 
+def longformer_pairs(config: EncoderConfig, layer: int, num_tokens: int) -> int:
+    """Return how many pairs of a query and a key all heads of a layer of Longformer read.
+
+    The first token is global.
+    """
+    own, pairs, at = config.longformer, 0, np.arange(num_tokens)
+    for dilation in own.dilations_of(layer, config.num_heads):
+        window = own.window_of(layer)
+        before = np.minimum(at // dilation, window)
+        after = np.minimum((num_tokens - 1 - at) // dilation, window)
+        in_window = before + after + 1
+        # The first token counts once for each query, in its window or as a global one.
+        has_first = (at % dilation == 0) & (at // dilation <= window)
+        pairs += int((in_window + ~has_first)[1:].sum()) + num_tokens
+    return pairs
+
+
+def _unread_by_one_global(encoder: Encoder, num_tokens: int) -> int:
+    """Return the operations of global projections that one global token does not need.
+
+    Its query is projected back and attends to states (`attend_states`): for each head E instead of D
+    numbers of a token, and no keys and values of all tokens.
+    """
+    config = encoder.config
+    if not config.longformer.separate_global:
+        return 0
+    E, H = config.hidden_size, config.num_heads
+    if config.positions == "rotary" or config.qk_norm:  # its query alone is not projected for all
+        return config.num_layers * 2 * E * E * (num_tokens - 1)
+    projected = 6 * E * E * (num_tokens - 1)
+    return config.num_layers * (projected - 4 * (H - 1) * E * num_tokens)
+
+
 def _etc_flops(encoder: EtcEncoder, num_long: int) -> int:
     config = encoder.config
     num_global = -(-num_long // config.etc.tokens_per_global)
@@ -72,13 +107,21 @@ def encoder_flops(encoder: Encoder, num_tokens: int) -> int:
     """Return the operations of a forward pass of one sequence through the encoder."""
     if isinstance(encoder, EtcEncoder):
         return _etc_flops(encoder, num_tokens)
-    patches = -(-num_tokens // encoder.config.patch_tokens)
+    config = encoder.config
+    patches = -(-num_tokens // config.patch_tokens)
     above = _dense(encoder.layers) + (_dense(encoder.patches) if encoder.patches else 0)
     before = _dense(encoder) - above
+    dense = 2 * (before * num_tokens + above * patches)
+    if config.attention == "performer":
+        features = sum(layer.attention.num_features for layer in encoder.layers)
+        return dense + (8 * config.hidden_size + 2 * config.num_heads) * features * patches
+    head_dim = config.hidden_size // config.num_heads
+    if config.attention == "longformer":
+        pairs = sum(longformer_pairs(config, i, patches) for i in range(config.num_layers))
+        return dense + 4 * head_dim * pairs - _unread_by_one_global(encoder, patches)
     pairs = sum(block_pairs(layer.attention.pattern(patches)) for layer in encoder.layers)
-    pairs *= encoder.config.block_size**2
-    head_dim = encoder.config.hidden_size // encoder.config.num_heads
-    return 2 * (before * num_tokens + above * patches) + 4 * head_dim * pairs
+    pairs *= config.block_size**2
+    return dense + 4 * head_dim * pairs
 
 
 def _dense(module: nn.Module) -> int:

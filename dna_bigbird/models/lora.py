@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from dna_bigbird.attention.cores import Longformer, Performer
 from dna_bigbird.models.encoder import Encoder, EncoderLayer
 from dna_bigbird.models.etc_encoder import EtcLayer
 from dna_bigbird.models.lora_config import LoraConfig
@@ -79,9 +80,12 @@ def adapt(encoder: Encoder, config: LoraConfig, generator: torch.Generator) -> N
 
 
 def freeze(module: nn.Module) -> None:
-    """Keep all weights of a module as they are."""
+    """Keep all weights of a module as they are, and the random features of a Performer."""
     for parameter in module.parameters():
         parameter.requires_grad_(False)
+    for child in module.modules():
+        if isinstance(child, Performer):
+            child.redraw_interval = None
 
 
 def merge(module: nn.Module) -> None:
@@ -110,6 +114,8 @@ def _adapted(
         qkvs.append(attention.global_qkv)
         outputs.append(attention.global_output)
         ffn += [layer.global_ffn_in, layer.global_ffn_out]
+    if isinstance(attention, Longformer):
+        qkvs.append(attention.global_qkv)
     chosen = [(qkv, rows) for qkv in qkvs if qkv is not None] if rows else []
     whole = outputs if "output" in config.targets else []
     whole = [*whole, *ffn] if "ffn" in config.targets else whole

@@ -14,6 +14,9 @@ It counts what is in memory when the backward pass begins, which is the peak:
   with gradient checkpointing, one layer as it is computed again with the gradients on both sides of
   its GELU, if that is more.
 
+Of Longformer few global tokens are assumed, whose keys and values are not kept; of the Performer the
+features are computed again in the backward pass.
+
 The backend `gather`, which `auto` is on a GPU before anything was measured, also keeps the keys and
 values that each query block reads, some 8 times as many as there are; the others do not. Not counted: the
 runtime of CUDA and NCCL, workspaces of kernels, and what fragmentation wastes.
@@ -22,8 +25,8 @@ runtime of CUDA and NCCL, workspaces of kernels, and what fragmentation wastes.
 from dataclasses import dataclass
 
 from dna_bigbird.models import etc_memory
+from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.encoder import attention_core
 
 FLOAT32, BFLOAT16 = 4, 2
 """Bytes."""
@@ -62,6 +65,8 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     h, f = config.hidden_size, config.ffn_size
     attention = 4 * h * h + 3 * h * config.qkv_bias + h * config.output_bias
     attention += 2 * (h // config.num_heads) * config.qk_norm
+    if has_global_projections(config):
+        attention += 3 * h * h + 3 * h * config.qkv_bias
     layer = attention + 2 * h * f + f + h + 4 * h
     positions = config.max_tokens if config.has_position_table else 0
     embeddings = (config.vocab_size + positions + config.num_segments) * h + 2 * h
@@ -83,7 +88,13 @@ def muon_parameters(config: EncoderConfig) -> int:
     h, f = config.hidden_size, config.ffn_size
     if config.attention == "etc":
         return config.num_layers * etc_memory.layer_matrices(config)
-    return config.num_layers * (4 * h * h + 2 * h * f)
+    projections = 7 if has_global_projections(config) else 4
+    return config.num_layers * (projections * h * h + 2 * h * f)
+
+
+def has_global_projections(config: EncoderConfig) -> bool:
+    """Return True if global tokens have projections of their own (Longformer)."""
+    return config.attention == "longformer" and config.longformer.separate_global
 
 
 def optimizer_bytes(config: EncoderConfig, optimizer: str) -> int:
@@ -100,7 +111,7 @@ def optimizer_bytes(config: EncoderConfig, optimizer: str) -> int:
 
 def gathered(config: EncoderConfig, num_tokens: int) -> float:
     """Return how many copies of a token's key the backend `gather` makes, on average."""
-    pattern = attention_core(config, 0).pattern(num_tokens)
+    pattern = block_core(config, 0).pattern(num_tokens)
     if pattern.covers_everything:
         return 0.0
     return int((pattern.key_blocks[0] >= 0).sum()) / pattern.num_blocks
@@ -122,7 +133,7 @@ def layer_bytes(
     inputs = 2 * h + f  # of the projections to q, k and v, of the two dense layers after attention
     attention = 4 * h  # q, k, v and the output, which is the input of the last projection
     is_etc = config.attention == "etc"
-    if backend == "gather" and not is_etc and (copies := gathered(config, num_tokens)):
+    if backend == "gather" and config.has_blocks and (copies := gathered(config, num_tokens)):
         attention += 2 * h + 2 * h * copies  # queries and output again; keys and values
     if config.positions == "rotary" or config.qk_norm:
         attention += 2 * h  # the values keep the whole product, queries and keys are new ones

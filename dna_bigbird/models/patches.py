@@ -31,6 +31,11 @@ class Patches(nn.Module):
         is_padding_BU = hidden_BUS.all(2)
         return joined_BUE.masked_fill(is_padding_BU[..., None], 0.0), is_padding_BU
 
+    def any_of(self, marks_BT: Tensor) -> Tensor:
+        """Return True for patches with a marked token, (batch, patches)."""
+        more = -marks_BT.shape[1] % self.size
+        return F.pad(marks_BT, (0, more)).unflatten(1, (-1, self.size)).any(2)
+
     def spread(self, patches_BUE: Tensor, x_BTE: Tensor) -> Tensor:
         """Return the states of the tokens: their own plus those of their patches."""
         offsets_BUSE = self.offsets(patches_BUE).unflatten(2, (self.size, -1))

@@ -18,7 +18,7 @@ def settings_from(config_type: type[T], values: object) -> T:
 
     Args:
         config_type: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool
-            or str, or settings again.
+            or str, tuples of int, or settings again.
         values: What JSON gave; fields that are absent have their defaults.
 
     Raises:
@@ -59,15 +59,22 @@ def is_finite(value: object) -> bool:
 
 
 def _check(name: str, value: Any, expected: type) -> None:
-    is_bool = isinstance(value, bool)
     if expected is int:
-        good = isinstance(value, int) and not is_bool and abs(value) <= LARGEST
-        words = "a whole number" if not isinstance(value, int) or is_bool else f"at most {LARGEST}"
+        good = _is_whole(value)
+        is_int = isinstance(value, int) and not isinstance(value, bool)
+        words = f"at most {LARGEST}" if is_int else "a whole number"
     elif expected is float:
         good, words = is_finite(value), "a finite number"
+    elif expected is tuple:
+        good = isinstance(value, list | tuple) and all(_is_whole(each) for each in value)
+        words = "a list of whole numbers"
     elif is_dataclass(expected):
         good, words = isinstance(value, Mapping | expected), "an object"
     else:
         good, words = isinstance(value, expected), {bool: "true or false", str: "a text"}[expected]
     if not good:
         raise ValueError(f"{name} is {shortened(repr(value))}, expected {words}")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST

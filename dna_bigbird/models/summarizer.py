@@ -37,8 +37,10 @@ class Summarizer(nn.Module):
                 raise ValueError(
                     f"--head.{name} {token_id} is beyond the vocabulary of {config.vocab_size} entries"
                 )
-        if config.attention == "etc":
-            raise ValueError("--model.attention etc: a decoder needs the layers of bigbird or full")
+        if not config.has_blocks:
+            raise ValueError(
+                f"--model.attention {config.attention}: a decoder needs the layers of bigbird or full"
+            )
         generator = torch.Generator().manual_seed(seed)
         self.encoder = Encoder(config, generator)
         self.decoder = Decoder(config, self.head)

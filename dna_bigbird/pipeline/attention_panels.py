@@ -19,8 +19,8 @@ from dna_bigbird.attention.patterns.reasons import (
 )
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
+from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.encoder import attention_core
 from dna_bigbird.models.stored_settings import settings_from
 from dna_bigbird.pipeline.tables_and_pictures import write_figure
 
@@ -162,7 +162,7 @@ def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -
     """
     try:
         with torch.device("meta"):  # only the rule of the core is needed, not its weights
-            return attention_core(config, layer).train(training).pattern(length)
+            return block_core(config, layer).train(training).pattern(length)
     except ValueError as error:
         raise InputError(str(error)) from error
 

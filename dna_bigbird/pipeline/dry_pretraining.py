@@ -28,7 +28,7 @@ def dry_run(
     """
     predicted = int(masking.fraction * encoder.max_tokens) * training.batch_size
     is_etc = encoder.attention == "etc"
-    backends = {"auto": "auto"} if is_etc else BACKENDS
+    backends = BACKENDS if encoder.has_blocks else {"auto": "auto"}
     precision = BFLOAT16 if training.precision == "auto" else training.precision
     memory = {
         name: pretraining_memory(

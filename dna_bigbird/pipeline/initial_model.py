@@ -2,18 +2,21 @@
 
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.errors import InputError, checked_settings
-from dna_bigbird.models.config import PATTERN, EncoderConfig
-from dna_bigbird.models.etc_config import OF_WEIGHTS, PAPER_ETC, EtcConfig
+from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
+from dna_bigbird.models.etc_config import OF_WEIGHTS
 from dna_bigbird.models.lifting import lifted
+from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 FREE = (*PATTERN, "dropout", "attention_dropout", "gradient_checkpointing")
 """Settings that no weight depends on: a recipe may change them."""
+DEFAULTS = EncoderConfig()
 
 
 def load_initial(initial: Path) -> Bundle:
@@ -33,7 +36,8 @@ def load_initial(initial: Path) -> Bundle:
 def take_weights(network: PretrainingModel, source: PretrainingModel, seed: int) -> None:
     """Fill a model with the weights of another: its encoder, and the heads that both have.
 
-    A model with attention etc takes those of another attention for both streams.
+    A model with attention etc takes those of another attention for both streams. Between the others
+    weights move as `move_weights` says.
 
     Args:
         seed: Of what the other model lacks.
@@ -41,7 +45,7 @@ def take_weights(network: PretrainingModel, source: PretrainingModel, seed: int)
     encoder, config = source.encoder, network.encoder.config
     if config.attention == "etc" != encoder.config.attention:
         encoder = lifted(encoder, config, torch.Generator().manual_seed(seed))
-    network.encoder.load_state_dict(encoder.state_dict())
+    move_weights(encoder, network.encoder)
     for name in set(network.heads) & set(source.heads):
         getattr(network, name).load_state_dict(getattr(source, name).state_dict())
 
@@ -50,7 +54,8 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
     """Return the settings of a model to start from, changed by those of a recipe that may change.
 
     A setting at its default counts as not given; the size of the vocabulary never changes. With
-    attention etc the weights of another attention go to both streams. Without a table of positions the
+    attention etc the weights of another attention go to both streams; between the others they move
+    (`move_weights`). Without a table of positions the
     longest sequence may change.
 
     Args:
@@ -67,8 +72,12 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
         >>> settings.random_plan, settings.activation
         ('original', 'gelu')
     """
-    is_lifted = recipe.attention == "etc" != own.attention
-    changes = {"positions": "learned"} if is_lifted else {}  # labels take their place
+    changes: dict[str, Any] = {}
+    if recipe.attention == "etc" != own.attention:
+        changes["positions"] = "learned"  # labels take their place
+    if recipe.attention not in (own.attention, DEFAULTS.attention):
+        changes |= OWN_SETTINGS
+    before = changes.copy()
     for field in fields(EncoderConfig):
         value = getattr(recipe, field.name)
         if field.name == "vocab_size" or value in (field.default, getattr(own, field.name)):
@@ -79,8 +88,10 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
                 f"{getattr(own, field.name)}, which its weights fix; leave the option out"
             )
         changes[field.name] = value
-    if "etc" in changes:
-        changes["etc"] = replace(own.etc, **_given(recipe.etc))
+    for name, default in OWN_SETTINGS.items():
+        if changes.get(name, default) != default:
+            own_settings = before.get(name, getattr(own, name))
+            changes[name] = replace(own_settings, **_not_defaults(recipe, name))
     with checked_settings():
         return replace(own, **changes)
 
@@ -92,11 +103,13 @@ def _may_change(name: str, own: EncoderConfig, recipe: EncoderConfig) -> bool:
     if name == "max_tokens":
         return own.reads_any_length or recipe.attention == "etc"
     if name == "etc":
-        others = [n for n, value in _given(recipe.etc).items() if value != getattr(own.etc, n)]
+        options = _not_defaults(recipe, name).items()
+        others = [n for n, value in options if value != getattr(own.etc, n)]
         return own.attention != "etc" or not set(others) & set(OF_WEIGHTS)
-    return name in FREE
+    return name in FREE or name in OWN_SETTINGS
 
 
-def _given(etc: EtcConfig) -> dict[str, object]:
-    """Return the settings that are not at their defaults."""
-    return {name: value for name, value in vars(etc).items() if value != getattr(PAPER_ETC, name)}
+def _not_defaults(recipe: EncoderConfig, attention: str) -> dict[str, object]:
+    """Return the settings of an attention that are not at their defaults."""
+    default, own = OWN_SETTINGS[attention], vars(getattr(recipe, attention))
+    return {name: value for name, value in own.items() if value != getattr(default, name)}

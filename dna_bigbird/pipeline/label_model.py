@@ -24,6 +24,7 @@ from dna_bigbird.models.config import (
 )
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
+from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.words_config import CountedWords
 from dna_bigbird.pipeline.encoder_source import EncoderSource
 from dna_bigbird.pipeline.read_regions import hashes_read, read_in_fine_tuning
@@ -165,7 +166,7 @@ class FinetuningSetup:
         num_labels = len(self.labelled.label_names)
         model = SequenceClassifier(self.encoder, num_labels, self.head, seed=self.seed)
         if (bundle := self.source.bundle) is not None:
-            model.encoder.load_state_dict(bundle.model.encoder.state_dict())
+            move_weights(bundle.model.encoder, model.encoder)
         if model.bins is not None:
             with checked_settings():
                 model.bins.know_pieces(torch.from_numpy(self.source.tokenizer.piece_bp))

@@ -50,7 +50,7 @@ def set_training_backend(encoder: Encoder, name: str) -> None:
     """
     on_gpu, dropout = torch.cuda.is_available(), encoder.config.attention_dropout
     option = f"--training.attention_backend {name}"
-    if encoder.config.attention == "etc":
+    if not encoder.config.has_blocks:
         encoder.set_backend(name)
         return
     if name == "flex" and not on_gpu:

@@ -5,24 +5,34 @@ from dataclasses import fields, replace
 import pytest
 import torch
 
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import OWN_SETTINGS, EncoderConfig
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.etc_config import EtcChanges, EtcConfig
 from dna_bigbird.models.etc_encoder import build_encoder
+from dna_bigbird.models.longformer_config import LongformerChanges, LongformerConfig
+from dna_bigbird.models.moved_weights import move_weights
+from dna_bigbird.models.performer_config import PerformerChanges, PerformerConfig
 
+OWN = {
+    "etc": (EtcChanges, EtcConfig),
+    "longformer": (LongformerChanges, LongformerConfig),
+    "performer": (PerformerChanges, PerformerConfig),
+}
 SMALL = {"vocab_size": 10, "hidden_size": 8, "num_heads": 2, "ffn_size": 16, "block_size": 4}
 
 
 def test_every_change_is_a_setting_with_the_same_type():
-    for changes, settings in ((EncoderChanges, EncoderConfig), (EtcChanges, EtcConfig)):
+    for changes, settings in ((EncoderChanges, EncoderConfig), *OWN.values()):
         known = {field.name: field.type for field in fields(settings)}
         for field in fields(changes):
-            if field.name != "etc":
+            if field.name not in OWN:
                 assert field.type == known[field.name] | None
                 assert field.default is None
-    assert {field.name for field in fields(EtcChanges)} == {
-        field.name for field in fields(EtcConfig)
-    }
+    assert set(OWN) == set(OWN_SETTINGS)
+    for changes, settings in OWN.values():
+        assert [field.name for field in fields(changes)] == [
+            field.name for field in fields(settings)
+        ]
 
 
 def test_only_what_is_named_changes():
@@ -39,13 +49,22 @@ def test_contradictions_are_refused():
         EncoderChanges(num_layers=-1).applied_to(EncoderConfig(**SMALL))
 
 
-NAMES = [field.name for field in fields(EncoderChanges) if field.name != "etc"]
-NAMES += [f"etc.{field.name}" for field in fields(EtcChanges)]
+NAMES = [field.name for field in fields(EncoderChanges) if field.name not in OWN]
+NAMES += [f"{name}.{field.name}" for name, (changes, _) in OWN.items() for field in fields(changes)]
+
+
+def moves(before: EncoderConfig, after: EncoderConfig) -> bool:
+    """Whether the weights of one encoder can be loaded into another one."""
+    try:
+        move_weights(build_encoder(before), build_encoder(after))
+    except RuntimeError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
-    """Compared with the names and shapes of the weights; some settings act without a weight."""
+    """Some settings act without a weight."""
     others = {
         "hidden_size": 12, "num_layers": 1, "num_heads": 1, "ffn_size": 8, "max_tokens": 20,
         "block_size": 8, "attention": "full", "window_blocks": 1, "global_blocks": "none",
@@ -55,23 +74,48 @@ def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
         "etc.radius": 5, "etc.local_mode": "three_blocks", "etc.max_distance": 3,
         "etc.tokens_per_global": 4, "etc.hard_g2l": False, "etc.hard_l2g": True,
         "etc.sharing": "kv", "etc.shared_output": True, "etc.shared_ffn": False,
+        "longformer.window_tokens": 3, "longformer.windows": (2, 4), "longformer.dilations": (1, 2),
+        "longformer.dilated_heads": 1, "longformer.separate_global": False,
+        "performer.num_features": 9, "performer.kernel": "relu", "performer.rows": "independent",
+        "performer.norms": "sqrt_dim", "performer.redraw_interval": 0, "performer.seed": 3,
     }  # fmt: skip
     acting = {"num_heads", "activation", "norm_first", "scale_residual", "init_std"}
     before = EncoderConfig(**SMALL, num_layers=2, max_tokens=16, num_random=0)
     if name == "patch_tokens":
         before = replace(before, norm_first=True, positions="rotary")
-    etc, _, part = name.rpartition(".")
-    if etc:
-        before = replace(before, attention="etc", etc=EtcConfig(radius=20, hard_l2g=False))
-        changes = EncoderChanges(etc=EtcChanges(**{part: others[name]}))
-        assert changes.applied_to(before).etc == replace(before.etc, **{part: others[name]})
+    attention, _, part = name.rpartition(".")
+    if attention:
+        own = EtcConfig(radius=20) if attention == "etc" else OWN[attention][1]()
+        before = replace(before, attention=attention, **{attention: own})
+        changes = EncoderChanges(**{attention: OWN[attention][0](**{part: others[name]})})
+        after = getattr(changes.applied_to(before), attention)
+        assert after == replace(own, **{part: others[name]})
     else:
         changes = EncoderChanges(**{name: others[name]})
-    shapes = [
-        {key: value.shape for key, value in build_encoder(config).state_dict().items()}
-        for config in (before, changes.applied_to(before))
-    ]
-    assert changes.other_weights(before) == [name] * (shapes[0] != shapes[1] or name in acting)
+    can_move = moves(before, changes.applied_to(before)) and name not in acting
+    assert changes.other_weights(before) == [name] * (not can_move)
+
+
+@pytest.mark.parametrize("after", ["bigbird", "full", "longformer", "performer", "etc"])
+@pytest.mark.parametrize("before", ["bigbird", "full", "longformer", "performer", "etc"])
+def test_attention_may_change_but_not_from_or_to_etc(before, after):
+    """The settings of the attention before are left out, as is a dropout that it does not have."""
+    own = {"longformer": LongformerConfig(5), "performer": PerformerConfig(9)}.get(before)
+    config = EncoderConfig(**SMALL, num_layers=2, max_tokens=16, attention=before)
+    if own is not None:
+        config = replace(config, **{before: own})
+    if before == "bigbird":
+        config = replace(config, attention_dropout=0.1)
+    changes = EncoderChanges(attention=after)
+    changed = changes.applied_to(config)
+    assert changed.attention == after
+    assert changes.other_weights(config) == ["attention"] * (
+        before != after and "etc" in (before, after)
+    )
+    if before == after:
+        assert changed == config
+    else:
+        assert all(getattr(changed, name) == default for name, default in OWN_SETTINGS.items())
 
 
 def test_rotary_positions_read_longer_sequences_with_the_same_weights():

@@ -1,6 +1,9 @@
 """Longformer attention with its two sets of projections."""
 
-# B batch, T tokens, G global tokens, E hidden size, H heads, D head size
+# B batch, T tokens, P packed tokens, G global tokens, E hidden size, H heads, D head size
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -8,6 +11,8 @@ from torch import Tensor, nn
 
 from dna_bigbird.attention.attend_longformer import attend_global, attend_windows
 from dna_bigbird.attention.backends.longformer_states import attend_states
+from dna_bigbird.attention.cores.projected import ProjectedAttention
+from dna_bigbird.attention.packing import Packing
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 
@@ -16,20 +21,30 @@ STATES_UP_TO = 0.5
 many products; states compute some again in the backward pass (docs/attention.md: cost)."""
 
 
-class Longformer(nn.Module):
+class LongformerBatch(NamedTuple):
+    """What all layers share of a packed batch."""
+
+    layouts: list[LongformerLayout]
+    """Padding and global tokens, for each group of sequences of one length."""
+    turns_P1F2: Tensor | None
+    """Of rotary positions."""
+
+
+class Longformer(ProjectedAttention):
     """Multi-head attention over a window, with global tokens (Beltagy et al. 2020, §3.1).
 
     `qkv` and `output` mean the same as in the other cores, so weights move. `global_qkv` has the
     queries of global tokens, and the keys and values that they read; everything else uses `qkv`, also
-    other tokens that read a global one. It starts as a copy of `qkv`.
+    other tokens that read a global one. It starts as a copy of `qkv`. Rotary positions and norms, if any,
+    are applied to the queries and keys of both; both have the same gains.
 
     Args:
         pattern: Window, dilations and causality of this layer; may be replaced later.
         separate_global: Whether global tokens have projections of their own. Without them they use
             `qkv`; the character models of the paper, which have no global token, have none.
-        qkv_bias, output_bias: Whether the projections have a bias.
         dropout_p: Dropout of the attention weights in training; the public code applies 0.1.
         backend: See `attend_windows`. It may be changed at any time.
+        projections: Further settings of `ProjectedAttention`.
 
     Raises:
         ValueError: If the heads do not divide the hidden size, or do not fit the dilations.
@@ -42,23 +57,18 @@ class Longformer(nn.Module):
         pattern: LongformerPattern,
         *,
         separate_global: bool = True,
-        qkv_bias: bool = True,
-        output_bias: bool = True,
         dropout_p: float = 0.1,
         backend: str = "auto",
+        **projections: Any,
     ) -> None:
-        super().__init__()
-        if hidden_size % num_heads:
-            raise ValueError(f"num_heads {num_heads} does not divide hidden_size {hidden_size}")
+        super().__init__(hidden_size, num_heads, **projections)
         pattern.check_heads(num_heads)
-        self.num_heads, self.head_dim = num_heads, hidden_size // num_heads
         self.pattern, self.dropout_p, self.backend = pattern, dropout_p, backend
-        self.qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
         self.global_qkv = None
         if separate_global:
-            self.global_qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
+            has_bias = self.qkv.bias is not None
+            self.global_qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=has_bias)
             self.copy_to_global()
-        self.output = nn.Linear(hidden_size, hidden_size, bias=output_bias)
 
     @torch.no_grad()
     def copy_to_global(self) -> None:
@@ -71,7 +81,7 @@ class Longformer(nn.Module):
             self.global_qkv.load_state_dict(self.qkv.state_dict())
 
     def forward(self, x_BTE: Tensor, layout: LongformerLayout | None = None) -> Tensor:
-        """Return the attention output (batch, tokens, hidden).
+        """Return the attention output (batch, tokens, hidden) of sequences of one length.
 
         Padding gets the bias of the output projection: the encoder sets it to zero if it matters.
 
@@ -81,37 +91,84 @@ class Longformer(nn.Module):
         Raises:
             ValueError: If the layout is for other tokens.
         """
+        B, T, E = x_BTE.shape
         if layout is None:
-            layout = LongformerLayout.without_padding(*x_BTE.shape[:2], x_BTE.device)
-        if tuple(layout.is_padding.shape) != tuple(x_BTE.shape[:2]):
+            layout = LongformerLayout.without_padding(B, T, x_BTE.device)
+        if tuple(layout.is_padding.shape) != (B, T):
             raise ValueError(
-                f"the layout is for (batch, tokens) = {tuple(layout.is_padding.shape)}, got "
-                f"{tuple(x_BTE.shape[:2])}"
+                f"the layout is for (batch, tokens) = {tuple(layout.is_padding.shape)}, got {(B, T)}"
             )
+        packing = Packing.of_one_length(B, T, layout.is_padding, x_BTE.device)
+        shared = LongformerBatch([layout], self.turns(packing, x_BTE.dtype))
+        return self.packed(x_BTE.reshape(B * T, E), packing, shared).view(B, T, E)
+
+    @torch.compiler.disable
+    def shared(
+        self, packing: Packing, dtype: torch.dtype, is_global_P: Tensor | None = None
+    ) -> LongformerBatch:
+        """Return the layouts and turns of a packed batch, for all layers."""
+        layouts = []
+        for group in packing.groups():
+            shape = (group.num_sequences, group.num_tokens)
+            if group.has_padding:
+                is_padding = packing.is_padding_P[group.tokens].view(shape)
+            else:
+                is_padding = torch.zeros(shape, dtype=torch.bool, device=packing.positions_P.device)
+            is_global = None if is_global_P is None else is_global_P[group.tokens].view(shape)
+            layouts.append(LongformerLayout(is_padding, is_global))
+        return LongformerBatch(layouts, self.turns(packing, dtype))
+
+    def packed(
+        self, x_PE: Tensor, packing: Packing, shared: LongformerBatch | None = None
+    ) -> Tensor:
+        """Return the attention output (packed tokens, hidden); see `ProjectedAttention.packed`."""
+        if shared is None:
+            shared = self.shared(packing, x_PE.dtype)
+        return self.output(self._mix_groups(x_PE, packing, shared))
+
+    @torch.compiler.disable
+    def _mix_groups(self, x_PE: Tensor, packing: Packing, shared: LongformerBatch) -> Tensor:
+        """Attend group by group; torch.compile leaves this as it is."""
+        mixed = []
+        for group, layout in zip(packing.groups(), shared.layouts, strict=True):
+            shape = (group.num_sequences, group.num_tokens)
+            turns = shared.turns_P1F2
+            turns = None if turns is None else turns[group.tokens].unflatten(0, shape)
+            out = self._mix(x_PE[group.tokens].unflatten(0, shape), layout, turns)
+            mixed.append(out.transpose(1, 2).flatten(2).flatten(0, 1))
+        return mixed[0] if len(mixed) == 1 else torch.cat(mixed)
+
+    def _mix(self, x_BTE: Tensor, layout: LongformerLayout, turns: Tensor | None) -> Tensor:
+        """Return the output of all tokens before the last projection, (B, H, T, D)."""
         if layout.has_padding:  # not even not-a-number has influence
             x_BTE = x_BTE.masked_fill(layout.is_padding[..., None], 0.0)
         settings = (self.pattern, layout, self.dropout_p if self.training else 0.0)
-        q, k, v = self._as_heads(self.qkv(x_BTE))
+        q, k, v = (x.transpose(1, 2) for x in self.heads(x_BTE, turns))
         mixed = attend_windows(q, k, v, *settings, self.backend)
-        if layout.num_global:
-            if self.global_qkv is None:
-                of_global = attend_global(layout.gathered(q), k, v, *settings, self.backend)
-            else:
-                of_global = self._from_global(x_BTE, *settings)
-            mixed = layout.with_global(mixed, of_global)
-        return self.output(mixed.transpose(1, 2).flatten(2))
+        if not layout.num_global:
+            return mixed
+        if self.global_qkv is None:
+            of_global = attend_global(layout.gathered(q), k, v, *settings, self.backend)
+        else:
+            of_global = self._from_global(x_BTE, turns, *settings)
+        return layout.with_global(mixed, of_global)
 
-    def _from_global(self, x_BTE: Tensor, *settings: object) -> Tensor:
+    def _from_global(self, x_BTE: Tensor, turns: Tensor | None, *settings: object) -> Tensor:
         """Return the output of global tokens (B, H, G, D) by their own projections."""
         _, layout, _ = settings
         E, weight, bias = x_BTE.shape[-1], self.global_qkv.weight, self.global_qkv.bias
         of_query, of_key = (None, None) if bias is None else (bias[:E], bias[E:])
-        (q,) = self._as_heads(F.linear(layout.gathered(x_BTE), weight[:E], of_query))
-        if self.backend != "dense" and layout.num_global <= STATES_UP_TO * self.head_dim:
+        q = F.linear(layout.gathered(x_BTE), weight[:E], of_query)
+        q = q.unflatten(-1, (self.num_heads, self.head_dim))
+        own_turns = turns
+        if turns is not None:
+            own_turns = layout.gathered(turns.flatten(2)).unflatten(2, turns.shape[2:])
+        q = self.positioned(q, self.query_norm, own_turns).transpose(1, 2)
+        has_plain_keys = turns is None and self.key_norm is None
+        few = layout.num_global <= STATES_UP_TO * self.head_dim
+        if has_plain_keys and few and self.backend != "dense":
             return attend_states(q, x_BTE, weight[E:], of_key, *settings)
-        k, v = self._as_heads(F.linear(x_BTE, weight[E:], of_key))
-        return attend_global(q, k, v, *settings, self.backend)
-
-    def _as_heads(self, x_BTE: Tensor) -> tuple[Tensor, ...]:
-        heads = x_BTE.unflatten(-1, (-1, self.num_heads, self.head_dim))
-        return tuple(x.transpose(1, 2) for x in heads.unbind(2))
+        kv = F.linear(x_BTE, weight[E:], of_key).unflatten(-1, (2, self.num_heads, -1))
+        k, v = kv.unbind(-3)
+        k = self.positioned(k, self.key_norm, turns)
+        return attend_global(q, k.transpose(1, 2), v.transpose(1, 2), *settings, self.backend)

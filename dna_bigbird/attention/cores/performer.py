@@ -1,15 +1,18 @@
 """Performer attention with its projections and the random features that training redraws."""
 
-# B batch, T tokens, E hidden size, H heads, D head size, M features
+# P packed tokens (attention/packing.py), E hidden size, H heads, D head size, M features
 
 import math
+from typing import Annotated, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dna_bigbird.attention.attend_favor import attend_favor
+from dna_bigbird.attention.cores.projected import ProjectedAttention, by_groups
 from dna_bigbird.attention.favor_features import Favor
 from dna_bigbird.attention.favor_projection import Norms, Rows, draw_projection
+from dna_bigbird.attention.packing import Packing
 from dna_bigbird.choices import checked
 
 
@@ -18,7 +21,7 @@ def default_features(head_dim: int) -> int:
     return max(1, int(head_dim * math.log(head_dim)))
 
 
-class Performer(nn.Module):
+class Performer(ProjectedAttention):
     """Multi-head attention by random features, linear in the length (Choromanski et al. 2021).
 
     `qkv` and `output` mean the same as in the other cores, so weights move. All heads share one
@@ -38,8 +41,8 @@ class Performer(nn.Module):
         seed: Of this layer. Layers with one seed have the same projection.
         redraw_interval: Forwards in training that use one projection; None: it is never redrawn.
         is_causal: Whether a token reads itself and earlier tokens only.
-        qkv_bias, output_bias: Whether the projections have a bias.
         backend: See `attend_favor`. It may be changed at any time.
+        projections: Further settings of `ProjectedAttention`.
 
     Raises:
         ValueError: If the heads do not divide the hidden size, or a number is out of range.
@@ -58,16 +61,12 @@ class Performer(nn.Module):
         seed: int = 0,
         redraw_interval: int | None = 1000,
         is_causal: bool = False,
-        qkv_bias: bool = True,
-        output_bias: bool = True,
         backend: str = "auto",
+        **projections: Annotated[Any, ProjectedAttention],
     ) -> None:
-        super().__init__()
-        if hidden_size % num_heads:
-            raise ValueError(f"num_heads {num_heads} does not divide hidden_size {hidden_size}")
+        super().__init__(hidden_size, num_heads, **projections)
         if redraw_interval is not None and redraw_interval < 1:
             raise ValueError(f"redraw_interval must be at least 1 or None, got {redraw_interval}")
-        self.num_heads, self.head_dim = num_heads, hidden_size // num_heads
         if num_features is None:
             num_features = self.head_dim if rows == "identity" else default_features(self.head_dim)
         self.num_features, self.favor, self.rows, self.norms = num_features, favor, rows, norms
@@ -76,28 +75,32 @@ class Performer(nn.Module):
         self.training_forwards = 0
         self.projection: Tensor
         self.register_buffer("projection", self._draw(0))
-        self.qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
-        self.output = nn.Linear(hidden_size, hidden_size, bias=output_bias)
 
-    def forward(self, x_BTE: Tensor, is_padding_BT: Tensor | None = None) -> Tensor:
-        """Return the attention output (batch, tokens, hidden).
+    def packed(self, x_PE: Tensor, packing: Packing, shared: Tensor | None = None) -> Tensor:
+        """Return the attention output (packed tokens, hidden) of sequences of several lengths.
 
-        Padding gets the bias of the output projection: the encoder sets it to zero if it matters.
+        Padding gets the bias of the output projection: the encoder sets it to zero if it matters. Not
+        even not-a-number there has influence.
 
         Args:
-            is_padding_BT: True = padding, anywhere; not even not-a-number there has influence.
-
-        Raises:
-            ValueError: If the mask does not fit the tokens.
+            x_PE: The tokens of all sequences, as `packing` says.
+            shared: Turns of rotary positions (`turns`), to be shared by layers; else made here.
         """
         self._count()
-        if is_padding_BT is not None:
-            x_BTE = x_BTE.masked_fill(is_padding_BT[..., None], 0.0)
-        heads = self.qkv(x_BTE).unflatten(-1, (3, self.num_heads, self.head_dim))
-        q, k, v = heads.permute(2, 0, 3, 1, 4)
-        settings = (self.favor, is_padding_BT, self.is_causal, self.backend)
-        mixed = attend_favor(q, k, v, self.projection, *settings)
-        return self.output(mixed.transpose(1, 2).flatten(2))
+        if packing.is_padding_P is not None:
+            x_PE = x_PE.masked_fill(packing.is_padding_P[:, None], 0.0)
+        turns_P1F2 = self.turns(packing, x_PE.dtype) if shared is None else shared
+        return self.output(self._mix_groups(*self.heads(x_PE, turns_P1F2), packing).flatten(1))
+
+    @torch.compiler.disable
+    def _mix_groups(self, q_PHD: Tensor, k_PHD: Tensor, v_PHD: Tensor, packing: Packing) -> Tensor:
+        """Attend group by group; torch.compile leaves this as it is."""
+
+        def attended(q: Tensor, k: Tensor, v: Tensor, hidden_BT: Tensor | None) -> Tensor:
+            settings = (self.projection, self.favor, hidden_BT, self.is_causal, self.backend)
+            return attend_favor(q, k, v, *settings)
+
+        return by_groups(attended, (q_PHD, k_PHD, v_PHD), packing)
 
     def get_extra_state(self) -> Tensor:
         """Return the number of training forwards, for `state_dict`."""

@@ -203,12 +203,19 @@ def _last(run: Run, name: str) -> float | None:
     return round(max(points)[1], 6) if points else None
 
 
+OTHER_BLOCKS = {
+    "full": "full attention",
+    "etc": "band + global tokens",
+    "longformer": "window + global tokens",
+    "performer": "random features",
+}
+"""What attention without the block pattern consists of."""
+
+
 def _building_blocks(run: Run) -> str:
     encoder = run.encoder
-    if encoder.attention == "full":
-        return "full attention"
-    if encoder.attention == "etc":
-        return "band + global tokens"
+    if encoder.attention in OTHER_BLOCKS:
+        return OTHER_BLOCKS[encoder.attention]
     used = {
         "random": encoder.num_random > 0,
         "window": encoder.window_blocks > 0,

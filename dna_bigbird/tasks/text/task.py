@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from dna_bigbird.datasets.text.description import TaskDescription
 from dna_bigbird.datasets.text.row_outputs import Outputs
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.resize import with_tables
 from dna_bigbird.tasks.objective import Sums
 
@@ -109,7 +110,7 @@ class TextTask:
         """
         generator = torch.Generator().manual_seed(seed)
         grown = with_tables(pretrained.encoder, model.encoder.config, generator)
-        model.encoder.load_state_dict(grown.state_dict())
+        move_weights(grown, model.encoder)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:
         """Join numbered rows to a batch of tensors; see datasets.text.data.common_fields."""

@@ -1,0 +1,132 @@
+"""What all cores of one stream share: projections, norms of queries and keys, rotary positions."""
+
+# B batch, T tokens, P packed tokens (attention/packing.py), E hidden size, H heads, D head size
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.attention.cores.rotary import rotate, turns
+from dna_bigbird.attention.packing import Packing
+
+QK_NORM_EPS = 1e-6
+
+
+class ProjectedAttention(nn.Module):
+    """Multi-head attention with the weights `qkv` and `output`, which mean the same in every core.
+
+    So weights move between cores. A subclass computes the attention of a packed batch (`packed`).
+
+    Args:
+        qkv_bias: Whether queries, keys and values have a bias.
+        output_bias: Whether the output projection has one.
+        rotary_base: Base of the frequencies of rotary positions; None: queries and keys carry no
+            position of their own.
+        qk_norm: Scale each query and key to root mean square 1 per head, times a learned gain,
+            before positions are applied.
+
+    Raises:
+        ValueError: If the heads do not divide the hidden size, or positions are rotary and the size of a
+            head is odd.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_heads: int,
+        *,
+        qkv_bias: bool = True,
+        output_bias: bool = True,
+        rotary_base: float | None = None,
+        qk_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        if hidden_size % num_heads:
+            raise ValueError(f"num_heads {num_heads} does not divide hidden_size {hidden_size}")
+        head_dim = hidden_size // num_heads
+        if rotary_base is not None and head_dim % 2:
+            raise ValueError(f"rotary positions need heads of an even size, got {head_dim}")
+        self.num_heads, self.head_dim, self.rotary_base = num_heads, head_dim, rotary_base
+        self.qkv = nn.Linear(hidden_size, 3 * hidden_size, bias=qkv_bias)
+        self.output = nn.Linear(hidden_size, hidden_size, bias=output_bias)
+        self.query_norm = nn.RMSNorm(head_dim, eps=QK_NORM_EPS) if qk_norm else None
+        self.key_norm = nn.RMSNorm(head_dim, eps=QK_NORM_EPS) if qk_norm else None
+
+    def forward(self, x_BTE: Tensor, is_padding_BT: Tensor | None = None) -> Tensor:
+        """Return the attention output (batch, tokens, hidden) of sequences of one length."""
+        B, T, E = x_BTE.shape
+        packing = Packing.of_one_length(B, T, is_padding_BT, x_BTE.device)
+        return self.packed(x_BTE.reshape(B * T, E), packing).view(B, T, E)
+
+    def shared(
+        self, packing: Packing, dtype: torch.dtype, is_global_P: Tensor | None = None
+    ) -> Any:
+        """Return what is the same in all layers of an encoder, for `packed`: here the turns.
+
+        Args:
+            is_global_P: True for global tokens, of cores that have them.
+        """
+        return self.turns(packing, dtype)
+
+    def packed(self, x_PE: Tensor, packing: Packing, shared: Any = None) -> Tensor:
+        """Return the attention output (packed tokens, hidden) of sequences of several lengths.
+
+        Args:
+            x_PE: The tokens of all sequences, as `packing` says.
+            shared: What `shared` returns for this packing; else made here.
+        """
+        raise NotImplementedError
+
+    def turns(self, packing: Packing, dtype: torch.dtype) -> Tensor | None:
+        """Return what rotary positions turn heads of this type by; None without them."""
+        if self.rotary_base is None:
+            return None
+        return turns(packing.positions_P, self.head_dim, self.rotary_base, dtype)
+
+    def heads(
+        self, x: Tensor, turns: Tensor | None, linear: nn.Linear | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys and values (…, H, D) of states (…, E), normed and with positions.
+
+        Args:
+            turns: Of these tokens, (…, 1, D / 2, 2).
+            linear: The projection; by default `qkv`.
+        """
+        q, k, v = (linear or self.qkv)(x).unflatten(-1, (3, self.num_heads, -1)).unbind(-3)
+        return (
+            self.positioned(q, self.query_norm, turns),
+            self.positioned(k, self.key_norm, turns),
+            v,
+        )
+
+    def positioned(self, heads: Tensor, norm: nn.RMSNorm | None, turns: Tensor | None) -> Tensor:
+        """Return queries or keys after their norm and with their positions, of the same type."""
+        dtype = heads.dtype
+        if norm is not None:
+            # As wide as the gain: autocast has no rule for this norm.
+            heads = norm(heads.to(norm.weight.dtype))
+        if turns is not None:
+            heads = rotate(heads, turns)
+        return heads.to(dtype)
+
+
+def by_groups(
+    attend: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor],
+    heads: tuple[Tensor, Tensor, Tensor],
+    packing: Packing,
+) -> Tensor:
+    """Return the output of attention (packed tokens, H, D), computed for each group of one length.
+
+    Args:
+        attend: Of queries, keys and values (B, H, T, D) and padding (B, T), None if there is none.
+        heads: Queries, keys and values (packed tokens, H, D).
+    """
+    mixed = []
+    for group in packing.groups():
+        shape = (group.num_sequences, group.num_tokens)
+        q, k, v = (x[group.tokens].unflatten(0, shape).transpose(1, 2) for x in heads)
+        hidden_BT = packing.is_padding_P[group.tokens].view(shape) if group.has_padding else None
+        mixed.append(attend(q, k, v, hidden_BT).transpose(1, 2).flatten(0, 1))
+    return mixed[0] if len(mixed) == 1 else torch.cat(mixed)

@@ -1,0 +1,101 @@
+"""The attention of one layer of an encoder, with fresh weights, from the encoder's settings."""
+
+from typing import Any
+
+from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Longformer, Performer
+from dna_bigbird.attention.cores.projected import ProjectedAttention
+from dna_bigbird.attention.favor_features import Favor
+from dna_bigbird.attention.patterns.longformer import LongformerPattern
+from dna_bigbird.models.config import EncoderConfig
+
+LAYERS_PER_SEED = 1000
+"""Seeds of the layers of a model: no two models with other seeds have one in common."""
+
+
+def attention_core(config: EncoderConfig, layer: int) -> ProjectedAttention:
+    """Return the attention of layer number `layer` (from 0) of an encoder with one stream.
+
+    Raises:
+        ValueError: With attention etc, which has two.
+    """
+    if config.attention == "longformer":
+        return _longformer(config, layer)
+    if config.attention == "performer":
+        return _performer(config, layer)
+    return block_core(config, layer)
+
+
+def block_core(config: EncoderConfig, layer: int) -> BlockAttention:
+    """Return the attention of a layer by blocks.
+
+    Raises:
+        ValueError: With an attention that has no blocks.
+    """
+    if not config.has_blocks:
+        drawn = "; plot-attention --pattern etc draws it" if config.attention == "etc" else ""
+        raise ValueError(f"attention {config.attention} has no blocks{drawn}")
+    shared = {
+        **_projections(config),
+        "block_size": config.block_size,
+        "dropout_p": config.attention_dropout,
+    }
+    if config.attention == "full":
+        return Full(config.hidden_size, config.num_heads, **shared)
+    uniform = config.random_plan == "uniform"
+    return BigBirdItc(
+        config.hidden_size,
+        config.num_heads,
+        num_random=config.num_random,
+        plan=config.random_plan,
+        seed=_seed_of_layer(config.pattern_seed, layer) if uniform else layer,
+        window_blocks=config.window_blocks,
+        global_blocks=config.global_blocks,
+        table_tokens=config.max_tokens,
+        **shared,
+    )
+
+
+def longformer_pattern(config: EncoderConfig, layer: int) -> LongformerPattern:
+    """Return the window and the dilation of every head of a layer of Longformer."""
+    own = config.longformer
+    dilations = own.dilations_of(layer, config.num_heads)
+    return LongformerPattern(own.window_of(layer), dilations if own.dilations else (1,))
+
+
+def _longformer(config: EncoderConfig, layer: int) -> Longformer:
+    return Longformer(
+        config.hidden_size,
+        config.num_heads,
+        longformer_pattern(config, layer),
+        separate_global=config.longformer.separate_global,
+        dropout_p=config.attention_dropout,
+        **_projections(config),
+    )
+
+
+def _performer(config: EncoderConfig, layer: int) -> Performer:
+    own = config.performer
+    return Performer(
+        config.hidden_size,
+        config.num_heads,
+        num_features=own.num_features or None,
+        favor=Favor(own.kernel),
+        rows=own.rows,
+        norms=own.norms,
+        seed=_seed_of_layer(own.seed, layer),
+        redraw_interval=own.redraw_interval or None,
+        **_projections(config),
+    )
+
+
+def _projections(config: EncoderConfig) -> dict[str, Any]:
+    return {
+        "qkv_bias": config.qkv_bias,
+        "output_bias": config.output_bias,
+        "rotary_base": config.rotary_base if config.positions == "rotary" else None,
+        "qk_norm": config.qk_norm,
+    }
+
+
+def _seed_of_layer(seed: int, layer: int) -> int:
+    return seed * LAYERS_PER_SEED + layer
