@@ -189,10 +189,10 @@ class Encoder(nn.Module):
             raise ValueError(
                 f"is_global is for attention longformer; this encoder has {self.config.attention}"
             )
-        given = {
+        masks = {
             "is_padding": is_padding_BT, "segment_ids": segment_ids_BT, "is_global": is_global_BT
         }  # fmt: skip
-        for name, tensor in given.items():
+        for name, tensor in masks.items():
             if tensor is not None and tensor.shape != token_ids_BT.shape:
                 raise ValueError(
                     f"{name} is {tuple(tensor.shape)}, token_ids {tuple(token_ids_BT.shape)}"

@@ -17,14 +17,14 @@ class LongformerConfig:
     window_tokens: int = 256
     """Tokens that a token reads on either side of it: 256 in the published models, whose files count both sides."""
     windows: tuple[int, ...] = ()
-    """Tokens on either side for each layer, bottom first, in place of `window_tokens`."""
+    """Tokens on either side for each layer: bottom first, in place of `window_tokens`."""
     dilations: tuple[int, ...] = ()
-    """Distance between the tokens of a window for each layer, bottom first: 1 is an ordinary window, 2 reads every
+    """Distance between the tokens of a window for each layer: bottom first; 1 is an ordinary window, 2 reads every
     second token. If left out all are 1."""
     dilated_heads: int = 2
     """Last heads of a layer that `dilations` is for: 2 in the character models of the paper."""
     separate_global: bool = True
-    """Global tokens have projections of their own, which begin as copies of the ordinary ones."""
+    """Global tokens have projections of their own: these begin as copies of the ordinary ones."""
 
     def __post_init__(self) -> None:
         for name in ("windows", "dilations"):  # lists in files and options

@@ -1,6 +1,6 @@
 """What dataclasses of changed settings share; read without torch."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from dna_bigbird.choices import check_fields
@@ -8,10 +8,12 @@ from dna_bigbird.choices import check_fields
 Settings = TypeVar("Settings")
 
 
+@dataclass(frozen=True)
 class SettingChanges:
     """Settings that differ from those of another model; each field is None or a new value.
 
-    A subclass is a frozen dataclass with fields of the settings that it changes.
+    A subclass is a frozen dataclass with fields of the settings that it changes. (This one is one, too:
+    jsonargparse takes a dataclass with another base for a class with subclasses.)
     """
 
     def __post_init__(self) -> None:
