@@ -11,6 +11,8 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, stored_encoder
 from dna_bigbird.models.etc_config import EtcConfig
+from dna_bigbird.models.longformer_config import LongformerConfig
+from dna_bigbird.models.performer_config import PerformerConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 transformers = pytest.importorskip("transformers")
@@ -181,6 +183,7 @@ OTHER = {
     "qk_norm": True, "stem_width": 3, "patch_tokens": 2, "scale_residual": True, "train_positions": False,
     "scale_embeddings": True, "dropout": 0.3, "attention_dropout": 0.2, "init_std": 0.1,
     "gradient_checkpointing": True, "etc": EtcConfig(radius=5),
+    "longformer": LongformerConfig(5), "performer": PerformerConfig(5),
 }  # fmt: skip
 """Another value of every setting of the encoder."""
 NEVER_HELD = {"norm_first", "positions", "qk_norm", "stem_width", "patch_tokens", "output_bias"}
@@ -188,6 +191,8 @@ NEEDED = {
     "window_blocks": {"random_plan": "uniform"},
     "patch_tokens": {"norm_first": True, "positions": "rotary"},
     "etc": {"attention": "etc"},
+    "longformer": {"attention": "longformer"},
+    "performer": {"attention": "performer"},
 }
 """Settings that another one goes with only."""
 

@@ -66,6 +66,13 @@ def test_every_object_refuses_unknown_keys():
         (("masking",), "dna_bigbird.corpus.masking", "MaskingConfig", set()),
         (("model",), "dna_bigbird.models.config", "EncoderConfig", {"vocab_size"}),
         (("$defs", "etc"), "dna_bigbird.models.etc_config", "EtcConfig", set()),
+        (
+            ("$defs", "longformer"),
+            "dna_bigbird.models.longformer_config",
+            "LongformerConfig",
+            set(),
+        ),
+        (("$defs", "performer"), "dna_bigbird.models.performer_config", "PerformerConfig", set()),
         (("$defs", "cpc"), "dna_bigbird.tasks.objective_config", "CpcConfig", set()),
         (("$defs", "head"), "dna_bigbird.models.config", "HeadConfig", set()),
         (("$defs", "training"), "dna_bigbird.tasks.config", "TrainConfig", set()),
