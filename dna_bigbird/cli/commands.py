@@ -159,6 +159,11 @@ COMMANDS = {
             "bundle": "model", "training": "in_training", "layer": "layers", "head": "heads",
         },
     ),
+    "compare-attention": _command(
+        "compare_attention",
+        "compare full attention, BigBird, BigBird-ETC, Longformer and Performer: what they read, cost and learn",
+        **_WITH_PROGRESS,
+    ),
     "convert": _command("convert", "read and write models of the Hugging Face library; lengthen a model's context"),
     "plan": _command("plan", "print what a run of the workflow would make: rows, expected minutes and memory"),
     "report": _command("report", "write the HTML report of a workflow run"),
@@ -274,7 +279,7 @@ SECTIONS = {
     ),
     "models: baselines, comparisons, formats": (
         "info", "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
-        "rank-variants", "plot-attention", "convert",
+        "rank-variants", "plot-attention", "compare-attention", "convert",
     ),
     "benchmarks: published suites (docs/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),

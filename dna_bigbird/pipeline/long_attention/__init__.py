@@ -1,0 +1,1 @@
+"""The steps of `dna-bigbird compare-attention` (docs/long-attention.md)."""

@@ -1,0 +1,109 @@
+"""Jobs of the comparison: each writes one result file, and is not started again once that is there."""
+
+import json
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from dna_bigbird.child_processes import EndingContext
+from dna_bigbird.errors import InputError, note
+from dna_bigbird.writing import atomic_path, json_text
+
+RESULT = "result.json"
+Job = Callable[[Mapping[str, Any]], dict]
+"""From the settings of a job to its result, without the settings; picklable."""
+
+
+def result_path(folder: Path, name: str) -> Path:
+    """Return the file of a job."""
+    return folder / "jobs" / name / RESULT
+
+
+def read_result(folder: Path, name: str, settings: Mapping[str, Any]) -> dict | None:
+    """Return the result of a job; None if it is not there, or is of other settings.
+
+    Raises:
+        InputError: If the file is damaged.
+    """
+    path = result_path(folder, name)
+    if not path.is_file():
+        return None
+    try:
+        result = json.loads(path.read_text())
+        is_same = result["settings"] == json.loads(json.dumps(settings))
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a result of this command; remove it") from error
+    return result if is_same else None
+
+
+def run_job(job: Job, folder: Path, name: str, settings: Mapping[str, Any]) -> None:
+    """Do a job in this process, on one thread, and write its result."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        result = job(settings)
+    finally:
+        torch.set_num_threads(threads)
+    path = result_path(folder, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(path) as out:
+        out.write_text(json_text({"settings": dict(settings), **result}))
+
+
+def run_jobs(
+    work: Mapping[str, tuple[Job, Mapping[str, Any]]], folder: Path, processes: int
+) -> None:
+    """Do all jobs that are not complete, each in a process of its own that ends with this one.
+
+    Args:
+        work: Function and settings of each job by name.
+        processes: Jobs at the same time; 1: they run in this process.
+
+    Raises:
+        InputError: If a job fails; what was complete stays.
+    """
+    left = [name for name, (_, x) in work.items() if read_result(folder, name, x) is None]
+    if len(left) < len(work):
+        note(f"{folder}: {len(work) - len(left)} of {len(work)} jobs are complete and are kept")
+    if processes == 1 or len(left) == 1:
+        for number, name in enumerate(left, 1):
+            note(f"job {number} of {len(left)}: {name}")
+            run_job(work[name][0], folder, name, work[name][1])
+        return
+    _in_processes(left, work, folder, processes)
+
+
+def _in_processes(
+    names: Sequence[str],
+    work: Mapping[str, tuple[Job, Mapping[str, Any]]],
+    folder: Path,
+    processes: int,
+) -> None:
+    failed: queue.SimpleQueue = queue.SimpleQueue()
+    stop = threading.Event()
+
+    def run(name: str) -> None:
+        if stop.is_set():
+            return
+        job, settings = work[name]
+        note(f"job {name}")
+        process = EndingContext().Process(target=run_job, args=(job, folder, name, settings))
+        process.start()
+        process.join()
+        if process.exitcode:
+            stop.set()
+            failed.put((name, process.exitcode))
+
+    with ThreadPoolExecutor(processes) as pool:
+        list(pool.map(run, names))
+    if not failed.empty():
+        name, status = failed.get()
+        raise InputError(
+            f"job {name} ended with status {status}; its message is above. The same command goes on "
+            "with the jobs that are left"
+        )

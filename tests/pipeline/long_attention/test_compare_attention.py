@@ -1,0 +1,86 @@
+"""`dna-bigbird compare-attention`: its files, going on after a stop, and what it refuses."""
+
+import json
+
+import pytest
+
+from dna_bigbird.cli.main import main
+from dna_bigbird.errors import InputError
+from dna_bigbird.pipeline.long_attention.jobs import read_result, result_path, run_jobs
+
+LINE = "compare-attention --parts cost --lengths 256 --rounds 3 --cores full bigbird performer --output"
+
+
+def test_cost_writes_table_page_and_picture(tmp_path, capsys):
+    main([*LINE.split(), str(tmp_path / "out")])
+    assert "page.md" in capsys.readouterr().out
+    folder = tmp_path / "out"
+    header, *rows = (folder / "cost.tsv").read_text().splitlines()
+    assert header.startswith("core\ttokens\tforward_s\t")
+    assert [row.split("\t")[:2] for row in rows] == [
+        [x, "256"] for x in ("full", "bigbird", "performer")
+    ]
+    assert "| 256 | performer | 256 | 1.000 |" in (folder / "page.md").read_text()
+    assert (folder / "comparison.png").read_bytes().startswith(b"\x89PNG")
+    before = result_path(folder, "cost").stat().st_mtime_ns
+    main([*LINE.split(), str(folder)])
+    assert result_path(folder, "cost").stat().st_mtime_ns == before
+    assert "1 of 1 jobs are complete" in capsys.readouterr().err
+
+
+def count(settings):
+    """A job: it writes down that it ran, and fails if it is told to."""
+    with open(settings["log"], "a") as log:
+        log.write(settings["name"])
+    if settings["name"] in settings.get("failing", ""):
+        raise InputError("as the test asks")
+    return {"score": 1}
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_stopped_run_goes_on_with_what_is_left(tmp_path, processes):
+    log = tmp_path / "log"
+    work = {x: (count, {"name": x, "log": str(log)}) for x in "abc"}
+    failing = {x: (count, settings | {"failing": "b"}) for x, (_, settings) in work.items()}
+    failing["a"] = work["a"]
+    with pytest.raises(InputError, match=r"as the test asks|job b ended with status"):
+        run_jobs(failing, tmp_path, processes)
+    assert read_result(tmp_path, "b", failing["b"][1]) is None
+    done_before = log.read_text()
+    run_jobs(work, tmp_path, processes)
+    assert log.read_text().count("a") == 1
+    assert {"b", "c"} <= set(log.read_text()[len(done_before) :])
+    assert read_result(tmp_path, "c", work["c"][1])["score"] == 1
+
+
+def test_other_settings_are_another_result(tmp_path):
+    log = str(tmp_path / "log")
+    run_jobs({"a": (count, {"name": "a", "log": log})}, tmp_path, 1)
+    assert read_result(tmp_path, "a", {"name": "a", "log": log, "rounds": 5}) is None
+
+
+@pytest.mark.parametrize("content", ["[]", "{", json.dumps({"rows": []})])
+def test_a_damaged_result_is_named(tmp_path, content):
+    path = result_path(tmp_path, "cost")
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"result\.json: not a result of this command; remove it"):
+        read_result(tmp_path, "cost", {})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--lengths 64", "--lengths 64: expected at least 256 tokens"),
+        ("--rounds 2", "--rounds 2: expected at least 3; medians of fewer mislead"),
+        ("--cores full full", "--cores full: is there twice; name it once"),
+        ("--cores []", "--cores []: expected at least one"),
+        ("--cores linformer", "--cores: found 'linformer', expected"),
+        ("--only partner", "--only partner: no such job; expected some of cost"),
+    ],
+)
+def test_wrong_options_leave_nothing(options, message, tmp_path, capsys):
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["compare-attention", "--output", str(tmp_path / "out"), *options.split()])
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
