@@ -14,7 +14,7 @@ LEAST_TOKENS, LEAST_ROUNDS = 256, 3
 @checked()
 def compare_attention(
     output: OutputFolder,
-    parts: list[Part] = ["cost"],  # noqa: B006 - jsonargparse shows the default
+    comparisons: list[Part] = ["cost"],  # noqa: B006 - jsonargparse shows the default
     cores: list[Core] = list(CORES),  # noqa: B006
     lengths: list[int] = [512, 1024, 4096, 16384],  # noqa: B006
     rounds: int = 7,
@@ -23,7 +23,7 @@ def compare_attention(
 ) -> Comparison:
     """Compare the attention cores with each other: full, BigBird, BigBird-ETC, Longformer and Performer.
 
-    Part `cost` measures one attention layer of each on one thread: what it reads, how exact it is, and its time and
+    Comparison `cost` measures one attention layer of each on one thread: what it reads, how exact it is, and its time and
     memory, forward and backward, in one run in which the cores take turns. A complete job in the folder is kept, so
     the same command goes on after it was stopped. See docs/long-attention.md.
 
@@ -34,10 +34,10 @@ def compare_attention(
     Args:
         output: Result to write: a folder with jobs/NAME/result.json of each job, and over all of them results.json, a TSV
             per part, page.md and comparison.png.
-        parts: Parts of the comparison.
+        comparisons: What is compared: `cost` of a layer.
         cores: Attention cores to compare, in the order of the rows.
-        lengths: Lengths of the sequence in tokens: of part cost.
-        rounds: Rounds of the measurement of time: of part cost, whose medians are shown.
+        lengths: Lengths of the sequence in tokens: of cost.
+        rounds: Rounds of the measurement of time: of cost, whose medians are shown.
         only: Jobs to do, by name; no table is written then. All if not given.
         progress: Whether to show a progress bar.
     """
@@ -45,7 +45,7 @@ def compare_attention(
     from dna_bigbird.pipeline.long_attention.jobs import read_result, run_jobs
     from dna_bigbird.pipeline.long_attention.tables import tables_of, write_tables
 
-    for name, values in (("parts", parts), ("cores", cores), ("lengths", lengths)):
+    for name, values in (("comparisons", comparisons), ("cores", cores), ("lengths", lengths)):
         _check_list(name, values)
     for length in lengths:
         if length < LEAST_TOKENS:
@@ -54,7 +54,7 @@ def compare_attention(
         raise InputError(
             f"--rounds {rounds}: expected at least {LEAST_ROUNDS}; medians of fewer mislead"
         )
-    work = plan.work_of(parts, cores, lengths, rounds)
+    work = plan.work_of(comparisons, cores, lengths, rounds)
     plan.check_names(only, work)
     run_jobs({name: work[name] for name in work if not only or name in only}, output, 1)
     if only:

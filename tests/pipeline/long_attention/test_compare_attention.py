@@ -8,7 +8,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.pipeline.long_attention.jobs import read_result, result_path, run_jobs
 
-LINE = "compare-attention --parts cost --lengths 256 --rounds 3 --cores full bigbird performer --output"
+LINE = "compare-attention --comparisons cost --lengths 256 --rounds 3 --cores full bigbird performer --output"
 
 
 def test_cost_writes_table_page_and_picture(tmp_path, capsys):
