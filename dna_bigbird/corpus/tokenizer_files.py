@@ -16,6 +16,16 @@ TOKENIZER_FILES = (OWN, JSON, SENTENCEPIECE)
 Tokenizer = DnaTokenizer | JsonDnaTokenizer | TextTokenizer
 
 
+def is_dna_json(folder: Path) -> bool:
+    """Return True if a folder has a `tokenizer.json` of DNA.
+
+    Raises:
+        InputError: If it is damaged.
+    """
+    path = folder / JSON
+    return path.is_file() and is_dna_vocabulary(parse(path.read_bytes(), str(path)).get_vocab())
+
+
 def load_tokenizer(folder: Path, files: Sequence[str] = TOKENIZER_FILES) -> Tokenizer:
     """Load the tokenizer of a bundle.
 

@@ -8,12 +8,28 @@ import torch
 from torch import nn
 
 from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.corpus.library_vocabulary import read_library_tokenizer
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.corpus.tokenizer_files import JSON, OWN, SENTENCEPIECE, Tokenizer, load_tokenizer
+from dna_bigbird.corpus.tokenizer_files import (
+    JSON,
+    OWN,
+    SENTENCEPIECE,
+    Tokenizer,
+    is_dna_json,
+    load_tokenizer,
+)
 from dna_bigbird.datasets.text.registry import describe, task_of_library_class
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.converted_card import converted_card
+from dna_bigbird.interop.longformer import (
+    HEAD_ACTIVATION,
+    as_bigbird,
+    longformer_config,
+    plain_longformer,
+    unused_positions,
+)
+from dna_bigbird.interop.longformer import MODEL_TYPE as LONGFORMER
 from dna_bigbird.interop.settings import (
     KEPT,
     class_of,
@@ -22,6 +38,7 @@ from dna_bigbird.interop.settings import (
     required_heads,
 )
 from dna_bigbird.interop.summarizer_classes import CLASSES as SUMMARIZERS
+from dna_bigbird.interop.summarizer_classes import PEGASUS
 from dna_bigbird.interop.summarizers import read_summarizer
 from dna_bigbird.interop.tensor_names import (
     CLASSES,
@@ -70,9 +87,16 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
     config = read_json(path)
     if str(config.get("model_type")) in SUMMARIZERS:
         return _read_summarizer(folder, config, plan)
-    encoder = encoder_config(config, plan, str(path))
+    if config.get("model_type") == LONGFORMER:
+        encoder = longformer_config(config, plan, str(path))
+        unused = unused_positions(config)
+        tensors = plain_longformer(read_tensors(folder), unused, str(folder))
+        config = as_bigbird(config)
+    else:
+        encoder = encoder_config(config, plan, str(path))
+        tensors = plain_names(read_tensors(folder))
     is_tied = config.get("tie_word_embeddings") is not False
-    plain = untie(plain_names(read_tensors(folder)), is_tied, str(folder))
+    plain = untie(tensors, is_tied, str(folder))
     if (num_layers := layers_in(plain)) != encoder.num_layers:
         raise InputError(
             f"{path}: num_hidden_layers is {encoder.num_layers}, the weights have {num_layers}"
@@ -80,6 +104,7 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
     name = class_of(config)
     if name is None:
         heads = required_heads(config, heads_in(plain))
+        _check_mlm(heads, encoder, str(path))
         task = {"task": "pretraining", "heads": heads, "label_names": []}
     else:
         plain = {
@@ -94,7 +119,7 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     state = to_ours(plain, expected, str(folder))
     model.to_empty(device="cpu").load_state_dict(state)
-    tokenizer = _tokenizer(folder, encoder.vocab_size)
+    tokenizer = _tokenizer(folder, encoder.vocab_size, is_roberta=encoder.attention == "longformer")
     if name is not None and tokenizer.reads != "text":
         raise InputError(
             f"{path}: a {name} over DNA; here labels of DNA are independent of each other, so its head "
@@ -115,7 +140,8 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
 
 def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
     model, described, search = read_summarizer(folder, config, plan)
-    tokenizer = _tokenizer(folder, model.encoder.config.vocab_size)
+    is_roberta = config["model_type"] != PEGASUS.model_type
+    tokenizer = _tokenizer(folder, model.encoder.config.vocab_size, is_roberta=is_roberta)
     if tokenizer.reads != "text":
         raise InputError(f"{folder}: a vocabulary of DNA; a summarizer reads text")
     described |= {
@@ -127,17 +153,24 @@ def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
 
 
 def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, path: str) -> dict:
-    """Return task, head and labels of a fine-tuned class."""
+    """Return task, head and labels of a fine-tuned class.
+
+    Args:
+        name: BigBird's class; Longformer's question answering has one layer, its classifier tanh.
+    """
     task = task_of_library_class(name)
     dropout = encoder.dropout
+    is_longformer = encoder.attention == "longformer"
     if name == SPANS:
-        head = task.head_type()(extra_block=True, block_question=True, dropout=dropout)
+        own = {"extra_block": not is_longformer, "block_question": not is_longformer}
+        head = task.head_type()(**own, dropout=dropout)
         return {"task": task.name, "head": asdict(head), "label_names": []}
-    rate = config.get("classifier_dropout")
+    rate = None if is_longformer else config.get("classifier_dropout")
+    act = "tanh" if is_longformer else encoder.activation
     try:
         head = settings_from(
             task.head_type(),
-            {"activation": encoder.activation, "dropout": dropout if rate is None else rate},
+            {"activation": act, "dropout": dropout if rate is None else rate},
         )
     except ValueError as error:
         raise InputError(f"{path}: classifier_dropout: {error}") from error
@@ -150,6 +183,15 @@ def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, pa
     }
 
 
+def _check_mlm(heads: list[str], encoder: EncoderConfig, path: str) -> None:
+    is_other = encoder.activation != HEAD_ACTIVATION
+    if "mlm" in heads and encoder.attention == "longformer" and is_other:
+        raise InputError(
+            f"{path}: hidden_act is that of {encoder.activation}; the library's head for masked tokens of a "
+            f"Longformer has {HEAD_ACTIVATION}, and ours has the encoder's"
+        )
+
+
 def _build(encoder: EncoderConfig, task: dict) -> nn.Module:
     if task["task"] == "pretraining":
         return PretrainingModel(encoder, heads=task["heads"])
@@ -158,8 +200,12 @@ def _build(encoder: EncoderConfig, task: dict) -> nn.Module:
     return description.build_model(encoder, head, len(task["label_names"]))
 
 
-def _tokenizer(folder: Path, vocab_size: int) -> Tokenizer:
-    tokenizer = load_tokenizer(folder, THEIRS)
+def _tokenizer(folder: Path, vocab_size: int, *, is_roberta: bool) -> Tokenizer:
+    is_whole = (folder / SENTENCEPIECE).is_file() or is_dna_json(folder)
+    if is_roberta and not is_whole:
+        tokenizer = read_library_tokenizer(folder, is_roberta=True)
+    else:
+        tokenizer = load_tokenizer(folder, THEIRS)
     if (folder / OWN).is_file():  # written by `writing`: the same vocabulary as we hold it
         tokenizer = _own(folder / OWN, tokenizer)
     if tokenizer.vocab_size > vocab_size:

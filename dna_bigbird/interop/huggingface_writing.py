@@ -16,6 +16,7 @@ from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop.converted_card import library_card
+from dna_bigbird.interop.longformer import longformer_folder
 from dna_bigbird.interop.settings import TOKEN_IDS, check_held, differences, library_config
 from dna_bigbird.interop.summarizers import summarizer_folder
 from dna_bigbird.interop.tensor_names import (
@@ -60,6 +61,12 @@ def write_huggingface(
     kept = config.huggingface or {}
     if isinstance(model, Summarizer):
         written, tensors, different = summarizer_folder(model, kept, source)
+    elif encoder.attention == "longformer":
+        name = _class_of(config, model, encoder, source)
+        ids = _token_ids(tokenizer)
+        written, tensors, different = longformer_folder(model, config, name, ids, source)
+        if name == CLASSIFIER:
+            written |= _labels(config)
     else:
         check_held(encoder, source)
         name = _class_of(config, model, encoder, source)
@@ -87,7 +94,7 @@ def write_huggingface(
 
 
 def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, source: str) -> str:
-    """Return the library's class that has the model's head.
+    """Return the library's class that has the model's head: BigBird's name of it.
 
     Raises:
         InputError: If there is none.
@@ -103,9 +110,10 @@ def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, so
             f"{source}: a {task} model; the library has no head like ours, so only pretrained and "
             f"converted bundles and those of {', '.join(tasks_written.values())} are written"
         )
-    expected = {"pooling": "cls", "activation": encoder.activation}
+    is_longformer = encoder.attention == "longformer"
+    expected = {"pooling": "cls", "activation": "tanh" if is_longformer else encoder.activation}
     if class_name == SPANS:
-        expected = {"extra_block": True, "block_question": True}
+        expected = {"extra_block": not is_longformer, "block_question": not is_longformer}
     for name, value in expected.items():
         if getattr(head, name, None) != value:
             raise InputError(

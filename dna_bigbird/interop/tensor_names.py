@@ -26,6 +26,9 @@ CLASSES = "classifier.out_proj.bias"
 """One number per class."""
 _LAYER = {
     "attention.qkv": tuple(f"attention.self.{part}" for part in ("query", "key", "value")),
+    "attention.global_qkv": tuple(
+        f"attention.self.{part}_global" for part in ("query", "key", "value")
+    ),
     "attention.output": ("attention.output.dense",),
     "attention_norm": ("attention.output.LayerNorm",),
     "ffn_in": ("intermediate.dense",),

@@ -259,7 +259,7 @@ class Encoder(nn.Module):
             x_PE = x_PE + self.position(positions_P)
         if self.segment is None:
             pass  # sentences are not distinguished
-        elif segment_ids_BT is None:
+        elif segment_ids_BT is None or self.config.num_segments == 1:
             x_PE = x_PE + self.segment.weight[0]
         else:
             x_PE = x_PE + self.segment(packing.pack(segment_ids_BT))

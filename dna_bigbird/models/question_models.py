@@ -55,6 +55,7 @@ class QuestionModel(nn.Module):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None,
         global_tokens: GlobalTokens | None,
+        is_global_BT: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return hidden states of the tokens, and those that a head reads for units: with attention etc of
         the global tokens, else the same ones."""
@@ -62,7 +63,9 @@ class QuestionModel(nn.Module):
             return self.encoder.both(
                 token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens=global_tokens
             )
-        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT)
+        hidden_BTE = self.encoder(
+            token_ids_BT, is_padding_BT, segment_ids_BT, is_global_BT=is_global_BT
+        )
         return hidden_BTE, hidden_BTE
 
 
@@ -205,14 +208,18 @@ class SpanModel(QuestionModel):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor,
         global_tokens: GlobalTokens | None = None,
+        is_global_BT: Tensor | None = None,
     ) -> SpanLogits:
         """Return the logits of every token; -inf at padding.
 
         Args:
             segment_ids_BT: 0 for the question and its separators, 1 for the document.
             global_tokens: With attention etc.
+            is_global_BT: With attention longformer; see `Encoder.forward`.
         """
-        hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
+        hidden_BTE, _ = self.states(
+            token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens, is_global_BT
+        )
         hidden_BTE = self.block(hidden_BTE)
         # In bfloat16 many of 4096 positions would have equal logits.
         with torch.autocast(hidden_BTE.device.type, enabled=False):

@@ -1,0 +1,286 @@
+"""Longformer folders of the Hugging Face library: settings and weights as BigBird's, and back.
+
+Below the heads Longformer has BigBird's names, and global projections; its heads are RoBERTa's.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.interop.settings import ACTIVATIONS, KEPT, TOKEN_IDS
+from dna_bigbird.interop.short_encoders import ROBERTA_HEAD
+from dna_bigbird.interop.tensor_names import CLASSIFIER, SPANS, library_names, plain_names
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.longformer_config import LongformerConfig
+from dna_bigbird.models.stored_settings import is_finite, settings_from
+
+MODEL_TYPE = "longformer"
+AS_BIGBIRD = {
+    "LongformerModel": "BigBirdModel",
+    "LongformerForMaskedLM": "BigBirdForMaskedLM",
+    "LongformerForSequenceClassification": CLASSIFIER,
+    "LongformerForQuestionAnswering": SPANS,
+}
+"""BigBird's class with the same heads, by the class of Longformer."""
+FIELDS = {
+    "vocab_size": ("vocab_size", 30522),
+    "hidden_size": ("hidden_size", 768),
+    "num_layers": ("num_hidden_layers", 12),
+    "num_heads": ("num_attention_heads", 12),
+    "ffn_size": ("intermediate_size", 3072),
+    "num_segments": ("type_vocab_size", 2),
+    "dropout": ("hidden_dropout_prob", 0.1),
+    "attention_dropout": ("attention_probs_dropout_prob", 0.1),
+    "norm_eps": ("layer_norm_eps", 1e-12),
+    "init_std": ("initializer_range", 0.02),
+}
+"""Our field: the library's name, and what it means there if it is absent."""
+ONLY = {
+    "norm_first": (False, "its norms come after each sum"),
+    "positions": ("learned", "it adds a table of positions to the embeddings"),
+    "qk_norm": (False, "it has no norm of queries and keys"),
+    "stem_width": (0, "it has no convolution"),
+    "patch_tokens": (1, "it has no patches"),
+    "qkv_bias": (True, "its projections have biases"),
+    "output_bias": (True, "its output projection has a bias"),
+    "scale_embeddings": (False, "it does not scale word embeddings"),
+}
+"""The only value of our fields that the library's Longformer has, and why."""
+WINDOW, POSITIONS, PAD = "attention_window", "max_position_embeddings", "pad_token_id"
+HEAD_ACTIVATION = "gelu"
+"""Of the head for masked tokens, whatever the encoder's is."""
+_TABLE = "embeddings.position_embeddings.weight"
+_RENAMED = ROBERTA_HEAD | {
+    "qa_outputs.": "qa_classifier.qa_outputs.",
+    "pooler.dense.": "pooler.",
+}
+"""Beginnings of names of Longformer, and of BigBird."""
+
+
+def longformer_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
+    """Return our settings of the model that a config.json describes.
+
+    Args:
+        plan: Plan of random blocks, which Longformer does not have.
+
+    Raises:
+        InputError: If it describes a model that we do not have.
+    """
+    _check_class(config, source)
+    if plan is not None:
+        raise InputError(f"--plan {plan}: a Longformer has no random blocks")
+    act = config.get("hidden_act", "gelu")
+    if not isinstance(act, str) or act not in ACTIVATIONS:
+        raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
+    values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
+    rows, unused = config.get(POSITIONS, 512), unused_positions(config)
+    if not isinstance(rows, int) or rows <= unused:
+        raise InputError(
+            f"{source}: {POSITIONS} is {shortened(repr(rows))}; expected more than {unused}, the rows up to "
+            f"{PAD}, which no token has"
+        )
+    values |= {
+        "attention": "longformer",
+        "activation": ACTIVATIONS[act],
+        "max_tokens": rows - unused,
+        "longformer": longformer_settings(config, values["num_layers"], source),
+    }
+    try:
+        return settings_from(EncoderConfig, values)
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
+
+
+def _check_class(config: Mapping[str, Any], source: str) -> None:
+    for name in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
+        if config.get(name):
+            raise InputError(f"{source}: {name} is set; only encoders are read")
+    for name in set(KEPT) - {"hidden_act"}:
+        value = config.get(name)
+        if value is not None and not is_finite(value):
+            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
+    classes = config.get("architectures") or []
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
+    for name in classes:
+        if name not in AS_BIGBIRD:
+            raise InputError(
+                f"{source}: a {name}; only {', '.join(AS_BIGBIRD)} are read: its head has no counterpart here"
+            )
+
+
+def unused_positions(config: Mapping[str, Any]) -> int:
+    """Return the rows at the start of the position table that no token has: up to the padding's."""
+    pad_id = config.get(PAD)
+    return 1 + (int(pad_id) if pad_id is not None else 1)
+
+
+def longformer_settings(config: Mapping[str, Any], num_layers: Any, source: str) -> dict:
+    """Return our windows: half of the library's, which count both sides.
+
+    Args:
+        num_layers: Of the encoder, as its config.json has it.
+
+    Raises:
+        InputError: If they are not even numbers, one for all layers or one per layer.
+    """
+    both = config.get(WINDOW, 512)
+    windows = both if isinstance(both, list) else [both]
+    are_even = all(type(each) is int and each > 0 and each % 2 == 0 for each in windows)
+    if not are_even or len(windows) not in ((num_layers,) if isinstance(both, list) else (1,)):
+        raise InputError(
+            f"{source}: {WINDOW} is {shortened(ascii(both))}; expected an even number, or one per layer "
+            f"({num_layers})"
+        )
+    sides = [each // 2 for each in windows]
+    if len(set(sides)) <= 1:
+        return {"window_tokens": sides[0]} if sides else {}
+    return {"windows": sides}
+
+
+def library_windows(settings: LongformerConfig, num_layers: int) -> list[int]:
+    """Return the library's windows, one per layer."""
+    return [2 * settings.window_of(layer) for layer in range(num_layers)]
+
+
+def as_bigbird(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with the names of BigBird's classes."""
+    return {**config, "architectures": [AS_BIGBIRD[n] for n in config.get("architectures") or []]}
+
+
+def plain_longformer(tensors: Mapping[str, Tensor], unused: int, source: str) -> dict[str, Tensor]:
+    """Return the tensors under BigBird's plain names, without the positions that no token has.
+
+    Args:
+        unused: Number of such rows.
+
+    Raises:
+        InputError: If there is no table of positions.
+    """
+    short = {name.removeprefix(f"{MODEL_TYPE}."): x for name, x in tensors.items()}
+    plain = {}
+    for name, tensor in plain_names(short).items():
+        start = next((start for start in _RENAMED if name.startswith(start)), "")
+        plain[_RENAMED.get(start, "") + name.removeprefix(start)] = tensor
+    if _TABLE not in plain:
+        raise InputError(f"{source}: no tensor {_TABLE}; expected those of Longformer")
+    plain[_TABLE] = plain[_TABLE][unused:]
+    return plain
+
+
+def longformer_folder(
+    model: nn.Module,
+    config: BundleConfig,
+    as_class: str,
+    token_ids: Mapping[str, int],
+    source: str,
+) -> tuple[dict[str, Any], dict[str, Tensor], list[str]]:
+    """Return config.json and tensors of a folder, and what the library would not compute.
+
+    Args:
+        as_class: BigBird's class with the model's heads.
+        token_ids: Values of `TOKEN_IDS`.
+        source: What to call the model in messages.
+
+    Raises:
+        InputError: If the library's Longformer cannot hold the model.
+    """
+    encoder = config.encoder
+    missing = [name for name in getattr(model, "heads", ()) if name == "nsp"]
+    if missing:
+        as_class = "BigBirdForMaskedLM"
+    name = next(ours for ours, theirs in AS_BIGBIRD.items() if theirs == as_class)
+    check_longformer(encoder, source, has_mlm=name == "LongformerForMaskedLM")
+    kept = config.huggingface or {}
+    ids = {**token_ids, **{name: kept[name] for name in TOKEN_IDS if name in kept}}
+    unused = unused_positions(ids)
+    act = kept.get("hidden_act")
+    if ACTIVATIONS.get(act) != encoder.activation:
+        act = next(k for k, v in ACTIVATIONS.items() if v == encoder.activation)
+    written = {
+        "architectures": [name],
+        "model_type": MODEL_TYPE,
+        "hidden_act": act,
+        **{theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()},
+        POSITIONS: encoder.max_tokens + unused,
+        WINDOW: library_windows(encoder.longformer, encoder.num_layers),
+        **ids,
+        "tie_word_embeddings": True,
+        "dtype": "float32",
+    }
+    heads = [head for head in ("pooler", "nsp") if missing and getattr(model, head) is not None]
+    left_out = tuple(f"{head}." for head in heads)
+    state = {
+        k: x for k, x in model.state_dict().items() if not left_out or not k.startswith(left_out)
+    }
+    different = [f"the head {head} is left out (it has no such head)" for head in missing]
+    return (
+        written,
+        _library_tensors(state, encoder, unused, is_bare=name == "LongformerModel"),
+        different,
+    )
+
+
+def check_longformer(encoder: EncoderConfig, source: str, *, has_mlm: bool) -> None:
+    """Raise InputError, naming the setting, if the library's Longformer has no such layers or weights.
+
+    Args:
+        has_mlm: The model has the head for masked tokens.
+    """
+    other = [
+        f"{name} is {getattr(encoder, name)} ({why})"
+        for name, (only, why) in ONLY.items()
+        if getattr(encoder, name) != only
+    ]
+    other += dilated(encoder)
+    if encoder.num_segments == 0:
+        other.append("num_segments is 0 (it adds a row of the segment table to each token)")
+    if has_mlm and encoder.activation != HEAD_ACTIVATION:
+        other.append(
+            f"activation is {encoder.activation} (its head for masked tokens has {HEAD_ACTIVATION})"
+        )
+    if other:
+        raise InputError(
+            f"{source}: the library's Longformer cannot hold this model: {'; '.join(other)}. It stays a "
+            "bundle: dna-bigbird embed, predict and the Python functions read it"
+        )
+
+
+def dilated(encoder: EncoderConfig) -> list[str]:
+    """Return what the library lacks if windows are dilated."""
+    dilations = encoder.longformer.dilations
+    if all(each == 1 for each in dilations):
+        return []
+    return [f"longformer.dilations is {list(dilations)} (its windows have no gaps)"]
+
+
+def with_global(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights with global projections in each layer: copies where they are not separate."""
+    whole = dict(state)
+    for name, tensor in state.items():
+        own = name.replace(".attention.qkv.", ".attention.global_qkv.")
+        if name.startswith("encoder."):
+            whole.setdefault(own, tensor)
+    return whole
+
+
+def _library_tensors(
+    state: Mapping[str, Tensor], encoder: EncoderConfig, unused: int, *, is_bare: bool
+) -> dict[str, Tensor]:
+    begin = {theirs: ours for ours, theirs in _RENAMED.items()}
+    tensors = {}
+    for ours, tensor in with_global(state).items():
+        if ours == "encoder.position.weight":
+            tensor = torch.cat([tensor.new_zeros(unused, tensor.shape[1]), tensor])
+        names = library_names(ours)
+        for name, part in zip(names, tensor.chunk(len(names)), strict=True):
+            start = next((start for start in begin if name.startswith(start)), "")
+            own = begin.get(start, "") + name.removeprefix(start)
+            is_above = own.startswith(("lm_head.", "classifier.", "qa_outputs."))
+            full = own if is_bare or is_above else f"{MODEL_TYPE}.{own}"
+            tensors[full] = part.detach().cpu().contiguous().clone()
+    return tensors
