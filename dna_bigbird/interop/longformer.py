@@ -13,7 +13,13 @@ from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.interop.settings import ACTIVATIONS, KEPT, TOKEN_IDS
 from dna_bigbird.interop.short_encoders import ROBERTA_HEAD
-from dna_bigbird.interop.tensor_names import CLASSIFIER, SPANS, library_names, plain_names
+from dna_bigbird.interop.tensor_names import (
+    CLASSIFIER,
+    SPANS,
+    library_names,
+    plain_names,
+    with_global,
+)
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.longformer_config import LongformerConfig
 from dna_bigbird.models.stored_settings import is_finite, settings_from
@@ -256,16 +262,6 @@ def dilated(encoder: EncoderConfig) -> list[str]:
     if all(each == 1 for each in dilations):
         return []
     return [f"longformer.dilations is {list(dilations)} (its windows have no gaps)"]
-
-
-def with_global(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights with global projections in each layer: copies where they are not separate."""
-    whole = dict(state)
-    for name, tensor in state.items():
-        own = name.replace(".attention.qkv.", ".attention.global_qkv.")
-        if name.startswith("encoder."):
-            whole.setdefault(own, tensor)
-    return whole
 
 
 def _library_tensors(

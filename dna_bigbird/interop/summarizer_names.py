@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop.summarizer_classes import SummarizerClass
+from dna_bigbird.interop.tensor_names import with_global
 from dna_bigbird.models.summarizer import Summarizer
 
 TABLES = (
@@ -128,7 +129,8 @@ def layers_of(tensors: Mapping[str, Tensor], of: SummarizerClass, side: str) -> 
 
 def summarizer_tensors(model: Summarizer, of: SummarizerClass) -> dict[str, Tensor]:
     """Return the tensors that the library stores; what is shared here and not there, twice."""
-    state = dict(model.state_dict())
+    state = model.state_dict()
+    state = with_global(state) if of.attention == "longformer" else dict(state)
     layers, own = len(model.decoder.cross), model.decoder
     copies = {}
     if own.layers is None:

@@ -10,6 +10,12 @@ import torch
 from dna_bigbird.datasets.text.registry import task_of_library_class
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_json
+from dna_bigbird.interop.longformer import (
+    WINDOW,
+    dilated,
+    library_windows,
+    longformer_settings,
+)
 from dna_bigbird.interop.search_options import search_options
 from dna_bigbird.interop.settings import ACTIVATIONS, ATTENTION, differences
 from dna_bigbird.interop.summarizer_classes import BART, CLASSES, LED, PEGASUS, SummarizerClass
@@ -136,6 +142,8 @@ def _encoder_values(
         raise InputError(
             f"--plan {plan}: attention is {values['attention']}, which has no random blocks"
         )
+    if of is LED:
+        values["longformer"] = longformer_settings(config, values["num_layers"], source)
     return values | {"attention_dropout": config.get("attention_dropout", 0.0)}
 
 
@@ -206,6 +214,10 @@ def summarizer_folder(
     }
     if of is PEGASUS:
         written["attention_type"] = next(k for k, v in ATTENTION.items() if v == encoder.attention)
+    if of is LED:
+        if lacking := dilated(encoder):
+            raise InputError(f"{source}: {lacking[0]}; that of the library's {of.name} is none")
+        written[WINDOW] = library_windows(encoder.longformer, encoder.num_layers)
     longest = head.decoder_positions or encoder.max_tokens
     if "decoder_positions" in of.decoder:
         written[of.decoder["decoder_positions"][0]] = longest

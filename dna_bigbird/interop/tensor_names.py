@@ -198,6 +198,16 @@ def to_library(state: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
     return tensors
 
 
+def with_global(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights with global projections in each layer: copies where they are not separate."""
+    whole = dict(state)
+    for name, tensor in state.items():
+        own = name.replace(".attention.qkv.", ".attention.global_qkv.")
+        if name.startswith("encoder."):
+            whole.setdefault(own, tensor)
+    return whole
+
+
 def architecture(heads: Sequence[str]) -> str:
     """Return the library's class for a model with these heads.
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, EncoderLayer
+from dna_bigbird.models.longformer_config import PAPER_LONGFORMER
 from dna_bigbird.models.text_config import SummaryHead
 
 
@@ -117,6 +118,7 @@ class Decoder(nn.Module):
         own = replace(
             config,
             attention="full",
+            longformer=PAPER_LONGFORMER,
             num_layers=head.decoder_layers or config.num_layers,
             num_heads=head.decoder_heads or config.num_heads,
             ffn_size=head.decoder_ffn_size or config.ffn_size,

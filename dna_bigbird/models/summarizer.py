@@ -2,14 +2,20 @@
 
 # B sources, T their tokens, N decoded sequences, U target tokens, E hidden size, V vocabulary
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.decoder import Cache, Decoder, Sources
 from dna_bigbird.models.encoder import Encoder, initialise
+from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.resize import with_tables
 from dna_bigbird.models.text_config import SummaryHead
+
+ATTENTION = ("bigbird", "full", "longformer")
+"""Of an encoder whose layers a decoder can read or share."""
 
 
 class Summarizer(nn.Module):
@@ -37,9 +43,9 @@ class Summarizer(nn.Module):
                 raise ValueError(
                     f"--head.{name} {token_id} is beyond the vocabulary of {config.vocab_size} entries"
                 )
-        if not config.has_blocks:
+        if config.attention not in ATTENTION:
             raise ValueError(
-                f"--model.attention {config.attention}: a decoder needs the layers of bigbird or full"
+                f"--model.attention {config.attention}: a decoder needs the layers of {', '.join(ATTENTION)}"
             )
         generator = torch.Generator().manual_seed(seed)
         self.encoder = Encoder(config, generator)
@@ -111,7 +117,7 @@ def start_from(model: Summarizer, pretrained: nn.Module, seed: int) -> None:
     """
     generator = torch.Generator().manual_seed(seed)
     grown = with_tables(pretrained.encoder, model.encoder.config, generator)
-    model.encoder.load_state_dict(grown.state_dict())
+    move_weights(grown, model.encoder)
     decoder = model.decoder
     if isinstance(pretrained, Summarizer):
         _copy_summarizer(model, pretrained)
@@ -129,7 +135,7 @@ def start_from(model: Summarizer, pretrained: nn.Module, seed: int) -> None:
                 "--head.decoder_ffn_size; leave them at 0"
             )
         for layer, source in zip(decoder.layers, grown.layers, strict=False):
-            layer.load_state_dict(source.state_dict())
+            layer.load_state_dict(without_global(source.state_dict()))
         decoder.norm.load_state_dict(grown.norm.state_dict())
     if decoder.position is not None:
         length = len(decoder.position.weight)
@@ -139,6 +145,11 @@ def start_from(model: Summarizer, pretrained: nn.Module, seed: int) -> None:
                 f"{len(grown.position.weight)} positions has at most as many"
             )
         decoder.position.load_state_dict({"weight": grown.position.weight[:length]})
+
+
+def without_global(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights of a layer without the projections of global tokens, which a decoder lacks."""
+    return {name: tensor for name, tensor in state.items() if "global_qkv." not in name}
 
 
 def _copy_summarizer(model: Summarizer, pretrained: Summarizer) -> None:
