@@ -26,7 +26,7 @@ def describe_encoder(encoder: EncoderConfig) -> str:
     where = "trained on" if encoder.reads_any_length else "over"
     return (
         f"{encoder.num_layers} layers of {encoder.num_heads} heads, hidden size "
-        f"{encoder.hidden_size}, {_attention(encoder)} {where} at most {encoder.max_tokens} tokens"
+        f"{encoder.hidden_size}, {attention_of(encoder)} {where} at most {encoder.max_tokens} tokens"
         + "".join(f", {setting}" for setting in own_settings(encoder))
     )
 
@@ -49,7 +49,8 @@ def own_settings(encoder: EncoderConfig) -> list[str]:
     return [text for text, is_set in settings.items() if is_set]
 
 
-def _attention(encoder: EncoderConfig) -> str:
+def attention_of(encoder: EncoderConfig) -> str:
+    """Return the attention in words."""
     if encoder.attention == "full":
         return "full attention"
     if encoder.attention == "etc":

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from dna_bigbird.bundles.card_encoder import attention_of
 from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.models.config import EncoderConfig
 
 ATTENTION = {
     "huggingface": "what the library itself uses: random blocks while training, the first block "
@@ -18,13 +20,13 @@ def converted_card(config: BundleConfig) -> str:
     """Return the README.md of a bundle made from a folder of the library."""
     encoder = config.encoder
     blocks = (
-        "full attention"
-        if encoder.attention == "full"
+        attention_of(encoder)
+        if encoder.attention != "bigbird"
         else f"block-sparse attention, blocks of {encoder.block_size} tokens, "
         f"{encoder.num_random} random ones; {ATTENTION[encoder.random_plan]}"
     )
     lines = [
-        f"# BigBird for {'DNA' if config.reads == 'dna' else config.reads}: converted",
+        f"# {_family(encoder)} for {'DNA' if config.reads == 'dna' else config.reads}: converted",
         "",
         "Weights, settings and vocabulary of a Hugging Face folder, unchanged.",
         "",
@@ -50,3 +52,7 @@ def library_card(source_card: str, differences: Sequence[str]) -> str:
     else:
         notice += ["The library computes the same hidden states and logits as the bundle."]
     return "\n".join(notice) + "\n\n---\n\n" + source_card
+
+
+def _family(encoder: EncoderConfig) -> str:
+    return "Longformer" if encoder.attention == "longformer" else "BigBird"

@@ -13,6 +13,7 @@ from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_json
 from dna_bigbird.interop.settings import ACTIVATIONS
+from dna_bigbird.interop.summarizer_classes import BART
 from dna_bigbird.interop.tensor_names import (
     BUFFERS,
     heads_in,
@@ -103,6 +104,12 @@ def read_short_encoder(folder: Path, seed: int = 0) -> ShortEncoder:
     model = PretrainingModel(encoder, seed=seed, heads=("mlm",))
     model.load_state_dict(state, strict=has_mlm)
     return ShortEncoder(model.eval(), tokenizer, model_type, has_mlm)
+
+
+def is_summarizer(folder: Path) -> bool:
+    """Return True if config.json of a folder says that it is a BART."""
+    path = Path(folder) / "config.json"
+    return path.is_file() and read_json(path).get("model_type") == BART.model_type
 
 
 def _settings(config: Mapping[str, Any], source: str) -> tuple[EncoderConfig, str]:

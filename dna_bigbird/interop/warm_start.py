@@ -1,5 +1,8 @@
 """A long model of text that starts from a short one: positions tiled, vocabulary mapped."""
 
+# T positions of the short model, L of the long one, E hidden size, V vocabulary
+
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -8,8 +11,10 @@ from torch import Tensor, nn
 from dna_bigbird.corpus.same_pieces import FRESH, same_pieces
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.interop.short_encoders import ShortEncoder
+from dna_bigbird.interop.tensor_names import with_global
 from dna_bigbird.models.config import PATTERN, EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.models.summarizer import Summarizer
 
 
 @dataclass(frozen=True)
@@ -46,16 +51,8 @@ def warm_start(
     old = short.model.encoder.config
     tokenizer = vocabulary or short.tokenizer
     size = old.vocab_size if vocabulary is None else vocabulary.vocab_size
-    new = replace(
-        old,
-        vocab_size=size,
-        num_segments=max(2, old.num_segments),
-        **{name: getattr(encoder, name) for name in ("max_tokens", *PATTERN)},
-    )
-    state = dict(short.model.state_dict())
-    positions_TE = state["encoder.position.weight"]
-    places_L = torch.arange(new.max_tokens) % len(positions_TE)
-    state["encoder.position.weight"] = positions_TE[places_L]
+    new = replace(_longer(old, encoder), vocab_size=size, num_segments=max(2, old.num_segments))
+    state = _moved(short.model.state_dict(), new)
     segments = state["encoder.segment.weight"]
     missing = new.num_segments - len(segments)
     state["encoder.segment.weight"] = torch.cat([segments, segments[:1].repeat(missing, 1)])
@@ -75,6 +72,42 @@ def warm_start(
     model = PretrainingModel(new, heads=("mlm",))
     model.load_state_dict(state)
     return WarmStart(model.eval(), tokenizer, counts)
+
+
+def warm_summarizer(short: Summarizer, encoder: EncoderConfig) -> Summarizer:
+    """Return a summarizer that reads longer documents, with the weights of a short one such as BART.
+
+    As LED starts from BART: the encoder's positions are repeated, global projections of Longformer are
+    copies of the ordinary ones, and the decoder keeps its positions.
+
+    Args:
+        encoder: `max_tokens` and the attention pattern; everything else is the short model's.
+    """
+    old = short.encoder.config
+    own_positions = short.head.decoder_positions or old.max_tokens
+    head = replace(short.head, share_positions=False, decoder_positions=own_positions)
+    new = _longer(old, encoder)
+    state = _moved(short.state_dict(), new)
+    state.setdefault("decoder.position.weight", short.encoder.position.weight)
+    model = Summarizer(new, head)
+    model.load_state_dict(state)
+    return model.eval()
+
+
+def _longer(old: EncoderConfig, encoder: EncoderConfig) -> EncoderConfig:
+    names = ("max_tokens", *PATTERN, "longformer")
+    return replace(old, **{name: getattr(encoder, name) for name in names})
+
+
+def _moved(state: Mapping[str, Tensor], new: EncoderConfig) -> dict[str, Tensor]:
+    """Return the weights with the encoder's positions repeated, and projections of global tokens if
+    the new encoder has them."""
+    needs_global = new.attention == "longformer" and new.longformer.separate_global
+    moved = with_global(state) if needs_global else dict(state)
+    positions_TE = moved["encoder.position.weight"]
+    rows_L = torch.arange(new.max_tokens) % len(positions_TE)
+    moved["encoder.position.weight"] = positions_TE[rows_L]
+    return moved
 
 
 def _take(old: Tensor, rows_V: Tensor, fresh: Tensor) -> Tensor:

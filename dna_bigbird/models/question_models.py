@@ -197,6 +197,7 @@ class SpanModel(QuestionModel):
     def add_layers(self, config: EncoderConfig, head: SpanHead) -> None:
         """Register the block, or dropout, and the last layer."""
         self.block_question = head.block_question
+        self.reads_question_globally = config.attention == "longformer"
         self.block = (
             ResidualBlock(config, head.dropout) if head.extra_block else nn.Dropout(head.dropout)
         )
@@ -215,8 +216,10 @@ class SpanModel(QuestionModel):
         Args:
             segment_ids_BT: 0 for the question and its separators, 1 for the document.
             global_tokens: With attention etc.
-            is_global_BT: With attention longformer; see `Encoder.forward`.
+            is_global_BT: With attention longformer, see `Encoder.forward`; by default `question_tokens`.
         """
+        if self.reads_question_globally and is_global_BT is None:
+            is_global_BT = question_tokens(segment_ids_BT, is_padding_BT)
         hidden_BTE, _ = self.states(
             token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens, is_global_BT
         )
@@ -230,6 +233,22 @@ class SpanModel(QuestionModel):
             logits_BT2 = logits_BT2 - BLOCKED * is_question_BT[..., None]
         logits_BT2 = logits_BT2.masked_fill(is_padding_BT[..., None], -torch.inf)
         return SpanLogits(*logits_BT2.unbind(dim=-1))
+
+
+def question_tokens(segment_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+    """Return True for the first token and those of the question, without the separator after it.
+
+    These are the global tokens of Longformer in question answering (specification §8.4).
+
+    Example:
+        >>> question_tokens(torch.tensor([[0, 0, 0, 0, 1, 1]]), torch.zeros(1, 6, dtype=torch.bool)).int()
+        tensor([[1, 1, 1, 0, 0, 0]], dtype=torch.int32)
+    """
+    is_question_BT = (segment_ids_BT == 0) & ~is_padding_BT
+    is_global_BT = torch.zeros_like(is_question_BT)
+    is_global_BT[:, :-1] = is_question_BT[:, :-1] & is_question_BT[:, 1:]
+    is_global_BT[:, 0] = True
+    return is_global_BT
 
 
 class CandidateModel(QuestionModel):

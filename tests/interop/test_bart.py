@@ -22,7 +22,7 @@ from tests.interop.pegasus_models import save, sources
 pytest.importorskip("transformers")
 TARGETS = torch.arange(10, 24).view(2, 7)
 CLOSE = {"rtol": 0, "atol": 1e-4}
-LENGTH = 12
+LENGTH = 8
 
 
 def assert_agree(theirs, ours, lengths):
@@ -49,9 +49,9 @@ def test_summaries_equal_those_of_generate(tmp_path, number):
     theirs = library_summarizer("Bart", seed=number, std=0.2)
     theirs.final_logits_bias[:, 1] = (-50.0, 4.0)[number]
     ours = read_huggingface(save(theirs, tmp_path)).model
-    ids_BT, is_padding_BT = sources((60, 17, 41), seed=number)
+    ids_BT, is_padding_BT = sources((40, 17), seed=number)
     lengths = set()
-    for beams, penalty, least in ((1, 1.0, 0), (1, 1.0, 6), (4, 0.0, 0), (4, 0.8, 6), (4, 1.0, 0)):
+    for beams, penalty, least in ((1, 1.0, 0), (1, 1.0, 5), (4, 0.0, 0), (4, 0.8, 5), (4, 1.0, 0)):
         rows = theirs.generate(
             ids_BT, **mask_of(is_padding_BT, "Bart"), do_sample=False, num_beams=beams,
             length_penalty=penalty, min_length=least, max_length=LENGTH + 1,

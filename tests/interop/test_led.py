@@ -23,7 +23,7 @@ from tests.interop.pegasus_models import save, sources
 pytest.importorskip("transformers")
 TARGETS = torch.arange(10, 24).view(2, 7)
 CLOSE = {"rtol": 0, "atol": 1e-4}
-LENGTH = 12
+LENGTH = 8
 
 
 def our_logits(ours, *inputs):
@@ -64,13 +64,13 @@ def test_the_library_s_default_has_no_global_token(tmp_path):
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_summaries_equal_those_of_generate(tmp_path, number):
-    """One and four beams, three penalties, a shortest length; ends met and not met."""
+    """One and four beams, penalties, a shortest length; ends met and not met."""
     theirs = library_summarizer("LED", seed=number, std=0.2)
     theirs.final_logits_bias[:, 1] = (-50.0, 4.0)[number]
     ours = read_huggingface(save(theirs, tmp_path)).model
-    inputs = sources((60, 17, 41), seed=number)
+    inputs = sources((40, 17), seed=number)
     lengths = set()
-    for beams, penalty, least in ((1, 1.0, 0), (1, 1.0, 6), (4, 0.0, 0), (4, 0.8, 6)):
+    for beams, penalty, least in ((1, 1.0, 5), (4, 0.8, 5), (4, 0.0, 0)):
         rows = theirs.generate(
             inputs[0], **mask_of(inputs[1], "LED"), do_sample=False, num_beams=beams,
             length_penalty=penalty, min_length=least, max_length=LENGTH + 1,

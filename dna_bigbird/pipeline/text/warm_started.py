@@ -17,21 +17,24 @@ def warm_start(
     block_size: int = 64,
     num_random: int = 3,
     random_plan: Literal["uniform", "original", "huggingface"] = "uniform",
-    attention: Literal["bigbird", "full"] = "bigbird",
+    attention: Literal["bigbird", "full", "longformer"] = "bigbird",
+    window_tokens: int = 256,
     seed: int = 0,
 ) -> ConvertedModel:
-    """Make a text model from a RoBERTa or BERT folder, to pretrain further or to fine-tune.
+    """Make a text model from a RoBERTa, BERT or BART folder, to pretrain further or to fine-tune.
 
-    Its position table is repeated up to --max_tokens. With --vocabulary, pieces that are spelled the
-    same keep their rows of the word table; other rows are drawn at random and counted. No code in the
-    folder is run.
+    The encoder's position table is repeated up to --max_tokens. With --vocabulary, pieces that are
+    spelled the same keep their rows of the word table; other rows are drawn at random and counted. A
+    BART folder gives a summarizer, to fine-tune. No code in the folder is run.
 
     Examples:
         dna-bigbird text warm-start --from_huggingface roberta-base --output models/warm
+        dna-bigbird text warm-start --from_huggingface bart-base --attention longformer --window_tokens 512 \\
+            --max_tokens 16384 --output models/led
 
     Args:
-        from_huggingface: Folder of the Hugging Face library: config.json with model_type bert or
-            roberta, model.safetensors or pytorch_model.bin, and tokenizer.json, vocab.txt, or
+        from_huggingface: Folder of the Hugging Face library: config.json with model_type bert, roberta or
+            bart, model.safetensors or pytorch_model.bin, and tokenizer.json, vocab.txt, or
             vocab.json and merges.txt.
         output: Result to write: a bundle (folder).
         vocabulary: SentencePiece model or tokenizer.json of the new model, the published one of
@@ -40,16 +43,18 @@ def warm_start(
         block_size: Tokens in one attention block.
         num_random: Random key blocks of an ordinary query block; global blocks have none.
         random_plan: Where random blocks come from.
-        attention: Block-sparse attention, or full: for all layers.
+        attention: Block-sparse attention, full, or the window of Longformer: for all layers.
+        window_tokens: Tokens on either side: of a token's window with attention longformer.
         seed: Seed of the random numbers: of fresh rows, and of a fresh head if the folder has none.
     """
     from dna_bigbird.bundles.card import model_card
     from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
     from dna_bigbird.errors import checked_settings
-    from dna_bigbird.interop.short_encoders import read_short_encoder
+    from dna_bigbird.interop.short_encoders import is_summarizer, read_short_encoder
     from dna_bigbird.interop.warm_start import warm_start as start
     from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.models.longformer_config import PAPER_LONGFORMER, LongformerConfig
     from dna_bigbird.pipeline.text.masked_text_run import text_encoder_config
 
     with checked_settings():
@@ -59,7 +64,12 @@ def warm_start(
             num_random=num_random,
             random_plan=random_plan,
             attention=attention,
+            longformer=LongformerConfig(window_tokens)
+            if attention == "longformer"
+            else PAPER_LONGFORMER,
         )
+    if is_summarizer(from_huggingface):
+        return _warm_summarizer(from_huggingface, output, encoder, vocabulary)
     short = read_short_encoder(from_huggingface, seed)
     new_vocabulary = None if vocabulary is None else read_text_tokenizer(vocabulary)
     warm = start(short, encoder, new_vocabulary, seed)
@@ -74,6 +84,41 @@ def warm_start(
         metrics={},
         card=model_card(config, {}),
     )
+    return ConvertedModel(output, origin)
+
+
+def _warm_summarizer(folder, output, encoder, vocabulary) -> ConvertedModel:
+    """Write a summarizer that starts from a short one.
+
+    Args:
+        folder, output, vocabulary: As in `warm_start`.
+        encoder: EncoderConfig with the new length and attention.
+    """
+    from dna_bigbird.bundles.save import save_bundle
+    from dna_bigbird.errors import InputError, checked_settings
+    from dna_bigbird.interop.converted_card import converted_card
+    from dna_bigbird.interop.huggingface_reading import read_huggingface
+    from dna_bigbird.interop.warm_start import warm_summarizer
+    from dna_bigbird.models.config import stored_encoder
+    from dna_bigbird.pipeline.conversions import task_settings
+
+    if vocabulary is not None:
+        raise InputError(f"--vocabulary: the summarizer of {folder} keeps its own; leave it out")
+    short = read_huggingface(folder)
+    with checked_settings():
+        model = warm_summarizer(short.model, encoder)
+    positions = short.config.encoder.max_tokens
+    origin = (
+        f"a summarizer of {positions} positions, those of the encoder tiled to {encoder.max_tokens}"
+    )
+    config = short.config.with_values(
+        encoder=stored_encoder(model.encoder.config), head=model.head, initial_weights=origin
+    )
+    search = (short.search or {}) | {"max_source_tokens": encoder.max_tokens}
+    config = config.with_values(**task_settings(config, search))
+    card = converted_card(config)
+    tokenizer = short.tokenizer
+    save_bundle(output, model=model, config=config, tokenizer=tokenizer, metrics={}, card=card)
     return ConvertedModel(output, origin)
 
 
