@@ -31,6 +31,7 @@ CONVERTERS = (
 )
 OTHER_MAPPINGS = {
     "interop/settings.py": "config.json of the Hugging Face library",
+    "interop/longformer.py": "config.json of the Hugging Face library",
     "interop/short_encoders.py": "config.json of the Hugging Face library",
     "interop/summarizers.py": "config.json of the Hugging Face library",
     "interop/huggingface_reading.py": "config.json of the Hugging Face library",

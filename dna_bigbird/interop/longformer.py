@@ -58,7 +58,7 @@ ONLY = {
 """The only value of our fields that the library's Longformer has, and why."""
 WINDOW, POSITIONS, PAD = "attention_window", "max_position_embeddings", "pad_token_id"
 HEAD_ACTIVATION = "gelu"
-"""Of the head for masked tokens, whatever the encoder's is."""
+"""Of the head for masked tokens, also if the encoder has another one."""
 _TABLE = "embeddings.position_embeddings.weight"
 _RENAMED = ROBERTA_HEAD | {
     "qa_outputs.": "qa_classifier.qa_outputs.",
@@ -196,8 +196,9 @@ def longformer_folder(
         InputError: If the library's Longformer cannot hold the model.
     """
     encoder = config.encoder
-    missing = [name for name in getattr(model, "heads", ()) if name == "nsp"]
-    if missing:
+    heads = getattr(model, "heads", ())
+    left_out = [head for head in ("nsp", "pooler") if head in heads and "mlm" in heads]
+    if left_out:
         as_class = "BigBirdForMaskedLM"
     name = next(ours for ours, theirs in AS_BIGBIRD.items() if theirs == as_class)
     check_longformer(encoder, source, has_mlm=name == "LongformerForMaskedLM")
@@ -218,17 +219,16 @@ def longformer_folder(
         "tie_word_embeddings": True,
         "dtype": "float32",
     }
-    heads = [head for head in ("pooler", "nsp") if missing and getattr(model, head) is not None]
-    left_out = tuple(f"{head}." for head in heads)
     state = {
-        k: x for k, x in model.state_dict().items() if not left_out or not k.startswith(left_out)
+        key: tensor
+        for key, tensor in model.state_dict().items()
+        if not key.startswith(tuple(f"{head}." for head in left_out))
     }
-    different = [f"the head {head} is left out (it has no such head)" for head in missing]
-    return (
-        written,
-        _library_tensors(state, encoder, unused, is_bare=name == "LongformerModel"),
-        different,
-    )
+    tensors = _library_tensors(state, unused, is_bare=name == "LongformerModel")
+    different = [
+        f"the head {head} is left out (the library's Longformer has none)" for head in left_out
+    ]
+    return written, tensors, different
 
 
 def check_longformer(encoder: EncoderConfig, source: str, *, has_mlm: bool) -> None:
@@ -265,7 +265,7 @@ def dilated(encoder: EncoderConfig) -> list[str]:
 
 
 def _library_tensors(
-    state: Mapping[str, Tensor], encoder: EncoderConfig, unused: int, *, is_bare: bool
+    state: Mapping[str, Tensor], unused: int, *, is_bare: bool
 ) -> dict[str, Tensor]:
     begin = {theirs: ours for ours, theirs in _RENAMED.items()}
     tensors = {}

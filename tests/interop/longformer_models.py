@@ -43,14 +43,14 @@ def saved_longformer(folder, name=MLM, **settings):
     return theirs, save(theirs, folder)
 
 
-def questions(lengths, question=9):
+def questions(lengths, question=9, most=400):
     """[CLS] question [SEP] [SEP] document [SEP] in the library's form, padded on the right.
 
     Returns ids, padding, segments (1 for the document) and the global tokens: all before the first [SEP].
     """
     generator = torch.Generator().manual_seed(sum(lengths))
     width = max(lengths)
-    ids_BT = torch.randint(7, 400, (len(lengths), width), generator=generator)
+    ids_BT = torch.randint(7, most, (len(lengths), width), generator=generator)
     ids_BT[:, 0] = 3
     for row, length in enumerate(lengths):
         ids_BT[row, question + row : question + row + 2] = ids_BT[row, length - 1] = SEP

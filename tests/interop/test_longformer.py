@@ -1,6 +1,7 @@
 """Longformer of the library and ours: the same logits, both ways."""
 
 import json
+import re
 
 import pytest
 import safetensors.torch
@@ -9,7 +10,10 @@ import torch
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
-from dna_bigbird.interop import read_huggingface
+from dna_bigbird.interop import read_huggingface, write_huggingface
+from dna_bigbird.models.config import EncoderConfig, stored_encoder
+from dna_bigbird.models.longformer_config import LongformerConfig
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.interop.longformer_models import (
     BARE,
     CLASSIFIER,
@@ -19,6 +23,8 @@ from tests.interop.longformer_models import (
     questions,
     saved_longformer,
 )
+from tests.interop.test_writing import NEEDED, OTHER
+from tests.text_vocabulary import tiny_text_tokenizer
 
 transformers = pytest.importorskip("transformers")
 CLOSE = {"rtol": 0, "atol": 1e-4}
@@ -118,6 +124,83 @@ def test_positions_begin_after_those_of_padding(tmp_path):
     table = read_huggingface(folder).model.encoder.position.weight
     assert len(table) == 127
     assert torch.equal(table, theirs.embeddings.position_embeddings.weight[2:])
+
+
+def refusal(folder, options):
+    """Write a folder; return the message if that is refused."""
+    try:
+        write_huggingface(folder, **options)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_each_setting_is_refused_by_name_or_computes_the_same(tmp_path, name):
+    """Another value of every setting of the encoder, written for the library."""
+    small = {
+        "vocab_size": 400, "hidden_size": 32, "num_layers": 2, "num_heads": 2, "ffn_size": 48, "max_tokens": 100,
+        "attention": "longformer", "longformer": LongformerConfig(window_tokens=4), "init_std": 0.3,
+        "block_size": 8, "activation": "gelu",
+    }  # fmt: skip
+    other = OTHER[name] if name not in ("attention", "max_tokens") else {"max_tokens": 80}.get(name)
+    needed = {k: v for k, v in NEEDED.get(name, {}).items() if k != "attention"}
+    if other is None or name in ("etc", "performer"):
+        return  # of other attentions
+    encoder = EncoderConfig(**(small | needed | {name: other}))
+    model = PretrainingModel(encoder, heads=("mlm",)).eval()
+    config = {
+        "task": "pretraining",
+        "encoder": stored_encoder(encoder),
+        "heads": ["mlm"],
+        "reads": "text",
+    }
+    folder = tmp_path / "out"
+    options = {
+        "model": model,
+        "config": config,
+        "tokenizer": tiny_text_tokenizer(),
+        "card": "",
+        "source": "b",
+    }
+    if told := refusal(folder, options):
+        assert re.search(rf"^b: the library's Longformer cannot hold .*\b{name} ", told)
+        assert not folder.exists()
+        return
+    theirs = transformers.LongformerForMaskedLM.from_pretrained(folder).eval()
+    ids_BT, is_padding_BT, *_ = questions((75, 60), most=min(400, encoder.vocab_size))
+    marks_BT = first_only(ids_BT)
+    expected = run(theirs, ids_BT, is_padding_BT, global_attention_mask=marks_BT).logits
+    with torch.no_grad():
+        found, _ = model(ids_BT, is_padding_BT, None, torch.arange(75))
+    torch.testing.assert_close(found, expected[0], **CLOSE)
+
+
+def test_what_it_lacks_is_left_out_on_request(tmp_path):
+    """Our models of DNA have heads for the next sentence."""
+    encoder = EncoderConfig(
+        vocab_size=400, hidden_size=16, num_layers=1, num_heads=2, ffn_size=16, max_tokens=64,
+        attention="longformer", activation="gelu",
+    )  # fmt: skip
+    config = {"task": "pretraining", "encoder": stored_encoder(encoder), "reads": "text"}
+    options = {
+        "model": PretrainingModel(encoder), "config": config, "tokenizer": tiny_text_tokenizer(), "card": "",
+        "source": "here",
+    }  # fmt: skip
+    with pytest.raises(
+        InputError, match=r"the head nsp is left out .* --allow-different-attention t"
+    ):
+        write_huggingface(tmp_path / "out", **options)
+    different = write_huggingface(tmp_path / "out", **options, allow_different_attention=True)
+    assert different == [
+        f"the head {head} is left out (the library's Longformer has none)"
+        for head in ("nsp", "pooler")
+    ]
+    _, info = transformers.LongformerForMaskedLM.from_pretrained(
+        tmp_path / "out", output_loading_info=True
+    )
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
 
 
 def edited(folder, **values):

@@ -189,7 +189,7 @@ def test_no_weights(folder):
     ("values", "message"),
     [
         ({"model_type": "bert"}, "model_type is 'bert'; only big_bird is read"),
-        ({"model_type": "longformer"}, "model_type is .longformer."),
+        ({"model_type": "longformer"}, "a BigBirdForPreTraining; only LongformerM"),
         ({"model_type": "bigbird_pegasus"}, "of bigbird_pegasus only BigBirdPegasusForC"),
         ({"is_decoder": True}, "is_decoder is set; only encoders are read"),
         ({"add_cross_attention": True}, "add_cross_attention is set"),

@@ -43,8 +43,8 @@ def warm_start(
         block_size: Tokens in one attention block.
         num_random: Random key blocks of an ordinary query block; global blocks have none.
         random_plan: Where random blocks come from.
-        attention: Block-sparse attention, full, or the window of Longformer: for all layers.
-        window_tokens: Tokens on either side: of a token's window with attention longformer.
+        attention: Block-sparse attention, or full: for all layers. longformer: a window and global tokens.
+        window_tokens: Tokens that a token reads on either side of it: with attention longformer.
         seed: Seed of the random numbers: of fresh rows, and of a fresh head if the folder has none.
     """
     from dna_bigbird.bundles.card import model_card
