@@ -54,18 +54,19 @@ class QuestionModel(nn.Module):
         token_ids_BT: Tensor,
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None,
-        global_tokens: GlobalTokens | None,
-        is_global_BT: Tensor | None = None,
+        global_tokens: GlobalTokens | Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """Return hidden states of the tokens, and those that a head reads for units: with attention etc of
-        the global tokens, else the same ones."""
+        """Return hidden states of the tokens, and those that a head reads for units.
+
+        The latter are with attention etc those of the global tokens, else the same ones.
+
+        Args:
+            global_tokens: As `forward`; None: none are named.
+        """
+        inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
         if self.two_streams:
-            return self.encoder.both(
-                token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens=global_tokens
-            )
-        hidden_BTE = self.encoder(
-            token_ids_BT, is_padding_BT, segment_ids_BT, is_global_BT=is_global_BT
-        )
+            return self.encoder.both(*inputs, global_tokens=global_tokens)
+        hidden_BTE = self.encoder(*inputs, is_global_BT=global_tokens)
         return hidden_BTE, hidden_BTE
 
 
@@ -105,14 +106,14 @@ class FactsModel(QuestionModel):
         segment_ids_BT: Tensor | None,
         places_BU: Tensor,
         is_title_BU: Tensor,
-        global_tokens: GlobalTokens | None = None,
+        global_tokens: GlobalTokens | Tensor | None = None,
     ) -> FactsLogits:
         """Return the logits of every token, unit and row.
 
         Args:
             places_BU: Position of each unit's mark, or its global token.
             is_title_BU: True for titles.
-            global_tokens: With attention etc.
+            global_tokens: With attention etc; with longformer True for global tokens (B, T).
         """
         both = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE, of_units = (self.dropout(states) for states in both)
@@ -160,13 +161,13 @@ class LongAnswerModel(QuestionModel):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None,
         is_document_BT: Tensor,
-        global_tokens: GlobalTokens | None = None,
+        global_tokens: GlobalTokens | Tensor | None = None,
     ) -> LongAnswerLogits:
         """Return the logits of every token and of every row.
 
         Args:
             is_document_BT: True where a span may begin and end; the first token always may.
-            global_tokens: With attention etc.
+            global_tokens: With attention etc; with longformer True for global tokens (B, T).
         """
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE = self.dropout(hidden_BTE)
@@ -197,7 +198,6 @@ class SpanModel(QuestionModel):
     def add_layers(self, config: EncoderConfig, head: SpanHead) -> None:
         """Register the block, or dropout, and the last layer."""
         self.block_question = head.block_question
-        self.reads_question_globally = config.attention == "longformer"
         self.block = (
             ResidualBlock(config, head.dropout) if head.extra_block else nn.Dropout(head.dropout)
         )
@@ -208,21 +208,15 @@ class SpanModel(QuestionModel):
         token_ids_BT: Tensor,
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor,
-        global_tokens: GlobalTokens | None = None,
-        is_global_BT: Tensor | None = None,
+        global_tokens: GlobalTokens | Tensor | None = None,
     ) -> SpanLogits:
         """Return the logits of every token; -inf at padding.
 
         Args:
             segment_ids_BT: 0 for the question and its separators, 1 for the document.
-            global_tokens: With attention etc.
-            is_global_BT: With attention longformer, see `Encoder.forward`; by default `question_tokens`.
+            global_tokens: With attention etc; with longformer True for global tokens (B, T).
         """
-        if self.reads_question_globally and is_global_BT is None:
-            is_global_BT = question_tokens(segment_ids_BT, is_padding_BT)
-        hidden_BTE, _ = self.states(
-            token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens, is_global_BT
-        )
+        hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE = self.block(hidden_BTE)
         # In bfloat16 many of 4096 positions would have equal logits.
         with torch.autocast(hidden_BTE.device.type, enabled=False):
@@ -233,22 +227,6 @@ class SpanModel(QuestionModel):
             logits_BT2 = logits_BT2 - BLOCKED * is_question_BT[..., None]
         logits_BT2 = logits_BT2.masked_fill(is_padding_BT[..., None], -torch.inf)
         return SpanLogits(*logits_BT2.unbind(dim=-1))
-
-
-def question_tokens(segment_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
-    """Return True for the first token and those of the question, without the separator after it.
-
-    These are the global tokens of Longformer in question answering (specification §8.4).
-
-    Example:
-        >>> question_tokens(torch.tensor([[0, 0, 0, 0, 1, 1]]), torch.zeros(1, 6, dtype=torch.bool)).int()
-        tensor([[1, 1, 1, 0, 0, 0]], dtype=torch.int32)
-    """
-    is_question_BT = (segment_ids_BT == 0) & ~is_padding_BT
-    is_global_BT = torch.zeros_like(is_question_BT)
-    is_global_BT[:, :-1] = is_question_BT[:, :-1] & is_question_BT[:, 1:]
-    is_global_BT[:, 0] = True
-    return is_global_BT
 
 
 class CandidateModel(QuestionModel):
@@ -268,13 +246,13 @@ class CandidateModel(QuestionModel):
         is_padding_BT: Tensor,
         segment_ids_BT: Tensor | None,
         candidates_BN: Tensor,
-        global_tokens: GlobalTokens | None = None,
+        global_tokens: GlobalTokens | Tensor | None = None,
     ) -> Tensor:
         """Return scores (batch, candidates) in float32; those of absent candidates are -inf.
 
         Args:
             candidates_BN: Position of each candidate's token, or its global token, or `ABSENT`.
-            global_tokens: With attention etc.
+            global_tokens: With attention etc; with longformer True for global tokens (B, T).
         """
         _, states = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         positions_BN1 = candidates_BN.clamp(min=0)[..., None]

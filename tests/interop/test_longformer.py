@@ -79,9 +79,9 @@ def test_question_answering(tmp_path, lengths):
     ids_BT, is_padding_BT, segments_BT, is_global_BT = questions(lengths, question=5)
     expected = run(theirs, ids_BT, is_padding_BT)
     with torch.no_grad():
-        found = ours(ids_BT, is_padding_BT, segments_BT, is_global_BT=is_global_BT)
+        found = ours(ids_BT, is_padding_BT, segments_BT, global_tokens=is_global_BT)
         with_first = ours(
-            ids_BT, is_padding_BT, segments_BT, is_global_BT=first_only(ids_BT).bool()
+            ids_BT, is_padding_BT, segments_BT, global_tokens=first_only(ids_BT).bool()
         )
     real_BT = ~is_padding_BT
     for logits_BT, wanted_BT in (
