@@ -63,6 +63,7 @@ COMMANDS = {
         aliases={"documents": "max_documents"},
     ),
     "pretrain": _command("pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
+    "train-characters": _command("train_characters", "train Longformer's character model on text or single bases, in phases"),
     "evaluate-lm": _command("evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
     "compare-lm": _command("compare_lm", "compare pretrained models, as the paper's tables do"),
     "lift-over": _command(
@@ -276,6 +277,7 @@ SECTIONS = {
     ),
     "pretraining: from a genome to a model that reads DNA": (
         "documents", "train-tokenizer", "tokenize", "token-statistics", "pretrain", "evaluate-lm",
+        "train-characters",
     ),
     "models: baselines, comparisons, formats": (
         "info", "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",

@@ -1,0 +1,148 @@
+"""A character model on disk: a folder, whole or absent.
+
+    config.json         settings of the model, its alphabet, the data and the training
+    model.safetensors   weights
+    metrics.json        scores on validation, phase by phase
+    history.tsv         figures of the training: phase, step, split, name, value
+    README.md           what it is
+
+Loading runs no code from the files.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+
+from dna_bigbird import __version__
+from dna_bigbird.bundles.json_values import read_bundle_json
+from dna_bigbird.bundles.weights import check_shapes, fill, stored_shapes, unique_tensors
+from dna_bigbird.datasets.characters import CharacterSplit
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import sha256_of
+from dna_bigbird.models.character_config import CharacterConfig
+from dna_bigbird.models.character_model import CharacterModel
+from dna_bigbird.writing import atomic_directory, json_text
+
+TASK = "characters"
+FORMAT_VERSION = 1
+WEIGHTS = "model.safetensors"
+
+
+@dataclass(frozen=True)
+class CharacterDescription:
+    """What a character model is, apart from its weights.
+
+    Attributes:
+        alphabet: The byte of each number.
+        unscored: Number that is read but never predicted; None: there is none.
+        source: Of the data: 'text8', 'enwik8', 'bytes' or 'dna'.
+        input_sha256: Of the file that it was trained on.
+        training: Settings of the training.
+    """
+
+    model: CharacterConfig
+    alphabet: list[int]
+    unscored: int | None
+    source: str
+    split: CharacterSplit
+    input_sha256: str
+    seed: int
+    training: dict[str, Any] = field(default_factory=dict)
+
+
+def save_character_model(
+    folder: Path,
+    model: CharacterModel,
+    description: CharacterDescription,
+    *,
+    metrics: dict[str, Any],
+    history: str,
+) -> None:
+    """Write the folder.
+
+    Raises:
+        InputError: If it cannot be written.
+    """
+    state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
+    weights = safetensors.torch.save(state)
+    first = {
+        "task": TASK,
+        "format_version": FORMAT_VERSION,
+        "dna_bigbird_version": __version__,
+        "sha256": {WEIGHTS: hashlib.sha256(weights).hexdigest()},
+    }
+    texts = {
+        "config.json": json_text(first | asdict(description)),
+        "metrics.json": json_text(metrics),
+        "history.tsv": history,
+        "README.md": _card(model, description, metrics),
+    }
+    with atomic_directory(folder) as partial:
+        (partial / WEIGHTS).write_bytes(weights)
+        for name, text in texts.items():
+            (partial / name).write_text(text, encoding="utf-8")
+
+
+def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescription]:
+    """Return the model in evaluation mode on the CPU, and its description.
+
+    Raises:
+        InputError: If the folder or a file is missing or damaged, or it is another model.
+    """
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder}: no character model; expected a folder of train-characters")
+    values = read_bundle_json(folder / "config.json")
+    description = _description(folder / "config.json", values)
+    path = folder / WEIGHTS
+    with torch.device("meta"):
+        model = CharacterModel(description.model)
+    check_shapes(model, stored_shapes(path), path)
+    if sha256_of(path) != values["sha256"].get(WEIGHTS):
+        raise InputError(
+            f"{path}: its sha256 is not that of config.json; copy the folder again whole"
+        )
+    model = model.to_empty(device="cpu")
+    if description.model.softmax == "tied":
+        model.output.weight = model.embedding.weight
+    fill(model, path)
+    return model.eval(), description
+
+
+def _description(path: Path, values: dict[str, Any]) -> CharacterDescription:
+    if values.get("task") != TASK or values.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: task {shortened(repr(values.get('task')))}, format_version "
+            f"{shortened(repr(values.get('format_version')))}; expected {TASK!r}, {FORMAT_VERSION}: a "
+            "folder of train-characters"
+        )
+    try:
+        known = {name: values[name] for name in CharacterDescription.__dataclass_fields__}
+        known["model"] = CharacterConfig(**known["model"])
+        known["split"] = CharacterSplit(**known["split"])
+        if len(known["alphabet"]) != known["model"].vocab_size or not isinstance(
+            values["sha256"], dict
+        ):
+            raise ValueError("alphabet and vocab_size differ, or sha256 is missing")
+        bytes(known["alphabet"])
+        return CharacterDescription(**known)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: it describes no character model: {error}") from None
+
+
+def _card(model: CharacterModel, description: CharacterDescription, metrics: dict) -> str:
+    numbers = sum(p.numel() for p in model.parameters())
+    scores = json.dumps(metrics, indent=2)
+    return (
+        "# Character model\n\n"
+        f"Longformer with causal windows and relative positions, {numbers:,} parameters, "
+        f"{len(description.alphabet)} characters, trained on {description.source} "
+        f"(sha256 {description.input_sha256[:12]}), seed {description.seed}. "
+        f"Windows of the layers: {description.model.windows}.\n\n"
+        f"Scores on validation, in bits per character:\n\n```json\n{scores}\n```\n\n"
+        "Score it with `dna-bigbird evaluate-characters`. It predicts the next character, nothing else.\n"
+    )

@@ -1,0 +1,70 @@
+"""The loss of the next character, and the settings of the phases."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from dna_bigbird.models.character_config import CharacterConfig
+from dna_bigbird.models.character_model import CharacterModel
+from dna_bigbird.tasks.character_config import StagedTraining
+from dna_bigbird.tasks.characters import CharacterTask, collate_characters
+from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.tasks.objective import ratios
+
+TINY = CharacterConfig(
+    vocab_size=5, hidden_size=8, num_heads=2, ffn_size=16, windows=[3], gaps=[0], dropout=0.0, init_std=0.5,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unscored", [None, 4])
+def test_the_loss_is_the_mean_over_predicted_characters(unscored):
+    windows = np.random.default_rng(0).integers(0, 5, (3, 12)).astype(np.uint8)
+    model = CharacterModel(TINY).double()
+    task = CharacterTask(model, TrainConfig(), unscored)
+    loss, sums = task.loss_and_sums(collate_characters(list(enumerate(windows))))
+    nats = []
+    for window in torch.from_numpy(windows.astype(np.int64)):
+        log_p = model(window[None, :-1])[0].log_softmax(-1)
+        nats += [-log_p[i, c].item() for i, c in enumerate(window[1:].tolist()) if c != unscored]
+    assert loss.item() == pytest.approx(np.mean(nats))
+    assert ratios(sums)["bits_per_character"] == pytest.approx(np.mean(nats) / math.log(2))
+    assert sums["loss"][1] == len(nats)
+
+
+def test_a_batch_without_a_predicted_character_has_no_loss():
+    batch = collate_characters([(0, np.full(5, 4, np.uint8))])
+    loss, _ = CharacterTask(CharacterModel(TINY), TrainConfig(), 4).loss_and_sums(batch)
+    assert loss == 0
+
+
+def test_the_published_phases():
+    """Table 12: lengths, learning rates, warm-up, and what a step adds up."""
+    training = StagedTraining()
+    assert [phase.max_tokens for phase in training.phases] == [2048, 4096, 8192, 16384, 23040]
+    configs = [training.train_config(i) for i in range(5)]
+    assert [c.learning_rate for c in configs] == [2.5e-4, 1.25e-4, 6.25e-5, 3.125e-5, 1.5625e-5]
+    assert [c.warmup_steps for c in configs] == [10_000, 5000, 5000, 3500, 500]
+    assert [c.batch_size * c.accumulate for c in configs] == [32, 32, 16, 16, 16]
+    assert {c.schedule for c in configs} == {"constant"}
+    assert {(c.gradient_clip, c.weight_decay, c.optimizer) for c in configs} == {
+        (0.25, 0.01, "adamw")
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"phase_steps": [10]}, "--training.phase_steps has 1 phases, --training.examples_per_step 5"),
+        ({"phase_steps": [15] * 5}, "--training.phase_steps 15 is not a multiple of --training.validations 10"),
+        ({"batch_size": 5}, "--training.examples_per_step 32 is not a multiple of --training.batch_size 5"),
+        ({"longest": 100}, "--training.longest 100 is below --training.max_tokens 2048"),
+        ({"warmup_share": 1.0}, "--training.warmup_share 1.0 must be at least 0 and below 1"),
+        ({"max_tokens": 0}, "--training.max_tokens 0 must be at least 1"),
+        ({"learning_rate": 0.0}, "--learning_rate is 0.0; expected more than 0"),
+    ],
+)  # fmt: skip
+def test_settings_that_contradict_each_other(changes, message):
+    with pytest.raises(ValueError, match=message):
+        StagedTraining(**changes)
