@@ -1,13 +1,15 @@
 """The tiny character model on real text and on real bases: bits per character, phase by phase, and baselines.
 
-    python benchmarks/characters.py --data text --folder results/characters       # 9 minutes of one thread
+    python benchmarks/characters.py --data text --folder results/characters       # 5 minutes of one thread
     python benchmarks/characters.py --data dna --folder results/characters \\
         --fasta ../shared/data/genome/hg19_chr17_1-1000000.fa.gz ../shared/data/genome/hg19_chr22_1-21000000.fa.gz
 
 text: 10 MB of Python's standard library, its files in the order of the sha256 of their names, split as text8
 (90, 5 and 5 %). dna: validation and test are regions of chr22, everything else is for training. The training is
-that of config/text/characters-tiny.yaml with --seed; for dna with fewer steps. A training that is complete in
---folder is not repeated; its processor time is read from there.
+that of config/text/characters-tiny.yaml with --seed. A training that is complete in
+--folder is not repeated; its processor time is read from there. Two tables: the best weights of each phase on
+the same validation characters, and the model with its baselines on the test part. Windows of 6,144 characters with a
+stride of 3,072: every scored character has as many before it as the model can reach.
 """
 
 import argparse
@@ -16,22 +18,28 @@ import json
 import platform
 import sysconfig
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 import yaml
 
+from dna_bigbird.bundles.character_model import load_character_model
 from dna_bigbird.datasets.characters import CharacterSplit
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.models.character_config import CharacterConfig
+from dna_bigbird.pipeline.character_files import read_parts
+from dna_bigbird.pipeline.character_results import predictor_rows
+from dna_bigbird.pipeline.evaluate_characters import evaluate_characters
 from dna_bigbird.pipeline.train_characters import train_characters
 from dna_bigbird.tasks.character_config import StagedTraining
+from dna_bigbird.tasks.character_scores import score_characters
 
 ROOT = Path(__file__).parents[1]
 RECIPE = ROOT / "config/text/characters-tiny.yaml"
 TEXT_BYTES = 10_000_000
-DNA_STEPS = [500, 100, 50, 20, 10]
+WINDOW, STRIDE = 6144, 3072
+COMPARED = 50_000
+"""Validation characters on which the phases are compared."""
 REGIONS = {"validation": ["chr22:20,000,001-20,500,000"], "test": ["chr22:19,500,001-20,000,000"]}
 
 
@@ -67,8 +75,7 @@ def train(data: str, source: Path, folder: Path, seed: int) -> float:
     training = StagedTraining(**recipe["training"])
     split, reads = CharacterSplit(), "bytes"
     if data == "dna":
-        training, reads = replace(training, phase_steps=DNA_STEPS), "dna"
-        split = CharacterSplit(**REGIONS)
+        split, reads = CharacterSplit(**REGIONS), "dna"
     started_s = time.process_time()
     train_characters(
         source,
@@ -84,6 +91,53 @@ def train(data: str, source: Path, folder: Path, seed: int) -> float:
     passed_s = time.process_time() - started_s
     seconds.write_text(json.dumps(passed_s))
     return passed_s
+
+
+def print_phases(data: str, source: Path, folder: Path) -> None:
+    """Print the bits per character of the best weights of each phase on the same characters."""
+    model, description = load_character_model(folder / data)
+    characters = read_parts(source, description.source, description.split)
+    validation = characters.parts["validation"][:COMPARED]
+    print(
+        "| phase | windows | characters of an example | learning rate | steps | bits per character |"
+    )
+    print("|---|---|---|---|---|---|")
+    training = StagedTraining(**description.training)
+    first = [window // training.phases[-1].factor for window in description.model.causal_windows]
+    for phase in training.phases:
+        checkpoints = folder / f"{data}-checkpoints/phase-{phase.number + 1}"
+        best = max(checkpoints.glob("best_*.ckpt"))
+        state = torch.load(best, map_location="cpu", weights_only=True)["state_dict"]
+        model.load_state_dict({name.removeprefix("model."): x for name, x in state.items()})
+        model.use_windows([window * phase.factor for window in first])
+        nats = {"model": score_characters(model, validation, window=WINDOW, stride=STRIDE)}
+        (row,) = predictor_rows(nats, validation, characters.unscored, seed=0)
+        config = training.train_config(phase.number)
+        print(
+            f"| {phase.number + 1} | {', '.join(map(str, model.config.causal_windows))} | {phase.max_tokens:,} | "
+            f"{config.learning_rate:g} | {config.max_steps} | {cell(row)} |"
+        )
+    print(f"\nn = {row['n']:,} characters of the validation part")
+
+
+def cell(row: dict) -> str:
+    """Return a score with its interval."""
+    return f"{row['bits']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def print_test(data: str, source: Path, folder: Path) -> None:
+    """Print the scores of the model and of its baselines on the test part."""
+    started_s = time.process_time()
+    result = evaluate_characters(
+        folder / data, source, folder / f"{data}.json", max_tokens=WINDOW, stride=STRIDE, threads=1
+    )
+    print("\n| predictor | bits per character |\n|---|---|")
+    for row in result.rows:
+        print(f"| {row['predictor']} | {cell(row)} |")
+    print(
+        f"\nn = {row['n']:,} characters of the test part; "
+        f"{time.process_time() - started_s:.0f} s of processor time"
+    )
 
 
 def main() -> None:
@@ -102,8 +156,11 @@ def main() -> None:
     print(
         f"{options.data}, seed {options.seed}, Python {platform.python_version()}, torch {torch.__version__}, "
         f"one thread of {platform.processor() or platform.machine()}: training {seconds / 60:.1f} minutes of "
-        "processor time"
+        f"processor time; {source.stat().st_size:,} bytes, sha256 "
+        f"{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}\n"
     )
+    print_phases(options.data, source, options.folder)
+    print_test(options.data, source, options.folder)
 
 
 if __name__ == "__main__":

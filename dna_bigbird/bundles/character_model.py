@@ -142,7 +142,7 @@ def _card(model: CharacterModel, description: CharacterDescription, metrics: dic
         f"Longformer with causal windows and relative positions, {numbers:,} parameters, "
         f"{len(description.alphabet)} characters, trained on {description.source} "
         f"(sha256 {description.input_sha256[:12]}), seed {description.seed}. "
-        f"Windows of the layers: {description.model.windows}.\n\n"
+        f"Windows of the layers: {description.model.causal_windows}.\n\n"
         f"Scores on validation, in bits per character:\n\n```json\n{scores}\n```\n\n"
         "Score it with `dna-bigbird evaluate-characters`. It predicts the next character, nothing else.\n"
     )

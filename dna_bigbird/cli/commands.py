@@ -64,6 +64,7 @@ COMMANDS = {
     ),
     "pretrain": _command("pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
     "train-characters": _command("train_characters", "train Longformer's character model on text or single bases, in phases"),
+    "evaluate-characters": _command("evaluate_characters", "score a character model by overlapping windows, next to counts", **_WITH_PROGRESS),
     "evaluate-lm": _command("evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
     "compare-lm": _command("compare_lm", "compare pretrained models, as the paper's tables do"),
     "lift-over": _command(
@@ -277,7 +278,7 @@ SECTIONS = {
     ),
     "pretraining: from a genome to a model that reads DNA": (
         "documents", "train-tokenizer", "tokenize", "token-statistics", "pretrain", "evaluate-lm",
-        "train-characters",
+        "train-characters", "evaluate-characters",
     ),
     "models: baselines, comparisons, formats": (
         "info", "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",

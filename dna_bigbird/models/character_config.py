@@ -8,8 +8,8 @@ from dna_bigbird.choices import check_fields
 SMALL_WINDOWS = (32, 32, 64, 64, 128, 128, 256, 256, 256, 512, 512, 512)
 """Windows of the small model in the first phase. Published are 32 at the bottom, 512 at the top, and a mean
 of 230; these have a mean of 229 (docs/deviations.md)."""
-SMALL_GAPS = (0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3)
-"""Dilation of the small model (Beltagy et al. 2020, Table 12)."""
+SMALL_DILATIONS = (1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4)
+"""Of the small model; the paper counts the characters between two keys, one less (Beltagy et al. 2020, Table 12)."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class CharacterConfig:
     """Attention heads; divides `hidden_size`."""
     ffn_size: int = 2048
     """Width of the feed-forward layer."""
-    windows: list[int] = field(default_factory=lambda: list(SMALL_WINDOWS))
-    """Earlier characters that a layer reads, layer by layer from the bottom, in the first phase; so many
-    layers the model has."""
-    gaps: list[int] = field(default_factory=lambda: list(SMALL_GAPS))
-    """Characters between two keys of a dilated head, layer by layer from the bottom; 0: no dilation."""
+    causal_windows: list[int] = field(default_factory=lambda: list(SMALL_WINDOWS))
+    """Earlier characters that a layer reads, for each layer: bottom first, in the first phase; there are as many
+    layers."""
+    dilations: list[int] = field(default_factory=lambda: list(SMALL_DILATIONS))
+    """Distance between the tokens of a window for each layer: bottom first; 1 is an ordinary window."""
     dilated_heads: int = 2
-    """Heads of a layer that have its dilation; the others have none."""
+    """Last heads of a layer that `dilations` is for: the others have ordinary windows."""
     dropout: float = 0.2
     """Dropout: after the embeddings, the attention projection, in and after the feed-forward layer, and before
     the softmax."""
@@ -47,16 +47,17 @@ class CharacterConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name, least in (("windows", 1), ("gaps", 0)):
+        for name in ("causal_windows", "dilations"):
             values = getattr(self, name)
             whole = all(isinstance(v, int) and not isinstance(v, bool) for v in values)
-            if not values or not whole or min(values) < least:
+            if not values or not whole or min(values) < 1:
                 raise ValueError(
-                    f"--model.{name} {values}: expected whole numbers of at least {least}, one for each layer"
+                    f"--model.{name} {values}: expected whole numbers of at least 1, one for each layer"
                 )
-        if len(self.windows) != len(self.gaps):
+        if len(self.causal_windows) != len(self.dilations):
             raise ValueError(
-                f"--model.windows has {len(self.windows)} layers, --model.gaps {len(self.gaps)}; expected "
+                f"--model.causal_windows has {len(self.causal_windows)} layers, --model.dilations "
+                f"{len(self.dilations)}; expected "
                 "as many"
             )
         for name in ("vocab_size", "hidden_size", "num_heads", "ffn_size"):
@@ -80,25 +81,25 @@ class CharacterConfig:
     @property
     def num_layers(self) -> int:
         """Layers of the model."""
-        return len(self.windows)
+        return len(self.causal_windows)
 
-    def dilations(self, layer: int) -> tuple[int, ...]:
+    def head_dilations(self, layer: int) -> tuple[int, ...]:
         """Return the dilation of each head of a layer; the last heads are the dilated ones.
 
         Example:
-            >>> CharacterConfig().dilations(11)
+            >>> CharacterConfig().head_dilations(11)
             (1, 1, 1, 1, 1, 1, 4, 4)
         """
         plain = self.num_heads - self.dilated_heads
-        return (1,) * plain + (self.gaps[layer] + 1,) * self.dilated_heads
+        return (1,) * plain + (self.dilations[layer],) * self.dilated_heads
 
     @property
     def reach(self) -> int:
         """Earlier characters that can have influence on a prediction, over all layers.
 
         Example:
-            >>> CharacterConfig(windows=[4, 8], gaps=[0, 1], num_heads=8).reach
+            >>> CharacterConfig(causal_windows=[4, 8], dilations=[1, 2]).reach
             20
         """
-        widest = [max(self.dilations(layer)) for layer in range(self.num_layers)]
-        return sum(window * widest[layer] for layer, window in enumerate(self.windows))
+        widest = [max(self.head_dilations(layer)) for layer in range(self.num_layers)]
+        return sum(window * widest[layer] for layer, window in enumerate(self.causal_windows))

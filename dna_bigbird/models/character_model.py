@@ -63,7 +63,7 @@ class CharacterModel(nn.Module):
 
     def use_windows(self, windows: Sequence[int]) -> None:
         """Give the layers other windows, from the bottom; no weight depends on them."""
-        self.config = replace(self.config, windows=list(windows))
+        self.config = replace(self.config, causal_windows=list(windows))
         for number, layer in enumerate(self.layers):
             layer.attention.pattern = _pattern(self.config, number)
 
@@ -90,4 +90,6 @@ class _Layer(nn.Module):
 
 
 def _pattern(config: CharacterConfig, layer: int) -> LongformerPattern:
-    return LongformerPattern(config.windows[layer], config.dilations(layer), is_causal=True)
+    return LongformerPattern(
+        config.causal_windows[layer], config.head_dilations(layer), is_causal=True
+    )

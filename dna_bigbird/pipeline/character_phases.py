@@ -45,7 +45,7 @@ def train_in_phases(
     Raises:
         InputError: If the data are too short, or as `fit`.
     """
-    first_windows, finished = list(model.config.windows), []
+    first_windows, finished = list(model.config.causal_windows), []
     for phase in training.phases:
         windows = [window * phase.factor for window in first_windows]
         model.use_windows(windows)

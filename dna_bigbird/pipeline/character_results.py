@@ -1,10 +1,17 @@
 """Scores and history of a staged training, as its folder has them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dna_bigbird.datasets.characters import Characters
+from dna_bigbird.evaluation.language import interval
 from dna_bigbird.evaluation.rounding import rounded
 from dna_bigbird.pipeline.character_phases import FinishedPhase
+
+PIECE = 10_000
+"""Characters that the bootstrap draws together: neighbours are not independent."""
 
 
 def metrics_of(
@@ -38,3 +45,32 @@ def history_of(finished: Sequence[FinishedPhase]) -> str:
         lines += [f"phase\t{head}"] if not lines else []
         lines += [f"{each.phase.number + 1}\t{row}" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def predictor_rows(
+    nats: Mapping[str, NDArray[np.float64]],
+    characters: NDArray[np.uint8],
+    unscored: int | None,
+    seed: int,
+) -> list[dict[str, object]]:
+    """Return bits per character of each predictor, all on the same characters.
+
+    Those are the ones that every predictor gives a number for, without `unscored`; n counts them.
+
+    Args:
+        nats: Of each character, (N,); NaN where there is none.
+        seed: Of the bootstrap over pieces of `PIECE` characters.
+    """
+    is_scored = np.all([np.isfinite(values) for values in nats.values()], axis=0)
+    if unscored is not None:
+        is_scored &= characters != unscored
+    piece = np.flatnonzero(is_scored) // PIECE
+    counts = np.bincount(piece)
+    rows = []
+    for name, values in nats.items():
+        bits = np.bincount(piece, values[is_scored] / np.log(2))
+        value, low, high = interval("bits", bits[counts > 0], counts[counts > 0], seed).values()
+        rows.append(
+            {"predictor": name, "bits": value, "low": low, "high": high, "n": int(is_scored.sum())}
+        )
+    return rows

@@ -7,7 +7,7 @@ from dna_bigbird.models.character_config import SMALL_WINDOWS, CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
 
 TINY = CharacterConfig(
-    vocab_size=5, hidden_size=8, num_heads=2, ffn_size=16, windows=[3, 4], gaps=[0, 1], dilated_heads=1,
+    vocab_size=5, hidden_size=8, num_heads=2, ffn_size=16, causal_windows=[3, 4], dilations=[1, 2], dilated_heads=1,
     dropout=0.0, init_std=0.3,
 )  # fmt: skip
 
@@ -26,7 +26,7 @@ def test_the_published_sizes():
     """41 M parameters with 12 layers, 102 M with 30 (text8: 27 characters, enwik8: 205)."""
     assert round(parameters(CharacterConfig()) / 1e6) == 41
     large = CharacterConfig(
-        vocab_size=205, windows=[32] * 30, gaps=[0] * 15 + [1] * 5 + [2] * 5 + [3] * 5
+        vocab_size=205, causal_windows=[32] * 30, dilations=[1] * 15 + [1] * 5 + [2] * 5 + [3] * 5
     )
     assert round(parameters(large) / 1e6) in (102, 103)
     assert round(sum(SMALL_WINDOWS) / 12) == 229  # the published mean is 230
@@ -55,11 +55,11 @@ def test_other_windows_are_another_function_of_the_same_weights():
     model, read = CharacterModel(TINY), characters()
     before, weights = model(read), {n: x.clone() for n, x in model.state_dict().items()}
     model.use_windows([6, 8])
-    assert model.config.windows == [6, 8]
+    assert model.config.causal_windows == [6, 8]
     assert model.config.reach == 2 * TINY.reach
     assert not torch.allclose(model(read), before)
     assert all(torch.equal(x, weights[n]) for n, x in model.state_dict().items())
-    model.use_windows(TINY.windows)
+    model.use_windows(TINY.causal_windows)
     assert torch.equal(model(read), before)
 
 
@@ -92,9 +92,9 @@ def test_checkpointed_layers_have_the_same_gradients():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"windows": [3]}, "--model.windows has 1 layers, --model.gaps 2"),
-        ({"windows": [3, 0]}, r"--model.windows \[3, 0\]: expected whole numbers of at least 1"),
-        ({"gaps": [0, 0.5]}, r"--model.gaps \[0, 0.5\]: expected whole numbers of at least 0"),
+        ({"causal_windows": [3]}, "--model.causal_windows has 1 layers, --model.dilations 2"),
+        ({"causal_windows": [3, 0]}, r"--model.causal_windows \[3, 0\]: expected whole numbers of at least 1"),
+        ({"dilations": [1, 1.5]}, r"--model.dilations \[1, 1.5\]: expected whole numbers of at least 1"),
         ({"num_heads": 3}, "--model.hidden_size 8 must be even and a multiple of --model.num_heads 3"),
         ({"dilated_heads": 3}, "--model.dilated_heads 3 must be 0 to --model.num_heads 2"),
         ({"dropout": 1.0}, "--model.dropout 1.0 must be at least 0 and below 1"),

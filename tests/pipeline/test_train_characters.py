@@ -15,7 +15,7 @@ from dna_bigbird.tasks.character_config import StagedTraining
 from dna_bigbird.tasks.characters import CharacterTask
 
 MODEL = CharacterConfig(
-    hidden_size=16, num_heads=2, ffn_size=16, windows=[4, 6], gaps=[0, 1], dilated_heads=1, dropout=0.2,
+    hidden_size=16, num_heads=2, ffn_size=16, causal_windows=[4, 6], dilations=[1, 2], dilated_heads=1, dropout=0.2,
     init_std=0.1,
 )  # fmt: skip
 TRAINING = StagedTraining(
@@ -121,7 +121,7 @@ def test_learning_falls_below_the_entropy_of_single_letters(text, tmp_path):
 
 def test_the_folder_has_the_model_of_the_last_phase(whole):
     model, description = load_character_model(whole[0] / "model")
-    assert description.model.windows == [16, 24]
+    assert description.model.causal_windows == [16, 24]
     assert bytes(description.alphabet) == b"abcde"
     assert model.output.weight is model.embedding.weight
     assert not model.training
@@ -144,7 +144,7 @@ def test_damaged_folders_are_refused(whole, tmp_path):
     for key, value, message in (
         ("task", "promoter", "task 'promoter'"),
         ("alphabet", [1, 2], "alphabet and vocab_size differ"),
-        ("model", {"windows": [1]}, "describes no character model"),
+        ("model", {"causal_windows": [1]}, "describes no character model"),
     ):
         other = copy(key)
         config = json.loads((other / "config.json").read_text()) | {key: value}

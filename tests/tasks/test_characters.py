@@ -14,7 +14,7 @@ from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective import ratios
 
 TINY = CharacterConfig(
-    vocab_size=5, hidden_size=8, num_heads=2, ffn_size=16, windows=[3], gaps=[0], dropout=0.0, init_std=0.5,
+    vocab_size=5, hidden_size=8, num_heads=2, ffn_size=16, causal_windows=[3], dilations=[1], dropout=0.0, init_std=0.5,
 )  # fmt: skip
 
 
