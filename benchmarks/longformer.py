@@ -10,6 +10,7 @@ another program on the machine disturbs less. Ratios are taken round by round.
 longformer     blocked, as `auto` computes it
 dilated        the same, but every second token is read by two heads
 causal         the same as longformer, but no token reads a later one
+relative       as causal, with relative positions and without global tokens
 many-global    the same as longformer, with --global_tokens global tokens
 dense          the whole score matrix, up to --dense_limit tokens
 windows        attention alone: no projection, no global token
@@ -28,14 +29,14 @@ from options import add_common, lengths, names, start
 from timing import TRAINING, Case, header, load
 
 from dna_bigbird.attention.attend_longformer import attend_windows
-from dna_bigbird.attention.cores import Longformer
+from dna_bigbird.attention.cores import Longformer, RelativeLongformer
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 
 PEERS = {"hf": "longformer", "hf-many": "many-global", "hf-windows": "windows"}
-OURS = ("longformer", "dilated", "causal", "many-global", "dense", "windows")
+OURS = ("longformer", "dilated", "causal", "relative", "many-global", "dense", "windows")
 VARIANTS = (*OURS, *PEERS)
-GROWING = ("longformer", "dilated")
+GROWING = ("longformer", "dilated", "relative")
 GOAL = 3.0
 """How many times longer the library's layer should take."""
 
@@ -93,8 +94,10 @@ def own_layer(options: argparse.Namespace, case: Case) -> torch.nn.Module:
     pattern = LongformerPattern(
         options.window,
         dilated if case.name == "dilated" else (1,),
-        is_causal=case.name == "causal",
+        is_causal=case.name in ("causal", "relative"),
     )
+    if case.name == "relative":
+        return RelativeLongformer(options.heads * options.head_dim, options.heads, pattern)
     backend = "dense" if case.name == "dense" else "blocked"
     return Longformer(
         options.heads * options.head_dim, options.heads, pattern, dropout_p=0.0, backend=backend
@@ -117,6 +120,8 @@ def prepare(options: argparse.Namespace, case: Case) -> Callable[[], object]:
         )
     layer = (library_layer if case.name in PEERS else own_layer)(options, case)
     x = torch.randn(1, case.tokens, options.heads * options.head_dim, requires_grad=True)
+    if case.name == "relative":
+        return differentiated(lambda: layer(x), (x, *layer.parameters()))
     return differentiated(lambda: layer(x, layout), (x, *layer.parameters()))
 
 
