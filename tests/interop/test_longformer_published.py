@@ -42,7 +42,7 @@ def test_longformer_base(tmp_path):
         states_BTE = theirs.longformer(ids_BT, global_attention_mask=marks_BT).last_hidden_state
         expected = theirs.lm_head(states_BTE[0, at_T])
         found, _ = ours(ids_BT, is_padding_BT, None, at_T)
-    assert difference("Longformer base", found, expected) < 1e-4 * max(1.0, float(expected.std()))
+    assert difference("Longformer base", found, expected) < 1e-4
 
 
 def test_led_base(tmp_path):
@@ -59,7 +59,7 @@ def test_led_base(tmp_path):
     expected = their_logits(theirs, "LED", *inputs, targets_BU)
     with torch.no_grad():
         found = ours(*inputs, targets_BU)
-    assert difference("LED base", found, expected) < 1e-4 * max(1.0, float(expected.std()))
+    assert difference("LED base", found, expected) < 1e-4
     rows = theirs.generate(
         inputs[0],
         **mask_of(inputs[1], "LED"),
