@@ -160,7 +160,7 @@ def wikihop_rows(
     A row is `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
     `[SEP]`, or for BigBird-ETC what `streams_of` returns. Its arrays: `candidates` (N,), the position
     of each `[ans]` or its global token; `target` (1,), the number of the answer among them or
-    `NO_TARGET`.
+    `NO_TARGET`; without `two_streams` `front` (1,), the tokens before the documents.
 
     Args:
         training: Leave out examples without a target. Examples whose candidates alone are too
@@ -204,7 +204,8 @@ def _row(
     separator = [np.array([tokenizer.sep_id])]
     context = [part for document in documents if document for part in document + separator]
     ids = np.concatenate([front, *context]).astype(np.int32)
-    return TextRow(ids, number, arrays={"candidates": positions})
+    arrays = {"candidates": positions, "front": np.array([len(front)], dtype=np.int32)}
+    return TextRow(ids, number, arrays=arrays)
 
 
 def _streams_row(

@@ -3,7 +3,10 @@
 from typing import Literal
 
 from dna_bigbird.choices import checked
+from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.etc_config import EtcChanges
+from dna_bigbird.models.longformer_config import LongformerChanges
+from dna_bigbird.models.performer_config import PerformerChanges
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.shared_options import Checkpoints, MaxUnpackedGib, ProcessThreads, TrainedBundle
@@ -26,7 +29,10 @@ def train(
     from_scratch: bool = False,
     dropout: float | None = None,
     global_blocks: Literal["first_last", "first_two", "none"] | None = None,
+    attention: Literal["bigbird", "full", "longformer", "performer"] | None = None,
     etc: EtcChanges = EtcChanges(),  # noqa: B008 - the help shows the default
+    longformer: LongformerChanges = LongformerChanges(),  # noqa: B008 - the help shows the default
+    performer: PerformerChanges = PerformerChanges(),  # noqa: B008 - the help shows the default
     training: TrainConfig = TrainConfig(),  # noqa: B008 - the help shows the default
     max_unpacked_gib: MaxUnpackedGib = 0,
     threads: ProcessThreads = 0,
@@ -53,8 +59,13 @@ def train(
         global_blocks: Blocks that read every block and are read by every block: those of
             `pretrained` if not given. The paper's question answering has the first 128 tokens:
             first_two.
+        attention: Block-sparse attention, or full: or longformer or performer; that of `pretrained` if not
+            given. Weights may move between these four.
         etc: Settings of a model with attention etc that differ from those of `pretrained`. With it
             question answering has global tokens for question, paragraphs, sentences and candidates.
+        longformer: Settings of attention longformer that differ from those of `pretrained`. With it the
+            question, candidates and marks of titles and sentences are global, in other tasks [CLS].
+        performer: Settings of attention performer that differ from those of `pretrained`.
         training: How it is trained.
 
     Examples:
@@ -78,7 +89,14 @@ def train(
     bundle = load_bundle(pretrained)
     bundle.check_reads_text()
     text_task.head = text_task.head_from(bundle.config)
-    encoder = steps.encoder_settings(text_task, bundle, dropout, global_blocks, etc, from_scratch)
+    changes = EncoderChanges(
+        attention=attention,
+        global_blocks=global_blocks,
+        etc=etc,
+        longformer=longformer,
+        performer=performer,
+    )
+    encoder = steps.encoder_settings(text_task, bundle, dropout, changes, from_scratch)
     paths = {"train": train, "validation": validation}
     sets = steps.read_sets(
         text_task, bundle, paths, training.validation_examples, seed, max_unpacked_gib

@@ -13,7 +13,7 @@ from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.limits import use_threads
 from dna_bigbird.models.config import BIN, EncoderConfig, stored_encoder
-from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
+from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.set_counts import count_metrics
 from dna_bigbird.pipeline.text.set_rows import (
@@ -55,13 +55,12 @@ def encoder_settings(
     task: TextTask,
     bundle: Bundle,
     dropout: float | None,
-    global_blocks: str | None,
-    etc: EtcChanges,
+    changes: EncoderChanges,
     from_scratch: bool,
 ) -> EncoderConfig:
     """Return the settings of the encoder to fine-tune: with markers, as the options want it.
 
-    Sets `task.two_streams`.
+    Sets the form of the task's rows.
 
     Raises:
         InputError: If an option is wrong or contradicts the pretrained settings.
@@ -69,21 +68,24 @@ def encoder_settings(
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     pretrained = bundle.config.encoder
-    task.two_streams = pretrained.attention == "etc"
-    if etc.values and not task.two_streams:
-        raise InputError(f"--etc.{next(iter(etc.values))} is for a model with attention etc")
-    fixed = [name for name in etc.values if name in OF_WEIGHTS]
-    if fixed and not from_scratch:
+    attention = changes.attention or pretrained.attention
+    for name in changes.values:
+        of_attention, _, _ = name.rpartition(".")
+        if of_attention not in ("", attention):
+            raise InputError(f"--{name} is for a model with attention {of_attention}")
+    if not from_scratch and (others := changes.other_weights(pretrained)):
         raise InputError(
-            f"--etc.{fixed[0]} needs fresh weights: leave it out, or add --from_scratch true"
+            f"--{others[0]} needs fresh weights: leave it out, or add --from_scratch true"
         )
-    size = max(pretrained.vocab_size, bundle.tokenizer.size_with_markers)
-    changes = {"vocab_size": size, "dropout": dropout, "global_blocks": global_blocks}
-    if task.two_streams and pretrained.num_segments:
-        changes["num_segments"] = max(pretrained.num_segments, task.num_segments)
     with checked_settings():
-        changes["etc"] = etc.applied_to(pretrained.etc)
-        return replace(pretrained, **{k: v for k, v in changes.items() if v is not None})
+        encoder = changes.applied_to(pretrained)
+    task.read_by(encoder)
+    size = max(pretrained.vocab_size, bundle.tokenizer.size_with_markers)
+    sizes = {"vocab_size": size, "dropout": dropout}
+    if task.two_streams and pretrained.num_segments:
+        sizes["num_segments"] = max(pretrained.num_segments, task.num_segments)
+    with checked_settings():
+        return replace(encoder, **{k: v for k, v in sizes.items() if v is not None})
 
 
 def read_sets(

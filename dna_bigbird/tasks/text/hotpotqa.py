@@ -38,7 +38,6 @@ from dna_bigbird.tasks.text.hotpotqa_metric import (
     question_scores,
 )
 from dna_bigbird.tasks.text.task import Outputs, TextTask
-from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
 # B batch, T tokens, U units: titles and sentences, with attention etc every global token
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -53,8 +52,8 @@ class HotpotQaBatch(NamedTuple):
     is_padding_BT: Tensor
     segment_ids_BT: Tensor
     rows_B: Tensor
-    global_tokens: GlobalTokens | None
-    """With attention etc."""
+    global_tokens: GlobalTokens | Tensor | None
+    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     places_BU: Tensor
     """Place of each unit: position of the mark of a title or sentence, or global token; 0 where there is none."""
     is_title_BU: Tensor
@@ -89,12 +88,21 @@ class HotpotQaTask(TextTask):
         form = {"training": training, "two_streams": self.two_streams}
         return hotpotqa_rows(examples, tokenizer, self.options, **form)
 
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], the question with its marks, and the mark of each title and sentence.
+
+        So it is in Longformer's paper (appendix D).
+        """
+        marks = row.arrays["units"][:, 2]
+        every = np.arange(len(row.token_ids))
+        return np.isin(every, marks) | (every < marks.min(initial=len(every)))
+
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> HotpotQaBatch:
         """Join rows; units are padded on the right."""
         units = [row.arrays["units"] for _, row in rows]
         return HotpotQaBatch(
             **common_fields(rows),
-            global_tokens=global_tokens_of(rows),
+            global_tokens=self.global_tokens_of(rows),
             places_BU=pad_right([unit_rows[:, 2] for unit_rows in units], 0),
             is_title_BU=pad_right([unit_rows[:, 1] == TITLE for unit_rows in units], 0).bool(),
             labels_BU=pad_right([row.arrays["labels"] for _, row in rows], UNKNOWN),

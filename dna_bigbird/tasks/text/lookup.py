@@ -31,7 +31,7 @@ def task_from_config(config: Any) -> TextTask:
     """
     task = task_class(config.task)(config.options, config.head)
     task.labels = config.label_names
-    task.two_streams = config.encoder.attention == "etc"
+    task.read_by(config.encoder)
     return task
 
 

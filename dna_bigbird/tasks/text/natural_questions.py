@@ -32,7 +32,6 @@ from dna_bigbird.tasks.text.natural_questions_metric import (
     summarise,
 )
 from dna_bigbird.tasks.text.task import Outputs, TextTask
-from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
 # B batch, T tokens, K best places of a window
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -45,8 +44,8 @@ class NqBatch(NamedTuple):
     is_padding_BT: Tensor
     segment_ids_BT: Tensor
     rows_B: Tensor
-    global_tokens: GlobalTokens | None
-    """With attention etc."""
+    global_tokens: GlobalTokens | Tensor | None
+    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     is_document_BT: Tensor
     targets_B5: Tensor
     """Positions of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
@@ -92,11 +91,15 @@ class NaturalQuestionsTask(TextTask):
         form = {"training": training, "two_streams": self.two_streams}
         return natural_questions_rows(examples, tokenizer, self.options, **form)
 
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], the question and its [SEP]."""
+        return row.segment_ids == 0
+
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NqBatch:
         """Join rows."""
         return NqBatch(
             **common_fields(rows),
-            global_tokens=global_tokens_of(rows),
+            global_tokens=self.global_tokens_of(rows),
             is_document_BT=pad_right([row.arrays["token"] >= 0 for _, row in rows], 0).bool(),
             targets_B5=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
         )

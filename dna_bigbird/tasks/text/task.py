@@ -9,12 +9,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dna_bigbird.datasets.batches import pad_right
 from dna_bigbird.datasets.text.description import TaskDescription
 from dna_bigbird.datasets.text.row_outputs import Outputs
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.resize import with_tables
 from dna_bigbird.tasks.objective import Sums
+from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
 
 class TextTask:
@@ -34,7 +38,8 @@ class TextTask:
         labels: Class names in the order of the logits: of `label_names` in training, of the
             bundle later. Set by the caller before `rows`.
         two_streams: The encoder has attention etc: rows have global tokens, where the task
-            has a form with them. Set by the caller before `rows`.
+            has a form with them. Set by the caller before `rows` (`read_by`).
+        marks_global: The encoder has attention longformer: batches say which tokens are global (`is_global`).
     """
 
     description: ClassVar[TaskDescription]
@@ -48,12 +53,32 @@ class TextTask:
         self.options = options
         self.head = head
         self.labels: list[str] = []
-        self.two_streams = False
+        self.two_streams = self.marks_global = False
 
     @property
     def name(self) -> str:
         """The task of the bundle."""
         return self.description.name
+
+    def read_by(self, encoder: EncoderConfig) -> None:
+        """Set the form of the rows to the one that an encoder reads."""
+        self.two_streams = encoder.attention == "etc"
+        self.marks_global = encoder.attention == "longformer"
+
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return which tokens of a row are global with attention longformer, (T,): here the first one."""
+        return np.arange(len(row.token_ids)) == 0
+
+    def global_tokens_of(self, rows: Sequence[tuple[int, TextRow]]) -> GlobalTokens | Tensor | None:
+        """Return the global tokens of numbered rows.
+
+        Returns:
+            With attention etc those of both streams, with longformer True for global tokens (B, T), else
+            None.
+        """
+        if self.marks_global:
+            return pad_right([self.is_global(row).astype(np.int8) for _, row in rows], 0).bool()
+        return global_tokens_of(rows)
 
     def head_from(self, config: Any) -> Any:
         """Return the settings of the head for a training that starts from a model: its own.

@@ -21,7 +21,6 @@ from dna_bigbird.evaluation.answers import overlap
 from dna_bigbird.evaluation.spans import Span, best_span
 from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.tasks.text.task import Outputs, TextTask
-from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
 # B batch, T tokens, S places of answers, Q questions
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -38,8 +37,8 @@ class TriviaQaBatch(NamedTuple):
     is_padding_BT: Tensor
     segment_ids_BT: Tensor
     rows_B: Tensor
-    global_tokens: GlobalTokens | None
-    """With attention etc."""
+    global_tokens: GlobalTokens | Tensor | None
+    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     spans_BS2: Tensor
     """First and last token of every occurrence of the answer, or `NO_SPAN`."""
     groups_B: Tensor
@@ -72,6 +71,10 @@ class TriviaQaTask(TextTask):
         form = {"training": training, "two_streams": self.two_streams}
         return triviaqa_rows(examples, tokenizer, self.options, normalise_trivia, **form)
 
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], the question and its [SEP], as Longformer's paper has it (appendix D)."""
+        return row.segment_ids == 0
+
     def units(self, text_set: TextSet) -> list[list[int]] | None:
         """Return the rows of every question where they share one sum."""
         if self.options.norm == "per_document":
@@ -89,7 +92,7 @@ class TriviaQaTask(TextTask):
             spans[i, : len(row.arrays["spans"])] = row.arrays["spans"]
         return TriviaQaBatch(
             **common_fields(rows),
-            global_tokens=global_tokens_of(rows),
+            global_tokens=self.global_tokens_of(rows),
             spans_BS2=torch.from_numpy(spans),
             groups_B=torch.tensor([row.example for _, row in rows]),
         )

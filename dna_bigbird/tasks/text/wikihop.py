@@ -25,7 +25,6 @@ from dna_bigbird.datasets.text.wikihop import (
 from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.question_models import ABSENT
 from dna_bigbird.tasks.text.task import Outputs, TextTask
-from dna_bigbird.tasks.text.two_streams import global_tokens_of
 
 # B batch, T tokens, N candidates
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -38,8 +37,8 @@ class WikiHopBatch(NamedTuple):
     is_padding_BT: Tensor
     segment_ids_BT: Tensor
     rows_B: Tensor
-    global_tokens: GlobalTokens | None
-    """With attention etc."""
+    global_tokens: GlobalTokens | Tensor | None
+    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     candidates_BN: Tensor
     """Position of each candidate's `[ans]`, or its global token, or `ABSENT`."""
     target_B: Tensor
@@ -72,11 +71,15 @@ class WikiHopTask(TextTask):
         form = {"training": training, "two_streams": self.two_streams}
         return wikihop_rows(examples, tokenizer, self.options, **form)
 
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], query and candidates with their marks, as Longformer's paper has it (appendix D)."""
+        return np.arange(len(row.token_ids)) < row.arrays["front"]
+
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> WikiHopBatch:
         """Join rows; candidates are padded on the right."""
         return WikiHopBatch(
             **common_fields(rows),
-            global_tokens=global_tokens_of(rows),
+            global_tokens=self.global_tokens_of(rows),
             candidates_BN=pad_right([row.arrays["candidates"] for _, row in rows], ABSENT),
             target_B=torch.tensor([int(row.arrays["target"][0]) for _, row in rows]),
         )
