@@ -32,8 +32,9 @@ def block_core(config: EncoderConfig, layer: int) -> BlockAttention:
         ValueError: With an attention that has no blocks.
     """
     if not config.has_blocks:
-        drawn = "; plot-attention --pattern etc draws it" if config.attention == "etc" else ""
-        raise ValueError(f"attention {config.attention} has no blocks{drawn}")
+        name = config.attention
+        drawn = "" if name == "performer" else f"; plot-attention --pattern {name} draws it"
+        raise ValueError(f"attention {name} has no blocks{drawn}")
     shared = {
         **_projections(config),
         "block_size": config.block_size,

@@ -8,6 +8,7 @@ from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputStream
 from dna_bigbird.pipeline.etc_drawing import EtcDrawing
+from dna_bigbird.pipeline.longformer_drawing import LongformerDrawing
 from dna_bigbird.pipeline.tables_and_pictures import check_suffix
 from dna_bigbird.short_repr import short_repr
 
@@ -51,8 +52,9 @@ def plot_attention(
     pattern_seed: int | None = None,
     num_heads: int | None = None,
     max_tokens: int | None = None,
-    pattern: Literal["bigbird", "etc"] = "bigbird",
+    pattern: Literal["bigbird", "etc", "longformer"] = "bigbird",
     etc: EtcDrawing = EtcDrawing(),  # noqa: B008 - jsonargparse shows the default
+    longformer: LongformerDrawing = LongformerDrawing(),  # noqa: B008 - jsonargparse shows the default
 ) -> AttentionDrawing:
     """Draw which key blocks every query block reads, as text or as a picture.
 
@@ -64,6 +66,7 @@ def plot_attention(
         dna-bigbird plot-attention --num_blocks 64 --random_plan uniform original --output plans.png
         dna-bigbird plot-attention --model results/models/pretrained --layers 0 1 --heads 0 1 --output model.png
         dna-bigbird plot-attention --pattern etc --etc.radius 4 --etc.hard_g2l true --etc.long_tokens 24
+        dna-bigbird plot-attention --pattern longformer --longformer.dilation 2 --longformer.global_at 0 9
 
     Args:
         output: Result to write: a picture in the format of its suffix: png, svg or pdf; text on
@@ -85,9 +88,10 @@ def plot_attention(
         num_heads: Attention heads; 12 if not given.
         max_tokens: Longest sequence in tokens: that of the model, on which plan huggingface
             depends; 4096 or the length drawn, whichever is more, if not given.
-        pattern: etc draws single tokens of the two streams of BigBird-ETC; only --output and the
-            options --etc belong to it.
+        pattern: etc draws single tokens of the two streams of BigBird-ETC, longformer those of a sequence;
+            only --output and the options of that name belong to them.
         etc: The pattern of --pattern etc.
+        longformer: The pattern of --pattern longformer.
     """
     from dna_bigbird.pipeline import attention_panels as steps
 
@@ -105,14 +109,17 @@ def plot_attention(
         "max_tokens": max_tokens,
     }
     settings = {name: value for name, value in settings.items() if value is not None}
-    if pattern == "etc":
+    drawings = {"etc": etc, "longformer": longformer}
+    for name, drawing in drawings.items():
+        if name != pattern and drawing != type(drawing)():
+            raise InputError(f"--{name} belongs to --pattern {name}: add it")
+    if pattern in drawings:
         others = {
             "model": model, "tokens": tokens, "num_blocks": num_blocks, "layers": layers or None,
             "heads": heads or None, "in_training": in_training or None,
         }  # fmt: skip
-        return _draw_etc(output, etc, settings | {n: x for n, x in others.items() if x is not None})
-    if etc != EtcDrawing():
-        raise InputError("--etc belongs to --pattern etc: add it")
+        others = settings | {n: x for n, x in others.items() if x is not None}
+        return _draw_tokens(output, drawings[pattern], pattern, others)
     layer_numbers, head_numbers = steps.as_list(layers), steps.as_list(heads)
     if model is None:
         configs = steps.configs_of_settings(settings, tokens, num_blocks)
@@ -131,18 +138,29 @@ def plot_attention(
     return AttentionDrawing(output, tuple(f"{panel.title}\n{panel.text}" for panel in panels))
 
 
-def _draw_etc(
-    output: Path | None, drawing: EtcDrawing, others: dict[str, object]
+def _draw_tokens(
+    output: Path | None,
+    drawing: EtcDrawing | LongformerDrawing,
+    pattern: str,
+    others: dict[str, object],
 ) -> AttentionDrawing:
-    """Draw BigBird-ETC; raise InputError if options of block patterns are given."""
+    """Draw a pattern of single tokens; raise InputError if options of block patterns are given."""
     from dna_bigbird.pipeline import attention_panels as steps
-    from dna_bigbird.pipeline.etc_panels import ETC_LEGEND, ETC_REASONS, etc_panel
 
     if others:
         raise InputError(
-            f"--pattern etc has no --{next(iter(others))}: leave it out; the options of ETC begin with etc"
+            f"--pattern {pattern} has no --{next(iter(others))}: leave it out; its options begin with "
+            f"{pattern}"
         )
-    panel = etc_panel(drawing)
+    if isinstance(drawing, EtcDrawing):
+        from dna_bigbird.pipeline.etc_panels import ETC_LEGEND, ETC_REASONS, etc_panel
+
+        panel, reasons, legend = etc_panel(drawing), ETC_REASONS, ETC_LEGEND
+    else:
+        from dna_bigbird.pipeline import longformer_panels as of_longformer
+
+        panel = of_longformer.longformer_panel(drawing)
+        reasons, legend = of_longformer.LONGFORMER_REASONS, of_longformer.LONGFORMER_LEGEND
     if output is not None:
-        steps.write_picture(output, [panel], 1, ETC_REASONS, "token")
-    return AttentionDrawing(output, (f"{panel.title}\n{panel.text}",), ETC_LEGEND)
+        steps.write_picture(output, [panel], 1, reasons, "token")
+    return AttentionDrawing(output, (f"{panel.title}\n{panel.text}",), legend)

@@ -98,6 +98,34 @@ def test_etc_picture_has_every_colour(tmp_path, capsys):
         assert (pixels == colour).all(axis=2).mean() > 0.005
 
 
+def test_longformer_by_hand(capsys):
+    """A window of one token on either side, every second token, and one global token."""
+    options = "--longformer.window_tokens 1 --longformer.dilation 2 --longformer.sequence_tokens 6"
+    assert plot(f"--pattern longformer {options} --longformer.global_at 3", capsys).splitlines()[
+        1:
+    ] == [
+        "",
+        "longformer, window of 1 on either side, dilation 2",
+        "w.wg..",
+        ".w.g..",
+        "w.wgw.",
+        "gggggg",
+        "..wgw.",
+        "...g.w",
+    ]
+    rows = plot(f"--pattern longformer {options} --longformer.is_causal true", capsys).splitlines()[
+        3:
+    ]
+    assert rows == ["g.....", "gw....", "g.w...", "gw.w..", "g.w.w.", "g..w.w"]
+
+
+def test_longformer_picture_has_every_colour(tmp_path, capsys):
+    plot(f"--pattern longformer --output {tmp_path / 'a.png'}", capsys)
+    pixels = (matplotlib.image.imread(tmp_path / "a.png")[..., :3] * 255).round().astype(int)
+    for colour in ((0, 114, 178), (86, 180, 233)):
+        assert (pixels == colour).all(axis=2).mean() > 0.005
+
+
 def test_a_short_sequence_is_covered_and_full_attention_is_global(capsys):
     rows = plot("--num_blocks 5 --num_random 1", capsys).splitlines()[3:]
     assert rows == ["ggggg", "gwwrg", "gwwwg", "grwwg", "ggggg"]
@@ -220,6 +248,21 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--pattern etc --heads 2 4", "--pattern etc has no --heads: leave it out"),
         ("--pattern etc --in_training true", "--pattern etc has no --in_training: leave it out"),
         ("--num_blocks 8 --etc.radius 4", "--etc belongs to --pattern etc: add it"),
+        ("--pattern longformer --tokens 40", "--pattern longformer has no --tokens: leave it out"),
+        ("--longformer.dilation 2", "--longformer belongs to --pattern longformer: add it"),
+        ("--pattern etc --longformer.dilation 2", "--longformer belongs to --pattern longformer"),
+        (
+            "--pattern longformer --longformer.dilation 0",
+            "--longformer: dilations must be numbers of",
+        ),
+        (
+            "--pattern longformer --longformer.global_at 3 32",
+            "global_at 3 32: expected positions from 0",
+        ),
+        (
+            "--pattern longformer --longformer.sequence_tokens 0",
+            "sequence_tokens 0: expected 1 to 1024",
+        ),
         ("--pattern etc --tokens 40", "--pattern etc has no --tokens: leave it out"),
         (
             "--pattern etc --etc.long_tokens 3",

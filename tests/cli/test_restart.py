@@ -443,3 +443,28 @@ def test_a_folder_in_use_is_refused_until_its_owner_is_gone(corpus):
     second.kill()
     second.wait()
     assert "continuing after step" in Path("owner.log").read_text()
+
+
+LONGFORMER = (
+    "--model.attention longformer --model.longformer.windows 4 9 --model.longformer.dilations 1 2 "
+    "--model.dropout 0.1 --model.attention_dropout 0.1"
+)
+PERFORMER = (
+    "--model.attention performer --model.performer.num_features 16 --model.performer.redraw_interval 7 "
+    "--model.dropout 0.1 --model.gradient_checkpointing true"
+)
+
+
+@pytest.mark.parametrize("options", [LONGFORMER, PERFORMER], ids=["longformer", "performer"])
+def test_longformer_and_performer_killed_and_on_two_processes(corpus, options, request):
+    """The Performer draws its features again every 7 steps, the same on both processes."""
+    name = request.node.callspec.id
+    finish(f"{FEW} {options}", name)
+    kill_after(f"{FEW} {options}", f"killed_{name}", 30)
+    finish(f"{FEW} {options}", f"killed_{name}")
+    assert_same_run(f"killed_{name}", name)
+    two = f"{FEW} {options} --training.devices 2"
+    finish(two, f"{name}_two")
+    assert "weights are the same on all 2 processes" in Path(f"{name}_two.log").read_text()
+    finish(f"{two} --training.strategy fsdp", f"{name}_shards")
+    assert_close_run(f"{name}_shards", f"{name}_two")

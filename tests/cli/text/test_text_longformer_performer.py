@@ -139,7 +139,11 @@ def test_classes_and_pretraining_from_another_attention(name):
             "windows has 2 numbers: expected one per layer, 1",
         ),
         ("longformer", "--attention etc", "--attention"),
-        ("performer", "--performer.num_features 5 --performer.rows identity", "identity has 16 features, the size"),
+        (
+            "performer",
+            "--performer.num_features 5 --performer.rows identity",
+            "identity has 16 features, the size",
+        ),
     ],
 )
 def test_wrong_settings_are_one_line(capsys, pretrained, more, message):

@@ -1,0 +1,19 @@
+"""The options of `plot-attention --pattern longformer`."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LongformerDrawing:
+    """The pattern to draw, and the global tokens of the sequence."""
+
+    window_tokens: int = 3
+    """Tokens that a token reads on either side of it: few enough to be seen."""
+    dilation: int = 1
+    """Distance between the tokens of the window: 2 is every second token."""
+    is_causal: bool = False
+    """No token reads a later one."""
+    sequence_tokens: int = 32
+    """Tokens of the sequence that is drawn."""
+    global_at: tuple[int, ...] = (0,)
+    """Positions of global tokens, from 0."""
