@@ -62,7 +62,6 @@ def plot_attention(
     side by side.
 
     Examples:
-        dna-bigbird plot-attention --tokens 1024
         dna-bigbird plot-attention --num_blocks 64 --random_plan uniform original --output plans.png
         dna-bigbird plot-attention --model results/models/pretrained --layers 0 1 --heads 0 1 --output model.png
         dna-bigbird plot-attention --pattern etc --etc.radius 4 --etc.hard_g2l true --etc.long_tokens 24

@@ -17,7 +17,7 @@ USERS_OWN = {
     "hg38_to_hg19_chain", "hg19.fa.gz", "hg38ToHg19.over.chain.gz", "peaks.tsv", "genes.gtf", "regions.fa",
     "bases", "seed0.report/scores.h5", "seed1.report/scores.h5",
     "regions.bed", "variants.vcf.gz", "promoters_hg38.bed", "tata_promoters.txt.gz",
-    "deepsea_train", "data_specs/deepsea_919_peaks.tsv", "bigbird-roberta-base", "roberta-base",
+    "deepsea_train", "data_specs/deepsea_919_peaks.tsv", "bigbird-roberta-base", "roberta-base", "bart-base",
     "train.csv", "dev.csv", "test.csv", "enhancer.fa", "promoter.fa", "files",
     "corpus.txt", "text8", "held_out.txt", "aclImdb_v1.tar.gz", "DATA",
 }  # fmt: skip

@@ -19,7 +19,6 @@ from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.positions import extend_positions
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.models.summarizer import Summarizer
 from tests.models.test_encoder import batch, generator, spread_out
 from tests.models.test_flops import counted, pretraining_inputs
 
@@ -241,11 +240,6 @@ def test_global_tokens_are_for_this_attention_only():
         model(ids, is_padding, is_global_BT=is_padding)
     with pytest.raises(ValueError, match=r"is_global is \(1, 5\), token_ids \(1, 20\)"):
         encoder()(ids, is_padding, is_global_BT=is_padding[:, :5])
-
-
-def test_a_decoder_on_it_needs_layers_of_blocks():
-    with pytest.raises(ValueError, match="attention longformer: a decoder needs the layers of"):
-        Summarizer(CONFIG)
 
 
 @torch.no_grad()
