@@ -1,10 +1,12 @@
 """The loss of the next character, and the settings of the phases."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
@@ -51,6 +53,29 @@ def test_the_published_phases():
     assert {(c.gradient_clip, c.weight_decay, c.optimizer) for c in configs} == {
         (0.25, 0.01, "adamw")
     }
+
+
+RECIPES = Path(__file__).parents[2] / "config/text"
+
+
+def recipe(name):
+    settings = yaml.safe_load((RECIPES / f"characters-{name}.yaml").read_text())
+    return CharacterConfig(**settings["model"]), StagedTraining(**settings["training"])
+
+
+def test_the_small_recipe_has_the_defaults():
+    """All but how often it writes a checkpoint."""
+    model, training = recipe("small")
+    assert model == CharacterConfig()
+    assert StagedTraining(**vars(training) | {"checkpoint_every_steps": 0}) == StagedTraining()
+
+
+def test_the_tiny_recipe_has_the_same_phases_in_small():
+    model, training = recipe("tiny")
+    _, small = recipe("small")
+    factors = [phase.max_tokens / training.max_tokens for phase in training.phases]
+    assert factors == [phase.max_tokens / small.max_tokens for phase in small.phases]
+    assert model.reach * training.phases[-1].factor == 2944  # docs/character-models.md
 
 
 @pytest.mark.parametrize(
