@@ -70,6 +70,27 @@ def test_the_small_recipe_has_the_defaults():
     assert StagedTraining(**vars(training) | {"checkpoint_every_steps": 0}) == StagedTraining()
 
 
+def test_the_large_recipe_differs_where_the_paper_does():
+    model, training = recipe("large")
+    with torch.device("meta"):
+        numbers = sum(p.numel() for p in CharacterModel(model).parameters())
+    assert round(numbers / 1e6) == 102
+    small = vars(CharacterConfig()) | {"dropout": 0.4, "gradient_checkpointing": True}
+    small |= {name: getattr(model, name) for name in ("causal_windows", "dilations")}
+    assert vars(model) == small
+    assert (len(model.causal_windows), model.causal_windows[0], model.causal_windows[-1]) == (
+        30,
+        32,
+        512,
+    )
+    steps = [350_000, 25_000, 10_000, 5000, 5000]
+    other = vars(training) | {
+        "phase_steps": StagedTraining().phase_steps,
+        "checkpoint_every_steps": 0,
+    }
+    assert (training.phase_steps, StagedTraining(**other)) == (steps, StagedTraining())
+
+
 def test_the_tiny_recipe_has_the_same_phases_in_small():
     model, training = recipe("tiny")
     _, small = recipe("small")
