@@ -1,75 +1,115 @@
 """`dna-bigbird compare-attention`."""
 
+from collections.abc import Sequence
+
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputFolder
-from dna_bigbird.pipeline.long_attention.names import CORES, Core, Part
+from dna_bigbird.pipeline.long_attention.names import CORES, PARTS, Core, Part
 from dna_bigbird.pipeline.results import Comparison
 from dna_bigbird.progress import shows_progress
 
-LEAST_TOKENS, LEAST_ROUNDS = 256, 3
+LEAST_TOKENS = 256
 
 
 @shows_progress
 @checked()
 def compare_attention(
     output: OutputFolder,
-    comparisons: list[Part] = ["cost"],  # noqa: B006 - jsonargparse shows the default
+    comparisons: list[Part] = list(PARTS),  # noqa: B006 - jsonargparse shows the default
     cores: list[Core] = list(CORES),  # noqa: B006
+    seeds: int = 3,
     lengths: list[int] = [512, 1024, 4096, 16384],  # noqa: B006
     rounds: int = 7,
+    longest_tokens: int = 4608,
+    training_steps: int = 1000,
+    seconds: float = 60.0,
+    test_sequences: int = 150,
+    processes: int = 1,
     only: list[str] = [],  # noqa: B006
     progress: bool = False,
 ) -> Comparison:
     """Compare the attention cores with each other: full, BigBird, BigBird-ETC, Longformer and Performer.
 
-    Comparison `cost` measures one attention layer of each on one thread: what it reads, how exact it is, and its time and
-    memory, forward and backward, in one run in which the cores take turns. A complete job in the folder is kept, so
-    the same command goes on after it was stopped. See docs/long-attention.md.
+    `cost` measures one attention layer of each on one thread: what it reads, how exact it is, and its time and
+    memory, forward and backward, in one run in which the cores take turns. The other comparisons train a small model
+    of each core, with equal initial weights where shapes agree, and score it after equal steps (and positions) and
+    after equal processor time. A complete job in the folder is kept, so the same command goes on after it was
+    stopped. See docs/long-attention.md.
 
     Examples:
-        dna-bigbird compare-attention --output results/attention
-        dna-bigbird compare-attention --output results/attention --cores full bigbird --lengths 1024 4096
+        dna-bigbird compare-attention --output results/attention --processes 2
+        dna-bigbird compare-attention --output results/attention --cores full bigbird etc --seeds 1 --processes 2
+        dna-bigbird compare-attention --output results/attention --comparisons cost --lengths 1024 4096
 
     Args:
-        output: Result to write: a folder with jobs/NAME/result.json of each job, and over all of them results.json, a TSV
-            per part, page.md and comparison.png.
-        comparisons: What is compared: `cost` of a layer.
+        output: Result to write: a folder with jobs/NAME/result.json of each job, and over all of them results.json,
+            cost.tsv, learning.tsv, curves.tsv, page.md and comparison.png.
+        comparisons: What is compared: `cost` of a layer, hidden words of real `dna`, the planted `partner` task,
+            the same `pretrained` on sequences of its own, and evidence in `text`.
         cores: Attention cores to compare, in the order of the rows.
+        seeds: Number of trainings: of each core, with seeds 0, 1 and so on.
         lengths: Lengths of the sequence in tokens: of cost.
         rounds: Rounds of the measurement of time: of cost, whose medians are shown.
+        longest_tokens: Longest sequence of the trainings in tokens; distances that do not fit are left out.
+        training_steps: Optimizer steps after which the cores are compared.
+        seconds: Processor time after which they are compared again: of the steps, without scoring.
+        test_sequences: Sequences that each score is computed on.
+        processes: Jobs at the same time, each on one thread; cost runs alone.
         only: Jobs to do, by name; no table is written then. All if not given.
         progress: Whether to show a progress bar.
     """
-    from dna_bigbird.pipeline.long_attention import plan
     from dna_bigbird.pipeline.long_attention.jobs import read_result, run_jobs
-    from dna_bigbird.pipeline.long_attention.tables import tables_of, write_tables
+    from dna_bigbird.pipeline.long_attention.names import COST
+    from dna_bigbird.pipeline.long_attention.plan import Plan, check_names
+    from dna_bigbird.pipeline.long_attention.tables import write_tables
 
-    for name, values in (("comparisons", comparisons), ("cores", cores), ("lengths", lengths)):
-        _check_list(name, values)
+    _check(
+        {"comparisons": comparisons, "cores": cores, "lengths": lengths},
+        {"seeds": (seeds, 1), "rounds": (rounds, 3), "training_steps": (training_steps, 2), "processes": (processes, 1),
+         "test_sequences": (test_sequences, 2), "longest_tokens": (longest_tokens, 2 * LEAST_TOKENS)},
+    )  # fmt: skip
     for length in lengths:
         if length < LEAST_TOKENS:
             raise InputError(f"--lengths {length}: expected at least {LEAST_TOKENS} tokens")
-    if rounds < LEAST_ROUNDS:
-        raise InputError(
-            f"--rounds {rounds}: expected at least {LEAST_ROUNDS}; medians of fewer mislead"
-        )
-    work = plan.work_of(comparisons, cores, lengths, rounds)
-    plan.check_names(only, work)
-    run_jobs({name: work[name] for name in work if not only or name in only}, output, 1)
+    plan = Plan(
+        comparisons,
+        cores,
+        seeds,
+        lengths,
+        rounds,
+        longest_tokens,
+        training_steps,
+        seconds,
+        test_sequences,
+    )
+    work = plan.work()
+    check_names(only, work)
+    chosen = {name: work[name] for name in work if not only or name in only}
+    run_jobs({name: job for name, job in chosen.items() if name == COST}, output, 1)
+    run_jobs({name: job for name, job in chosen.items() if name != COST}, output, processes)
     if only:
         return Comparison(output, [], [])
     results = {name: read_result(output, name, settings) for name, (_, settings) in work.items()}
-    write_tables(output, results)
-    rows = [row for table in tables_of(results).values() for row in table]
+    tables = write_tables(output, {name: x for name, x in results.items() if x is not None})
+    rows = [row for table in tables.values() for row in table]
     return Comparison(
         output, rows, [f"{output / 'page.md'}: the tables; comparison.png: the picture"]
     )
 
 
-def _check_list(name: str, values: list) -> None:
-    if not values:
-        raise InputError(f"--{name} []: expected at least one")
+def _check(lists: dict[str, list], numbers: dict[str, tuple[int, int]]) -> None:
+    """Raise InputError for an empty list, a repeated value, or a number below its least value."""
+    for name, values in lists.items():
+        if not values:
+            raise InputError(f"--{name} []: expected at least one")
+        _check_once(name, values)
+    for name, (value, least) in numbers.items():
+        if value < least:
+            raise InputError(f"--{name} {value}: expected at least {least}")
+
+
+def _check_once(name: str, values: Sequence) -> None:
     for value in values:
-        if values.count(value) > 1:
+        if list(values).count(value) > 1:
             raise InputError(f"--{name} {value}: is there twice; name it once")

@@ -68,9 +68,9 @@ def run_jobs(
         InputError: If a job fails; what was complete stays.
     """
     left = [name for name, (_, x) in work.items() if read_result(folder, name, x) is None]
-    if len(left) < len(work):
+    if work and len(left) < len(work):
         note(f"{folder}: {len(work) - len(left)} of {len(work)} jobs are complete and are kept")
-    if processes == 1 or len(left) == 1:
+    if processes == 1 or len(left) < 2:
         for number, name in enumerate(left, 1):
             note(f"job {number} of {len(left)}: {name}")
             run_job(work[name][0], folder, name, work[name][1])

@@ -5,9 +5,22 @@ from collections.abc import Mapping, Sequence
 from dna_bigbird.report.compare.markdown import markdown_table
 
 MEGABYTE = 1e6
+WORD_BP = 6
+TITLES = {
+    "dna": "Hidden words of real DNA: bits per base (lower is better)",
+    "partner": "Planted partner in DNA: accuracy by distance",
+    "pretrained": "Planted partner, after pretraining on sequences of the task: accuracy by distance",
+    "text": "Evidence in text: accuracy by distance",
+}
+BUDGETS = {
+    "equal_steps": "equal steps",
+    "equal_seconds": "equal processor time",
+    "baseline": "baseline",
+}
+Rows = Sequence[Mapping]
 
 
-def attention_page(tables: Mapping[str, Sequence[Mapping]]) -> str:
+def attention_page(tables: Mapping[str, Rows]) -> str:
     """Return the Markdown page of the tables that there are."""
     lines = ["# Long attention: a comparison", ""]
     if "cost" in tables:
@@ -18,10 +31,52 @@ def attention_page(tables: Mapping[str, Sequence[Mapping]]) -> str:
             "forward pass keeps for the backward pass, weights aside.",
             "",
         ]
+    for part, title in TITLES.items():
+        rows = [row for row in tables.get("learning", []) if row["part"] == part]
+        if rows:
+            lines += [f"## {title}", "", *markdown_table(learning_table(rows)), ""]
+    if "learning" in tables:
+        lines += [
+            "Brackets: 95 % intervals over the questions (Wilson) or the sequences (normal) of one test set, for the "
+            "mean of the seeds; they say nothing about other seeds. learning.tsv has the lowest and the highest seed.",
+            "",
+        ]
     return "\n".join([*lines, "![The comparison](comparison.png)", ""])
 
 
-def _reading(rows: Sequence[Mapping]) -> list[dict]:
+def learning_table(rows: Rows) -> list[dict]:
+    """Return one row per core and budget with a column for each distance."""
+    table: dict[tuple[str, str], dict] = {}
+    for row in rows:
+        first = {
+            "core": row["core"],
+            "budget": BUDGETS[row["budget"]],
+            "seeds": row["seeds"] or None,
+        }
+        first["processor s"] = None if row["seconds"] is None else round(row["seconds"])
+        line = table.setdefault((row["core"], row["budget"]), first)
+        name = distance_title(row["part"], row["distance"])
+        line |= {
+            name: row["score"],
+            f"{name}_low": row["score_low"],
+            f"{name}_high": row["score_high"],
+        }
+    return list(table.values())
+
+
+def distance_title(part: str, distance: int | None) -> str:
+    """Return the heading of a distance in tokens.
+
+    Example:
+        >>> distance_title("partner", 85), distance_title("text", 256), distance_title("dna", None)
+        ('0.5 kb', '256 tokens', 'bits per base')
+    """
+    if distance is None:
+        return "bits per base"
+    return f"{distance:,} tokens" if part == "text" else f"{distance * WORD_BP / 1000:.1f} kb"
+
+
+def _reading(rows: Rows) -> list[dict]:
     return [
         {
             "tokens": row["tokens"],
@@ -37,7 +92,7 @@ def _reading(rows: Sequence[Mapping]) -> list[dict]:
     ]
 
 
-def _costs(rows: Sequence[Mapping]) -> list[dict]:
+def _costs(rows: Rows) -> list[dict]:
     return [
         {
             "tokens": row["tokens"],

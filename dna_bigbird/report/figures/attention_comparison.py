@@ -1,11 +1,13 @@
 """The picture of `compare-attention`: one panel per question, one line per core."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dna_bigbird.figures.style import (
+    DARK,
     GREEN,
     GREY,
     KMER,
@@ -14,7 +16,7 @@ from dna_bigbird.figures.style import (
     SKY,
     new_figure,
     style,
-)  # fmt: skip
+)
 
 LOOKS = {
     "full": (GREY, "-", "o"),
@@ -25,66 +27,99 @@ LOOKS = {
 }
 """Colour, dashes and marker of each core."""
 OTHER = (PURPLE, ":", "x")
+COLUMNS = 3
+WORD_KB = 0.006
+PLANTED = {
+    "partner": ("planted partner in DNA", "distance, kb", WORD_KB),
+    "pretrained": ("the same, pretrained", "distance, kb", WORD_KB),
+    "text": ("evidence in text", "distance, tokens", 1.0),
+}
+"""Title, axis and unit of each planted task."""
 Tables = Mapping[str, Sequence[Mapping]]
+Panel = Callable[[Axes], None]
 
 
 def comparison_figure(tables: Tables) -> Figure:
-    """Draw the tables that there are; an empty picture says so."""
-    panels = []
-    if "cost" in tables:
-        panels += [_time, _memory]
+    """Draw a panel for each result that there is; without any, a title that says so."""
+    panels = panels_of(tables) or [lambda ax: ax.set(title="no result yet")]
+    rows = -(-len(panels) // COLUMNS)
     with style():
-        fig = new_figure(3.6 * max(1, len(panels)), 3.3)
-        for ax, draw in zip(
-            fig.subplots(1, max(1, len(panels)), squeeze=False)[0],
-            panels or [_nothing],
-            strict=True,
-        ):
-            draw(ax, tables)
-        fig.axes[0].legend()
+        fig = new_figure(3.5 * min(COLUMNS, len(panels)), 3.1 * rows)
+        axes = fig.subplots(rows, min(COLUMNS, len(panels)), squeeze=False).ravel()
+        for ax, draw in zip(axes, panels, strict=False):
+            draw(ax)
+        for ax in axes[len(panels) :]:
+            ax.set_axis_off()
+        lines = {
+            line.get_label(): line
+            for ax in fig.axes
+            for line in ax.get_lines()
+            if line.get_label() in LOOKS
+        }
+        fig.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(LOOKS))
     return fig
 
 
-def lines_by_core(ax: Axes, rows: Sequence[Mapping], x: str, y: str, scale: float = 1.0) -> None:
-    """Draw one line per core."""
-    for core in dict.fromkeys(row["core"] for row in rows):
-        colour, dashes, marker = LOOKS.get(core, OTHER)
-        points = [(row[x], scale * row[y]) for row in rows if row["core"] == core]
-        ax.plot(
-            *zip(*sorted(points), strict=True),
-            color=colour,
-            ls=dashes,
-            marker=marker,
-            ms=4,
-            label=core,
+def panels_of(tables: Tables) -> list[Panel]:
+    """Return a function that draws each panel."""
+    panels: list[Panel] = []
+    if "cost" in tables:
+        cost = tables["cost"]
+        panels.append(
+            partial(_cost, rows=cost, column="forward_backward_s", title="time", unit=("ms", 1e3))
         )
+        panels.append(
+            partial(_cost, rows=cost, column="saved_bytes", title="memory", unit=("MB", 1e-6))
+        )
+    learning = tables.get("learning", [])
+    for part in PLANTED:
+        rows = [row for row in learning if row["part"] == part and row["budget"] == "equal_steps"]
+        if rows:
+            panels.append(partial(_planted, rows=rows, part=part))
+    bits = [row for row in learning if row["part"] == "dna" and row["budget"] != "equal_seconds"]
+    if bits:
+        panels.append(partial(_bits, rows=bits))
+    return panels
 
 
-def _time(ax: Axes, tables: Tables) -> None:
-    lines_by_core(ax, tables["cost"], "tokens", "forward_backward_s", 1000)
-    ax.set(
-        xscale="log", yscale="log", xlabel="tokens", ylabel="forward and backward, ms", title="time"
-    )
-    _ticks(ax, tables["cost"])
-
-
-def _memory(ax: Axes, tables: Tables) -> None:
-    lines_by_core(ax, tables["cost"], "tokens", "saved_bytes", 1e-6)
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xlabel="tokens",
-        ylabel="kept for the backward pass, MB",
-        title="memory",
-    )
-    _ticks(ax, tables["cost"])
-
-
-def _ticks(ax: Axes, rows: Sequence[Mapping]) -> None:
+def _cost(
+    ax: Axes, *, rows: Sequence[Mapping], column: str, title: str, unit: tuple[str, float]
+) -> None:
+    name, scale = unit
+    for core in dict.fromkeys(row["core"] for row in rows):
+        points = sorted((row["tokens"], scale * row[column]) for row in rows if row["core"] == core)
+        _line(ax, core, points)
     lengths = sorted({row["tokens"] for row in rows})
+    ax.set(xscale="log", yscale="log", xlabel="tokens", ylabel=name, title=f"{title} of a layer")
     ax.set_xticks(lengths, [f"{length:,}" for length in lengths])
-    ax.minorticks_off()
+    ax.tick_params(axis="x", which="minor", bottom=False)
 
 
-def _nothing(ax: Axes, tables: Tables) -> None:
-    ax.set(title="no result yet")
+def _planted(ax: Axes, *, rows: Sequence[Mapping], part: str) -> None:
+    title, axis, unit = PLANTED[part]
+    for core in dict.fromkeys(row["core"] for row in rows):
+        of_core = sorted((row for row in rows if row["core"] == core), key=lambda x: x["distance"])
+        x = [row["distance"] * unit for row in of_core]
+        _line(ax, core, [(at, row["score"]) for at, row in zip(x, of_core, strict=True)])
+        low, high = ([row[f"score_{end}"] for row in of_core] for end in ("low", "high"))
+        ax.fill_between(x, low, high, color=LOOKS.get(core, OTHER)[0], alpha=0.12, lw=0)
+    ax.axhline(0.5, color=DARK, lw=0.8, ls=":")
+    distances = sorted({row["distance"] * unit for row in rows})
+    ax.set(xscale="log", ylim=(0.35, 1.02), xlabel=axis, ylabel="accuracy", title=title)
+    ax.set_xticks(distances, [f"{x:,.0f}" if x >= 1 else f"{x:.1f}" for x in distances])
+    ax.tick_params(axis="x", which="minor", bottom=False)
+
+
+def _bits(ax: Axes, *, rows: Sequence[Mapping]) -> None:
+    for y, row in enumerate(rows):
+        colour, _, marker = LOOKS.get(row["core"], OTHER)
+        ax.plot(row["score"], y, marker, color=colour, ms=5)
+        ax.plot([row["score_low"], row["score_high"]], [y, y], color=colour, lw=1.6)
+    ax.set_yticks(range(len(rows)), [row["core"] for row in rows])
+    ax.invert_yaxis()
+    ax.set(xlabel="bits per base", title="hidden words of real DNA")
+
+
+def _line(ax: Axes, core: str, points: Sequence[tuple[float, float]]) -> None:
+    colour, dashes, marker = LOOKS.get(core, OTHER)
+    ax.plot(*zip(*points, strict=True), color=colour, ls=dashes, marker=marker, ms=4, label=core)

@@ -1,0 +1,150 @@
+"""Sequences with planted pairs: what is asked at one site is answered by its partner at a known distance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# T tokens, Q questions
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+KEY, VALUE, FREE = -1, -2, -3
+"""Parts of a site that a task fills in: its key, its value, and a token of the background that stays."""
+TRIES = 50
+
+
+@dataclass(frozen=True)
+class PairExample:
+    """One sequence with its questions."""
+
+    tokens_T: NDArray[np.int64]
+    """With the value of the site that asks; `asked` hides it."""
+    positions_Q: NDArray[np.int64]
+    """Of the values to name."""
+    answers_Q: NDArray[np.int64]
+    """Which of the task's values each is."""
+    distances_Q: NDArray[np.int64]
+    """Tokens from the value to that of the partner."""
+
+    def asked(self, mask: int) -> NDArray[np.int64]:
+        """Return the tokens with the asked values hidden."""
+        tokens_T = self.tokens_T.copy()
+        tokens_T[self.positions_Q] = mask
+        return tokens_T
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """Pairs of sites with one key and one value, exactly a distance apart, in a background.
+
+    Every sequence has the same planted tokens: each key twice, each decoy key once, and each value equally often.
+    Which value a key has is drawn again for every sequence, so no count of tokens says anything about an answer. A
+    decoy, a site with a key that is never asked, is between every question and its partner, so the value that is
+    nearest to a question says nothing either.
+
+    Args:
+        site: The tokens of a site in order, with `KEY`, `VALUE` and `FREE`.
+        keys, values: Their tokens; the number of values divides that of keys. One pair per key.
+        decoys: Keys of decoys, as many as keys.
+        margin: Tokens at both ends without a site.
+        asks_last: Questions are in the last tokens, so many, and partners before them; 0: they are anywhere, their
+            partner on either side.
+    """
+
+    background: NDArray[np.int64]
+    site: tuple[int, ...]
+    keys: tuple[int, ...]
+    values: tuple[int, ...]
+    decoys: tuple[int, ...]
+    margin: int
+    asks_last: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.keys) % len(self.values):
+            raise ValueError(f"{len(self.values)} values do not divide {len(self.keys)} keys")
+        if len(self.decoys) != len(self.keys):
+            raise ValueError(f"got {len(self.decoys)} decoys for {len(self.keys)} keys")
+
+    def fitting(self, distances: Sequence[int], num_tokens: int) -> list[int]:
+        """Return the distances that fit: the sequence has room for a pair of every key."""
+        room = 2 * self.margin + 5 * len(self.keys) * len(self.site)
+        return [distance for distance in distances if distance + room <= num_tokens]
+
+    def draw(
+        self, num_tokens: int, distances: Sequence[int], rng: np.random.Generator
+    ) -> PairExample:
+        """Draw one sequence; its pairs have distances in turn, from a random order of them.
+
+        Raises:
+            ValueError: If no distance fits.
+        """
+        fitting = self.fitting(distances, num_tokens)
+        if not fitting:
+            raise ValueError(
+                f"no pair at a distance of {min(distances)} fits into {num_tokens} tokens"
+            )
+        keys = rng.permutation(len(self.keys))
+        answers_Q, of_decoys_Q = (
+            rng.permutation(np.arange(len(keys)) % len(self.values)) for _ in range(2)
+        )
+        order = rng.permutation(fitting)
+        distances_Q = order[np.arange(len(keys)) % len(order)]
+        while (ends := self._positions(num_tokens, distances_Q, rng)) is None:
+            pass
+        start = rng.integers(len(self.background) - num_tokens + 1)
+        tokens_T = self.background[start : start + num_tokens].copy()
+        rows = zip(keys, answers_Q, of_decoys_Q, ends.tolist(), strict=True)
+        for key, answer, of_decoy, (question, partner, decoy) in rows:
+            for position in (question, partner):
+                self._plant(tokens_T, position, self.keys[key], self.values[answer])
+            self._plant(tokens_T, decoy, self.decoys[key], self.values[of_decoy])
+        return PairExample(tokens_T, ends[:, 0], answers_Q, distances_Q)
+
+    def _positions(
+        self, num_tokens: int, distances_Q: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64] | None:
+        """Return the positions of the values at question, partner and decoy; None if a site has no room."""
+        before, after = self._around()
+        is_used = np.zeros(num_tokens, dtype=bool)
+        ends = np.zeros((len(distances_Q), 3), dtype=np.int64)
+        for number in np.argsort(-distances_Q, kind="stable"):
+            distance = int(distances_Q[number])
+            for _ in range(TRIES):
+                sites = self._sites(num_tokens, distance, rng)
+                spans = [slice(x - before, x + after) for x in sites]
+                if all(x.start >= 0 and not is_used[x].any() for x in spans):
+                    break
+            else:
+                return None
+            for span in spans:
+                is_used[span] = True
+            ends[number] = sites
+        return ends
+
+    def _sites(
+        self, num_tokens: int, distance: int, rng: np.random.Generator
+    ) -> tuple[int, int, int]:
+        before, after = self._around()
+        nearer = int(rng.integers(len(self.site), distance - len(self.site) + 1))
+        if self.asks_last:
+            first_question = num_tokens - self.asks_last + before
+            question = int(rng.integers(first_question, num_tokens - after + 1))
+            nearer = max(nearer, question - first_question + len(self.site))  # before all questions
+            return question, question - distance, question - nearer
+        first, last = self.margin + before, num_tokens - self.margin - after
+        left = int(rng.integers(first, last - distance + 1))
+        if rng.random() < 0.5:
+            return left, left + distance, left + nearer
+        return left + distance, left, left + distance - nearer
+
+    def _around(self) -> tuple[int, int]:
+        """Return how many tokens of a site are before its value, and from its value on."""
+        before = self.site.index(VALUE)
+        return before, len(self.site) - before
+
+    def _plant(self, tokens_T: NDArray[np.int64], position: int, key: int, value: int) -> None:
+        first = position - self._around()[0]
+        for offset, part in enumerate(self.site):
+            if part != FREE:
+                tokens_T[first + offset] = {KEY: key, VALUE: value}.get(part, part)
