@@ -43,12 +43,25 @@ def converted_card(config: BundleConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-def library_card(source_card: str, differences: Sequence[str]) -> str:
+FIRST_TOKEN = (
+    "The first token of a row is global in the bundle; the library is told so by `global_attention_mask` (1 "
+    "for that token, 0 for the others), in `generate`, too. With it, it computes the same logits."
+)
+QUESTIONS = (
+    "The first token, the question and its separator are global in the bundle; the library is told so by "
+    "`global_attention_mask` (1 for these tokens, 0 for the others). With it, it computes the same logits."
+)
+"""What a folder of a Longformer says about its global tokens."""
+
+
+def library_card(source_card: str, differences: Sequence[str], config: BundleConfig) -> str:
     """Return the README.md of a folder for the library: what differs there, then the bundle's own."""
     notice = ["This folder was written by `dna-bigbird convert` for the Hugging Face library."]
     if differences:
         notice += ["", "**The library computes something else than the bundle did:**", ""]
         notice += [f"- {difference}" for difference in differences]
+    elif config.encoder.attention == "longformer":
+        notice += [QUESTIONS if config.task == "triviaqa" else FIRST_TOKEN]
     else:
         notice += ["The library computes the same hidden states and logits as the bundle."]
     return "\n".join(notice) + "\n\n---\n\n" + source_card

@@ -16,7 +16,8 @@ from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop.converted_card import library_card
-from dna_bigbird.interop.longformer import longformer_folder
+from dna_bigbird.interop.longformer_writing import longformer_folder
+from dna_bigbird.interop.search_options import generation_config
 from dna_bigbird.interop.settings import TOKEN_IDS, check_held, differences, library_config
 from dna_bigbird.interop.summarizers import summarizer_folder
 from dna_bigbird.interop.tensor_names import (
@@ -84,12 +85,14 @@ def write_huggingface(
     with atomic_directory(folder) as partial:
         (partial / "model.safetensors").write_bytes(weights)
         (partial / "config.json").write_text(_json(written))
+        if search := generation_config(config, written):
+            (partial / "generation_config.json").write_text(_json(search))
         for name, content in _tokenizer_files(tokenizer).items():
             (partial / name).write_bytes(content)
         (partial / "special_tokens_map.json").write_bytes(names_file(tokenizer.names))
         settings = _tokenizer_settings(tokenizer, encoder.max_tokens, model)
         (partial / "tokenizer_config.json").write_text(_json(settings))
-        (partial / "README.md").write_text(library_card(card, different))
+        (partial / "README.md").write_text(library_card(card, different, config))
     return different
 
 

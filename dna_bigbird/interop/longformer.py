@@ -1,27 +1,22 @@
-"""Longformer folders of the Hugging Face library: settings and weights as BigBird's, and back.
+"""Longformer folders of the Hugging Face library: settings and weights under BigBird's names.
 
-Below the heads Longformer has BigBird's names, and global projections; its heads are RoBERTa's.
+Below the heads Longformer has those names, and global projections; its heads are RoBERTa's.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.interop.settings import ACTIVATIONS, KEPT, TOKEN_IDS
+from dna_bigbird.interop.settings import ACTIVATIONS, KEPT
 from dna_bigbird.interop.short_encoders import ROBERTA_HEAD
 from dna_bigbird.interop.tensor_names import (
     CLASSIFIER,
     SPANS,
-    library_names,
     plain_names,
-    with_global,
 )
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.longformer_config import LongformerConfig
 from dna_bigbird.models.stored_settings import is_finite, settings_from
 
 MODEL_TYPE = "longformer"
@@ -45,22 +40,11 @@ FIELDS = {
     "init_std": ("initializer_range", 0.02),
 }
 """Our field: the library's name, and what it means there if it is absent."""
-ONLY = {
-    "norm_first": (False, "its norms come after each sum"),
-    "positions": ("learned", "it adds a table of positions to the embeddings"),
-    "qk_norm": (False, "it has no norm of queries and keys"),
-    "stem_width": (0, "it has no convolution"),
-    "patch_tokens": (1, "it has no patches"),
-    "qkv_bias": (True, "its projections have biases"),
-    "output_bias": (True, "its output projection has a bias"),
-    "scale_embeddings": (False, "it does not scale word embeddings"),
-}
-"""The only value of our fields that the library's Longformer has, and why."""
 WINDOW, POSITIONS, PAD = "attention_window", "max_position_embeddings", "pad_token_id"
 HEAD_ACTIVATION = "gelu"
 """Of the head for masked tokens, also if the encoder has another one."""
-_TABLE = "embeddings.position_embeddings.weight"
-_RENAMED = ROBERTA_HEAD | {
+TABLE = "embeddings.position_embeddings.weight"
+RENAMED = ROBERTA_HEAD | {
     "qa_outputs.": "qa_classifier.qa_outputs.",
     "pooler.dense.": "pooler.",
 }
@@ -148,11 +132,6 @@ def longformer_settings(config: Mapping[str, Any], num_layers: Any, source: str)
     return {"windows": sides}
 
 
-def library_windows(settings: LongformerConfig, num_layers: int) -> list[int]:
-    """Return the library's windows, one per layer."""
-    return [2 * settings.window_of(layer) for layer in range(num_layers)]
-
-
 def as_bigbird(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with the names of BigBird's classes."""
     return {**config, "architectures": [AS_BIGBIRD[n] for n in config.get("architectures") or []]}
@@ -170,113 +149,10 @@ def plain_longformer(tensors: Mapping[str, Tensor], unused: int, source: str) ->
     short = {name.removeprefix(f"{MODEL_TYPE}."): x for name, x in tensors.items()}
     plain = {}
     for name, tensor in plain_names(short).items():
-        start = next((start for start in _RENAMED if name.startswith(start)), "")
-        plain[_RENAMED.get(start, "") + name.removeprefix(start)] = tensor
-    if _TABLE not in plain:
-        raise InputError(f"{source}: no tensor {_TABLE}; expected those of Longformer")
-    plain[_TABLE] = plain[_TABLE][unused:]
+        start = next((start for start in RENAMED if name.startswith(start)), "")
+        plain[RENAMED.get(start, "") + name.removeprefix(start)] = tensor
+    if TABLE not in plain:
+        raise InputError(f"{source}: no tensor {TABLE}; expected those of Longformer")
+    if plain[TABLE].dim():
+        plain[TABLE] = plain[TABLE][unused:]
     return plain
-
-
-def longformer_folder(
-    model: nn.Module,
-    config: BundleConfig,
-    as_class: str,
-    token_ids: Mapping[str, int],
-    source: str,
-) -> tuple[dict[str, Any], dict[str, Tensor], list[str]]:
-    """Return config.json and tensors of a folder, and what the library would not compute.
-
-    Args:
-        as_class: BigBird's class with the model's heads.
-        token_ids: Values of `TOKEN_IDS`.
-        source: What to call the model in messages.
-
-    Raises:
-        InputError: If the library's Longformer cannot hold the model.
-    """
-    encoder = config.encoder
-    heads = getattr(model, "heads", ())
-    left_out = [head for head in ("nsp", "pooler") if head in heads and "mlm" in heads]
-    if left_out:
-        as_class = "BigBirdForMaskedLM"
-    name = next(ours for ours, theirs in AS_BIGBIRD.items() if theirs == as_class)
-    check_longformer(encoder, source, has_mlm=name == "LongformerForMaskedLM")
-    kept = config.huggingface or {}
-    ids = {**token_ids, **{name: kept[name] for name in TOKEN_IDS if name in kept}}
-    unused = unused_positions(ids)
-    act = kept.get("hidden_act")
-    if ACTIVATIONS.get(act) != encoder.activation:
-        act = next(k for k, v in ACTIVATIONS.items() if v == encoder.activation)
-    written = {
-        "architectures": [name],
-        "model_type": MODEL_TYPE,
-        "hidden_act": act,
-        **{theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()},
-        POSITIONS: encoder.max_tokens + unused,
-        WINDOW: library_windows(encoder.longformer, encoder.num_layers),
-        **ids,
-        "tie_word_embeddings": True,
-        "dtype": "float32",
-    }
-    state = {
-        key: tensor
-        for key, tensor in model.state_dict().items()
-        if not key.startswith(tuple(f"{head}." for head in left_out))
-    }
-    tensors = _library_tensors(state, unused, is_bare=name == "LongformerModel")
-    different = [
-        f"the head {head} is left out (the library's Longformer has none)" for head in left_out
-    ]
-    return written, tensors, different
-
-
-def check_longformer(encoder: EncoderConfig, source: str, *, has_mlm: bool) -> None:
-    """Raise InputError, naming the setting, if the library's Longformer has no such layers or weights.
-
-    Args:
-        has_mlm: The model has the head for masked tokens.
-    """
-    other = [
-        f"{name} is {getattr(encoder, name)} ({why})"
-        for name, (only, why) in ONLY.items()
-        if getattr(encoder, name) != only
-    ]
-    other += dilated(encoder)
-    if encoder.num_segments == 0:
-        other.append("num_segments is 0 (it adds a row of the segment table to each token)")
-    if has_mlm and encoder.activation != HEAD_ACTIVATION:
-        other.append(
-            f"activation is {encoder.activation} (its head for masked tokens has {HEAD_ACTIVATION})"
-        )
-    if other:
-        raise InputError(
-            f"{source}: the library's Longformer cannot hold this model: {'; '.join(other)}. It stays a "
-            "bundle: dna-bigbird embed, predict and the Python functions read it"
-        )
-
-
-def dilated(encoder: EncoderConfig) -> list[str]:
-    """Return what the library lacks if windows are dilated."""
-    dilations = encoder.longformer.dilations
-    if all(each == 1 for each in dilations):
-        return []
-    return [f"longformer.dilations is {list(dilations)} (its windows have no gaps)"]
-
-
-def _library_tensors(
-    state: Mapping[str, Tensor], unused: int, *, is_bare: bool
-) -> dict[str, Tensor]:
-    begin = {theirs: ours for ours, theirs in _RENAMED.items()}
-    tensors = {}
-    for ours, tensor in with_global(state).items():
-        if ours == "encoder.position.weight":
-            tensor = torch.cat([tensor.new_zeros(unused, tensor.shape[1]), tensor])
-        names = library_names(ours)
-        for name, part in zip(names, tensor.chunk(len(names)), strict=True):
-            start = next((start for start in begin if name.startswith(start)), "")
-            own = begin.get(start, "") + name.removeprefix(start)
-            is_above = own.startswith(("lm_head.", "classifier.", "qa_outputs."))
-            full = own if is_bare or is_above else f"{MODEL_TYPE}.{own}"
-            tensors[full] = part.detach().cpu().contiguous().clone()
-    return tensors

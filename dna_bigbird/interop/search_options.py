@@ -1,9 +1,11 @@
 """How the library's `generate` searches for summaries, as options of our task."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_json
 from dna_bigbird.models.stored_settings import is_finite
@@ -61,3 +63,29 @@ def search_options(
             f"{end_id}, is read"
         )
     return settings | {"forced_end": forced_id is not None}
+
+
+TOKENS = ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id")
+
+
+def generation_config(config: BundleConfig, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with which `generate` repeats the search of a summarizer's options.
+
+    Nothing if it cannot: the options have the paper's formula, or there are none.
+
+    Args:
+        written: Contents of the folder's config.json.
+    """
+    options = config.options
+    if getattr(options, "length_formula", "") != "library":
+        return {}
+    defaults = {field.name: field.default for field in fields(options)}
+    settings = {
+        theirs: getattr(options, ours)
+        for ours, (theirs, _) in NAMES.items()
+        if ours in ("beam_size", "length_penalty") or getattr(options, ours) != defaults[ours]
+    }
+    settings["max_new_tokens"] = options.max_target_tokens
+    if options.forced_end:
+        settings["forced_eos_token_id"] = config.head.end_id
+    return settings | {name: written[name] for name in TOKENS if name in written}

@@ -107,7 +107,7 @@ def untied(tensors: Mapping[str, Tensor], of: SummarizerClass, source: str) -> d
         plain[names[0]] = tables[first]
     positions = [of.prefix + name for name in POSITIONS]
     for name in positions:
-        if name in plain:
+        if name in plain and plain[name].dim():
             plain[name] = plain[name][of.unused_positions :]
     if _equal(*(plain.get(name) for name in positions)):
         del plain[positions[1]]

@@ -10,12 +10,8 @@ import torch
 from dna_bigbird.datasets.text.registry import task_of_library_class
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import read_json
-from dna_bigbird.interop.longformer import (
-    WINDOW,
-    dilated,
-    library_windows,
-    longformer_settings,
-)
+from dna_bigbird.interop.longformer import WINDOW, longformer_settings
+from dna_bigbird.interop.longformer_writing import dilated, library_windows
 from dna_bigbird.interop.search_options import search_options
 from dna_bigbird.interop.settings import ACTIVATIONS, ATTENTION, differences
 from dna_bigbird.interop.summarizer_classes import BART, CLASSES, LED, PEGASUS, SummarizerClass

@@ -11,7 +11,7 @@ from dna_bigbird.datasets.text import registry
 from dna_bigbird.interop.huggingface_writing import write_huggingface
 from dna_bigbird.interop.short_encoders import FIELDS
 from dna_bigbird.interop.tensor_names import to_library
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -36,6 +36,34 @@ def pegasus_folder(folder: Path) -> Path:
         registry.describe("summarization").head_type()(coupled=False, share_positions=False)
     )
     config = {"task": "summarization", "encoder": encoder, "label_names": [], "head": head}
+    return _written(folder, config)
+
+
+def longformer_folder(folder: Path) -> Path:
+    """Longformer for masked tokens."""
+    encoder = EncoderConfig(**(SMALL | {"attention": "longformer", "activation": "gelu"}))
+    config = {"task": "pretraining", "encoder": stored_encoder(encoder), "heads": ["mlm"]}
+    return _written(folder, config)
+
+
+def led_folder(folder: Path) -> Path:
+    """LED: Longformer's encoder and BART's decoder."""
+    return _summarizer(folder, "longformer")
+
+
+def bart_folder(folder: Path) -> Path:
+    """BART, whose position tables have unused rows."""
+    return _summarizer(folder, "full")
+
+
+def _summarizer(folder: Path, attention: str) -> Path:
+    encoder = EncoderConfig(
+        **(SMALL | {"attention": attention, "num_segments": 0, "norm_eps": 1e-5})
+    )
+    head = asdict(
+        registry.describe("summarization").head_type()(coupled=False, share_positions=False)
+    )
+    config = {"task": "summarization", "encoder": stored_encoder(encoder), "head": head}
     return _written(folder, config)
 
 

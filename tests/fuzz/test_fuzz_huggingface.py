@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from dna_bigbird.bundles.network import build_model
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.interop.huggingface_writing import write_huggingface
-from tests.fuzz.foreign import bert_folder, pegasus_folder
+from tests.fuzz.foreign import (
+    bart_folder,
+    bert_folder,
+    led_folder,
+    longformer_folder,
+    pegasus_folder,
+)
 from tests.fuzz.harness import bounded, many, run
 from tests.fuzz.inputs import changed_files, edited
 
@@ -69,6 +75,9 @@ def check(foreign, folders):
 
 OTHERS = {
     "pegasus": (pegasus_folder, ["convert", "--from-huggingface"], "--to"),
+    "longformer": (longformer_folder, ["convert", "--from-huggingface"], "--to"),
+    "led": (led_folder, ["convert", "--from-huggingface"], "--to"),
+    "bart": (bart_folder, ["convert", "--from-huggingface"], "--to"),
     "bert": (
         bert_folder,
         ["text", "warm-start", "--max_tokens", "128", "--from_huggingface"],

@@ -110,6 +110,46 @@ def test_there_and_back_again(tmp_path):
     assert {name for name in names if written[name] != settings[name]} == set()
 
 
+def test_the_search_goes_back_too(tmp_path):
+    """`generate` on the written folder, without settings, is the search of the bundle."""
+    theirs = library_summarizer("LED", std=0.2)
+    theirs.final_logits_bias[:, 30:32] = 9.0
+    theirs.generation_config.update(
+        num_beams=3, length_penalty=0.6, max_length=9, min_length=4, no_repeat_ngram_size=2, forced_bos_token_id=7,
+        forced_eos_token_id=1, early_stopping=True,
+    )  # fmt: skip
+    (tmp_path / "theirs").mkdir()
+    save(theirs, tmp_path / "theirs")
+    main(["convert", "--from-huggingface", f"{tmp_path}/theirs", "--to", f"{tmp_path}/ours"])
+    main(["convert", "--from", f"{tmp_path}/ours", "--to-huggingface", f"{tmp_path}/back"])
+    again = type(theirs).from_pretrained(tmp_path / "back").eval()
+    inputs = sources((40, 17))
+    first, second = (
+        model.generate(inputs[0], **mask_of(inputs[1], "LED")) for model in (theirs, again)
+    )
+    assert first.tolist() == second.tolist()
+    assert (first[:, 1] == 7).all()
+    card = (tmp_path / "back/README.md").read_text()
+    assert (
+        "`global_attention_mask` (1 for that token, 0 for the others), in `generate`, too" in card
+    )
+
+
+def test_a_longer_context(tmp_path):
+    """`--positions tile` repeats the encoder's table; the decoder keeps its own."""
+    (tmp_path / "theirs").mkdir()
+    save(library_summarizer("LED"), tmp_path / "theirs")
+    main(["convert", "--from-huggingface", f"{tmp_path}/theirs", "--to", f"{tmp_path}/ours"])
+    longer = f"--from {tmp_path}/ours --to {tmp_path}/longer --max-tokens 600 --positions tile"
+    main(["convert", *longer.split()])
+    old, new = (load_bundle(tmp_path / name).model for name in ("ours", "longer"))
+    positions = old.encoder.position.weight
+    assert torch.equal(new.encoder.position.weight, positions.repeat(3, 1)[:600])
+    assert torch.equal(new.decoder.position.weight, old.decoder.position.weight)
+    inputs = sources((60, 41))
+    torch.testing.assert_close(our_logits(new, *inputs), our_logits(old, *inputs))
+
+
 @pytest.mark.parametrize("separate", [True, False])
 def test_a_coupled_decoder_is_written_as_copies(tmp_path, separate):
     """So are global projections that are not separate: the library computes the same with them."""
