@@ -44,12 +44,13 @@ def converted_card(config: BundleConfig) -> str:
 
 
 FIRST_TOKEN = (
-    "The first token of a row is global in the bundle; the library is told so by `global_attention_mask` (1 "
-    "for that token, 0 for the others), in `generate`, too. With it, it computes the same logits."
+    "The first token of a row is global in the bundle; the library needs `global_attention_mask` for it (1 "
+    "for that token, 0 for the others), in `generate`, too. With this mask it computes the same logits."
 )
 QUESTIONS = (
-    "The first token, the question and its separator are global in the bundle; the library is told so by "
-    "`global_attention_mask` (1 for these tokens, 0 for the others). With it, it computes the same logits."
+    "The first token, the question and its separator are global in the bundle; the library needs "
+    "`global_attention_mask` for them (1 for these tokens, 0 for the others). With this mask it computes the same "
+    "logits."
 )
 """What a folder of a Longformer says about its global tokens."""
 
