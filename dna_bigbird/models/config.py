@@ -351,7 +351,7 @@ def check_head(head: HeadConfig, encoder: EncoderConfig) -> None:
     """
     if head.pooling == BIN and encoder.attention != "etc":
         raise ValueError(
-            f"--head.pooling {BIN} reads global tokens, which a model of attention {encoder.attention} does "
+            f"--head.pooling {BIN} reads global tokens of bins, which a model of attention {encoder.attention} does "
             "not have; pretrain one with --model.attention etc, or choose another pooling"
         )
 

@@ -14,8 +14,7 @@ It counts what is in memory when the backward pass begins, which is the peak:
   with gradient checkpointing, one layer as it is computed again with the gradients on both sides of
   its GELU, if that is more.
 
-Of Longformer few global tokens are assumed, whose keys and values are not kept; of the Performer the
-features are computed again in the backward pass.
+Of Longformer one global token is assumed.
 
 The backend `gather`, which `auto` is on a GPU before anything was measured, also keeps the keys and
 values that each query block reads, some 8 times as many as there are; the others do not. Not counted: the
@@ -27,9 +26,16 @@ from dataclasses import dataclass
 from dna_bigbird.models import etc_memory
 from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.one_stream_memory import longformer_kept, performer_kept
 
 FLOAT32, BFLOAT16 = 4, 2
 """Bytes."""
+IN_ADDITION = {
+    "etc": etc_memory.kept_in_addition,
+    "longformer": longformer_kept,
+    "performer": performer_kept,
+}
+"""What an attention without blocks keeps in addition."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,6 @@ def layer_bytes(
     mask = (1 if device == "cuda" else value) if config.dropout else 0
     inputs = 2 * h + f  # of the projections to q, k and v, of the two dense layers after attention
     attention = 4 * h  # q, k, v and the output, which is the input of the last projection
-    is_etc = config.attention == "etc"
     if backend == "gather" and config.has_blocks and (copies := gathered(config, num_tokens)):
         attention += 2 * h + 2 * h * copies  # queries and output again; keys and values
     if config.positions == "rotary" or config.qk_norm:
@@ -142,7 +147,8 @@ def layer_bytes(
     if config.qk_norm:  # queries and keys in float32, and divided by their root mean square
         norms += 2 * FLOAT32 * h * (1 + (value == BFLOAT16))
     kept = value * (inputs + attention + f) + 2 * mask * h + norms + sums
-    return kept + etc_memory.kept_in_addition(config, num_tokens, value) if is_etc else kept
+    in_addition = IN_ADDITION.get(config.attention)
+    return kept if in_addition is None else kept + in_addition(config, num_tokens, value)
 
 
 def pretraining_memory(

@@ -186,7 +186,7 @@ def test_gradients_reach_both_streams():
 def test_what_does_not_fit_is_refused():
     bigbird = replace(CONFIG, attention="bigbird", etc=type(CONFIG.etc)())
     with pytest.raises(
-        ValueError, match=r"--head.pooling bin reads global tokens, .* attention bigbird"
+        ValueError, match=r"--head.pooling bin reads global tokens of bins, .* attention bigbird"
     ):
         SequenceClassifier(bigbird, 3, HEAD)
     with pytest.raises(

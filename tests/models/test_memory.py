@@ -80,7 +80,29 @@ def kept_bytes(
     ids=str,
 )
 def test_activations_are_what_autograd_keeps(changes, backend, precision):
-    config, batch_size, predicted = EncoderConfig(**SMALL | changes), 2, 40
+    check_activations(EncoderConfig(**SMALL | changes), backend, precision)
+
+
+@pytest.mark.parametrize("precision", ["bf16-mixed", "32-true"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"attention": "longformer"},
+        {"attention": "longformer", "longformer": {"separate_global": False}},
+        {"attention": "longformer", "positions": "rotary", "qk_norm": True},
+        {"attention": "performer", "performer": {"num_features": 0}},
+        {"attention": "performer", "positions": "rotary"},
+        {"attention": "performer", "positions": "rotary", "qk_norm": True},
+        {"attention": "performer", "gradient_checkpointing": True},
+    ],
+    ids=str,
+)
+def test_activations_of_longformer_and_performer(changes, precision):
+    check_activations(EncoderConfig(**SMALL | changes), "auto", precision)
+
+
+def check_activations(config, backend, precision):
+    batch_size, predicted = 2, 40
     backend = "auto" if config.attention == "etc" else backend
     found = kept_bytes(config, precision, backend, batch_size, predicted)
     step = pretraining_memory(
@@ -106,6 +128,10 @@ def test_activations_are_what_autograd_keeps(changes, backend, precision):
         {"positions": "rotary", "max_tokens": 128},
         {"qk_norm": True, "stem_width": 5},
         {"patch_tokens": 4, "positions": "rotary", "norm_first": True},
+        {"attention": "longformer"},
+        {"attention": "longformer", "qkv_bias": False, "positions": "rotary", "qk_norm": True},
+        {"attention": "longformer", "longformer": {"separate_global": False}},
+        {"attention": "performer"},
         {"attention": "etc", "qkv_bias": False},
         {"attention": "etc", "etc": {"sharing": "kv", "shared_ffn": False, "max_distance": 24}},
         {

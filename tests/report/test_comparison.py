@@ -294,6 +294,20 @@ def test_table1_names_the_building_blocks_and_counts_what_is_read(tmp_path):
     assert sum("are equal" in note for note in notes) == 6
 
 
+def test_table1_of_attention_without_blocks(tmp_path):
+    """512 tokens, a window of 64 on either side, the first token global; the Performer has no pairs."""
+    shapes = {
+        "l": {"attention": "longformer", "longformer": {"window_tokens": 64}},
+        "p": {"attention": "performer"},
+    }
+    runs = [write_run(tmp_path, name, 1.9, **shape) for name, shape in shapes.items()]
+    rows, _, _ = compare(tmp_path, "table1", runs)
+    assert [r["building_blocks"] for r in rows] == ["window + global tokens", "random features"]
+    pairs = sum(abs(i - j) <= 64 or not i * j for i in range(512) for j in range(512))
+    shares = [float(r["key_blocks_read"]) for r in rows]
+    assert shares == [pytest.approx(pairs / 512**2, abs=1e-4), 1.0]
+
+
 def test_overlapping_intervals_decide_nothing():
     near = [("a", Score(0.21, 0.20, 0.22)), ("b", Score(0.23, 0.215, 0.24))]
     [said] = ranking_notes(near, "accuracy", higher_is_better=True)

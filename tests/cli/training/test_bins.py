@@ -155,7 +155,10 @@ def test_a_killed_run_ends_like_an_undisturbed_one(monkeypatch, capsys, step, tm
 def test_what_does_not_fit_is_refused(capsys):
     end = "--output bins/no --checkpoints ck/no"
     message = refused(f"{FINETUNE.replace('mean', 'bin')} {end}", capsys)
-    assert "--head.pooling bin reads global tokens, which a model of attention bigbird" in message
+    assert (
+        "--head.pooling bin reads global tokens of bins, which a model of attention bigbird"
+        in message
+    )
     assert "training rows" not in message
     message = refused(f"{ALL} --head.bin_bp 90 {end}", capsys)
     assert "--head.bins_at_once true: the set has bins of 50 bp, not of 90" in message
