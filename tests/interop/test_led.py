@@ -131,7 +131,8 @@ def test_the_search_goes_back_too(tmp_path):
     assert (first[:, 1] == 7).all()
     card = (tmp_path / "back/README.md").read_text()
     assert (
-        "`global_attention_mask` (1 for that token, 0 for the others), in `generate`, too" in card
+        "`global_attention_mask` for it (1 for that token, 0 for the others), in `generate`, too"
+        in card
     )
 
 
