@@ -44,7 +44,7 @@ def predict(
     stride: Stride = None,
     strand: Literal["both", "forward", "interval"] = "both",
     coordinates: Literal["record", "genome"] | None = None,
-    span: Literal["window", "bin"] = "window",
+    span: Literal["window", "bin", "bins"] = "window",
     assembly: str = "unknown",
     resume: Resume = False,
     progress: Progress = False,
@@ -84,7 +84,8 @@ def predict(
             genome.
         span: Bases that get a score in BED and bigWig files: the whole 'window', or only the 'bin'
             in its middle that a chromatin model labels. The stride should then be no longer than
-            the bin.
+            the bin. 'bins': in any format, a row for each bin within a quarter of a window from its middle, all
+            predicted at once by a model of --head.pooling bin; by default the stride is as long as these.
         assembly: Name of the assembly: that of the coordinates; HDF5 files record it.
         compute: Fields of `Compute`: speed and memory.
 
@@ -108,7 +109,7 @@ def predict(
 
     check_lengths(window=window, stride=stride)
     sequences = named_sequences(sequences)
-    run = PredictionRun(model, labels, strand, Compute(**compute), progress)
+    run = PredictionRun(model, labels, strand, Compute(**compute), progress, span, window)
     margin_bp = run.margin_bp(span, window, target)
     if target:
         target.check_labels(run.label_names)
@@ -117,12 +118,13 @@ def predict(
     in_genome = bed is not None or (target is not None and target.is_track)
     settings = {
         "window": window or run.window_bp,
-        "stride": stride or window or run.window_bp,
+        "stride": stride or (run.bins.stride_bp if run.bins else window or run.window_bp),
         "strand": strand,
         "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
     source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp)
     source.check()
+    settings |= {"span": span} if run.bins else {}
     if output is None:
         return run.in_memory(source)
     if target is None:

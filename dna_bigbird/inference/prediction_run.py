@@ -1,6 +1,7 @@
 """One run of `predict`: the windows of a source to arrays, a stream or a file."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
 import numpy as np
@@ -13,7 +14,8 @@ from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.results import Predictions
 from dna_bigbird.inference.spool import checksums_of, open_spool, progress_bar, run_identity
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.windows.tiling import WindowSource
+from dna_bigbird.inference.windows.bins import BinRows
+from dna_bigbird.inference.windows.tiling import Window, WindowSource
 from dna_bigbird.inference.writers.tables import (
     header_of,
     lines_of,
@@ -35,7 +37,7 @@ class PredictionRun:
 
     Args:
         labels: Names or patterns, see `choose_labels`.
-        strand: As in `predict`.
+        strand, span, window: As in `predict`.
 
     Raises:
         InputError: As `load_models`, `choose_labels` and `Predictor`.
@@ -48,6 +50,8 @@ class PredictionRun:
         strand: str,
         compute: Compute,
         progress: bool,
+        span: str = "window",
+        window: int | None = None,
     ) -> None:
         self.progress = progress
         self._bundles = load_models(model)
@@ -56,13 +60,26 @@ class PredictionRun:
         columns = choose_labels(self._bundles[0].config.label_names, labels)
         # With 'interval' the source reads each window on its strand; the model reads it as it is.
         strand = "both" if strand == "both" else "forward"
-        self.predictor = Predictor(self._bundles, compute=compute, strand=strand, labels=columns)
+        self.bins: BinRows | None = None
+        self._num_short = 0
+        if span == "bins":
+            window_bp = window or self._bundles[0].config.window_bp
+            self.bins = BinRows.for_bundles(self._bundles, window_bp)
+            self._model_notes += self.bins.notes(self._bundles)
+        self.predictor = Predictor(
+            self._bundles, compute=compute, strand=strand, labels=columns, bins=self.bins
+        )
         self.label_names = self.predictor.label_names
         self.window_bp = self.predictor.window_bp
 
     def notes(self, source: WindowSource) -> list[str]:
         """Return what a user should know about the computation, one line each."""
-        return [*self._model_notes, *self.predictor.notes(), *source.records.lines()]
+        lines = [*self._model_notes, *self.predictor.notes(), *source.records.lines()]
+        if self._num_short:
+            lines.append(
+                f"{self._num_short} sequences of fewer than {self.bins.window_bp} bp have no rows"
+            )
+        return lines
 
     def margin_bp(self, span: str, window: int | None, target: Target | None) -> int:
         """Return how many bases at either end of a window get no score in BED and bigWig files.
@@ -70,7 +87,7 @@ class PredictionRun:
         Raises:
             InputError: If the format or the model has no bins.
         """
-        if span == "window":
+        if span != "bin":
             return 0
         if target is None or not target.is_track:
             raise InputError("--span bin is for BED and bigWig; other formats keep whole windows")
@@ -157,11 +174,26 @@ class PredictionRun:
     def frames(
         self, source: WindowSource, *, done: int = 0, shown: bool = True
     ) -> Iterator[dict[str, NDArray]]:
-        """Yield windows and probabilities as columns, chunk by chunk, from window number `done`."""
-        with progress_bar(self.progress and shown, source.count, done) as update:
-            for windows, probabilities in self.predictor.score_windows(source.windows(done)):
-                yield frame_of(windows, probabilities)
-                update(len(windows))
+        """Yield windows, or bins, and probabilities as columns, chunk by chunk, after `done` of these rows."""
+        per_window = self.bins.count if self.bins else 1
+        with progress_bar(self.progress and shown, source.count, done // per_window) as update:
+            for rows, probabilities in self.predictor.score_windows(self._left(source, done)):
+                yield frame_of(rows, probabilities)
+                update(len(rows) // per_window)
+
+    def _left(self, source: WindowSource, done: int) -> Iterator[Window]:
+        """Yield the windows whose rows come after `done` ones."""
+        if self.bins is None:
+            return source.windows(done)
+        return itertools.islice(self._whole(source.windows()), done // self.bins.count, None)
+
+    def _whole(self, windows: Iterable[Window]) -> Iterator[Window]:
+        """Yield the windows that have bins, and count the others."""
+        for window in windows:
+            if len(window.bases) == self.bins.window_bp:
+                yield window
+            else:
+                self._num_short += 1
 
 
 def write(target: Target, spool: Spool, context: WriteContext) -> None:

@@ -21,6 +21,7 @@ from dna_bigbird.inference.engine import CHUNK_BATCHES, chunks_of, set_up, token
 from dna_bigbird.inference.lengths import beyond_training
 from dna_bigbird.inference.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.inference.sigmoid import sigmoid
+from dna_bigbird.inference.windows.bins import BinRows
 from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.label_types import RECORDED, REGRESSION
 from dna_bigbird.limits import allowed_workers
@@ -54,6 +55,7 @@ class Predictor:
             the higher of the two where the bundles are directional. Of directional bundles of classes or
             targets, where no strand is the higher one, it reads the given strand, with a note.
         labels: Columns to return, as indices in `label_names` of the first bundle. Default: all.
+        bins: Bins of each window, with one row per bin in `score_windows`; None: one row per window.
 
     Attributes:
         label_names: Names of the columns.
@@ -75,6 +77,7 @@ class Predictor:
         compute: Compute = DEFAULTS,
         strand: Literal["both", "forward"] = "both",
         labels: Sequence[int] | None = None,
+        bins: BinRows | None = None,
     ) -> None:
         bundles = [bundles] if isinstance(bundles, Bundle) else list(bundles)
         check_together(bundles)
@@ -90,6 +93,7 @@ class Predictor:
         setup = set_up(bundles, compute)
         device, self.precision = setup.device, setup.compute.precision
         self._bundles = bundles
+        self._bins = bins
         self._notes = [*setup.notes]
         if self.strand != strand:
             self._notes.append(
@@ -100,6 +104,7 @@ class Predictor:
         self._longest = np.zeros(len(bundles), dtype=int)
         budgets = [token_budget(b.config.encoder, device) for b in bundles]
         self._chunk_bp = min(budgets) * CHUNK_BATCHES * BP_PER_TOKEN
+        reach = bins.reach if bins else 0
         self._workers: Workers | None = None
         self._num_workers = allowed_workers(compute.workers, _worker_bytes(bundles))
         if self._num_workers:
@@ -110,9 +115,10 @@ class Predictor:
                 device.type,
                 self._columns,
                 max(torch.get_num_threads() // self._num_workers, 1),
+                reach,
             )
         else:
-            self._scorer = MeanScorer(bundles, setup.compute, device, self._columns)
+            self._scorer = MeanScorer(bundles, setup.compute, device, self._columns, reach)
 
     def notes(self) -> list[str]:
         """Return what a user should know about the computation, one line each."""
@@ -144,9 +150,10 @@ class Predictor:
     def score_windows(
         self, windows: Iterable[Window]
     ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:
-        """Yield chunks of windows, in their order, with their probabilities (S, L)."""
+        """Yield chunks of windows, or of their bins, in their order, with their probabilities (S, L)."""
         for chunk, values_SL in self._probabilities(windows, lambda window: window.bases):
-            yield chunk, values_SL.astype(np.float32)
+            rows = [row for x in chunk for row in self._bins.of(x)] if self._bins else chunk
+            yield rows, values_SL.astype(np.float32)
 
     def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:
         """Return probabilities or targets (S, L), joined over the strands, of normalised sequences."""
@@ -172,10 +179,16 @@ class Predictor:
             return (text,) if self.strand == "forward" else (text, reverse_complement(text))
 
         for chunk, logits_SL in self._logits(items, group_of):
-            of_strands = logits_SL.reshape(len(chunk), -1, len(self.label_names))
+            num_bins, num_labels = self._bins.count if self._bins else 1, len(self.label_names)
+            strands = np.split(
+                logits_SL.reshape(len(chunk), -1, num_labels), len(group_of(chunk[0])), axis=1
+            )
+            # The last bin of the other strand is the first one.
+            of_strands = np.stack([x if i == 0 else x[:, ::-1] for i, x in enumerate(strands)])
             if self.label_type != REGRESSION:
                 of_strands = sigmoid(of_strands)
-            yield chunk, of_strands.max(axis=1) if self.is_directional else of_strands.mean(axis=1)
+            joined = of_strands.max(axis=0) if self.is_directional else of_strands.mean(axis=0)
+            yield chunk, joined.reshape(len(chunk) * num_bins, num_labels)
 
     def _logits(
         self, items: Iterable[Item], group_of: Callable[[Item], Sequence[str]]

@@ -47,7 +47,8 @@ class GroupLogits(NamedTuple):
     """The logits of some groups."""
 
     logits: np.ndarray
-    """(S, L), float64, of all sequences of all groups in order; NaN for one without A, C, G and T.
+    """(S, L), float64, of all sequences of all groups in order; NaN for one without A, C, G and T. With bins
+    (S · bins, L), those of a sequence one after the other.
     Log-odds of each label, of each class against the others; or targets in their unit."""
     num_split: list[int]
     """Number of groups that were cut into parts, per bundle."""
@@ -172,6 +173,7 @@ class MeanScorer:
     Args:
         compute: With a `precision` that is not 'auto'.
         labels: Columns to return, per bundle.
+        reach: Bins on either side of that in the middle of a sequence that are predicted, too.
     """
 
     def __init__(
@@ -180,8 +182,9 @@ class MeanScorer:
         compute: Compute,
         device: torch.device,
         labels: Sequence[Sequence[int]],
+        reach: int = 0,
     ) -> None:
-        self._scorers = [BundleScorer(bundle, compute, device) for bundle in bundles]
+        self._scorers = [BundleScorer(bundle, compute, device, reach) for bundle in bundles]
         self._labels = [list(columns) for columns in labels]
         self._label_type = bundles[0].config.label_type
 
@@ -200,32 +203,46 @@ class MeanScorer:
 
 
 class BundleScorer:
-    """One bundle, ready to compute."""
+    """One bundle, ready to compute; `reach` as in `MeanScorer`."""
 
-    def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:
+    def __init__(
+        self, bundle: Bundle, compute: Compute, device: torch.device, reach: int = 0
+    ) -> None:
         self._runner = BundleRunner(bundle, compute, device)
-        self._config = bundle.config
+        self._config, self._reach = bundle.config, reach
         self._num_labels = len(bundle.config.label_names)
 
     def score(self, groups: Groups) -> tuple[np.ndarray, int, int]:
-        """Return the logits or targets (S, L), the number of groups that were cut and the longest sequence read whole.
+        """Return the logits or targets as `GroupLogits`, groups that were cut and the longest sequence read whole.
 
         Equal texts are computed once.
         """
         parts, tokens, num_split, longest = self._runner.plan(groups)
-        logits_RL = np.empty((len(tokens), self._num_labels))
+        of_one = (2 * self._reach + 1, self._num_labels)  # bins, labels
+        logits_RNL = np.empty((len(tokens), *of_one))
         for batch, rows in self._runner.run([*tokens.values()], self._forward):
-            logits_RL[batch] = rows
+            logits_RNL[batch] = np.reshape(rows, (-1, *of_one))
         row_of = {text: row for row, text in enumerate(tokens)}
-        result_SL = np.full((len(parts), self._num_labels), np.nan)
-        for row, texts in zip(result_SL, parts, strict=True):
+        result_SNL = np.full((len(parts), *of_one), np.nan)
+        for row, texts in zip(result_SNL, parts, strict=True):
             of_parts = [row_of[text] for text in texts if text in row_of]
             if of_parts:
-                row[:] = mean_output(logits_RL[of_parts][:, None], self._config.label_type)
-        return result_SL, num_split, longest
+                row[:] = mean_output(logits_RNL[of_parts], self._config.label_type)
+        return result_SNL.reshape(-1, self._num_labels), num_split, longest
 
     def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
-        outputs_BL = self._runner.model(token_ids_BT, is_padding_BT).double()
+        """Return (B, L), with bins (B, bins · L)."""
+        if not self._reach:
+            return self._values(self._runner.model(token_ids_BT, is_padding_BT))
+        B, device = len(token_ids_BT), token_ids_BT.device
+        offsets_N = torch.arange(-self._reach, self._reach + 1, device=device)
+        bins_P2 = torch.cartesian_prod(torch.arange(B, device=device), offsets_N)
+        outputs_PL = self._runner.model(token_ids_BT, is_padding_BT, bins_P2=bins_P2)
+        return self._values(outputs_PL).reshape(B, -1)
+
+    def _values(self, outputs_BL: Tensor) -> Tensor:
+        """Return the log-odds of labels, or targets in their unit, from outputs of the model."""
+        outputs_BL = outputs_BL.double()
         if self._config.label_type == MULTI_CLASS:
             return one_against_rest(outputs_BL)
         if self._config.label_type == REGRESSION:
@@ -268,6 +285,7 @@ class LoadScorer(NamedTuple):
     device: str
     labels: list[int]
     threads: int
+    reach: int = 0
 
     def __call__(self, number: int) -> MeanScorer:
         """Return the scorer of process `number`; processes take the GPUs in turn."""
@@ -285,4 +303,4 @@ class LoadScorer(NamedTuple):
                     "reads the folder; save the model there, or use --workers 0"
                 )
             set_backend(bundle, self.compute.backend, device)
-        return MeanScorer(bundles, self.compute, device, self.labels)
+        return MeanScorer(bundles, self.compute, device, self.labels, self.reach)

@@ -132,7 +132,8 @@ def _located_window(name: str, location: Interval | None, start: int, bases: str
     if location is None:
         return Window(name, start, start + length, bases)
     left = location.end - start - length if location.strand == "-" else location.start + start
-    return Window(location.chrom, left, left + length, bases)
+    is_reverse = location.strand == "-"
+    return Window(location.chrom, left, left + length, bases, is_reverse=is_reverse)
 
 
 class BedSource(WindowSource):
@@ -201,7 +202,8 @@ class BedSource(WindowSource):
                 left = here.end - start - length if here.strand == "-" else here.start + start
                 window = Interval(here.chrom, left, left + length, here.strand)
                 row_name = name if self._has_names else None
-                yield Window(window.chrom, left, window.end, self.genome.fetch(window), row_name)
+                bases, is_reverse = self.genome.fetch(window), here.strand == "-"
+                yield Window(window.chrom, left, window.end, bases, row_name, is_reverse)
             first = max(0, first - count)
 
     def _intervals(self) -> Iterator[tuple[Interval, str]]:

@@ -18,6 +18,8 @@ class Window:
     bases: str
     row_name: str | None = field(default=None, compare=False)
     """Name of its BED row; None if it comes from no BED, or the BED has no names."""
+    is_reverse: bool = field(default=False, compare=False)
+    """Whether the bases are those of the other strand, from `end` to `start`."""
 
 
 class WindowSource(ABC):

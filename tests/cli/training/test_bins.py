@@ -174,3 +174,97 @@ def test_promoters_have_a_bin_around_the_middle():
     line = f"{BIN.replace('bins.h5', 'set.h5')} --training.max_steps 6"
     run(f"{line} --output bins/promoter --checkpoints ck/bins/promoter")
     assert load_bundle("bins/promoter").config.head.bin_bp == 200
+
+
+WINDOW = (55_000, 55_450)
+
+
+def bins_by_hand(bundle, bases):
+    """Probabilities of five bins around the centre, of one strand, from the global stream."""
+    ids = torch.tensor([[2, *bundle.tokenizer.encode(bases), 3]])
+    padding = torch.zeros_like(ids, dtype=torch.bool)
+    tokens, centre = bundle.model.bins(ids, padding)
+    _, states = bundle.model.encoder.both(ids, padding, global_tokens=tokens)
+    chosen = states[0, int(centre) - 2 : int(centre) + 3]
+    return bundle.model.head.dense(chosen).sigmoid().detach().numpy()
+
+
+def bins_table(more):
+    """Coordinates and values of the rows that `predict --span bins` writes."""
+    run(
+        "predict --fasta toy.fa --bed rows.bed --model bins/all --span bins --output at-once.tsv "
+        f"--precision 32-true {more}"
+    )
+    with open("at-once.tsv") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    spans = [(int(row["start"]), int(row["end"])) for row in rows]
+    return spans, np.array([[float(row["site"]), float(row["after"])] for row in rows])
+
+
+def test_predict_reads_all_bins_of_a_window_at_once():
+    bundle, (start, end) = load_bundle("bins/all"), WINDOW
+    bases = Genome("toy.fa").fetch(Interval("chr1", start, end))
+    Path("rows.bed").write_text(f"chr1\t{start}\t{end}\tx\t0\t-\n")
+    spans, values = bins_table("")
+    assert spans == [(start + 100 + 50 * i, start + 150 + 50 * i) for i in range(5)]
+    forward, backward = (bins_by_hand(bundle, x) for x in (bases, reverse_complement(bases)))
+    assert np.allclose(values, (forward + backward[::-1]) / 2, atol=1e-4)
+    spans, values = bins_table("--strand interval")  # the row is on the other strand
+    assert spans[0] == (start + 300, start + 350)
+    assert np.allclose(values, backward, atol=1e-4)
+    assert np.abs(backward - forward).max() > 1e-3
+
+
+def test_the_bin_in_the_middle_is_that_of_a_window_of_its_own(tmp_path):
+    """Others read another context: that is the difference to one window per bin."""
+    start, end = WINDOW
+    Path("rows.bed").write_text(f"chr1\t{start}\t{end}\n")
+    _, at_once = bins_table("")
+    shifts = [-100, -50, 0, 50, 100]
+    Path("own.bed").write_text("".join(f"chr1\t{start + d}\t{end + d}\n" for d in shifts))
+    rest = "--model bins/all --output own.tsv --precision 32-true"
+    run(f"predict --fasta toy.fa --bed own.bed {rest}")
+    with open("own.tsv") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    own = np.array([[float(row["site"]), float(row["after"])] for row in rows])
+    differences = np.abs(own - at_once).max(axis=1)
+    assert differences[2] < 1e-5
+    assert differences.max() < 0.1
+
+
+def test_bins_follow_each_other_and_a_short_row_has_none(capsys):
+    Path("rows.bed").write_text("chr1\t50000\t52000\nchr1\t55000\t55300\n")
+    spans, values = bins_table("--batch_size 3")
+    assert "1 sequences of fewer than 450 bp have no rows" in capsys.readouterr().err
+    starts = np.array(spans)[:, 0]
+    assert len(starts) == 5 * 8
+    assert (starts[:35] == 50_100 + 50 * np.arange(35)).all()
+    assert np.isfinite(values).all()
+    run(
+        "predict --fasta toy.fa --bed rows.bed --model bins/all --span bins --output at-once.bed --labels site "
+        "--precision 32-true"
+    )
+    lines = [line.split("\t") for line in Path("at-once.bed").read_text().splitlines()[1:]]
+    assert (int(lines[0][1]), int(lines[-1][2])) == (50_100, 51_900)
+    assert float(lines[0][6]) == pytest.approx(values[0, 0], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("--model promoter", "promoter has no global token per bin; expected a single model of"),
+        (
+            "--model bins/all --window 199",
+            "windows of 199 bp have one bin of 50; expected a --window",
+        ),
+        (
+            "--model bins/all --window 451",
+            "not in the middle of windows of 451; give a --window of 450",
+        ),
+    ],
+)
+def test_models_and_windows_without_bins(change, message, capsys):
+    Path("rows.bed").write_text("chr1\t50000\t52000\n")
+    line = f"predict --fasta toy.fa --bed rows.bed --span bins --output never.tsv {change}"
+    assert message in refused(line, capsys).splitlines()[-1]
+    assert not Path("never.tsv").exists()
