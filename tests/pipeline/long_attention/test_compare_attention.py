@@ -1,6 +1,9 @@
 """`dna-bigbird compare-attention`: its files, going on after a stop, and what it refuses."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -60,6 +63,24 @@ def test_cost_writes_table_page_and_picture(tmp_path, capsys):
     main([*LINE.split(), str(folder)])
     assert result_path(folder, "cost").stat().st_mtime_ns == before
     assert "1 of 1 jobs are complete" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_killed_run_does_not_repeat_a_complete_training(tmp_path):
+    folder = tmp_path / "out"
+    command = [sys.executable, "-m", "dna_bigbird", *TINY.split(), str(folder)]
+    first = result_path(folder, "dna-full-seed0")
+    process = subprocess.Popen(command)
+    while not first.exists():
+        assert process.poll() is None
+        os.sched_yield()
+    process.kill()
+    process.wait()
+    assert not (folder / "page.md").exists()
+    before = first.stat().st_mtime_ns
+    subprocess.run(command, check=True)
+    assert first.stat().st_mtime_ns == before
+    assert (folder / "page.md").exists()
 
 
 def count(settings):
