@@ -172,6 +172,27 @@ def test_graphs_break_only_around_packing_and_attention():
     assert counters["frames"]["total"] - counters["frames"]["ok"] <= 1  # the loop over the layers
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "own", [{"longformer": {"window_tokens": 9}}, {"performer": {"redraw_interval": 1}}], ids=str
+)
+def test_attention_without_blocks_compiles_around_itself(own):
+    """Also where the Performer draws its features again: before the second pass."""
+    (attention,) = own
+    model, compiled = (build(attention=attention, num_layers=1, **own) for _ in range(2))
+    counting = Counting()
+    call = torch.compile(compiled, backend=counting)
+    for lengths in LENGTHS[:2]:
+        inputs = batch(lengths)
+        expected, found = gradients(model, model, inputs), gradients(call, compiled, inputs)
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+    assert counting.graphs > 0
+    reasons = r"Packing\.of|_mix_groups|_count|shared"
+    for reason in counters["graph_break"]:
+        assert re.search(rf"torch.compiler.disable.*({reasons})", reason, re.DOTALL), reason
+
+
 ONE_GRAPH = [{}, OWN, {"gradient_checkpointing": True}, {"random_plan": "original"}]
 
 

@@ -19,6 +19,7 @@ LONGFORMER = (
 )
 PERFORMER = "--model.attention performer --model.performer.num_features 16 --model.performer.redraw_interval 7"
 OPTIONS = {"longformer": LONGFORMER, "performer": PERFORMER}
+FEWER = ("_steps 20 --training.validate_every 10", "_steps 6 --training.validate_every 6")
 BOTH = pytest.mark.parametrize("name", OPTIONS)
 
 
@@ -32,6 +33,7 @@ def project(toy_project):
             finetune = FINETUNE.replace(
                 "--pretrained pretrained", f"--pretrained {name}/pretrained"
             )
+            finetune = finetune.replace(*FEWER)
             run(f"{finetune} --output {name}/promoter --checkpoints {name}/finetuning")
     return toy_project
 
@@ -223,6 +225,7 @@ def test_options_that_contradict_each_other(options, message, capsys):
 def test_a_fresh_encoder_and_adapted_ones():
     small = "--model.hidden_size 16 --model.num_heads 2 --model.ffn_size 16"
     fresh = FINETUNE.replace("--pretrained pretrained", "--tokenizer bpe.model")
+    fresh = fresh.replace(*FEWER)
     run(
         f"{fresh} {small} --model.attention longformer --model.longformer.window_tokens 8 "
         "--output longformer/fresh --checkpoints longformer/fresh-states"
@@ -231,8 +234,6 @@ def test_a_fresh_encoder_and_adapted_ones():
     assert (encoder.attention, encoder.positions) == ("longformer", "rotary")
     for name in OPTIONS:
         line = FINETUNE.replace("--pretrained pretrained", f"--pretrained {name}/pretrained")
-        line = line.replace(
-            "_steps 20 --training.validate_every 10", "_steps 4 --training.validate_every 4"
-        )
+        line = line.replace(*FEWER)
         run(f"{line} --lora.rank 2 --output {name}/lora --checkpoints {name}/lora-states")
         assert load_bundle(f"{name}/lora").config.encoder.attention == name
