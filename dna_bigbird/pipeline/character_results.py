@@ -55,7 +55,8 @@ def predictor_rows(
 ) -> list[dict[str, object]]:
     """Return bits per character of each predictor, all on the same characters.
 
-    Those are the ones that every predictor gives a number for, without `unscored`; n counts them.
+    Those are the ones that every predictor gives a number for, without `unscored`; n counts them. There is
+    no interval if all are in one piece.
 
     Args:
         nats: Of each character, (N,); NaN where there is none.
@@ -70,6 +71,8 @@ def predictor_rows(
     for name, values in nats.items():
         bits = np.bincount(piece, values[is_scored] / np.log(2))
         value, low, high = interval("bits", bits[counts > 0], counts[counts > 0], seed).values()
+        if len(counts) < 2:  # one piece gives no interval
+            low = high = None
         rows.append(
             {"predictor": name, "bits": value, "low": low, "high": high, "n": int(is_scored.sum())}
         )

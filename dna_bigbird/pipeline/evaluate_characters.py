@@ -30,10 +30,13 @@ class CharacterEvaluation:
     def summary(self) -> str:
         """Return a line per predictor."""
         return "\n".join(
-            f"{row['predictor']}: {row['bits']:.4f} [{row['low']:.4f}, {row['high']:.4f}] bits per character, "
-            f"n = {row['n']:,}"
+            f"{row['predictor']}: {row['bits']:.4f}{_interval(row)} bits per character, n = {row['n']:,}"
             for row in self.rows
         )
+
+
+def _interval(row: dict) -> str:
+    return "" if row["low"] is None else f" [{row['low']:.4f}, {row['high']:.4f}]"
 
 
 @checked()

@@ -20,7 +20,11 @@ NAMES = ("out", "q", "k", "v", "content_bias", "position_bias", "table")
 
 
 def check(seed):
-    """In float64 to the last digits; in the case's type about as exact as the loop in that type."""
+    """In float64 to the last digits; in the case's type about as exact as the loop in that type.
+
+    Eight epsilons of the largest value are allowed in addition: a query that reads one key alone has gradients
+    of exactly zero, as differences of products, and gradients of biases are sums over all tokens.
+    """
     case = random_case(seed)
     exact = answers(case, attend_by_diagonals, torch.float64)
     near = answers(case, partial(attend_relative, cut=case.cut), torch.float64)
@@ -28,10 +32,10 @@ def check(seed):
         torch.testing.assert_close(other, right, rtol=0, atol=1e-11, msg=f"{name}: {case.what}")
     plain = answers(case, attend_by_diagonals, case.dtype)
     rounded = answers(case, partial(attend_relative, cut=case.cut), case.dtype)
-    largest = max(x.abs().max() for x in (*exact, *case.tensors))
+    largest = max(x.abs().max() for x in (*exact, *case.tensors, case.weight))
     epsilon = torch.finfo(case.dtype).eps
     for name, right, loop, tested in zip(NAMES, exact, plain, rounded, strict=True):
-        allowed = 8 * (loop - right).abs().max() + 2 * epsilon * largest
+        allowed = 8 * ((loop - right).abs().max() + epsilon * largest)
         assert (tested - right).abs().max() <= allowed, f"{name}: {case.what}"
 
 

@@ -111,6 +111,7 @@ def test_rows_leave_out_what_one_predictor_does_not_score():
     }
     rows = predictor_rows(nats, np.array([0, 1, 1, 4], np.uint8), None, seed=0)
     assert [(row["bits"], row["n"]) for row in rows] == [(2.0, 2), (3.0, 2)]
+    assert {row["low"] for row in rows} == {None}  # one piece
     rows = predictor_rows(nats, np.array([0, 1, 1, 4], np.uint8), 4, seed=0)
     assert [(row["bits"], row["n"]) for row in rows] == [(1.0, 1), (1.0, 1)]
 
