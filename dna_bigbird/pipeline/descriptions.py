@@ -50,10 +50,11 @@ def describe_bundle(bundle: Bundle) -> dict:
         settings["label_names"] = _first(labels)
         settings.pop("label_groups", None)
     if bundle.config.regions_read:
-        settings["regions_read"] = {
-            record.training: f"{record.summary()} of {record.assembly}"
-            for record in bundle.config.regions_read
-        }
+        read: dict[str, str] = {}
+        for record in bundle.config.regions_read:
+            before = f"{read[record.training]}; " if record.training in read else ""
+            read[record.training] = f"{before}{record.summary()} of {record.assembly}"
+        settings["regions_read"] = read
     return {"parameters": _parameters(bundle), "config": settings, "metrics": bundle.metrics.stored}
 
 

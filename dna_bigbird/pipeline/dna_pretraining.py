@@ -186,7 +186,8 @@ def pretrained_config(
 ) -> dict:
     """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
     store, before = corpus.train, start.regions_read
-    read = [] if before is None else [*before, read_in_pretraining(store)]
+    own = read_in_pretraining(store)
+    read = [] if before is None else [*(record for record in before if record != own), own]
     return {
         "task": PRETRAINING,
         "label_names": [],

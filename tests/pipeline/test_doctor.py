@@ -72,7 +72,7 @@ def test_without_a_compiler_it_says_so_and_goes_on(tmp_path, monkeypatch, capsys
     assert found["versions"]["bedtools"] == "–"
     assert found["machine"]["threads"].startswith(f"{torch.get_num_threads()} (OMP_NUM_THREADS ")
     assert found["machine"]["cache"] == str(tmp_path / "cache")
-    assert set(found["attention"]) == {*BACKENDS, "native"}
+    assert set(found["attention"]) == {*BACKENDS, "native", "etc"}
     assert found["attention"]["native"].startswith(
         "not built: the native kernel needs a C++ compiler: no C++ compiler found; get one with"
     )

@@ -5,6 +5,7 @@ import torch
 
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.lifting import lifted
+from dna_bigbird.pipeline.descriptions import describe_bundle
 from tests.text_bundle import write_text_bundle
 from tests.toy_project import MODEL, PRETRAIN, refused, run
 
@@ -49,16 +50,22 @@ def test_the_bundle_names_what_both_trainings_read():
     before, after = load_bundle("pretrained").config, load_bundle("initial/etc").config
     assert before.initial_weights is None
     assert after.initial_weights == "pretrained"
-    assert after.regions_read == [*before.regions_read] * 2
+    assert after.regions_read == before.regions_read  # the same store
     assert after.semi_synthetic
 
 
 def test_the_same_attention_keeps_every_head():
-    run(f"{START} {STILL} --output initial/same --checkpoints initial/same-states")
+    more = "--train test.h5 --output initial/same --checkpoints initial/same-states"
+    run(f"{START} {STILL} {more}")
     before, after = load_bundle("pretrained"), load_bundle("initial/same")
     assert after.config.encoder == before.config.encoder
     assert after.model.heads == ("mlm", "pooler", "nsp")
     assert_equal_weights(after.model, before.model)
+    assert after.config.regions_read[:-1] == before.config.regions_read
+    described = describe_bundle(after)["config"]["regions_read"]["pretraining"]
+    first, second = (record.summary() for record in after.config.regions_read)
+    assert described == f"{first} of demo-toy; {second} of demo-toy"
+    assert first != second
 
 
 def test_another_pattern_and_a_longer_context_without_a_table_of_positions():
