@@ -36,7 +36,7 @@ def encoder_config(core: str, vocabulary: int, tokens: int) -> EncoderConfig:
         vocab_size=vocabulary,
         hidden_size=64,
         num_layers=2,
-        num_heads=2,
+        num_heads=4,
         ffn_size=128,
         max_tokens=tokens,
         block_size=BLOCK,

@@ -106,5 +106,15 @@ def _costs(rows: Rows) -> list[dict]:
 
 
 def _milliseconds(row: Mapping, name: str) -> str:
-    median, low, high = (1000 * row[f"{name}{end}"] for end in ("", "_low", "_high"))
-    return f"{median:.3g} [{low:.3g}, {high:.3g}]"
+    median, low, high = (_short(1000 * row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    return f"{median} [{low}, {high}]"
+
+
+def _short(value: float) -> str:
+    """Return a number with three digits, or all before the point.
+
+    Example:
+        >>> _short(4.925), _short(6289.7)
+        ('4.92', '6,290')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

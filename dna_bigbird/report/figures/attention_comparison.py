@@ -5,6 +5,7 @@ from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from dna_bigbird.figures.style import (
     DARK,
@@ -93,6 +94,10 @@ def _cost(
     ax.set(xscale="log", yscale="log", xlabel="tokens", ylabel=name, title=f"{title} of a layer")
     ax.set_xticks(lengths, [f"{length:,}" for length in lengths])
     ax.tick_params(axis="x", which="minor", bottom=False)
+    ax.yaxis.set_major_formatter(
+        "{x:,g}"
+    )  # the default writes markup, which the style does not read
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _planted(ax: Axes, *, rows: Sequence[Mapping], part: str) -> None:

@@ -14,6 +14,7 @@ from dna_bigbird.pipeline.long_attention.scores import score, wilson
 from dna_bigbird.pipeline.long_attention.small_models import SmallModel
 from dna_bigbird.pipeline.long_attention.tables import tables_of
 from dna_bigbird.pipeline.long_attention.training import Training, train
+from dna_bigbird.report.figures.attention_comparison import comparison_figure
 
 SETTINGS = {
     "part": "partner", "core": "full", "seed": 0, "tokens": 512, "steps": 4, "seconds": 0.0,
@@ -203,3 +204,14 @@ def test_seeds_are_joined_into_one_row():
         2,
     )
     assert (row["score_low"], row["score_high"]) == wilson(6, 10)
+
+
+def test_no_label_of_the_picture_has_markup():
+    row = {"tokens": 512, "core": "full", "forward_backward_s": 0.1, "saved_bytes": 10**6}
+    rows = [row, row | {"tokens": 16384, "forward_backward_s": 9.0, "saved_bytes": 10**8}]
+    figure = comparison_figure({"cost": rows})
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        labels = [label.get_text() for label in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+        assert "512" in labels
+        assert not [label for label in labels if "$" in label]
