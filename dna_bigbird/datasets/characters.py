@@ -16,7 +16,7 @@ class CharacterSplit:
     """What is held out of a text or a genome; everything else is for training."""
 
     validation_share: float = 0.05
-    """Share of a text, before the test part, for validation: 5 % of 100 MB is the usual split of text8."""
+    """Share of a text, before the test part, for validation: the usual one of text8 is 5 of 100 MB."""
     test_share: float = 0.05
     """Share of a text, its end, for the test."""
     validation: list[str | int] = field(default_factory=list)

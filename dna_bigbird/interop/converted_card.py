@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dna_bigbird.bundles.card_encoder import attention_of
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.text_config import SpanHead
 
 ATTENTION = {
     "huggingface": "what the library itself uses: random blocks while training, the first block "
@@ -62,7 +63,7 @@ def library_card(source_card: str, differences: Sequence[str], config: BundleCon
         notice += ["", "**The library computes something else than the bundle did:**", ""]
         notice += [f"- {difference}" for difference in differences]
     elif config.encoder.attention == "longformer":
-        notice += [QUESTIONS if config.task == "triviaqa" else FIRST_TOKEN]
+        notice += [QUESTIONS if isinstance(config.head, SpanHead) else FIRST_TOKEN]
     else:
         notice += ["The library computes the same hidden states and logits as the bundle."]
     return "\n".join(notice) + "\n\n---\n\n" + source_card

@@ -43,7 +43,7 @@ def genome_file(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Two empty folders: what is read, what is written."""
     return tmp_path_factory.mktemp("read"), tmp_path_factory.mktemp("written")

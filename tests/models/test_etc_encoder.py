@@ -215,7 +215,7 @@ def test_settings_that_contradict_each_other(changes, message):
 
 
 def test_a_decoder_on_it_is_refused():
-    with pytest.raises(ValueError, match="a decoder needs the layers of bigbird or full"):
+    with pytest.raises(ValueError, match="a decoder needs the layers of bigbird, full, longformer"):
         Summarizer(CONFIG)
 
 

@@ -24,9 +24,11 @@ from dna_bigbird.demo.pair_sources import (
 from dna_bigbird.pipeline.long_attention.small_models import BLOCK
 
 HIDDEN_SHARE = 0.15
-DNA_DISTANCES_BP = (510, 1026, 2046, 4098, 8190, 16386)
-"""0.5 to 16 kb in whole words of six bases."""
+DNA_DISTANCES_BP = (252, 510, 1026, 2046, 4098, 8190, 16386)
+"""0.25 to 16 kb in whole words of six bases. The nearest is inside the window of every core, the others outside."""
 DNA_DISTANCES = tuple(bp // WORD_BP for bp in DNA_DISTANCES_BP)
+SHORT_DNA_DISTANCES = (12, 24)
+"""In training only."""
 TEXT_DISTANCES = (256, 512, 1024, 2048, 4096)
 SHORT_TEXT_DISTANCES = (64, 128)
 """Trained first, and not tested: the lengths of the first stages have room for no other."""
@@ -128,4 +130,5 @@ def source_of(part: str, *, is_test: bool, is_asked: bool = True) -> Source:
         task = text_pairs(BLOCK, is_test, asks_last=BLOCK)
         distances = TEXT_DISTANCES if is_test else SHORT_TEXT_DISTANCES + TEXT_DISTANCES
         return Pairs(task, len(text_vocabulary()) + 1, distances)
-    return Pairs(dna_pairs(BLOCK, is_test), DNA_WORDS + 1, DNA_DISTANCES, is_asked)
+    distances = DNA_DISTANCES if is_test else SHORT_DNA_DISTANCES + DNA_DISTANCES
+    return Pairs(dna_pairs(BLOCK, is_test), DNA_WORDS + 1, distances, is_asked)

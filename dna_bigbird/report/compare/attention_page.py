@@ -69,11 +69,11 @@ def distance_title(part: str, distance: int | None) -> str:
 
     Example:
         >>> distance_title("partner", 85), distance_title("text", 256), distance_title("dna", None)
-        ('0.5 kb', '256 tokens', 'bits per base')
+        ('0.51 kb', '256 tokens', 'bits per base')
     """
     if distance is None:
         return "bits per base"
-    return f"{distance:,} tokens" if part == "text" else f"{distance * WORD_BP / 1000:.1f} kb"
+    return f"{distance:,} tokens" if part == "text" else f"{distance * WORD_BP / 1000:.2g} kb"
 
 
 def _reading(rows: Rows) -> list[dict]:

@@ -82,6 +82,11 @@ class SummarizationTask(TextTask):
                 f"--head.end_id {self.head.end_id}: the vocabulary's end is {self.text.end_id}; give "
                 f"--head.start_id {self.text.start_id} --head.end_id {self.text.end_id}"
             )
+        if self.options.first_id >= tokenizer.vocab_size:
+            raise InputError(
+                f"--options.first_id {self.options.first_id} is beyond the vocabulary of "
+                f"{tokenizer.vocab_size} entries"
+            )
         return summary_rows(examples, self.text)
 
     def head_from(self, config: Any) -> Any:

@@ -38,7 +38,7 @@ def test_every_comparison_ends_in_tables_and_a_picture(tmp_path, capsys):
     assert ("dna", "word frequencies", "baseline") in kinds
     assert {("text", "nearest value", "baseline"), ("partner", "k-mer counts", "baseline")} <= kinds
     page = (folder / "page.md").read_text()
-    assert "| core | budget | seeds | processor s | 0.5 kb | 1.0 kb | 2.0 kb |" in page
+    assert "| core | budget | seeds | processor s | 0.25 kb | 0.51 kb | 1 kb | 2 kb |" in page
     assert "256 tokens" in page
     assert (
         json.loads((folder / "results.json").read_text())["text-full-seed0"]["equal_steps"]["n"]

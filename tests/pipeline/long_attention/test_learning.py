@@ -61,7 +61,7 @@ def test_accuracy_by_distance_of_a_model_that_reads_the_partner(is_right):
     test = source_of("partner", is_test=True)
     result = score(Reader(test.task, is_right), test, 512, count=5)
     assert result["score"] == is_right
-    assert [row["distance"] for row in result["by_distance"]] == [85, 171, 341]
+    assert [row["distance"] for row in result["by_distance"]] == [42, 85, 171, 341]
     assert sum(row["n"] for row in result["by_distance"]) == result["n"] == 20
     assert all(row["right"] == is_right * row["n"] for row in result["by_distance"])
 
