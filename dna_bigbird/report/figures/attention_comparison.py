@@ -92,11 +92,8 @@ def _cost(
         _line(ax, core, points)
     lengths = sorted({row["tokens"] for row in rows})
     ax.set(xscale="log", yscale="log", xlabel="tokens", ylabel=name, title=f"{title} of a layer")
-    ax.set_xticks(lengths, [f"{length:,}" for length in lengths])
-    ax.tick_params(axis="x", which="minor", bottom=False)
-    ax.yaxis.set_major_formatter(
-        "{x:,g}"
-    )  # the default writes markup, which the style does not read
+    _log_ticks(ax, lengths, [f"{length:,}" for length in lengths])
+    ax.yaxis.set_major_formatter("{x:,g}")  # not the default, as for minor ticks
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
@@ -111,8 +108,14 @@ def _planted(ax: Axes, *, rows: Sequence[Mapping], part: str) -> None:
     ax.axhline(0.5, color=DARK, lw=0.8, ls=":")
     distances = sorted({row["distance"] * unit for row in rows})
     ax.set(xscale="log", ylim=(0.35, 1.02), xlabel=axis, ylabel="accuracy", title=title)
-    ax.set_xticks(distances, [f"{x:,.0f}" if x >= 1 else f"{x:.1f}" for x in distances])
+    _log_ticks(ax, distances, [f"{x:,.0f}" if x >= 1 else f"{x:.2g}" for x in distances])
+
+
+def _log_ticks(ax: Axes, values: Sequence[float], labels: Sequence[str]) -> None:
+    ax.set_xticks(values, labels)
     ax.tick_params(axis="x", which="minor", bottom=False)
+    # The default writes markup, which the style does not read.
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _bits(ax: Axes, *, rows: Sequence[Mapping]) -> None:

@@ -209,9 +209,15 @@ def test_seeds_are_joined_into_one_row():
 def test_no_label_of_the_picture_has_markup():
     row = {"tokens": 512, "core": "full", "forward_backward_s": 0.1, "saved_bytes": 10**6}
     rows = [row, row | {"tokens": 16384, "forward_backward_s": 9.0, "saved_bytes": 10**8}]
-    figure = comparison_figure({"cost": rows})
+    scored = {"part": "text", "core": "full", "budget": "equal_steps", "score": 0.7}
+    learned = [
+        scored | {"distance": distance, "score_low": 0.6, "score_high": 0.8}
+        for distance in (512, 4096)
+    ]
+    figure = comparison_figure({"cost": rows, "learning": learned})
     figure.draw_without_rendering()
     for ax in figure.axes:
-        labels = [label.get_text() for label in (*ax.get_xticklabels(), *ax.get_yticklabels())]
-        assert "512" in labels
-        assert not [label for label in labels if "$" in label]
+        labels = [*ax.get_xticklabels(which="both"), *ax.get_yticklabels(which="both")]
+        texts = [label.get_text() for label in labels]
+        assert "512" in texts
+        assert not [text for text in texts if "$" in text]
