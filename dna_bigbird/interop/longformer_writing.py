@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError
+from dna_bigbird.interop import settings
 from dna_bigbird.interop.longformer import (
     AS_BIGBIRD,
     FIELDS,
@@ -24,21 +25,16 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.longformer_config import LongformerConfig
 
 ONLY = {
-    "norm_first": (False, "its norms come after each sum"),
-    "positions": ("learned", "it adds a table of positions to the embeddings"),
-    "qk_norm": (False, "it has no norm of queries and keys"),
-    "stem_width": (0, "it has no convolution"),
-    "patch_tokens": (1, "it has no patches"),
+    **settings.ONLY,
     "qkv_bias": (True, "its projections have biases"),
-    "output_bias": (True, "its output projection has a bias"),
     "scale_embeddings": (False, "it does not scale word embeddings"),
 }
 """The only value of our fields that the library's Longformer has, and why."""
 
 
-def library_windows(settings: LongformerConfig, num_layers: int) -> list[int]:
+def library_windows(own: LongformerConfig, num_layers: int) -> list[int]:
     """Return the library's windows, one per layer."""
-    return [2 * settings.window_of(layer) for layer in range(num_layers)]
+    return [2 * own.window_of(layer) for layer in range(num_layers)]
 
 
 def longformer_folder(

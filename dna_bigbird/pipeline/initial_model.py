@@ -55,8 +55,7 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
 
     A setting at its default counts as not given; the size of the vocabulary never changes. With
     attention etc the weights of another attention go to both streams; between the others they move
-    (`move_weights`). Without a table of positions the
-    longest sequence may change.
+    (`move_weights`). Without a table of positions the longest sequence may change.
 
     Args:
         own: Of the model.

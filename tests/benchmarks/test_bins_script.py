@@ -9,7 +9,7 @@ STEP_S = {"itc_centre": 0.5, "etc_centre": 1.0, "etc_bin": 1.5, "etc_bins_at_onc
 def test_steps_follow_from_the_faster_round_and_what_is_finished_stays(
     script, monkeypatch, tmp_path, capsys
 ):
-    bins = script("bins")
+    bins, timed = script("bins"), script("timed_heads")
     calls = []
 
     def train(self, arm, steps, output):
@@ -30,9 +30,9 @@ def test_steps_follow_from_the_faster_round_and_what_is_finished_stays(
         (output / "metrics.json").write_text(text)
         return SimpleNamespace(output=output)
 
-    monkeypatch.setattr(bins.Run, "train", train)
-    monkeypatch.setattr(bins, "evaluate", evaluate)
-    monkeypatch.setattr(bins, "differences", lambda run: [])
+    monkeypatch.setattr(timed.TimedHeads, "train", train)
+    monkeypatch.setattr(timed, "evaluate", evaluate)
+    monkeypatch.setattr(bins, "differences", lambda heads: [])
     paths = {n: tmp_path / n for n in ("itc", "etc", "genome", "data", "kmer", "folder")}
     line = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
     bins.main([*line, "--minutes", "0.5"])

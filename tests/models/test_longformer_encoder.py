@@ -19,6 +19,7 @@ from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.positions import extend_positions
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from tests.models.reference_layers import transformer
 from tests.models.test_encoder import batch, generator, spread_out
 from tests.models.test_flops import counted, pretraining_inputs
 
@@ -51,20 +52,11 @@ def is_read(config, layer, head, is_global, is_padding):
 
 
 def reference(model: Encoder, ids, is_padding, segments, is_global):
-    """A transformer with learned positions and norms after the sums, every pair of tokens masked."""
+    """Every pair of tokens, masked."""
     c, own = model.config, model.state_dict()
     D = c.hidden_size // c.num_heads
 
-    def norm(x, name):
-        weight, bias = own[f"{name}.weight"], own[f"{name}.bias"]
-        return nn.functional.layer_norm(x, (c.hidden_size,), weight, bias, c.norm_eps)
-
-    def linear(x, name):
-        return nn.functional.linear(x, own[f"{name}.weight"], own[f"{name}.bias"])
-
-    x = own["word.weight"][ids] + own["position.weight"][: ids.shape[1]]
-    x = norm(x + own["segment.weight"][segments], "norm")
-    for i in range(c.num_layers):
+    def attend(i, x, linear):
         name = f"layers.{i}.attention"
         outs = []
         ordinary = linear(x, f"{name}.qkv")
@@ -79,11 +71,9 @@ def reference(model: Encoder, ids, is_padding, segments, is_global):
                 scores = (q @ k.mT / D**0.5).masked_fill(~visible, -1e30)
                 rows.append(scores.softmax(-1) @ v)
             outs.append(torch.where(is_global[..., None], rows[1], rows[0]))
-        mixed = linear(torch.cat(outs, -1), f"{name}.output")
-        x = norm(x + mixed, f"layers.{i}.attention_norm")
-        hidden = nn.functional.gelu(linear(x, f"layers.{i}.ffn_in"), approximate="tanh")
-        x = norm(x + linear(hidden, f"layers.{i}.ffn_out"), f"layers.{i}.ffn_norm")
-    return x
+        return outs
+
+    return transformer(model, ids, segments, attend)
 
 
 @torch.no_grad()

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from dna_bigbird.attention.favor_projection import draw_projection
@@ -17,6 +16,7 @@ from dna_bigbird.models.lora import freeze
 from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.performer_config import PerformerConfig
 from dna_bigbird.models.summarizer import Summarizer
+from tests.models.reference_layers import transformer
 from tests.models.test_encoder import batch, generator, spread_out
 
 OWN = PerformerConfig(num_features=24, redraw_interval=3, seed=2)
@@ -39,13 +39,7 @@ def reference(model: Encoder, ids, is_padding, segments):
     """Features of every query and key as in the paper, a weight for each pair."""
     c, own = model.config, model.state_dict()
     D = c.hidden_size // c.num_heads
-
-    def norm(x, name):
-        weight, bias = own[f"{name}.weight"], own[f"{name}.bias"]
-        return nn.functional.layer_norm(x, (c.hidden_size,), weight, bias, c.norm_eps)
-
-    def linear(x, name):
-        return nn.functional.linear(x, own[f"{name}.weight"], own[f"{name}.bias"])
+    hidden = is_padding[..., None]
 
     def features(x, w, largest):
         scaled = x * D**-0.25
@@ -54,10 +48,7 @@ def reference(model: Encoder, ids, is_padding, segments):
             return projected.relu() + 1e-3
         return (projected - (scaled**2).sum(-1, keepdim=True) / 2 - largest(projected)).exp() + 1e-4
 
-    x = own["word.weight"][ids] + own["position.weight"][: ids.shape[1]]
-    x = norm(x + own["segment.weight"][segments], "norm")
-    hidden = is_padding[..., None]
-    for i in range(c.num_layers):
+    def attend(i, x, linear):
         name, outs = f"layers.{i}.attention", []
         w = own[f"{name}.projection"]
         q, k, v = linear(x, f"{name}.qkv").chunk(3, -1)
@@ -69,10 +60,9 @@ def reference(model: Encoder, ids, is_padding, segments):
             )
             weights = of_q @ of_k.masked_fill(hidden, 0.0).mT
             outs.append(weights / weights.sum(-1, keepdim=True) @ v_h)
-        x = norm(x + linear(torch.cat(outs, -1), f"{name}.output"), f"layers.{i}.attention_norm")
-        y = nn.functional.gelu(linear(x, f"layers.{i}.ffn_in"), approximate="tanh")
-        x = norm(x + linear(y, f"layers.{i}.ffn_out"), f"layers.{i}.ffn_norm")
-    return x
+        return outs
+
+    return transformer(model, ids, segments, attend)
 
 
 @torch.no_grad()
