@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.errors import InputError
 from dna_bigbird.interop import settings
 from dna_bigbird.interop.longformer import (
     AS_BIGBIRD,
@@ -96,23 +95,12 @@ def check_longformer(encoder: EncoderConfig, source: str, *, has_mlm: bool) -> N
     Args:
         has_mlm: The model has the head for masked tokens.
     """
-    other = [
-        f"{name} is {getattr(encoder, name)} ({why})"
-        for name, (only, why) in ONLY.items()
-        if getattr(encoder, name) != only
-    ]
-    other += dilated(encoder)
-    if encoder.num_segments == 0:
-        other.append("num_segments is 0 (it adds a row of the segment table to each token)")
+    other = settings.not_held(encoder, ONLY) + dilated(encoder)
     if has_mlm and encoder.activation != HEAD_ACTIVATION:
         other.append(
             f"activation is {encoder.activation} (its head for masked tokens has {HEAD_ACTIVATION})"
         )
-    if other:
-        raise InputError(
-            f"{source}: the library's Longformer cannot hold this model: {'; '.join(other)}. It stays a "
-            "bundle: dna-bigbird embed, predict and the Python functions read it"
-        )
+    settings.refuse(other, "Longformer", source)
 
 
 def dilated(encoder: EncoderConfig) -> list[str]:

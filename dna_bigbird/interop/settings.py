@@ -198,18 +198,33 @@ def check_held(encoder: EncoderConfig, source: str) -> None:
     Args:
         source: What to call the model in the message.
     """
-    other = [
-        f"{name} is {getattr(encoder, name)} ({why})"
-        for name, (only, why) in ONLY.items()
-        if getattr(encoder, name) != only
-    ]
+    other = not_held(encoder, ONLY)
     if why := OTHER_ATTENTION.get(encoder.attention):
         other.append(f"attention is {encoder.attention} ({why})")
+    refuse(other, "BigBird", source)
+
+
+def not_held(encoder: EncoderConfig, only: Mapping[str, tuple[object, str]]) -> list[str]:
+    """Return the settings of an encoder that a model of the library does not have, and why.
+
+    Args:
+        only: The only value of our fields that it has, and why.
+    """
+    other = [
+        f"{name} is {getattr(encoder, name)} ({why})"
+        for name, (value, why) in only.items()
+        if getattr(encoder, name) != value
+    ]
     if encoder.num_segments == 0:
         other.append("num_segments is 0 (it adds a row of the segment table to each token)")
+    return other
+
+
+def refuse(other: list[str], model: str, source: str) -> None:
+    """Raise InputError if there is a setting that the library's model of a name does not have."""
     if other:
         raise InputError(
-            f"{source}: the library's BigBird cannot hold this model: {'; '.join(other)}. It stays a "
+            f"{source}: the library's {model} cannot hold this model: {'; '.join(other)}. It stays a "
             "bundle: dna-bigbird embed, predict and the Python functions read it"
         )
 

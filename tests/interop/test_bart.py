@@ -1,7 +1,6 @@
 """BART of the library and ours: the same logits and summaries, both ways."""
 
 import itertools
-import json
 
 import pytest
 import safetensors.torch
@@ -17,6 +16,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummaryHead
 from tests.interop.bart_models import library_summarizer, mask_of, summarizer_pair, their_logits
+from tests.interop.edited import edited
 from tests.interop.pegasus_models import save, sources
 
 pytest.importorskip("transformers")
@@ -105,8 +105,9 @@ def test_there_and_back_again(tmp_path):
     theirs = library_summarizer("Bart")
     (tmp_path / "theirs").mkdir()
     save(theirs, tmp_path / "theirs")
-    edit(
-        tmp_path / "theirs/generation_config.json",
+    edited(
+        tmp_path / "theirs",
+        "generation_config.json",
         num_beams=3,
         max_length=30,
         min_length=5,
@@ -146,11 +147,6 @@ def test_the_class_without_the_last_layer(tmp_path):
     assert all(torch.equal(whole[name], base[name]) for name in whole)
 
 
-def edit(path, **changes):
-    config = json.loads(path.read_text())
-    path.write_text(json.dumps(config | changes))
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -162,7 +158,7 @@ def edit(path, **changes):
     ids=str,
 )
 def test_other_models_are_refused(tmp_path, changes, message):
-    edit(save(library_summarizer("Bart"), tmp_path) / "config.json", **changes)
+    edited(save(library_summarizer("Bart"), tmp_path), **changes)
     with pytest.raises(InputError, match=message):
         read_huggingface(tmp_path)
 

@@ -18,6 +18,7 @@ from dna_bigbird.models.longformer_config import LongformerConfig
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummaryHead
 from tests.interop.bart_models import library_summarizer, mask_of, summarizer_pair, their_logits
+from tests.interop.edited import edited
 from tests.interop.pegasus_models import save, sources
 
 pytest.importorskip("transformers")
@@ -178,11 +179,6 @@ def test_a_coupled_decoder_is_written_as_copies(tmp_path, separate):
         summarizer_folder(Summarizer(replace(encoder, longformer=gaps)), {}, "here")
 
 
-def edit(path, **changes):
-    config = json.loads(path.read_text())
-    path.write_text(json.dumps(config | changes))
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -202,6 +198,6 @@ def edit(path, **changes):
 def test_other_models_are_refused(tmp_path, changes, message):
     folder = save(library_summarizer("LED"), tmp_path)
     (folder / "generation_config.json").unlink()
-    edit(folder / "config.json", **changes)
+    edited(folder, **changes)
     with pytest.raises(InputError, match=message):
         read_huggingface(tmp_path)

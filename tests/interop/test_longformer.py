@@ -1,6 +1,5 @@
 """Longformer of the library and ours: the same logits, both ways."""
 
-import json
 import re
 
 import pytest
@@ -14,6 +13,7 @@ from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.longformer_config import LongformerConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from tests.interop.edited import edited
 from tests.interop.longformer_models import (
     BARE,
     CLASSIFIER,
@@ -201,12 +201,6 @@ def test_what_it_lacks_is_left_out_on_request(tmp_path):
     )
     assert not info["missing_keys"]
     assert not info["unexpected_keys"]
-
-
-def edited(folder, **values):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
-    return folder
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """BigBird-Pegasus of the library and ours: the same logits, both ways."""
 
-import json
 from dataclasses import asdict, replace
 
 import pytest
@@ -15,6 +14,7 @@ from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.interop.summarizers import summarizer_folder
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
+from tests.interop.edited import edited
 from tests.interop.pegasus_models import library_pegasus, pegasus_pair, save, sources
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -86,7 +86,13 @@ def test_there_and_back_again(tmp_path):
     theirs = library_pegasus()
     (tmp_path / "theirs").mkdir()
     save(theirs, tmp_path / "theirs")
-    edit(tmp_path / "theirs/generation_config.json", num_beams=3, length_penalty=0.7, max_length=30)
+    edited(
+        tmp_path / "theirs",
+        "generation_config.json",
+        num_beams=3,
+        length_penalty=0.7,
+        max_length=30,
+    )
     run_convert("--from-huggingface", tmp_path / "theirs", "--to", tmp_path / "ours")
     bundle = load_bundle(tmp_path / "ours")
     assert bundle.config["task"] == "summarization"
@@ -138,11 +144,6 @@ def text_bundle_config():
     return encoder, {"task": "summarization", "encoder": asdict(encoder), "head": {}}
 
 
-def edit(path, **changes):
-    config = json.loads(path.read_text())
-    path.write_text(json.dumps(config | changes))
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -159,7 +160,7 @@ def edit(path, **changes):
     ids=str,
 )
 def test_other_models_are_refused(tmp_path, changes, message):
-    edit(save(library_pegasus(), tmp_path) / "config.json", **changes)
+    edited(save(library_pegasus(), tmp_path), **changes)
     with pytest.raises(InputError, match=message):
         read_huggingface(tmp_path)
 
@@ -172,7 +173,7 @@ def test_a_vocabulary_with_shifted_ids_is_refused(tmp_path):
 
 
 def test_settings_of_a_search_of_another_type(tmp_path):
-    edit(save(library_pegasus(), tmp_path) / "generation_config.json", num_beams="five")
+    edited(save(library_pegasus(), tmp_path), "generation_config.json", num_beams="five")
     with pytest.raises(InputError, match="num_beams of the search is 'five', expected int"):
         read_huggingface(tmp_path)
 

@@ -9,6 +9,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference import load_bundle
 from dna_bigbird.interop import read_huggingface
+from tests.interop.edited import edited
 from tests.text_vocabulary import tiny_text_tokenizer
 
 CLOSE = {"rtol": 0, "atol": 1e-4}
@@ -129,12 +130,6 @@ def test_there_and_back_is_the_same_folder(build, tmp_path, name, capsys):
     capsys.readouterr()
     main(["info", str(tmp_path / "bundle")])
     assert "converted" in capsys.readouterr().out
-
-
-def edited(folder, **values):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
-    return folder
 
 
 @pytest.mark.parametrize(

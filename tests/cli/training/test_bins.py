@@ -13,7 +13,8 @@ from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.inference import embed, load_bundle
+from dna_bigbird.inference import embed, load_bundle, predict, predictor
+from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.pipeline import label_training
 from tests.tasks.test_fit import KillAt
 from tests.toy_project import FINETUNE, STEPS, bytes_of, refused, run
@@ -247,6 +248,38 @@ def test_bins_follow_each_other_and_a_short_row_has_none(capsys):
     lines = [line.split("\t") for line in Path("at-once.bed").read_text().splitlines()[1:]]
     assert (int(lines[0][1]), int(lines[-1][2])) == (50_100, 51_900)
     assert float(lines[0][6]) == pytest.approx(values[0, 0], abs=1e-4)
+
+
+@pytest.mark.parametrize("chunks", [1, 4])
+def test_predicted_bins_of_a_continued_run_are_the_same(monkeypatch, tmp_path, chunks):
+    """With rows before and after the interruption that are too short to have bins."""
+    rows = (55_000, 55_300), (50_000, 52_000), (56_000, 56_200), (57_000, 57_450)
+    Path("rows.bed").write_text("".join(f"chr1\t{start}\t{end}\n" for start, end in rows))
+    options = {"bed": "rows.bed", "model": "bins/all", "span": "bins"}
+    predict("toy.fa", output=tmp_path / "whole.tsv", **options)
+    monkeypatch.setattr(predictor, "token_budget", lambda *_: 1)  # a chunk is a window
+    usual, scored = Predictor.score_windows, []
+
+    def stopped(self, windows):
+        for number, chunk in enumerate(usual(self, windows)):
+            if number == chunks:
+                raise RuntimeError("fire")
+            yield chunk
+
+    def watched(self, windows):
+        for rows, probabilities in usual(self, windows):
+            scored.append(len(rows))
+            yield rows, probabilities
+
+    output = tmp_path / "x.tsv"
+    monkeypatch.setattr(Predictor, "score_windows", stopped)
+    with pytest.raises(RuntimeError, match="fire"):
+        predict("toy.fa", output=output, **options)
+    monkeypatch.setattr(Predictor, "score_windows", watched)
+    written = predict("toy.fa", output=output, resume=True, **options)
+    assert "2 sequences of fewer than 450 bp have no rows" in written.notes
+    assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+    assert sum(scored) == 5 * (9 - chunks)
 
 
 @pytest.mark.parametrize(
