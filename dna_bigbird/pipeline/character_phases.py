@@ -62,7 +62,7 @@ def train_in_phases(
                 "phase": phase.number + 1,
                 "model": asdict(model.config),
                 "characters": phase.max_tokens,
-                "both_strands": training.both_strands and characters.unscored is not None,
+                "both_strands": _reads_both_strands(characters, training),
                 "weights": module_sha256(model),
             },
         )
@@ -94,9 +94,9 @@ def _examples(
     characters: Characters, training: StagedTraining, phase: Phase, seed: int
 ) -> dict[str, CharacterExamples]:
     """Return the examples of a phase, of both strands if DNA is to be read so."""
-    is_both = training.both_strands and characters.unscored == UNKNOWN
+    complement = COMPLEMENT if _reads_both_strands(characters, training) else None
     build = {
-        "train": partial(CharacterExamples, complement=COMPLEMENT if is_both else None),
+        "train": partial(CharacterExamples, complement=complement),
         "validation": partial(CharacterExamples, in_order=True),
     }
     examples = {}
@@ -110,6 +110,11 @@ def _examples(
                 "or fewer phases"
             ) from None
     return examples
+
+
+def _reads_both_strands(characters: Characters, training: StagedTraining) -> bool:
+    """Return True for DNA, whose N is never predicted, unless one strand is asked for."""
+    return training.both_strands and characters.unscored == UNKNOWN
 
 
 def _seed_of(seed: int, phase: Phase) -> int:
