@@ -128,7 +128,7 @@ def test_all_bins_at_once_read_fewer_windows_and_validate_the_same_rows(capsys):
     message = f"{len(rows):,} training rows in {windows:,} windows: "
     capsys.readouterr()
     run(
-        f"{line} --training.max_steps 4 --training.validate_every 4 --words.max_k 0 --output bins/x --checkpoints ck/x"
+        f"{line} --training.max_steps 4 --training.validate_every 4 --words.max_k 0 --output bins/words --checkpoints ck/bins/words"
     )
     assert message in capsys.readouterr().err
     one, every = load_bundle("bins/one"), load_bundle("bins/all")
