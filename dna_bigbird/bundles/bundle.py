@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from dna_bigbird.bundles.bundled import folder_of
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
+from dna_bigbird.bundles.json_values import read_bundle_json
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
 from dna_bigbird.bundles.sequences_read import SEQUENCES, no_sequences, read_sequences
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 WEIGHTS = "model.safetensors"
 FILES = ("config.json", WEIGHTS, "metrics.json", "README.md")
 """Files of every bundle; the tokenizer has several possible names."""
+CHARACTERS = "characters"
+"""Task in config.json of a character model."""
 
 
 @dataclass
@@ -121,6 +124,11 @@ def load_bundle(folder: Path | str) -> Bundle:
         raise InputError(f"{folder}: no such model bundle; a bundle is a folder with {FILES[0]}")
     for names in (*((name,) for name in FILES), TOKENIZER_FILES):
         if not any((folder / name).is_file() for name in names):
+            if is_character_model(folder):
+                raise InputError(
+                    f"{folder}: a character model, which evaluate-characters scores; expected a bundle "
+                    "of pretrain, finetune, text pretrain or text train"
+                )
             raise InputError(
                 f"{folder}: the bundle has no {' or '.join(names)}; expected {', '.join(FILES)} and a "
                 "tokenizer. Copy it again whole"
@@ -140,6 +148,16 @@ def load_bundle(folder: Path | str) -> Bundle:
     sequences = read_sequences(folder / SEQUENCES, config.n_sequences_read)
     fill(model.to_empty(device="cpu"), folder / WEIGHTS)
     return Bundle(model.eval(), config, tokenizer, metrics, folder, sequences)
+
+
+def is_character_model(folder: Path) -> bool:
+    """Return True for a folder of `train-characters`, which is no bundle.
+
+    Raises:
+        InputError: If its config.json is damaged.
+    """
+    path = folder / FILES[0]
+    return path.is_file() and read_bundle_json(path).get("task") == CHARACTERS
 
 
 def check_sums(folder: Path, sums: Mapping[str, str], names: Sequence[str]) -> None:

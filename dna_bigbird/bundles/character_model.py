@@ -19,6 +19,7 @@ import safetensors.torch
 import torch
 
 from dna_bigbird import __version__
+from dna_bigbird.bundles.bundle import CHARACTERS, WEIGHTS
 from dna_bigbird.bundles.json_values import read_bundle_json
 from dna_bigbird.bundles.weights import check_shapes, fill, stored_shapes, unique_tensors
 from dna_bigbird.datasets.characters import CharacterSplit
@@ -28,9 +29,7 @@ from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
 from dna_bigbird.writing import atomic_directory, json_text
 
-TASK = "characters"
 FORMAT_VERSION = 1
-WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def save_character_model(
     state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
     weights = safetensors.torch.save(state)
     first = {
-        "task": TASK,
+        "task": CHARACTERS,
         "format_version": FORMAT_VERSION,
         "dna_bigbird_version": __version__,
         "sha256": {WEIGHTS: hashlib.sha256(weights).hexdigest()},
@@ -114,10 +113,10 @@ def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescrip
 
 
 def _description(path: Path, values: dict[str, Any]) -> CharacterDescription:
-    if values.get("task") != TASK or values.get("format_version") != FORMAT_VERSION:
+    if values.get("task") != CHARACTERS or values.get("format_version") != FORMAT_VERSION:
         raise InputError(
             f"{path}: task {shortened(repr(values.get('task')))}, format_version "
-            f"{shortened(repr(values.get('format_version')))}; expected {TASK!r}, {FORMAT_VERSION}: a "
+            f"{shortened(repr(values.get('format_version')))}; expected {CHARACTERS!r}, {FORMAT_VERSION}: a "
             "folder of train-characters"
         )
     try:

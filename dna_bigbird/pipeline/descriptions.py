@@ -1,11 +1,13 @@
-"""Steps of `info`: what a model bundle, a labelled set or a token store contains."""
+"""Steps of `info`: what a model bundle, a character model, a labelled set or a token store contains."""
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
-from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.bundle import WEIGHTS, Bundle
 from dna_bigbird.bundles.card_encoder import own_settings
 from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.bundles.json_values import read_bundle_json
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.datasets.token_store import TokenStore
@@ -20,7 +22,7 @@ SET_FACTS = ("task", "assembly", "negatives", "window_bp", "bin_bp")
 
 def bundle_text(bundle: Bundle) -> str:
     """Return a bundle's facts, then its card, as text for a terminal."""
-    config, weights = bundle.config, bundle.folder / "model.safetensors"
+    config, weights = bundle.config, bundle.folder / WEIGHTS
     names, groups = config.label_names, config.label_groups
     facts = {"bundle": str(bundle.folder), "task": config.task}
     if config.set_name not in (None, config.task):
@@ -38,8 +40,7 @@ def bundle_text(bundle: Bundle) -> str:
         "size": f"{_parameters(bundle):,} parameters, {weights.stat().st_size / 1e6:.1f} MB",
         "tokenizer": f"{next(iter(bundle.tokenizer.files))}, {bundle.tokenizer.vocab_size:,} pieces",
     }
-    card = without_markdown((bundle.folder / "README.md").read_text(errors="replace"))
-    return f"{as_columns(facts)}\n\n{card}"
+    return f"{as_columns(facts)}\n\n{_card_of(bundle.folder)}"
 
 
 def describe_bundle(bundle: Bundle) -> dict:
@@ -72,6 +73,32 @@ def _parameters(bundle: Bundle) -> int:
 def _first(names: list[str]) -> list[str]:
     more = len(names) - MOST_LABELS
     return [*names[:MOST_LABELS], f"… {more:,} more"] if more > 0 else names
+
+
+def describe_characters(folder: Path) -> tuple[dict, str]:
+    """Return settings and scores of a character model, and as text for a terminal with its card.
+
+    Raises:
+        InputError: If the folder is damaged.
+    """
+    from dna_bigbird.bundles.character_model import load_character_model
+
+    model, description = load_character_model(folder)
+    parameters = sum(p.numel() for p in model.parameters())
+    size = (folder / WEIGHTS).stat().st_size
+    facts = {
+        "character model": str(folder),
+        "reads": f"{description.source}, {len(description.alphabet)} characters",
+        "windows": " ".join(map(str, description.model.causal_windows)),
+        "size": f"{parameters:,} parameters, {size / 1e6:.1f} MB",
+    }
+    text = as_columns(facts) + "\n\n" + _card_of(folder)
+    metrics = read_bundle_json(folder / "metrics.json")
+    return {"parameters": parameters, "config": asdict(description), "metrics": metrics}, text
+
+
+def _card_of(folder: Path) -> str:
+    return without_markdown((folder / "README.md").read_text(errors="replace"))
 
 
 def describe_labelled(path: Path) -> dict:

@@ -14,7 +14,7 @@ from dna_bigbird.short_repr import short_repr
 
 @dataclass(frozen=True)
 class Description:
-    """What a model bundle, a token store or a labelled set contains."""
+    """What a model bundle, a character model, a token store or a labelled set contains."""
 
     path: Path
     facts: dict
@@ -54,8 +54,8 @@ def info(
     Of a bundle: task, labels, window, size and its card with scores, baselines and limits.
 
     Args:
-        path: Model bundle (a folder), token store or labelled set (HDF5 files); the bundled model
-            if not given.
+        path: Model bundle or character model (folders), token store or labelled set (HDF5 files); the bundled
+            model if not given.
         format: Format of the output: 'json' gives all settings and scores, for programs.
         labels: Labels by name or shell pattern: those of a bundle are listed, one per line; '*' for
             all.
@@ -68,7 +68,7 @@ def info(
         dna-bigbird info results/models/chromatin --labels 'GM12878*'
         dna-bigbird info results/models/chromatin --format json
     """
-    from dna_bigbird.bundles.bundle import load_bundle
+    from dna_bigbird.bundles.bundle import is_character_model, load_bundle
     from dna_bigbird.bundles.bundled import bundled_model
     from dna_bigbird.bundles.choice import choose_labels
     from dna_bigbird.datasets.labelled import is_labelled_set
@@ -89,6 +89,11 @@ def info(
         return Description(path, facts, json_text(facts) if format == "json" else as_columns(facts))
     if verify:
         raise InputError(f"{path}: --verify is for a token store, and this is not a file")
+    if is_character_model(path):
+        if labels is not None:
+            raise InputError(f"{path}: --labels is for a model bundle; a character model has none")
+        facts, text = descriptions.describe_characters(path)
+        return Description(path, facts, json_text(facts) if format == "json" else text)
     bundle = load_bundle(path)
     facts = descriptions.describe_bundle(bundle)
     if labels is not None:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.character_model import load_character_model
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.character_config import CharacterConfig
+from dna_bigbird.pipeline.info import info
 from dna_bigbird.pipeline.train_characters import train_characters
 from dna_bigbird.tasks.character_config import StagedTraining
 from dna_bigbird.tasks.characters import CharacterTask
@@ -126,6 +128,21 @@ def test_the_folder_has_the_model_of_the_last_phase(whole):
     assert model.output.weight is model.embedding.weight
     assert not model.training
     assert model(torch.zeros(1, 5, dtype=torch.int64)).shape == (1, 5, 5)
+
+
+def test_info_describes_it_and_bundles_are_something_else(whole):
+    folder = whole[0] / "model"
+    description = info(folder)
+    assert description.facts["parameters"] == sum(
+        p.numel() for p in load_character_model(folder)[0].parameters()
+    )
+    assert description.facts["metrics"]["phases"][-1]["windows"] == [16, 24]
+    assert "bytes, 5 characters" in description.text
+    assert json.loads(info(folder, format="json").text) == description.facts
+    with pytest.raises(InputError, match="labels is for a model bundle; a character"):
+        info(folder, labels="*")
+    with pytest.raises(InputError, match="model: a character model, which evaluate-characters"):
+        load_bundle(folder)
 
 
 def test_damaged_folders_are_refused(whole, tmp_path):
