@@ -151,7 +151,7 @@ def load_bundle(folder: Path | str) -> Bundle:
 
 
 def is_character_model(folder: Path) -> bool:
-    """Return True for a folder of `train-characters`, which is no bundle.
+    """Return True for a folder of `train-characters`, not a bundle.
 
     Raises:
         InputError: If its config.json is damaged.
