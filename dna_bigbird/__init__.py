@@ -1,6 +1,6 @@
 """BigBird for genomes: tokenizer, pretraining, promoter and chromatin models, predictions.
 
-    from dna_bigbird import predict, embed, score_variants, mutagenesis, load_bundle
+    from dna_bigbird import load, predict, embed, score_variants, mutagenesis, load_bundle
     from dna_bigbird import sequence_set, finetune, baseline, evaluate
     from dna_bigbird import demo_data, promoter_set, chromatin_set
     from dna_bigbird import pretrain, text
@@ -22,6 +22,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "embed": "dna_bigbird.inference",
         "evaluate": "dna_bigbird.pipeline.evaluate",
         "finetune": "dna_bigbird.pipeline.finetune",
+        "load": "dna_bigbird.pipeline.loaded_model",
         "load_bundle": "dna_bigbird.inference",
         "mutagenesis": "dna_bigbird.inference",
         "predict": "dna_bigbird.inference",

@@ -11,6 +11,7 @@ from dna_bigbird.pipeline.chromatin_set import chromatin_set as chromatin_set
 from dna_bigbird.pipeline.demo_data import demo_data as demo_data
 from dna_bigbird.pipeline.evaluate import evaluate as evaluate
 from dna_bigbird.pipeline.finetune import finetune as finetune
+from dna_bigbird.pipeline.loaded_model import load as load
 from dna_bigbird.pipeline.pretrain import pretrain as pretrain
 from dna_bigbird.pipeline.promoter_set import promoter_set as promoter_set
 from dna_bigbird.pipeline.sequence_set import sequence_set as sequence_set

@@ -68,7 +68,7 @@ class EncoderSource:
 
 
 def open_source(
-    pretrained: Path | None,
+    pretrained: Path | Bundle | None,
     tokenizer: Path | None,
     changes: EncoderChanges,
     *,
@@ -77,7 +77,7 @@ def open_source(
     """Return what a fine-tuning starts from.
 
     Args:
-        pretrained: A bundle; None is the bundled encoder, unless there is a `tokenizer`.
+        pretrained: A bundle, or its folder; None is the bundled encoder, unless there is a `tokenizer`.
         tokenizer: 'bases' or a SentencePiece model: a fresh encoder on this vocabulary.
 
     Raises:
@@ -90,8 +90,9 @@ def open_source(
             source = replace(source, encoder=replace(source.encoder, dropout=SMALL.dropout))
         return source
     if pretrained is not None:
+        folder = pretrained.folder if isinstance(pretrained, Bundle) else pretrained
         raise InputError(
-            f"--tokenizer {tokenizer} with --pretrained {pretrained}: that bundle has a tokenizer of its "
+            f"--tokenizer {tokenizer} with --pretrained {folder}: that bundle has a tokenizer of its "
             "own; leave one of the two out"
         )
     vocabulary = read_vocabulary(tokenizer)
@@ -102,13 +103,14 @@ def open_source(
     return EncoderSource(encoder, vocabulary, inputs=checksums, fits_windows=fits)
 
 
-def load_encoder(pretrained: Path | None) -> Bundle:
-    """Load the bundle whose encoder is fine-tuned; None is the bundled encoder.
+def load_encoder(pretrained: Path | Bundle | None) -> Bundle:
+    """Return the bundle whose encoder is fine-tuned, loaded if it is a folder; None is the bundled encoder.
 
     Raises:
         InputError: If it reads text or is an ensemble.
     """
-    bundle = load_bundle(bundled_encoder() if pretrained is None else pretrained)
+    source = bundled_encoder() if pretrained is None else pretrained
+    bundle = source if isinstance(source, Bundle) else load_bundle(source)
     bundle.check_reads_dna()
     bundle.check_single("fine-tuning")
     return bundle

@@ -9,7 +9,13 @@ from dna_bigbird.models.words_config import WordsConfig
 from dna_bigbird.paths import FolderOutput, InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
-from dna_bigbird.shared_options import ProcessThreads, Progress, SetGenome, TrainedBundle
+from dna_bigbird.shared_options import (
+    ModelBundle,
+    ProcessThreads,
+    Progress,
+    SetGenome,
+    TrainedBundle,
+)
 from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 
 
@@ -18,7 +24,7 @@ from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
 def finetune(
     genome: SetGenome | None = None,
     data: InputPath | None = None,
-    pretrained: InputPath | None = None,
+    pretrained: ModelBundle | None = None,
     output: TrainedBundle | None = None,
     checkpoints: OutputFolder | None = None,
     seed: int = 0,

@@ -1,10 +1,11 @@
 """`dna-bigbird info`."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe
 from dna_bigbird.errors import InputError
@@ -95,12 +96,20 @@ def info(
         facts, text = descriptions.describe_characters(path)
         return Description(path, facts, json_text(facts) if format == "json" else text)
     bundle = load_bundle(path)
-    facts = descriptions.describe_bundle(bundle)
+    description = describe([bundle])
     if labels is not None:
         names = bundle.config.label_names
-        text = "\n".join(names[i] for i in choose_labels(names, labels))
-    elif format == "json":
-        text = json_text(facts)
-    else:
-        text = descriptions.bundle_text(bundle)
-    return Description(path, facts, text)
+        return replace(description, text="\n".join(names[i] for i in choose_labels(names, labels)))
+    if format == "json":
+        return replace(description, text=json_text(description.facts))
+    return description
+
+
+def describe(bundles: Sequence[Bundle]) -> Description:
+    """Return settings, scores and card of loaded bundles; the facts of several are by folder."""
+    from dna_bigbird.pipeline.descriptions import bundle_text, describe_bundle
+
+    facts = {str(bundle.folder): describe_bundle(bundle) for bundle in bundles}
+    text = "\n\n".join(map(bundle_text, bundles))
+    first = bundles[0].folder
+    return Description(first, facts if len(bundles) > 1 else facts[str(first)], text)
