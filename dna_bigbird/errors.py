@@ -1,12 +1,24 @@
 """Errors for the user, and what their messages share."""
 
+import os
 import sys
+import traceback
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from dna_bigbird.extras import advice
 from dna_bigbird.messages import for_reader, named_as_options, printable
+
+TRACEBACK = "DNA_BIGBIRD_TRACEBACK"
+"""Environment variable: if it is set and not empty, an error shows its traceback."""
+
+
+def notebook_lines(error: BaseException) -> list[str]:
+    """Return what IPython shows of an error, as its `_render_traceback_`: one line, no traceback."""
+    if os.environ.get(TRACEBACK):
+        return traceback.format_exception(error)
+    return [f"{type(error).__name__}: {error}"]
 
 
 class InputError(Exception):
@@ -19,6 +31,8 @@ class InputError(Exception):
 
     def __init__(self, message: str = "", *rest: object) -> None:
         super().__init__(printable(str(message)), *rest)
+
+    _render_traceback_ = notebook_lines
 
 
 class OutputError(InputError):
@@ -47,6 +61,8 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, message: str, status: int = 130) -> None:
         super().__init__(message)
         self.status = status
+
+    _render_traceback_ = notebook_lines
 
 
 _notes_shown: ContextVar[bool] = ContextVar("notes_shown", default=True)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dna_bigbird.bundles.json_values import is_number, read_bundle_json
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
 
@@ -126,6 +127,8 @@ class Metrics(Mapping[str, Any]):
             for source, metrics in sources.items()
             for name in metrics.score_names()
         )
+
+    _repr_html_ = html_rows()
 
     def __repr__(self) -> str:
         facts = {name: getattr(self, name) for name in ("n", "split", "step", "seed")}

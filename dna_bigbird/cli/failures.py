@@ -5,10 +5,8 @@ import traceback
 from typing import NoReturn
 
 from dna_bigbird.cli.streams import error_stream
+from dna_bigbird.errors import TRACEBACK
 from dna_bigbird.messages import printable
-
-TRACEBACK = "DNA_BIGBIRD_TRACEBACK"
-"""Environment variable: if it is set and not empty, an error shows its traceback."""
 
 _ADVICE = {
     errno.ENOENT: "no such file or folder; check the name",

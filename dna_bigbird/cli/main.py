@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dna_bigbird import __version__, watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, find_command
-from dna_bigbird.cli.failures import TRACEBACK, explain, fail
+from dna_bigbird.cli.failures import explain, fail
 from dna_bigbird.cli.nearest import like_command
 from dna_bigbird.cli.overview import group_overview, overview
 from dna_bigbird.cli.parser import build_parser, read_arguments
@@ -23,7 +23,7 @@ from dna_bigbird.cli.streams import (
 from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.verbosity import applied, take_verbosity
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
-from dna_bigbird.errors import InputError, Interrupted, OutputError, command_line, note
+from dna_bigbird.errors import TRACEBACK, InputError, Interrupted, OutputError, command_line, note
 from dna_bigbird.messages import printable, with_arguments
 from dna_bigbird.paths import WRITTEN, Role, check_paths, paths_of, roles_of
 from dna_bigbird.writing import claimed

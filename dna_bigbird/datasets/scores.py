@@ -17,6 +17,7 @@ from dna_bigbird.datasets.checked_hdf5 import (
 )
 from dna_bigbird.datasets.hdf5 import new_hdf5
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.short_repr import short_repr
 
 FORMAT = "dna-bigbird scores"
@@ -45,6 +46,7 @@ class LabelScores:
     """A key of `STRANDS`; empty for word counts, and in older files."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the number of each row in the set, then a column per label."""

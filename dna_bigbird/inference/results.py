@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
+from dna_bigbird.html_repr import html_repr, html_rows
+from dna_bigbird.inference import first_rows as first
 from dna_bigbird.inference import result_frames as frames
 from dna_bigbird.inference.result_frames import LETTERS as LETTERS
 from dna_bigbird.short_repr import short_repr
@@ -37,6 +39,7 @@ class Predictions:
     """(n,), names of the BED rows that the windows are from; None without a BED or without names."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows(first.first_predictions)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -58,6 +61,7 @@ class WrittenPredictions:
     """As in `Predictions`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Read the table or HDF5 file, as `Predictions.to_dataframe`.
@@ -90,6 +94,7 @@ class Embeddings:
     """As in `Predictions`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows(first.first_vectors)
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per vector: sequence, start, end, name of the window, then v0, v1, ...
@@ -110,6 +115,7 @@ class WrittenVectors:
     """As in `Predictions`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Read the file, as `Embeddings.to_dataframe`."""
@@ -129,6 +135,7 @@ class VariantSummary:
     """As in `Predictions`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,7 @@ class VariantScores(VariantSummary):
     """Probability of ALT, mean over strands."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows(first.first_alleles)
 
     @checked()
     def to_dataframe(
@@ -190,6 +198,7 @@ class ZeroShotScores(VariantSummary):
     """(alleles,)"""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows(first.first_zero_shot)
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per alternative allele: chrom, pos (from 1), id, ref, alt, score."""
@@ -218,6 +227,7 @@ class Mutagenesis:
     """As in `Predictions`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows(first.first_substitutions)
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per substitution and label: chrom, pos (from 1), ref, alt, label, diff, log_odds.

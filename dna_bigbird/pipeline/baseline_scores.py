@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.errors import note
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class BaselineScores:
     """Validation and test rows in the file."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per validation and test row: its number in the set, then a column per label."""

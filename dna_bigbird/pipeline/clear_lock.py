@@ -10,6 +10,7 @@ from pathlib import Path
 from dna_bigbird import watchdog
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import OutputFolder
 from dna_bigbird.short_repr import short_repr
 
@@ -26,6 +27,7 @@ class ClearedLock:
     """Records of dead runs removed with a stale lock; 0 if there was no lock."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return what was removed; nothing without a lock."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, JsonOutput, check_paths
 from dna_bigbird.shared_options import BootstrapSeed
 from dna_bigbird.short_repr import short_repr
@@ -20,6 +21,7 @@ class SeedComparison:
     """As in the file."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model and of each baseline: source, score, mean, low, high, sd."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.pipeline.advice import BUILD, advice, missing
 from dna_bigbird.pipeline.machine import Machine
 from dna_bigbird.short_repr import short_repr
@@ -18,6 +19,7 @@ class Diagnosis:
     """Verdict, tables and advice; after a build only the path of the native kernel."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the text."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.documents import DocumentConfig
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import InputPath, PackedBedOutput
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.short_repr import short_repr
@@ -23,6 +24,7 @@ class DrawnDocuments:
     stretches_bp: int
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the counts."""

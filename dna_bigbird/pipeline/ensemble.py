@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.short_repr import short_repr
 
@@ -16,6 +17,7 @@ class Ensemble:
     num_models: int
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the number of models."""

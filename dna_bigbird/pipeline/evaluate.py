@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError, check_named
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, OutputFolder, next_to
 from dna_bigbird.pipeline.evaluation_summary import evaluation_summary
 from dna_bigbird.progress import shows_progress
@@ -35,6 +36,7 @@ class Evaluation:
     """Each label with the AUROC of the model and of each baseline, if there are at most `SHOWN_LABELS`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     @checked()
     def to_dataframe(self, table: Table = "scores") -> DataFrame:

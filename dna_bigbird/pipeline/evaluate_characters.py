@@ -7,6 +7,7 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, JsonOutput
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import BootstrapSeed, Progress, Threads
@@ -22,6 +23,7 @@ class CharacterEvaluation:
     """A row per predictor: name, bits, low, high, n."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, JsonOutput, TsvOutput
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress, ScoredBundle, Threads
@@ -28,6 +29,7 @@ class LanguageEvaluation:
     """metrics.json of the bundle."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""

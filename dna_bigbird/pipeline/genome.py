@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import FastaOutput, InputPath
 from dna_bigbird.short_repr import short_repr
 
@@ -20,6 +21,7 @@ class Reference:
     """Base pairs of each sequence."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per sequence: chrom, length_bp."""

@@ -9,6 +9,7 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import InputPath
 from dna_bigbird.short_repr import short_repr
 
@@ -24,6 +25,7 @@ class Description:
     """The facts as the command prints them."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the facts: name, such as config.encoder.num_layers, and value."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import OutputFolder
 from dna_bigbird.resources import resource_folder
 from dna_bigbird.scratch import scratch_folder
@@ -40,6 +41,7 @@ class WorkflowFolder:
     folder: Path
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the next commands."""

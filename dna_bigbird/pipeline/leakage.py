@@ -7,6 +7,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError, check_named, note
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import InputPath, TsvOutput
 from dna_bigbird.shared_options import SetGenome
 from dna_bigbird.short_repr import short_repr
@@ -24,6 +25,7 @@ class LeakageCheck:
     compared_with_bedtools: bool
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the table, which has no rows."""

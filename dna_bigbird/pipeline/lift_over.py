@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import note
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import BedOutput, InputPath, TsvOutput
 from dna_bigbird.shared_options import SiteFormat
 from dna_bigbird.short_repr import short_repr
@@ -21,6 +22,7 @@ class LiftedSites:
     num_changed_strand: int
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return an empty text; the counts are a note."""

@@ -14,6 +14,7 @@ from dna_bigbird.bundles.choice import load_models
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_facts
 from dna_bigbird.inference.embedding import embed
 from dna_bigbird.inference.mutating import mutagenesis
 from dna_bigbird.inference.predicting import predict
@@ -131,6 +132,10 @@ class LoadedModel:
         return representation(
             self, *folders, task=self.task, labels=self.labels, window=self.window
         )
+
+    def _repr_html_(self) -> str:
+        facts = {"task": self.task, "labels": brief(self.labels), "window": brief(self.window)}
+        return html_facts(self, facts, self.summary())
 
 
 @checked()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dna_bigbird.choices import checked
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.planned_step import PlannedStep, minutes
 from dna_bigbird.shared_options import ProcessThreads
@@ -20,6 +21,7 @@ class RunPlan:
     device: str
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     @property
     def seconds(self) -> float:

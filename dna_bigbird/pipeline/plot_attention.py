@@ -6,6 +6,7 @@ from typing import Literal
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import InputPath, OutputStream
 from dna_bigbird.pipeline.etc_drawing import EtcDrawing
 from dna_bigbird.pipeline.longformer_drawing import LongformerDrawing
@@ -28,6 +29,7 @@ class AttentionDrawing:
     """What the letters mean."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the drawings as text if no picture was written."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError, note
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import BedOutput, FastaOutput, InputPath
 from dna_bigbird.short_repr import short_repr
 
@@ -18,6 +19,7 @@ class PromoterChromosomes:
     num_sequences: int
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return an empty text; the count is a note."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, check_named
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import HtmlOutput, InputPath, ResultsPath, next_to
 from dna_bigbird.shared_options import FigureFolder
 from dna_bigbird.short_repr import short_repr
@@ -19,6 +20,7 @@ class ReportPage:
     num_figures: int
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return size and number of pictures."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows, read_table
+from dna_bigbird.html_repr import html_repr, html_rows
 from dna_bigbird.short_repr import short_repr
 
 ABBREVIATIONS = {
@@ -27,6 +28,7 @@ class Written:
     output: Path
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return an empty text."""
@@ -53,6 +55,7 @@ class TrainedModel:
     """Scores on the test rows, if they were computed too."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the history of the training (history.tsv): step, split, name, value."""
@@ -84,6 +87,7 @@ class DryRun:
     text: str
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the table."""
@@ -111,6 +115,7 @@ class Comparison:
     """What the rows show, and what they do not."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows of table.tsv."""
@@ -131,6 +136,7 @@ class ConvertedModel:
     """What the library computes differently with these weights."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the description, then one line per difference."""

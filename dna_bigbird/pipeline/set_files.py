@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dna_bigbird.dataframes import DataFrame
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class LabelledSetFile:
     """Rows kept and left out, by reason."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per window of the set, see `LabelledSet.to_dataframe`."""

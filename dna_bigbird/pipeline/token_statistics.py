@@ -7,6 +7,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, JsonOutput
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.short_repr import short_repr
@@ -26,6 +27,7 @@ class TokenStatistics:
     """Names of the repeat classes."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return base pairs per token: group ('all', a chromosome or a repeat class), bp_per_token, n."""

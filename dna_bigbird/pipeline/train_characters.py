@@ -7,6 +7,7 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.datasets.characters import CharacterSplit
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.paths import InputPath
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, TrainedBundle
@@ -23,6 +24,7 @@ class TrainedCharacters:
     """Windows, lengths, chosen steps and bits per character on validation of each phase."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the history of the training: phase, step, split, name, value."""

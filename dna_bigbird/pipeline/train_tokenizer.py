@@ -6,6 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.dataframes import DataFrame, dataframe
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, JsonOutput, SentencePieceOutput
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.shared_options import DocumentGenome
@@ -22,6 +23,7 @@ class TrainedTokenizer:
     """Base pairs per token and other figures, measured on the sample."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return the figures of the vocabulary: name, value."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError, check_named
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, OutputFolder
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import BenchData, BootstrapSeed, ProcessThreads, Progress
@@ -29,6 +30,7 @@ class BenchResult:
     """What the command prints: a line per task."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per task, subset and source: the published score, its interval, sd and n."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import TsvOutput
 from dna_bigbird.shared_options import BenchData
 from dna_bigbird.short_repr import short_repr
@@ -25,6 +26,7 @@ class BenchLeakage:
     rows: Sequence[dict[str, int | float | str]]
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per task with the counts of the file."""

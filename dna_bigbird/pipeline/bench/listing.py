@@ -5,6 +5,7 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.short_repr import short_repr
 
 SHOWN = ("about", "source", "where", "licence", "layout", "faults")
@@ -18,6 +19,7 @@ class SuiteList:
     text: str
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per suite."""

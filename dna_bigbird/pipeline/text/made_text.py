@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.shared_options import NewFolder
 from dna_bigbird.short_repr import short_repr
 
@@ -18,6 +19,7 @@ class MadeText:
     sets: int
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return how many files there are."""

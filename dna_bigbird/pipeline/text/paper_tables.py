@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import HtmlOutput, InputPath, ResultsPath
 from dna_bigbird.shared_options import FigureFolder
 from dna_bigbird.short_repr import short_repr
@@ -17,6 +18,7 @@ class TablesPage:
     characters: int
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the size of the page."""

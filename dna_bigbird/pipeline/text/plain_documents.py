@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import InputPath, JsonLinesOutput, check_paths
 from dna_bigbird.pipeline.text.set_counts import left_out
 from dna_bigbird.shared_options import MaxUnpackedGib, SetPart
@@ -22,6 +23,7 @@ class PlainDocuments:
     """What was left out, by reason."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return how many documents there are, and what was left out."""

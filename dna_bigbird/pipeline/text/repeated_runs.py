@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.short_repr import short_repr
 
@@ -18,6 +19,7 @@ class RepeatedRuns:
     """Contents of metrics.json: each score, and `<score>_sd`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score: score, mean, sd, runs."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
+from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
@@ -24,6 +25,7 @@ class EvaluatedText:
     """Contents of metrics.json."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""

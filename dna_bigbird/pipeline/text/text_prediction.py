@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from dna_bigbird.choices import checked
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import FolderOutput
 from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.shared_options import SetPart, TaskData, TaskModel
@@ -22,6 +23,7 @@ class PredictedText:
     """One per example, decoded."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return how many predictions there are, and in which files."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import SentencePieceOutput
 from dna_bigbird.shared_options import Corpus, MaxUnpackedGib
 from dna_bigbird.short_repr import short_repr
@@ -19,6 +20,7 @@ class LearnedVocabulary:
     """Id of the first entry that is text."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the number of entries."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
+from dna_bigbird.html_repr import html_repr
 from dna_bigbird.short_repr import short_repr
 
 
@@ -18,6 +19,7 @@ class TheoryResult:
     text: str
 
     __repr__ = short_repr
+    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows."""
