@@ -34,8 +34,9 @@ KEY := $(shell { cat pyproject.toml constraints.txt; echo "$(CURDIR)$(TORCH:%= %
 STAMP := .venv/.installed-$(KEY)
 
 ENCODER := .venv/.real-encoder
+DIST := .cache/dist
 
-.PHONY: help setup bedtools native demo test test-slow test-cluster lint clean distclean
+.PHONY: help setup bedtools native demo test test-slow test-cluster lint dist clean distclean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -61,11 +62,24 @@ lint: setup ## style of Python and Snakemake files
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 
+# Neither `build` nor `twine` is part of the environment. PyTorch is installed again, so it takes minutes.
+dist: ## the sdist and the wheel, in dist/, checked; the wheel installed into a new environment and tried there
+	rm -rf dist $(DIST)
+	PATH="$(HOST_PATH)" $(PYTHON) -m venv $(DIST)/tools
+	$(DIST)/tools/bin/python -m pip install --quiet build twine
+	$(DIST)/tools/bin/python -m build --outdir dist
+	$(DIST)/tools/bin/twine check --strict dist/*
+	PATH="$(HOST_PATH)" $(PYTHON) -m venv $(DIST)/installed
+	$(DIST)/installed/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
+	cd $(DIST) && { echo '>example'; printf 'ACGTTGCAAT%.0s' {1..90}; echo; } > example.fa \
+	    && installed/bin/dna-bigbird predict --fasta example.fa --output example.tsv && cat example.tsv \
+	    && [ "$$(wc -l < example.tsv)" = 4 ]
+
 clean: ## remove results, logs and Snakemake's notes
 	rm -rf results logs .snakemake
 
 distclean: clean ## remove the environment and caches too
-	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis dna_bigbird.egg-info
+	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis dna_bigbird.egg-info build dist
 
 # The environment is made again if the checkout was moved: its programs hold the path.
 $(STAMP):

@@ -12,7 +12,8 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
-JOB = yaml.safe_load(WORKFLOW.read_text())["jobs"]["checks"]
+JOBS = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+JOB = JOBS["checks"]
 MATRIX = {(row["python"], row["torch"]) for row in JOB["strategy"]["matrix"]["include"]}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 _ROW = re.compile(
@@ -71,6 +72,16 @@ def test_every_call_of_make_has_a_target():
     calls = [step["run"] for step in JOB["steps"] if step.get("run", "").startswith("make ")]
     assert calls == ["make setup", "make lint", "make test", "make demo"]
     assert {call.split()[1] for call in calls} <= makefile_targets()
+
+
+def test_the_wheel_is_built_and_tried_in_a_job_of_its_own():
+    assert JOBS.keys() == {"checks", "wheel"}
+    calls = [step["run"] for step in JOBS["wheel"]["steps"] if "run" in step]
+    assert calls == ["make dist"]
+    assert "dist" in makefile_targets()
+    recipe = (ROOT / "Makefile").read_text().split("\ndist:")[1].split("\n\n")[0]
+    for command in ("-m build", "twine check --strict", "pip install", "dna-bigbird predict"):
+        assert command in recipe
 
 
 def test_the_makefile_reads_the_versions_of_the_matrix():
