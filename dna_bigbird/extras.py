@@ -1,6 +1,7 @@
 """Packages that the core does not install, and the extra of dna-bigbird that does."""
 
 EXTRAS = {
+    "anndata": "anndata",
     "jinja2": "train",
     "jsonschema": "workflow",
     "kenlm": "kenlm",

@@ -18,7 +18,10 @@ def project() -> dict:
 
 
 def closure(texts: list[str]) -> set[str]:
-    """Names of the distributions that requirements install, with what those require."""
+    """Names of the distributions that requirements install, with what those require.
+
+    One that is not installed here counts, without what it requires.
+    """
     names: set[str] = set()
     waiting = [(Requirement(text), "") for text in texts]
     seen = set()
@@ -31,7 +34,10 @@ def closure(texts: list[str]) -> set[str]:
         for wanted_extra in ("", *requirement.extras):
             if (name, wanted_extra) not in seen:
                 seen.add((name, wanted_extra))
-                texts = importlib.metadata.requires(name) or []
+                try:
+                    texts = importlib.metadata.requires(name) or []
+                except importlib.metadata.PackageNotFoundError:
+                    texts = []
                 waiting += [(Requirement(text), wanted_extra) for text in texts]
     return names
 

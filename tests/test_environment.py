@@ -29,7 +29,7 @@ LARGE = {"bench"}
 """150 MB for files in parquet, which bench also reads as TSV."""
 NOT_IN_CONDA = ONLY_PIP | {"triton"}
 """triton is for Linux alone, and conda files have no markers; conda's own pytorch for CUDA has it."""
-IN_ALL = {"train", "workflow", "text", "slurm", "dataframe", "native", "dev"}
+IN_ALL = {"train", "workflow", "text", "slurm", "anndata", "dataframe", "native", "dev"}
 
 
 def extras() -> dict[str, list[Requirement]]:

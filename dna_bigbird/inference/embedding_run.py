@@ -16,7 +16,13 @@ from dna_bigbird.files import sha256_of
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder
 from dna_bigbird.inference.engine import chunks_of
-from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
+from dna_bigbird.inference.results import (
+    Embeddings,
+    Pooling,
+    VectorFormat,
+    VectorSettings,
+    WrittenVectors,
+)
 from dna_bigbird.inference.spool import checksums_of, open_spool, progress_bar, run_identity
 from dna_bigbird.inference.windows.tiling import Window, WindowSource
 from dna_bigbird.inference.writers.arrays import COUNTS, OF_TOKENS, write_vectors
@@ -82,7 +88,7 @@ class EmbeddingRun:
         counts = joined.pop(COUNTS, None)
         if counts is not None:
             joined["offset"] = np.concatenate([[0], np.cumsum(counts)])
-        return Embeddings(**joined, notes=self.notes(source))
+        return Embeddings(**joined, notes=self.notes(source), settings=self._vector_settings())
 
     @checked()
     def to_file(
@@ -109,7 +115,14 @@ class EmbeddingRun:
                 "inputs": checksums,
             }
             write_vectors(path, format, spool, attributes)
-            return WrittenVectors(path, spool.rows, self.embedder.width, self.notes(source))
+            return WrittenVectors(
+                path, spool.rows, self.embedder.width, self.notes(source), self._vector_settings()
+            )
+
+    def _vector_settings(self) -> VectorSettings:
+        strand = "both" if self.embedder.both_strands else "forward"
+        folder = str(self._bundle.folder)
+        return VectorSettings(folder, self.embedder.pooling, self.embedder.layer, strand)
 
     def _settings(self, source: WindowSource) -> dict[str, object]:
         """Return the options that change the vectors."""
@@ -118,7 +131,7 @@ class EmbeddingRun:
             "layer": self.embedder.layer,
             "window": source.window_bp,
             "stride": source.stride_bp,
-            "strand": "both" if self.embedder.both_strands else "forward",
+            "strand": self._vector_settings().strand,
             "precision": self.embedder.compute.precision,
             "float32_matmul": self.embedder.compute.float32_matmul,
         }

@@ -25,12 +25,18 @@ def predictions_frame(result: Result) -> DataFrame:
 
 def vectors_frame(result: Result) -> DataFrame:
     """Return a row per vector: its window, with tokens also their bases, then v0, v1, ..."""
+    names = [f"v{i}" for i in range(result.vectors.shape[1])]
+    return with_values(vector_rows(result), names, result.vectors)
+
+
+def vector_rows(result: Result) -> dict[str, np.ndarray]:
+    """Return the columns of the window of each vector: sequence, start, end, name, bases of a token."""
     columns = _windows(result) | ({} if result.name is None else {"name": result.name})
-    if result.offset is not None:
-        window = np.repeat(np.arange(len(result.start)), np.diff(result.offset))
-        columns = {name: values[window] for name, values in columns.items()}
-        columns |= {"token_start": result.token_start, "token_end": result.token_end}
-    return with_values(columns, [f"v{i}" for i in range(result.vectors.shape[1])], result.vectors)
+    if result.offset is None:
+        return columns
+    window = np.repeat(np.arange(len(result.start)), np.diff(result.offset))
+    columns = {name: values[window] for name, values in columns.items()}
+    return columns | {"token_start": result.token_start, "token_end": result.token_end}
 
 
 def variants_frame(result: Result, effect: str | None, probabilities: bool) -> DataFrame:

@@ -12,6 +12,7 @@ from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.html_repr import html_repr, html_rows
 from dna_bigbird.inference import first_rows as first
 from dna_bigbird.inference import result_frames as frames
+from dna_bigbird.inference.annotated import AnnData, vectors_anndata
 from dna_bigbird.inference.result_frames import LETTERS as LETTERS
 from dna_bigbird.short_repr import short_repr
 
@@ -73,6 +74,19 @@ class WrittenPredictions:
 
 
 @dataclass(frozen=True)
+class VectorSettings:
+    """How vectors were computed."""
+
+    model: str
+    """Folder of the bundle."""
+    pooling: Pooling
+    layer: int
+    """Number of layers that were applied."""
+    strand: Literal["both", "forward"]
+    """Strands that were read, as in `embed`."""
+
+
+@dataclass(frozen=True)
 class Embeddings:
     """Vectors of n windows, in memory; coordinates are 0-based, half-open on the sequence."""
 
@@ -92,6 +106,7 @@ class Embeddings:
     """As in `Predictions`."""
     name: NDArray[np.str_] | None = None
     """As in `Predictions`."""
+    settings: VectorSettings | None = None
 
     __repr__ = short_repr
     _repr_html_ = html_rows(first.first_vectors)
@@ -103,6 +118,16 @@ class Embeddings:
         """
         return frames.vectors_frame(self)
 
+    def to_anndata(self) -> AnnData:
+        """Return an AnnData object: vectors in X (float32), coordinates in obs, `settings` in uns.
+
+        The rows are those of `to_dataframe`; windows without bases have NaN.
+
+        Raises:
+            MissingExtraError: Without anndata; it names the command that installs it.
+        """
+        return vectors_anndata(self)
+
 
 @dataclass(frozen=True)
 class WrittenVectors:
@@ -113,13 +138,21 @@ class WrittenVectors:
     hidden_size: int
     notes: list[str] = field(default_factory=list)
     """As in `Predictions`."""
+    settings: VectorSettings | None = None
 
     __repr__ = short_repr
     _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Read the file, as `Embeddings.to_dataframe`."""
-        return frames.vectors_frame(Embeddings(**frames.read_vectors(self.output)))
+        return self._read().to_dataframe()
+
+    def to_anndata(self) -> AnnData:
+        """Read the file, as `Embeddings.to_anndata`."""
+        return self._read().to_anndata()
+
+    def _read(self) -> Embeddings:
+        return Embeddings(**frames.read_vectors(self.output), settings=self.settings)
 
 
 @dataclass(frozen=True)

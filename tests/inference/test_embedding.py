@@ -146,11 +146,12 @@ def fasta(tmp_path, random_dna):
 def test_files_hold_what_memory_holds(bundle_folder, fasta, tmp_path, pooling):
     options = {"model": bundle_folder, "pooling": pooling, "layer": 1, **FLOAT32}
     wanted = vars(embed(fasta, **options))
-    wanted.pop("notes")
+    settings = [wanted.pop(name) for name in ("notes", "settings")][1]
     hdf5, npz = tmp_path / "out.h5", tmp_path / "out.npz"
     for path in (hdf5, npz):
         written = embed(fasta, output=path, assembly="toy", **options)
         assert (written.output, written.windows, written.hidden_size) == (path, 6, 32)
+        assert written.settings == settings
     with h5py.File(hdf5) as file, np.load(npz, allow_pickle=False) as arrays:
         about = json.loads(str(arrays["about"]))
         for name, values in wanted.items():
