@@ -56,9 +56,10 @@ test-slow: setup $(ENCODER) ## kill points, full disks, sanitizers, valgrind, a 
 test-cluster: setup ## of these, the ones on a small SLURM cluster on this machine: docs/slurm.md
 	python -m pytest -m slow -v tests/cluster $(PYTEST_ARGS)
 
-lint: setup ## style of Python and Snakemake files
+lint: setup ## style of Python and Snakemake files; types of what a user imports
 	ruff check .
 	ruff format --check .
+	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 

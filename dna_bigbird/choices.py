@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Any, Literal, TypeVar, cast, get_type_hints
 
 from dna_bigbird.errors import InputError, errors_for_reader, note, shortened
 from dna_bigbird.messages import listed_words
@@ -70,7 +70,7 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     return value
 
 
-def check_fields(settings: object) -> None:
+def check_fields(settings: Any) -> None:
     """Check the fields of a dataclass, for its `__post_init__`.
 
     Raises:
@@ -118,8 +118,7 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
                     passed_on(**{k: v for k, v in kwargs.items() if k not in signature.parameters})
                 return function(*bound.args, **bound.kwargs)
 
-        call.checks_choices = True
-        return call
+        return cast(Function, call)
 
     return decorate
 
@@ -140,7 +139,7 @@ def renamed(**new_names: str) -> Callable[[Function], Function]:
                     kwargs[new] = kwargs.pop(old)
             return function(*args, **kwargs)
 
-        return call
+        return cast(Function, call)
 
     return decorate
 

@@ -11,9 +11,7 @@ from dna_bigbird.extras import advice
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
-
-    DataFrame = pd.DataFrame
+    from pandas import DataFrame as DataFrame
 else:
     DataFrame = Any
 """Type of a data frame."""
@@ -75,7 +73,7 @@ def read_table(path: Path | str) -> DataFrame:
     )
 
 
-def _pandas():
+def _pandas() -> Any:
     try:
         import pandas
     except ImportError as error:

@@ -10,12 +10,12 @@ import inspect
 import os
 import stat
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, check_named
 from dna_bigbird.scratch import real_path
 from dna_bigbird.suffixes import Form
 
@@ -87,6 +87,31 @@ class NamedPath:
         return f"--{self.name.rstrip('_')} {self.path}"
 
 
+def named_paths(**values: Path | str | None) -> tuple[Path, ...]:
+    """Return the paths of options that have no default, in their order.
+
+    Raises:
+        InputError: As `check_named`.
+
+    Example:
+        >>> data, output = named_paths(data="set.h5", output=Path("model"))
+        >>> data.name, output.name
+        ('set.h5', 'model')
+    """
+    check_named(**values)
+    return tuple(Path(value) for value in values.values() if value is not None)
+
+
+def optional_path(value: Path | str | None) -> Path | None:
+    """Return the path of an option that may be left out."""
+    return None if value is None else Path(value)
+
+
+def listed_paths(value: Sequence[Path | str] | Path | str) -> list[Path]:
+    """Return the paths of an option that takes one or several."""
+    return [Path(value)] if isinstance(value, str | Path) else [Path(each) for each in value]
+
+
 def roles_of(function: Callable) -> dict[str, Role]:
     """Return the parameters of a function that are paths, with their roles.
 
@@ -102,7 +127,7 @@ def roles_of(function: Callable) -> dict[str, Role]:
 
 def _marks_of(function: Callable, mark: type[Mark]) -> dict[str, Mark]:
     """Return the parameters of a function whose types carry a mark, with the mark."""
-    marks = {}
+    marks: dict[str, Mark] = {}
     hints = typing.get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -47,7 +47,7 @@ def shows_progress(function: Function) -> Function:
             warnings.filterwarnings("ignore", message="IProgress not found")
             return function(*args, **kwargs)
 
-    return call
+    return cast(Function, call)
 
 
 def progress_bar(items: Iterable | None = None, **options: Any) -> "tqdm":

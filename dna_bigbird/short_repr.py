@@ -15,7 +15,7 @@ SHOWN = 3
 """Names of a list or a mapping."""
 
 
-def short_repr(self: object) -> str:
+def short_repr(self: Any) -> str:
     """Return a representation of a dataclass, as its `__repr__`.
 
     Example:

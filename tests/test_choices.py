@@ -42,7 +42,8 @@ def callables():
             elif inspect.isclass(value):
                 yield f"{name}.{key}", value
                 for method, function in vars(value).items():
-                    if inspect.isfunction(function) and not method.startswith("_"):
+                    is_own = getattr(function, "__module__", None) == name
+                    if inspect.isfunction(function) and is_own and not method.startswith("_"):
                         yield f"{name}.{key}.{method}", function
 
 

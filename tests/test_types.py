@@ -1,28 +1,36 @@
-"""What a type checker sees of the public functions, if mypy is installed."""
+"""What a type checker sees of the public functions and in their modules, if mypy is installed."""
 
+import ast
+import importlib
 import os
 import subprocess
 import sys
+import tomllib
+import typing
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mypy")
-
+needs_mypy = pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
 ROOT = Path(__file__).parents[1]
 SCRIPT = """\
 from pathlib import Path
-from dna_bigbird import evaluate, finetune, load_bundle, predict, score_variants
+from dna_bigbird import evaluate, finetune, load, load_bundle, predict, score_variants
 
 model = load_bundle("models/promoter")
 reveal_type(model)
 reveal_type(predict(sequences=["ACGT"], model=[model, "other", Path("third")], device="cpu"))
-reveal_type(finetune("genome.fa", "set.h5", "pretrained", "model", "checkpoints"))
+reveal_type(finetune("genome.fa", "set.h5", model, "model", "checkpoints"))
+reveal_type(load().embed(sequences=["ACGT"]))
 predict(sequences=3)
 predict("regions.fa", strand="reverse")
+load().predict("regions.fa", strand="reverse")
 """
+CHECKED = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
 
 
+@needs_mypy
 @pytest.mark.slow
 def test_mypy_shows_results_and_refuses_wrong_arguments(tmp_path):
     script = tmp_path / "script.py"
@@ -39,6 +47,44 @@ def test_mypy_shows_results_and_refuses_wrong_arguments(tmp_path):
         'results.Predictions | dna_bigbird.inference.results.WrittenPredictions"'
     )
     assert lines[2] == 'note: Revealed type is "dna_bigbird.pipeline.results.TrainedModel"'
-    assert 'Argument "sequences" to "predict" has incompatible type "int"' in lines[3]
-    assert 'Argument "strand" to "predict" has incompatible type' in lines[4]
-    assert len(lines) == 6
+    assert lines[3].endswith('results.Embeddings | dna_bigbird.inference.results.WrittenVectors"')
+    assert 'Argument "sequences" to "predict" has incompatible type "int"' in lines[4]
+    assert 'Argument "strand" to "predict" has incompatible type' in lines[5]
+    assert 'Argument "strand" to "predict" of "LoadedModel" has incompatible type' in lines[6]
+    assert len(lines) == 8
+
+
+@needs_mypy
+@pytest.mark.slow
+def test_the_public_modules_have_no_type_errors(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", tmp_path],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == f"Success: no issues found in {len(CHECKED)} source files\n"
+
+
+@pytest.mark.parametrize("folder", ["dna_bigbird", "dna_bigbird/inference"])
+def test_every_public_module_is_checked_and_those_of_results(folder):
+    """Also what the functions return."""
+    stub = f"{folder}/__init__.pyi"
+    imports = [
+        node
+        for node in ast.parse((ROOT / stub).read_text()).body
+        if isinstance(node, ast.ImportFrom)
+    ]
+    modules = {stub}
+    for node in imports:
+        if node.module == "dna_bigbird.pipeline":  # `text` is a package of functions
+            continue
+        function = getattr(importlib.import_module(node.module), node.names[0].name)
+        hint = typing.get_type_hints(function)["return"]
+        names = {each.__module__ for each in typing.get_args(hint) or (hint,)} | {node.module}
+        modules |= {_file_of(name) for name in names}
+    assert modules - set(CHECKED) == set()
+
+
+def _file_of(module: str) -> str:
+    """Return the file that a type checker reads: the stub if there is one."""
+    path = f"{module.replace('.', '/')}.py"
+    return f"{path}i" if (ROOT / f"{path}i").is_file() else path

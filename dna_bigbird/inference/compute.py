@@ -1,7 +1,7 @@
 """Performance settings of everything that predicts; imports no torch."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError
@@ -41,7 +41,7 @@ class Compute:
                 raise InputError(f"--{name} {getattr(self, name)} must not be negative")
 
 
-ComputeOptions = Annotated[object, Compute]
+ComputeOptions = Annotated[Any, Compute]
 """Type of `**compute`: the fields of `Compute` as keywords."""
 
 

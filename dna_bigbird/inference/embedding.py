@@ -101,19 +101,26 @@ def embed(
     path = None if output is None else Path(output)
     if path is None and (resume or format):
         raise InputError("--resume and --format need --output: without it no file is written")
-    format = chosen_format(path, format) if path else None
+    chosen = chosen_format(path, format) if path else None
     if pooling == "tokens" and strand == "both":
         raise InputError("--pooling tokens reads one strand; leave out --strand both")
     both_strands = pooling != "tokens" and strand != "forward"
     run = EmbeddingRun(model, pooling, layer, both_strands, Compute(**compute), progress)
-    tiles = {"window": window or run.usual_window()}
-    tiles["stride"] = stride or tiles["window"]
-    source = window_source(fasta, bed, sequences, **tiles, strand="forward", model_bp=run.model_bp)
+    window = window or run.usual_window()
+    source = window_source(
+        fasta,
+        bed,
+        sequences,
+        window=window,
+        stride=stride or window,
+        strand="forward",
+        model_bp=run.model_bp,
+    )
     source.check()
     check_resumable(source, resume)
-    if path is None:
+    if path is None or chosen is None:
         return run.in_memory(source)
-    return run.to_file(source, path, format, sequences=sequences, assembly=assembly, resume=resume)
+    return run.to_file(source, path, chosen, sequences=sequences, assembly=assembly, resume=resume)
 
 
 @checked()

@@ -10,7 +10,7 @@ file: `writers/target.py` makes a table.
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
@@ -116,7 +116,7 @@ def predict(
         if target.format == "bed":
             run.predictor.check_probabilities("a BED file")
     in_genome = bed is not None or (target is not None and target.is_track)
-    settings = {
+    settings: dict[str, Any] = {
         "window": window or run.window_bp,
         "stride": stride or (run.bins.stride_bp if run.bins else window or run.window_bp),
         "strand": strand,

@@ -102,7 +102,7 @@ def read_predictions(output: str) -> DataFrame:
     return read_table(path)
 
 
-def read_vectors(path: Path) -> dict[str, np.ndarray]:
+def read_vectors(path: Path) -> dict[str, Any]:
     """Return the arrays in a file of `embed`, by their names in `Embeddings`."""
     names = ("sequence", "start", "end", "name", "vectors", "offset", "token_start", "token_end")
     if path.suffix.lower() == ".npz":

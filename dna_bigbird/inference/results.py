@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.choices import checked
+from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.html_repr import html_repr, html_rows
 from dna_bigbird.inference import first_rows as first
@@ -79,11 +79,14 @@ class VectorSettings:
 
     model: str
     """Folder of the bundle."""
-    pooling: Pooling
-    layer: int
+    pooling: Pooling = "mean"
+    layer: int = -1
     """Number of layers that were applied."""
-    strand: Literal["both", "forward"]
+    strand: Literal["both", "forward"] = "both"
     """Strands that were read, as in `embed`."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)

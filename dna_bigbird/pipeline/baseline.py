@@ -1,12 +1,19 @@
 """`dna-bigbird baseline`."""
 
+from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.errors import check_named
-from dna_bigbird.paths import Hdf5Output, InputPath, OutputFolder, next_to
+from dna_bigbird.paths import (
+    Hdf5Output,
+    InputPath,
+    OutputFolder,
+    named_paths,
+    next_to,
+    optional_path,
+)
 from dna_bigbird.pipeline.baseline_scores import BaselineScores
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress, SetGenome
@@ -70,19 +77,20 @@ def baseline(
 
     check_search(search, training)
 
-    check_named(data=data, output=output)
+    data, output = named_paths(data=data, output=output)
+    folder = Path(checkpoints or next_to(output, "checkpoints"))
     if method in ("kmer", "gc"):
         from dna_bigbird.pipeline.word_baseline import fit_word_baseline
 
         return fit_word_baseline(
-            genome,
+            optional_path(genome),
             data,
             output,
             kmer,
             only_gc=method == "gc",
             seed=seed,
             num_recipes=search if method == "kmer" else 0,
-            folder=checkpoints or next_to(output, "checkpoints"),
+            folder=folder,
         )
     from dna_bigbird.tasks import signals
 
@@ -92,13 +100,18 @@ def baseline(
     from dna_bigbird.pipeline.network_baseline import fit_network_baseline
 
     use_threads(threads)
+    configs: dict[str, CnnPromConfig | DeePromoterConfig | DeepSeaConfig] = {
+        "cnnprom": cnnprom,
+        "deepromoter": deepromoter,
+        "deepsea": deepsea,
+    }
     return fit_network_baseline(
-        genome,
+        optional_path(genome),
         data,
         output,
-        {"cnnprom": cnnprom, "deepromoter": deepromoter, "deepsea": deepsea}[method],
+        configs[method],
         training,
-        checkpoints=checkpoints or next_to(output, "checkpoints"),
+        checkpoints=folder,
         seed=seed,
         strand=strand,
         num_recipes=search,

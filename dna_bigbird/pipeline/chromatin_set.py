@@ -1,11 +1,12 @@
 """`dna-bigbird chromatin-set`."""
 
+from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError, checked_settings, note
-from dna_bigbird.paths import InputPath, check_paths
+from dna_bigbird.paths import InputPath, check_paths, listed_paths, optional_path
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
 
@@ -87,24 +88,24 @@ def chromatin_set(
         check_has_bedtools(f"--check_every {check_every}")
     reference = Genome(genome)
     split.check_chromosomes(reference)
-    sheet = peak_rows(peaks)
+    sheet = peak_rows(listed_paths(peaks))
     check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
     data, config = build_rows(
         reference,
         sheet,
         config,
         split,
-        blacklist=blacklist,
+        blacklist=optional_path(blacklist),
         seed=seed,
         drop_near_identical=near_identical == "drop",
         pieces=pieces,
         check_every=check_every,
     )
-    inputs = {"genome": genome}
+    inputs = {"genome": Path(genome)}
     inputs |= {f"peaks line {row.line_number}": row.path for row in sheet}
-    inputs |= {"blacklist": blacklist} if blacklist else {}
+    inputs |= {"blacklist": Path(blacklist)} if blacklist else {}
     result = write_set(
-        output,
+        Path(output),
         data,
         reference,
         command="chromatin-set",

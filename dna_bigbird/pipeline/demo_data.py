@@ -43,6 +43,7 @@ def demo_data(
     from dna_bigbird.demo.build import DemoConfig, build_demo
     from dna_bigbird.demo.demo_files import refuse_to_replace_other_files, write_demo
 
+    output = Path(output)
     refuse_to_replace_other_files(output)
     if long_range:
         _long_range(output, long_range, seed, copies, negatives)
@@ -55,7 +56,9 @@ def demo_data(
     return Written(output)
 
 
-def _long_range(output: Path, units: int, seed: int, copies: int, negatives: str) -> None:
+def _long_range(
+    output: Path, units: int, seed: int, copies: int, negatives: Literal["absent", "misplaced"]
+) -> None:
     from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
     from dna_bigbird.demo.long_range_files import write_long_range
 

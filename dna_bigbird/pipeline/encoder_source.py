@@ -68,7 +68,7 @@ class EncoderSource:
 
 
 def open_source(
-    pretrained: Path | Bundle | None,
+    pretrained: Path | str | Bundle | None,
     tokenizer: Path | None,
     changes: EncoderChanges,
     *,
@@ -103,7 +103,7 @@ def open_source(
     return EncoderSource(encoder, vocabulary, inputs=checksums, fits_windows=fits)
 
 
-def load_encoder(pretrained: Path | Bundle | None) -> Bundle:
+def load_encoder(pretrained: Path | str | Bundle | None) -> Bundle:
     """Return the bundle whose encoder is fine-tuned, loaded if it is a folder; None is the bundled encoder.
 
     Raises:

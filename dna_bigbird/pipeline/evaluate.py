@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
-from dna_bigbird.errors import InputError, check_named
+from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_rows
-from dna_bigbird.paths import InputPath, OutputFolder, next_to
+from dna_bigbird.paths import InputPath, OutputFolder, named_paths, next_to, optional_path
 from dna_bigbird.pipeline.evaluation_summary import evaluation_summary
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import BootstrapSeed, Progress, ScoredBundle, SetGenome, Threads
@@ -116,26 +116,27 @@ def evaluate(
     from dna_bigbird.pipeline import held_out as steps
     from dna_bigbird.pipeline.rows_read import counts_read
 
-    check_named(model=model, data=data, output=output)
+    model, data, output = named_paths(model=model, data=data, output=output)
     for name, value, least in (("replicates", replicates, 1), ("block_bp", block_bp, 0)):
         if value < least:
             raise InputError(f"--{name} {value}: expected at least {least}")
     use_threads(threads)
     bundle = load_bundle(model)
-    labelled = open_labelled_set(data, genome)
+    labelled = open_labelled_set(data, optional_path(genome))
     steps.check_labels(bundle, labelled)
     strand = strand or ("forward" if bundle.config.directional else "both")
     checksum = sha256_of(data)
     held_out = steps.HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
-    steps.check_baselines(baselines, held_out, data, checksum, strand)
-    report = report or next_to(output, "report")
+    scored = {name: Path(path) for name, path in baselines.items()}
+    steps.check_baselines(scored, held_out, data, checksum, strand)
+    report = Path(report or next_to(output, "report"))
     scores = steps.model_scores(
         bundle, labelled, held_out.rows, batch_size=batch_size, checksum=checksum, strand=strand
     )
     write_scores(report / "scores.h5", scores)
     held_out.score(scores)
     del scores  # a large set's scores take gigabytes; one source is in memory at a time
-    for name, path in baselines.items():
+    for name, path in scored.items():
         held_out.score(read_scores(path), name)
     held_out.score_trivial(labelled, checksum)
     held_out.write(report)

@@ -1,12 +1,20 @@
 """`dna-bigbird finetune`."""
 
+from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import WordsConfig
-from dna_bigbird.paths import FolderOutput, InputPath, OutputFolder, next_to
+from dna_bigbird.paths import (
+    FolderOutput,
+    InputPath,
+    OutputFolder,
+    named_paths,
+    next_to,
+    optional_path,
+)
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import (
@@ -91,7 +99,7 @@ def finetune(
 
     from dna_bigbird.bundles.save import check_output
     from dna_bigbird.datasets.same_genome import open_labelled_set
-    from dna_bigbird.errors import InputError, check_named
+    from dna_bigbird.errors import InputError
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.lora import merge
     from dna_bigbird.pipeline import label_model as steps
@@ -103,7 +111,7 @@ def finetune(
     from dna_bigbird.pipeline.word_counts import add_words, words_for
     from dna_bigbird.tasks.processes import is_first_on_node
 
-    check_named(data=data, output=output)
+    data, output = named_paths(data=data, output=output)
     if dropout is not None and not 0 <= dropout < 1:
         raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     if freeze and lora.rank:
@@ -111,17 +119,18 @@ def finetune(
             "--freeze encoder with --lora.rank: LoRA trains the encoder; leave one out"
         )
     check_output(output)
-    if scored is not None:
-        check_output(scored)
+    test_output = optional_path(scored)
+    if test_output is not None:
+        check_output(test_output)
     use_threads(threads)
-    source = open_source(pretrained, tokenizer, model, from_scratch=from_scratch)
-    labelled = open_labelled_set(data, genome, verify=is_first_on_node())
+    source = open_source(pretrained, optional_path(tokenizer), model, from_scratch=from_scratch)
+    labelled = open_labelled_set(data, optional_path(genome), verify=is_first_on_node())
     source = source.for_windows(labelled.window_bp)
     if is_first_on_node():
         note_source(source, is_bundled=pretrained is None)
     check_search(search, training)
     has_recipe = training.learning_rate is None
-    training, head = steps.choose_settings(
+    settings, head_settings = steps.choose_settings(
         training,
         head,
         labelled,
@@ -131,37 +140,37 @@ def finetune(
     setup = steps.FinetuningSetup(
         source,
         labelled,
-        head,
+        head_settings,
         dropout,
         seed,
-        training.both_strands,
+        settings.both_strands,
         frozen=freeze == "encoder",
         lora=lora,
         words=words_for(
             words,
             labelled,
             source.tokenizer,
-            both_strands=training.both_strands,
+            both_strands=settings.both_strands,
             has_recipe=has_recipe,
         ),
     )
-    folder = checkpoints or next_to(output, "checkpoints")
-    setup, training, folder, table = chosen_recipe(setup, training, search, folder)
-    task, result, examples = train(setup, training, folder)
+    folder = Path(checkpoints or next_to(output, "checkpoints"))
+    setup, settings, folder, table = chosen_recipe(setup, settings, search, folder)
+    task, result, examples = train(setup, settings, folder)
     merge(task.model)
-    setup, scores = add_words(setup, task, training)
+    setup, scores = add_words(setup, task, settings)
     metrics = validation_metrics(result.best_metrics | scores, result.best_step, seed, n=examples)
     trained = save_trained(
         output,
         task,
         source.tokenizer,
-        training,
+        settings,
         result,
         config=setup.config(),
         metrics=metrics | {"strand": "forward"},
         extra_files=table,
         sequences_read=setup.sequences_read,
     )
-    if scored is None or not trained.is_writer:
+    if test_output is None or not trained.is_writer:
         return trained
-    return score_trained(trained, data, genome, scored, seed)
+    return score_trained(trained, data, optional_path(genome), test_output, seed)

@@ -80,7 +80,7 @@ def info(
     from dna_bigbird.pipeline.plain_text import as_columns
     from dna_bigbird.writing import json_text
 
-    path = bundled_model() if path is None else path
+    path = bundled_model() if path is None else Path(path)
     if path.is_file():
         check_readable(path)
         if labels is not None:

@@ -1,10 +1,12 @@
 """`dna-bigbird pretrain`."""
 
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.paths import InputPath
+from dna_bigbird.paths import InputPath, optional_path
 from dna_bigbird.pipeline.results import DryRun, TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
@@ -78,6 +80,7 @@ def pretrain(
         dry_run: Dry run: print parameters, tokens per step and the memory of a GPU that the settings ask for, and
             do nothing; the inputs need not be there yet.
     """
+    tokenizer, initial = optional_path(tokenizer), optional_path(initial)
     if dry_run:
         from dna_bigbird.pipeline.dna_pretraining import objective_of
         from dna_bigbird.pipeline.dry_pretraining import dry_run as estimate
@@ -100,6 +103,7 @@ def pretrain(
     from dna_bigbird.pipeline.pretraining_start import choose_start
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
 
+    output = Path(output)
     check_output(output)
     start = choose_start(tokenizer, initial, model)
     encoder = start.encoder
@@ -109,8 +113,14 @@ def pretrain(
         )
     use_threads(threads)
     steps.note_masking(masking)
-    corpus = steps.open_corpus(train, validation, start.tokenizer, start.tokenizer_file)
-    reading = open_reading(corpus.train, corpus.tokenizer.piece_bp, objective, genome, sites)
+    corpus = steps.open_corpus(Path(train), Path(validation), start.tokenizer, start.tokenizer_file)
+    reading = open_reading(
+        corpus.train,
+        corpus.tokenizer.piece_bp,
+        objective,
+        optional_path(genome),
+        optional_path(sites),
+    )
     examples = steps.pretraining_examples(corpus, encoder, masking, seed, objective, reading)
     validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
     network = start.network(objective.heads, seed)
@@ -120,7 +130,7 @@ def pretrain(
         examples,
         training,
         validation_examples=validation_examples,
-        checkpoints=checkpoints,
+        checkpoints=Path(checkpoints),
         seed=seed,
         settings=steps.run_settings(corpus, start, masking, objective, reading),
         collate=collate,

@@ -72,9 +72,10 @@ def promoter_set(
     from dna_bigbird.genome.sites import read_sites
     from dna_bigbird.pipeline.promoter_notes import set_notes
 
+    regions: list[str | int] = [*unread]
     with checked_settings():
         config = PromoterConfig(
-            upstream, downstream, negatives, max_n_fraction, training_negatives, unread
+            upstream, downstream, negatives, max_n_fraction, training_negatives, regions
         )
         if unread and not split.folds:
             raise ValueError(
@@ -84,7 +85,7 @@ def promoter_set(
     avoided = [Path(file) for file in files] if config.has_genomic else []
     reference = Genome(genome)
     split.check_chromosomes(reference)
-    SplitConfig(test=unread).check_chromosomes(reference)
+    SplitConfig(test=regions).check_chromosomes(reference)
     site_files = [sites] if isinstance(sites, str | Path) else sites
     starts = {str(file): read_sites(file, site_format) for file in site_files}
     data = build_promoters(
@@ -98,7 +99,7 @@ def promoter_set(
     )
     if near_identical == "drop":
         data = without_leaks(data, reference)
-    inputs = {"genome": genome} | {
+    inputs = {"genome": Path(genome)} | {
         f"sites {number}" if number > 1 else "sites": Path(file)
         for number, file in enumerate(site_files, start=1)
     }
@@ -117,7 +118,7 @@ def promoter_set(
     if unread:
         settings["unread"] = shlex.quote(json.dumps(unread))
     result = write_set(
-        output,
+        Path(output),
         data,
         reference,
         command="promoter-set",

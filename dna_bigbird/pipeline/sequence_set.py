@@ -1,12 +1,13 @@
 """`dna-bigbird sequence-set`."""
 
 import shlex
+from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError, note
-from dna_bigbird.paths import InputPath, check_paths
+from dna_bigbird.paths import InputPath, check_paths, listed_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, MaxNFraction, NearIdentical, SetOutput
 
@@ -96,7 +97,7 @@ def sequence_set(
     files = [
         file
         for role, paths in (("input", input), ("validation", validation), ("test", test))
-        for file in sequence_files(paths, role, classes_by_file=classes_by_file)
+        for file in sequence_files(listed_paths(paths), role, classes_by_file=classes_by_file)
     ]
     check_paths(sequence_set, {"output": output}, also_read=[file.path for file in files])
     rows, roles = read_rows(files, columns, reference)
@@ -136,12 +137,12 @@ def sequence_set(
     }
     has_regions = bool(split.folds or split.validation or split.test)
     numbers = {role: 0 for role in ("input", "validation", "test")}
-    inputs = {"genome": genome} if genome else {}
+    inputs = {"genome": Path(genome)} if genome else {}
     for file in files:
         numbers[file.role] += 1
         inputs[f"{file.role} {numbers[file.role]}"] = file.path
     result = write_set(
-        output,
+        Path(output),
         data,
         reference if data.has_coordinates else None,
         command="sequence-set",
