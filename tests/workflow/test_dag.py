@@ -213,3 +213,10 @@ def test_sections_with_defaults_may_be_left_out(workflow):
     output = workflow.snakemake("-n", "-p", "--configfile", config)
     (pretrain,) = [x for x in workflow.commands_of(output) if x.startswith("pretrain ")]
     assert re.search(r"--threads \d+ +--training.max_steps 5$", pretrain)
+
+
+def test_a_failed_command_before_a_pipe_fails_the_rule(workflow):
+    """`shell.prefix` replaces the strict mode that Snakemake's rules have."""
+    with (workflow.folder / "workflow/Snakefile").open("a") as file:
+        file.write("\n\nrule failing:\n    shell:\n        'false | cat'\n")
+    workflow.snakemake("--cores", "1", "failing", check=False)

@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 from dna_bigbird import __version__
 from dna_bigbird import watchdog
 from dna_bigbird.bundles.bundled import bundled_encoder
+from dna_bigbird.inputs.configs.module_config import check_prefix
 from dna_bigbird.inputs.configs.run_config import end_with
 from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
@@ -38,6 +39,10 @@ RES = config.get("results", "").rstrip("/") or (
     "results" if NAME == "demo" else f"results/{NAME}"
 )
 LOGS = f"logs/{NAME}"
+try:
+    check_prefix(workflow, RES)
+except InputError as error:
+    end_with(error)
 GENOME = f"{RES}/genome/genome.fa"
 TOKENIZER = f"{RES}/tokenizer/dna_bpe.model"
 TASKS = [task for task in ("promoter", "chromatin") if task in config]
@@ -175,10 +180,16 @@ def command(wildcards, resources):
 # For rules whose log keeps every attempt: `keep_log {log}; command >> {log}`. Snakemake deletes the
 # log before each attempt, also when SLURM requeues the job, so it becomes a link to a file that
 # Snakemake does not know, where a line begins each attempt.
-shell.prefix(
-    'keep_log() {{ ln -sfn "$(basename "$1" .log).attempts.log" "$1"; '
-    'date "+=== %FT%T%z $(uname -n) SLURM job ${{SLURM_JOB_ID:-none}}" >> "$1"; }}; '
-)
+# A prefix replaces Snakemake's strict mode, which is therefore part of it. One that another workflow
+# set before it uses these rules as a module is kept.
+STRICT = "set -euo pipefail; "
+OTHER_PREFIX = getattr(shell, "_process_prefix", None) or STRICT
+if "keep_log()" not in OTHER_PREFIX:
+    shell.prefix(
+        'keep_log() {{ ln -sfn "$(basename "$1" .log).attempts.log" "$1"; '
+        'date "+=== %FT%T%z $(uname -n) SLURM job ${{SLURM_JOB_ID:-none}}" >> "$1"; }}; '
+        + OTHER_PREFIX.replace("{", "{{").replace("}", "}}")
+    )
 
 
 def launched(training, wildcards, resources, threads):

@@ -1,7 +1,7 @@
 """Reads the config of a run, or checks the one that Snakemake has read."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,27 +11,22 @@ from dna_bigbird.inputs.configs.config_files import ConfigFiles, read_config_fil
 from dna_bigbird.inputs.configs.run_checks import check_run
 
 
-def check_config(
-    config: dict, paths: Sequence[Path], overrides: Mapping[str, object] | None = None
-) -> ConfigFiles:
+def check_config(config: dict, files: ConfigFiles) -> None:
     """Check a merged config, write its numbers as numbers, and add the defaults of the schema.
 
     `tokenizer: bases` becomes `tokenizer: {algorithm: bases}`, and so on.
 
     Args:
         config: The merged settings; they are changed.
-        paths: The files that it was merged from, in that order.
-        overrides: Settings of the command line (`--config`).
+        files: What it was merged from.
 
     Raises:
         InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`.
     """
-    files = read_config_files(paths, overrides)
     if isinstance(config.get("tokenizer"), str):
         config["tokenizer"] = {"algorithm": config["tokenizer"]}
     check_schema(config, files)
     check_run(config, files)
-    return files
 
 
 def read_config(paths: Sequence[Path]) -> dict:
@@ -40,8 +35,9 @@ def read_config(paths: Sequence[Path]) -> dict:
     Raises:
         InputError: As `check_config`.
     """
-    config = read_config_files(paths).values()
-    check_config(config, paths)
+    files = read_config_files(paths)
+    config = files.values()
+    check_config(config, files)
     return config
 
 

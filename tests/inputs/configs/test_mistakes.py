@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.inputs.configs.config_files import read_config_files
 from dna_bigbird.inputs.configs.run_config import check_config, read_config
 
 
@@ -298,7 +299,7 @@ def test_the_file_that_has_the_value_is_named(folder):
 def test_a_value_of_the_command_line_is_named(folder):
     config = yaml.safe_load((folder / "c.yaml").read_text()) | {"seed": "x"}
     with pytest.raises(InputError, match=r"^--config: seed: found 'x'; expected a whole number"):
-        check_config(config, [folder / "c.yaml"], {"seed": "x"})
+        check_config(config, read_config_files([folder / "c.yaml"], {"seed": "x"}))
 
 
 def test_merge_keys_and_aliases_have_lines(folder):
