@@ -47,5 +47,6 @@ def made_data(output: NewFolder, seed: int = 0, examples: int = 240) -> MadeText
         raise InputError(
             f"made-data --examples {examples}: expected at least 24, so that all eleven classes occur"
         )
+    output = Path(output)
     counts = write_made_text(output, seed=seed, examples=examples)
     return MadeText(output, sum(counts.values()), len(counts) - 2)

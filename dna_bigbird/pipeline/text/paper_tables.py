@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.html_repr import html_repr
-from dna_bigbird.paths import HtmlOutput, InputPath, ResultsPath
+from dna_bigbird.paths import HtmlOutput, InputPath, ResultsPath, optional_path
 from dna_bigbird.shared_options import FigureFolder
 from dna_bigbird.short_repr import short_repr
 
@@ -52,9 +52,10 @@ def tables(
     from dna_bigbird.report.text.text_page import text_report
     from dna_bigbird.writing import atomic_path
 
-    page, gallery = text_report(results, synthetic, pretrained)
+    output = Path(output)
+    page, gallery = text_report(Path(results), synthetic, optional_path(pretrained))
     with atomic_path(output) as path:
         path.write_text(page, encoding="utf-8")
     if figure_folder is not None:
-        gallery.save_all(figure_folder)
+        gallery.save_all(Path(figure_folder))
     return TablesPage(output, len(page))

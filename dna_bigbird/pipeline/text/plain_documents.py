@@ -60,6 +60,7 @@ def documents(
 
     if set not in registry.sets():
         raise InputError(f"--set {set}: not one of {', '.join(registry.sets())}")
+    data = Path(data)
     summaries = partner_of(data)  # train.target is read with train.source
     if summaries:
         check_paths(documents, {"data": data, "output": output}, also_read=[summaries])
@@ -67,7 +68,7 @@ def documents(
     examples, counts = read_examples(
         task, data, split, gold=False, max_unpacked_gib=max_unpacked_gib
     )
-    return _write(output, task.texts(examples), counts)
+    return _write(Path(output), task.texts(examples), counts)
 
 
 def _write(output: Path, texts: Iterable[str], counts: dict[str, int]) -> PlainDocuments:

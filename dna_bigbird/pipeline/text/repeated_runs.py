@@ -63,8 +63,9 @@ def runs(scores: list[InputPath], output: FolderOutput) -> RepeatedRuns:
     from dna_bigbird.evaluation.runs import runs_summary
     from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
 
+    output = Path(output)
     refuse_other_folder(output, ("metrics.json",), "summary of runs")
-    joined = runs_summary(scores)
+    joined = runs_summary([Path(each) for each in scores])
     with atomic_directory(output) as partial:
         (partial / "metrics.json").write_bytes(json_text(joined).encode())
     return RepeatedRuns(output, joined)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
@@ -48,7 +48,7 @@ def evaluate(
     seed: BootstrapSeed = 0,
     replicates: int = 1000,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true",
-    **options: Annotated[object, SetOptions],
+    **options: Annotated[Any, SetOptions],
 ) -> EvaluatedText:
     """Score a fine-tuned text model with the official metric of its set, next to trivial baselines.
 
@@ -75,12 +75,13 @@ def evaluate(
 
     if replicates < 1:
         raise InputError(f"--replicates {replicates}: expected at least 1")
-    bundle, task = open_model(model, settings.change)
+    output = Path(output)
+    bundle, task = open_model(Path(model), settings.change)
     train_examples = None
     if train is not None:
         limit = settings.max_unpacked_gib
-        train_examples, _ = read_examples(task, train, "train", max_unpacked_gib=limit)
-    rows, outputs = run_set(task, bundle, data, split, settings, gold=True, output=output)
+        train_examples, _ = read_examples(task, Path(train), "train", max_unpacked_gib=limit)
+    rows, outputs = run_set(task, bundle, Path(data), split, settings, gold=True, output=output)
     predictions = task.decode(rows, outputs)
     metrics = evaluation(
         task,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from dna_bigbird.choices import checked
 from dna_bigbird.html_repr import html_repr
@@ -36,7 +36,7 @@ def predict(
     data: TaskData,
     output: FolderOutput,
     split: SetPart = "test",
-    **options: Annotated[object, SetOptions],
+    **options: Annotated[Any, SetOptions],
 ) -> PredictedText:
     """Write the predictions of a fine-tuned text model in the official format of its set.
 
@@ -52,8 +52,9 @@ def predict(
     from dna_bigbird.pipeline.text.set_outputs import run_set, write_files
     from dna_bigbird.pipeline.text.tuned_model import open_model
 
-    bundle, task = open_model(model, settings.change)
-    rows, outputs = run_set(task, bundle, data, split, settings, gold=False, output=output)
+    output = Path(output)
+    bundle, task = open_model(Path(model), settings.change)
+    rows, outputs = run_set(task, bundle, Path(data), split, settings, gold=False, output=output)
     predictions = task.decode(rows, outputs)
     files = task.submission(rows.examples, predictions)
     write_files(output, files)

@@ -1,9 +1,11 @@
 """`dna-bigbird text pretrain`."""
 
+from pathlib import Path
+
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.whole_words import TextMaskingConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.paths import InputPath, OutputFolder
+from dna_bigbird.paths import InputPath, OutputFolder, optional_path
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.shared_options import MaxUnpackedGib, ProcessThreads, TrainedBundle, TrainingCorpus
 from dna_bigbird.tasks.config import TrainConfig
@@ -66,11 +68,12 @@ def pretrain(
     from dna_bigbird.pipeline.text.pretraining_start import choose_start
     from dna_bigbird.pipeline.trained_bundle import save_trained, unwritten, validation_metrics
 
+    output, checkpoints = Path(output), Path(checkpoints)
     check_output(output)
     use_threads(threads)
-    start = choose_start(tokenizer, initial, model, seed, cpc)
+    start = choose_start(optional_path(tokenizer), optional_path(initial), model, seed, cpc)
     encoder = start.model.encoder.config
-    paths = {"train": train, "validation": validation}
+    paths = {"train": Path(train), "validation": Path(validation)}
     corpus = steps.tokenize_corpora(paths, start.vocabulary, checkpoints, max_unpacked_gib)
     examples = steps.masked_examples(corpus, start.vocabulary, encoder.max_tokens, masking, seed)
     all_examples = examples["validation"].examples_per_epoch

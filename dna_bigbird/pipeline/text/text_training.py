@@ -1,5 +1,6 @@
 """`dna-bigbird text train`."""
 
+from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
@@ -85,6 +86,7 @@ def train(
     from dna_bigbird.pipeline.text.task_options import new_task
 
     text_task = new_task(task, set, options, head)
+    output = Path(output)
     steps.check_run(output, training, threads)
     bundle = load_bundle(pretrained)
     bundle.check_reads_text()
@@ -97,7 +99,7 @@ def train(
         performer=performer,
     )
     encoder = steps.encoder_settings(text_task, bundle, dropout, changes, from_scratch)
-    paths = {"train": train, "validation": validation}
+    paths = {"train": Path(train), "validation": Path(validation)}
     sets = steps.read_sets(
         text_task, bundle, paths, training.validation_examples, seed, max_unpacked_gib
     )
@@ -108,7 +110,7 @@ def train(
         training,
         tokenizer=bundle.tokenizer,
         output=output,
-        checkpoints=checkpoints,
+        checkpoints=Path(checkpoints),
         seed=seed,
         initial_weights="random" if from_scratch else "pretrained",
     )

@@ -57,10 +57,11 @@ def vocabulary(
     from dna_bigbird.errors import checked_settings
     from dna_bigbird.writing import atomic_path
 
+    output = Path(output)
     with checked_settings():
         config = VocabularyConfig(size=size, max_characters=max_characters)
     with unpacked_limit(max_unpacked_gib):
-        model = learn_vocabulary(read_documents(input), config)
+        model = learn_vocabulary(read_documents(Path(input)), config)
     tokenizer = TextTokenizer(model, "spiece.model", name=str(output))
     with atomic_path(output) as path:
         path.write_bytes(model)

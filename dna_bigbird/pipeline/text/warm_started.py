@@ -1,10 +1,16 @@
 """`dna-bigbird text warm-start`."""
 
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
 
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.paths import FolderOutput, InputPath, optional_path
 from dna_bigbird.pipeline.results import ConvertedModel
+
+if TYPE_CHECKING:
+    from dna_bigbird.interop.short_encoders import ShortEncoder
+    from dna_bigbird.models.config import EncoderConfig
+    from dna_bigbird.models.summarizer import Summarizer
 
 
 @renamed(from_="from_huggingface")
@@ -68,9 +74,10 @@ def warm_start(
             if attention == "longformer"
             else PAPER_LONGFORMER,
         )
-    if is_summarizer(from_huggingface):
-        return _warm_summarizer(from_huggingface, output, encoder, vocabulary)
-    short = read_short_encoder(from_huggingface, seed)
+    folder, output, vocabulary = Path(from_huggingface), Path(output), optional_path(vocabulary)
+    if is_summarizer(folder):
+        return _warm_summarizer(folder, output, encoder, vocabulary)
+    short = read_short_encoder(folder, seed)
     new_vocabulary = None if vocabulary is None else read_text_tokenizer(vocabulary)
     warm = start(short, encoder, new_vocabulary, seed)
     origin = _origin(short, warm.counts)
@@ -87,12 +94,14 @@ def warm_start(
     return ConvertedModel(output, origin)
 
 
-def _warm_summarizer(folder, output, encoder, vocabulary) -> ConvertedModel:
+def _warm_summarizer(
+    folder: Path, output: Path, encoder: "EncoderConfig", vocabulary: Path | None
+) -> ConvertedModel:
     """Write a summarizer that starts from a short one.
 
     Args:
         folder, output, vocabulary: As in `warm_start`.
-        encoder: EncoderConfig with the new length and attention.
+        encoder: The new length and attention.
     """
     from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.errors import InputError, checked_settings
@@ -106,7 +115,7 @@ def _warm_summarizer(folder, output, encoder, vocabulary) -> ConvertedModel:
         raise InputError(f"--vocabulary: the summarizer of {folder} keeps its own; leave it out")
     short = read_huggingface(folder)
     with checked_settings():
-        model = warm_summarizer(short.model, encoder)
+        model = warm_summarizer(cast("Summarizer", short.model), encoder)
     positions = short.config.encoder.max_tokens
     origin = (
         f"a summarizer of {positions} positions, those of the encoder tiled to {encoder.max_tokens}"
@@ -122,11 +131,10 @@ def _warm_summarizer(folder, output, encoder, vocabulary) -> ConvertedModel:
     return ConvertedModel(output, origin)
 
 
-def _origin(short, counts: dict[str, int]) -> str:
+def _origin(short: "ShortEncoder", counts: dict[str, int]) -> str:
     """Return where the weights come from.
 
     Args:
-        short: An interop.short_encoders.ShortEncoder.
         counts: Rows of the new vocabulary by where they come from.
     """
     head = "its head for masked tokens" if short.has_mlm else "a fresh head for masked tokens"
