@@ -82,6 +82,11 @@ def _has_intervals(names: Sequence[str], metrics: Metrics) -> bool:
     return any(f"{name}{LOW}" in metrics.scores for name in names)
 
 
+def headline_names(config: BundleConfig, metrics: Metrics) -> list[str]:
+    """Return the scores that a card shows, of a model of DNA or text."""
+    return metrics.score_names() if config.reads == "text" else _dna_names(config, metrics)
+
+
 def _dna_names(config: BundleConfig, metrics: Metrics) -> list[str]:
     """Return the headline scores that the model or, for causal bits per base, a baseline has."""
     if config.is_pretrained_only:

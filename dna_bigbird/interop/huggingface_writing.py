@@ -9,6 +9,7 @@ import safetensors.torch
 from torch import nn
 
 from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.special_tokens import names_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -16,6 +17,7 @@ from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
 from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.errors import InputError
 from dna_bigbird.interop.converted_card import library_card
+from dna_bigbird.interop.hub_metadata import UNKNOWN, front_matter
 from dna_bigbird.interop.longformer_writing import longformer_folder
 from dna_bigbird.interop.search_options import generation_config
 from dna_bigbird.interop.settings import TOKEN_IDS, check_held, differences, library_config
@@ -41,6 +43,8 @@ def write_huggingface(
     card: str,
     source: str,
     allow_different_attention: bool = False,
+    metrics: Metrics | Mapping[str, Any] | None = None,
+    license: str = UNKNOWN,
 ) -> list[str]:
     """Write a folder that the library loads, whole or not at all.
 
@@ -49,6 +53,8 @@ def write_huggingface(
         card: README.md of the bundle, appended to the folder's own.
         source: What to call the bundle in messages.
         allow_different_attention: Write it even if the library computes something else with it.
+        metrics: Scores of the bundle, for the metadata of README.md.
+        license: Identifier of the hub, for the same.
 
     Returns:
         What the library computes differently; the folder's README.md lists it.
@@ -92,7 +98,9 @@ def write_huggingface(
         (partial / "special_tokens_map.json").write_bytes(names_file(tokenizer.names))
         settings = _tokenizer_settings(tokenizer, encoder.max_tokens, model)
         (partial / "tokenizer_config.json").write_text(_json(settings))
-        (partial / "README.md").write_text(library_card(card, different, config))
+        scores = Metrics.from_json(metrics or {})
+        top = front_matter(config, scores, written, license, is_same=not different)
+        (partial / "README.md").write_text(top + library_card(card, different, config))
     return different
 
 

@@ -12,6 +12,7 @@ from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.interop.converted_card import converted_card
+from dna_bigbird.interop.hub_metadata import UNKNOWN, checked_license
 from dna_bigbird.models.config import stored_encoder
 from dna_bigbird.models.positions import LABELS, ROTARY, extend_positions
 from dna_bigbird.pipeline.results import ConvertedModel
@@ -55,8 +56,15 @@ def task_settings(config: BundleConfig, search: dict[str, Any] | None) -> dict[s
     return {"options": options, "set": options.get("set", config.task)}
 
 
-def to_huggingface(source: Path, output: Path, allow_different_attention: bool) -> ConvertedModel:
-    """Write a bundle as a folder of the library."""
+def to_huggingface(
+    source: Path, output: Path, allow_different_attention: bool, license: str | None = None
+) -> ConvertedModel:
+    """Write a bundle as a folder of the library.
+
+    Args:
+        license: Identifier of the hub for the card; None is unknown.
+    """
+    license = checked_license(license or UNKNOWN)
     bundle = load_bundle(source)
     bundle.check_single("convert")
     differences = write_huggingface(
@@ -67,6 +75,8 @@ def to_huggingface(source: Path, output: Path, allow_different_attention: bool) 
         card=(source / "README.md").read_text(encoding="utf-8", errors="replace"),
         source=str(source),
         allow_different_attention=allow_different_attention,
+        metrics=bundle.metrics,
+        license=license,
     )
     result = "something else" if differences else "the same"
     return ConvertedModel(output, f"written; the library computes {result}", tuple(differences))

@@ -10,7 +10,7 @@ from dna_bigbird.pipeline.results import ConvertedModel
 
 WAYS = (
     "--from-huggingface DIR --to BUNDLE [--plan …]",
-    "--from BUNDLE --to-huggingface DIR [--allow-different-attention true]",
+    "--from BUNDLE --to-huggingface DIR [--allow-different-attention true] [--license ID]",
     "--from BUNDLE --to BUNDLE2 --max-tokens N [--positions tile|interpolate]",
 )
 
@@ -25,12 +25,13 @@ def convert(
     allow_different_attention: bool = False,
     max_tokens: int | None = None,
     positions: Literal["tile", "interpolate"] | None = None,
+    license: str | None = None,
 ) -> ConvertedModel:
     """Read a model of the Hugging Face library, write one for it, or lengthen a model's context.
 
     Three ways, each with its own options:
     --from-huggingface DIR --to BUNDLE,
-    --from BUNDLE --to-huggingface DIR,
+    --from BUNDLE --to-huggingface DIR [--license ID],
     --from BUNDLE --to BUNDLE2 --max-tokens N [--positions tile|interpolate].
     No code in the files is run. What is read, written and refused: docs/huggingface.md.
 
@@ -54,6 +55,8 @@ def convert(
         max_tokens: Longest sequence in tokens: of the new model.
         positions: Positions of tokens: beyond the old table 'tile' repeats the old ones one after the
             other, 'interpolate' stretches them. Rotary ones need none.
+        license: Licence of the written model, as the hub names it (apache-2.0, mit, cc-by-4.0, other), for
+            the metadata of its README.md; 'unknown' by default.
     """
     from dna_bigbird.pipeline import conversions
 
@@ -66,6 +69,7 @@ def convert(
         "allow-different-attention": allow_different_attention or None,
         "max-tokens": max_tokens,
         "positions": positions,
+        "license": license,
     }
     way = {name for name, value in chosen.items() if value is not None}
     source = from_huggingface if from_ is None else from_
@@ -73,9 +77,9 @@ def convert(
     if way - {"plan"} == {"from-huggingface", "to"}:
         check_target(source, output)
         return conversions.from_huggingface(source, output, plan)
-    if way - {"allow-different-attention"} == {"from", "to-huggingface"}:
+    if way - {"allow-different-attention", "license"} == {"from", "to-huggingface"}:
         check_target(source, output)
-        return conversions.to_huggingface(source, output, allow_different_attention)
+        return conversions.to_huggingface(source, output, allow_different_attention, license)
     if way - {"positions"} == {"from", "to", "max-tokens"}:
         check_target(source, output)
         return conversions.lengthen(source, output, max_tokens, positions)
