@@ -4,12 +4,14 @@ import re
 import tomllib
 from pathlib import Path
 
+import jinja2
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from dna_bigbird import __version__
 from tests.core_packages import closure, project
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +31,9 @@ LARGE = {"bench"}
 """150 MB for files in parquet, which bench also reads as TSV."""
 NOT_IN_CONDA = ONLY_PIP | {"triton"}
 """triton is for Linux alone, and conda files have no markers; conda's own pytorch for CUDA has it."""
+RECIPE_EXTRAS = ("train", "workflow")
+"""What the conda recipe installs with the core."""
+RECIPE_ONLY = {"python": ">=3.11", "bedtools": ">=2.30", "__linux": ""}
 IN_ALL = {"train", "workflow", "text", "slurm", "anndata", "dataframe", "native", "dev"}
 
 
@@ -77,6 +82,51 @@ def test_conda_has_the_same_ranges():
             continue
         assert conda()[CONDA_NAMES.get(name, name)] == str(requirement.specifier), name
     assert conda()["python"] == project()["requires-python"]
+
+
+def recipe() -> dict:
+    """The conda recipe with its templates filled in, by jinja2 and not by conda."""
+    text = (ROOT / "containers/conda/meta.yaml").read_text()
+    calls = {"PYTHON": "python", "pin_subpackage": lambda name, max_pin: f"{name} of {max_pin}"}
+    return yaml.safe_load(jinja2.Template(text, undefined=jinja2.StrictUndefined).render(calls))
+
+
+def ranges(lines: list[str]) -> dict[str, str]:
+    """Version range by package name."""
+    return {canonicalize_name(name): rest for name, _, rest in (x.partition(" ") for x in lines)}
+
+
+def conda_ranges(requirements: list[Requirement]) -> dict[str, str]:
+    named = {canonicalize_name(each.name): each for each in requirements if each.name != OURS}
+    return {CONDA_NAMES.get(name, name): str(each.specifier) for name, each in named.items()}
+
+
+def test_the_recipe_runs_with_what_pyproject_requires():
+    parts = [each for extra in RECIPE_EXTRAS for each in extras()[extra]]
+    expected = conda_ranges([*map(Requirement, project()["dependencies"]), *parts])
+    of_extras = {name: "" for names in OF_EXTRAS.values() for name in names}
+    only = {canonicalize_name(name): spec for name, spec in RECIPE_ONLY.items()}
+    assert ranges(recipe()["requirements"]["run"]) == expected | of_extras | only
+    others = conda_ranges([each for texts in extras().values() for each in texts])
+    assert ranges(recipe()["requirements"]["run_constrained"]).items() <= others.items()
+
+
+def test_the_recipe_builds_this_version_as_pyproject_says():
+    fields = recipe()
+    assert fields["package"] == {"name": OURS, "version": __version__}
+    assert fields["about"]["license"] == project()["license"]
+    assert fields["about"]["summary"] == project()["description"]
+    assert fields["build"]["entry_points"] == [
+        f"{name} = {function}" for name, function in project()["scripts"].items()
+    ]
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    host = ranges(fields["requirements"]["host"])
+    assert host == {"python": project()["requires-python"], "pip": ""} | conda_ranges(
+        list(map(Requirement, build))
+    )
+    licences = {Path(name) for name in fields["about"]["license_file"]}
+    texts = {path.relative_to(ROOT) for path in (ROOT / "dna_bigbird").rglob("PROVENANCE.md")}
+    assert licences == texts | {Path("LICENSE")}
 
 
 def test_all_has_every_extra_but_those_built_from_source_and_the_large_one():

@@ -80,3 +80,13 @@ def test_the_catalogue_finds_the_workflow():
     readme = (ROOT / "README.md").read_text().lower()
     assert "snakemake" in readme
     assert "workflow" in readme
+
+
+def test_the_security_policy():
+    """At the top, where GitHub looks for it; what it asks for exists."""
+    text = (ROOT / "SECURITY.md").read_text()
+    assert f"{TRACEBACK}=1" in text
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+    assert "SECURITY.md" in (ROOT / "CONTRIBUTING.md").read_text()

@@ -23,7 +23,10 @@ DATA = ("dna_bigbird/demo/data", "dna_bigbird/inputs/data")
 
 def sources() -> dict[str, list[Path]]:
     """Return the files to search by folder; the ones outside the code by file."""
-    alone = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile")]
+    alone = [
+        ROOT / name
+        for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile")
+    ]
     alone += sorted((ROOT / ".github").rglob("*.*"))
     alone += sorted((ROOT / "docs").glob("*.md"))
     folders = {str(path.relative_to(ROOT)): [path] for path in alone}

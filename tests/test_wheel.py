@@ -95,6 +95,7 @@ def test_files_of_the_source_distribution(sdist):
     folders = ("workflow", "config", "data_specs", "docs", "dna_bigbird", "tests", ".github")
     expected = in_repository(*folders) | {
         ".snakemake-workflow-catalog.yml",
+        "SECURITY.md",
         "Makefile",
         "Snakefile",
         "constraints.txt",
