@@ -63,7 +63,11 @@ rule attention_tables:
         expand("{folder}/jobs/{job}/result.json", folder=ATTENTION, job=ATTENTION_JOBS),
     output:
         page=f"{ATTENTION}/page.md",
-        picture=f"{ATTENTION}/comparison.png",
+        picture=report(
+            f"{ATTENTION}/comparison.png",
+            caption="../report/attention.rst",
+            category="Attention",
+        ),
         results=f"{ATTENTION}/results.json",
     log:
         f"{LOGS}/attention/tables.log",

@@ -33,7 +33,9 @@ rule report:
         promoters=SITES if "promoter" in TASKS else [],
         peaks=PEAKS if "chromatin" in TASKS and isinstance(PEAKS, str) else [],
     output:
-        report=f"{RES}/report.html",
+        report=report(
+            f"{RES}/report.html", caption="../report/run.rst", category="Report"
+        ),
         figures=directory(f"{RES}/figures"),
     log:
         f"{LOGS}/report.log",

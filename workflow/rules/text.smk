@@ -175,7 +175,9 @@ rule text_report:
         pretrained=PRETRAINED,
         evaluations=expand("{text}/evaluation/{task}", text=TEXT, task=TEXT_TASKS),
     output:
-        report=f"{TEXT}/report.html",
+        report=report(
+            f"{TEXT}/report.html", caption="../report/text.rst", category="Text tasks"
+        ),
         figures=directory(f"{TEXT}/figures"),
     log:
         f"{LOGS}/text/report.log",
