@@ -1,6 +1,6 @@
 """BigBird for genomes: tokenizer, pretraining, promoter and chromatin models, predictions.
 
-    from dna_bigbird import load, predict, embed, score_variants, mutagenesis, load_bundle
+    from dna_bigbird import load, predict, embed, score_variants, mutagenesis, attribute, load_bundle
     from dna_bigbird import sequence_set, finetune, baseline, evaluate
     from dna_bigbird import demo_data, promoter_set, chromatin_set
     from dna_bigbird import pretrain, text
@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "attribute": "dna_bigbird.inference",
         "baseline": "dna_bigbird.pipeline.baseline",
         "chromatin_set": "dna_bigbird.pipeline.chromatin_set",
         "demo_data": "dna_bigbird.pipeline.demo_data",

@@ -147,6 +147,13 @@ COMMANDS = {
         defaults={"output": "-"},
         second_names=_GENOME,
     ),
+    "attribute": Command(
+        "dna_bigbird.inference.attributing:attribute",
+        "what each base adds to a label: bigWig, a table, or HDF5 for motif discovery",
+        python_only=("sequences", "progress"),
+        values={"progress": True},
+        defaults={"fasta": REQUIRED, "output": "-"},
+    ),
     "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(
         "info",
@@ -270,7 +277,7 @@ ABOUT_GROUPS = {
 
 SECTIONS = {
     "everyday: use a model, or train one on your labels": (
-        "predict", "embed", "score-variants", "mutagenesis", "sequence-set", "finetune", "evaluate",
+        "predict", "embed", "score-variants", "mutagenesis", "attribute", "sequence-set", "finetune", "evaluate",
     ),
     "data: genomes and labelled sets": (
         "demo-data", "fetch", "genome", "lift-over", "promoter-sequences", "promoter-set",

@@ -109,13 +109,23 @@ class Engine:
 
     Args:
         compute: With a `precision` that is not 'auto'.
+        with_gradients: Whether `forward` takes gradients; batches are smaller then.
     """
 
-    def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        compute: Compute,
+        device: torch.device,
+        with_gradients: bool = False,
+    ) -> None:
         self.model = bundle.model.to(device).eval()
         self.compute, self.device = compute, device
         config = bundle.config.encoder
         self._most_tokens = token_budget(config, device)
+        self._with_gradients = with_gradients
+        if with_gradients:  # the states of all layers are kept
+            self._most_tokens = max(self._most_tokens // config.num_layers, 1)
         # Such a pattern follows the width of the batch: equal widths, or neighbours would matter.
         self._same_blocks = config.block_size if config.keeps_published_padding else 0
 
@@ -152,7 +162,7 @@ class Engine:
         """Compute one batch; in halves if the memory is too small for it."""
         try:
             batch = collate(positions)
-            with torch.inference_mode(), self._arithmetic():
+            with torch.inference_mode(not self._with_gradients), self._arithmetic():
                 there = (x if x is None else x.to(self.device) for x in batch)
                 result = forward(batch._make(there))
         except torch.OutOfMemoryError:

@@ -1,4 +1,4 @@
-"""The data frames of predictions, vectors, variants and substitutions; and files read back."""
+"""The data frames of predictions, vectors, variants, substitutions and effects of bases; and files read back."""
 
 # n windows, T tokens, E hidden size, P positions, L labels
 
@@ -76,6 +76,17 @@ def substitutions_frame(result: Result) -> DataFrame:
             **{name: getattr(result, name)[position, base].ravel() for name in EFFECTS},
         }
     )
+
+
+def attributions_frame(result: Result) -> DataFrame:
+    """Return sequence, pos, base and a column per label, a row per base of each window."""
+    window, offset = np.nonzero(result.bases <= len(LETTERS))
+    columns = {
+        "sequence": result.sequence[window],
+        "pos": result.start[window] + offset + 1,
+        "base": np.array([*LETTERS, "N"])[result.bases[window, offset]],
+    }
+    return with_values(columns, result.label_names, result.effects[window, offset])
 
 
 def read_predictions(output: str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""What `predict`, `embed`, `score_variants` and `mutagenesis` return."""
+"""What `predict`, `embed`, `score_variants`, `mutagenesis` and `attribute` return."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -276,3 +276,54 @@ class Mutagenesis:
     def effects(self, effect: Effect) -> NDArray[np.float64]:
         """Return one of the two tables, (P, 4, L)."""
         return {"diff": self.diff, "log_odds": self.log_odds}[effect]
+
+
+@dataclass(frozen=True)
+class Attributions:
+    """Effects of the W bases of n windows on the log odds of L labels, in memory.
+
+    Effects are NaN beyond the end of a window that is shorter than the others, and where a window has no A, C, G or T.
+    """
+
+    sequence: NDArray[np.str_]
+    """(n,), names."""
+    start: NDArray[np.int64]
+    """(n,), 0-based."""
+    end: NDArray[np.int64]
+    """(n,), not included."""
+    bases: NDArray[np.uint8]
+    """(n, W) on the forward strand: 0 to 3 are A C G T, 4 is N, 5 is beyond the end."""
+    effects: NDArray[np.float32]
+    """(n, W, L) of the bases as they are."""
+    difference: NDArray[np.float32]
+    """(n, L): log odds of the window minus those of the reference. With method 'integrated' the effects add up to it."""
+    label_names: list[str]
+    of_bases: NDArray[np.float32] | None = None
+    """(n, W, 4, L) of A, C, G and T in place of the base ("hypothetical"); None if tokens are longer than a base."""
+    notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
+    name: NDArray[np.str_] | None = None
+    """As in `Predictions`."""
+
+    __repr__ = short_repr
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_dataframe(self) -> DataFrame:
+        """Return a row per base of each window: sequence, pos (from 1), base, a column per label."""
+        return frames.attributions_frame(self)
+
+
+@dataclass(frozen=True)
+class WrittenAttributions:
+    """A file of effects of bases."""
+
+    output: str
+    """The file or folder; '-' is standard output."""
+    windows: int
+    label_names: list[str]
+    notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
+
+    __repr__ = short_repr

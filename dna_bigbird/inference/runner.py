@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
+from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import Engine, set_backend
 from dna_bigbird.label_types import MULTI_CLASS, REGRESSION
 from dna_bigbird.models.ensemble import logit_of_mean, one_against_rest
 
+Result = TypeVar("Result")
 Groups = Sequence[Sequence[str]]
 """Normalised sequences; those of a group belong together (strands, alleles) and are cut into equally many parts."""
 
@@ -70,13 +72,20 @@ class BundleRunner:
 
     Args:
         compute: With a `precision` that is not 'auto'.
+        with_gradients: As for `Engine`.
 
     Attributes:
         max_pieces: Most tokens of a sequence, without [CLS] and [SEP]; no limit without a table of positions.
     """
 
-    def __init__(self, bundle: Bundle, compute: Compute, device: torch.device) -> None:
-        self._engine = Engine(bundle, compute, device)
+    def __init__(
+        self,
+        bundle: Bundle,
+        compute: Compute,
+        device: torch.device,
+        with_gradients: bool = False,
+    ) -> None:
+        self._engine = Engine(bundle, compute, device, with_gradients)
         self.model = self._engine.model
         self.tokenizer = bundle.tokenizer
         encoder = bundle.config.encoder
@@ -136,10 +145,16 @@ class BundleRunner:
         Raises:
             InputError: If a sequence alone does not fit into the memory.
         """
+        return self.results(encoded, lambda *batch: list(forward(*batch).cpu().numpy()))
+
+    def results(
+        self, encoded: Sequence[np.ndarray], forward: Callable[[Tensor, Tensor], Result]
+    ) -> Iterator[tuple[list[int], Result]]:
+        """Compute sequences as `run`; yield positions in `encoded` and what `forward` returns for them."""
         return self._engine.run(
             [len(ids) + 2 for ids in encoded],
             lambda positions: padded([encoded[i] for i in positions], self.tokenizer),
-            lambda batch: list(forward(*batch).cpu().numpy()),
+            lambda batch: forward(*batch),
         )
 
 
@@ -233,25 +248,23 @@ class BundleScorer:
     def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return (B, L), with bins (B, bins · L)."""
         if not self._reach:
-            return self._values(self._runner.model(token_ids_BT, is_padding_BT))
+            return label_values(self._runner.model(token_ids_BT, is_padding_BT), self._config)
         B, device = len(token_ids_BT), token_ids_BT.device
         offsets_N = torch.arange(-self._reach, self._reach + 1, device=device)
         bins_P2 = torch.cartesian_prod(torch.arange(B, device=device), offsets_N)
         outputs_PL = self._runner.model(token_ids_BT, is_padding_BT, bins_P2=bins_P2)
-        return self._values(outputs_PL).reshape(B, -1)
+        return label_values(outputs_PL, self._config).reshape(B, -1)
 
-    def _values(self, outputs_BL: Tensor) -> Tensor:
-        """Return the log-odds of labels, or targets in their unit, from outputs of the model."""
-        outputs_BL = outputs_BL.double()
-        if self._config.label_type == MULTI_CLASS:
-            return one_against_rest(outputs_BL)
-        if self._config.label_type == REGRESSION:
-            means, stds = (
-                outputs_BL.new_tensor(x)
-                for x in (self._config.target_means, self._config.target_stds)
-            )
-            return outputs_BL * stds + means
-        return outputs_BL
+
+def label_values(outputs_BL: Tensor, config: BundleConfig) -> Tensor:
+    """Return the log-odds of labels, or targets in their unit, from outputs of the model, in float64."""
+    outputs_BL = outputs_BL.double()
+    if config.label_type == MULTI_CLASS:
+        return one_against_rest(outputs_BL)
+    if config.label_type == REGRESSION:
+        means, stds = (outputs_BL.new_tensor(x) for x in (config.target_means, config.target_stds))
+        return outputs_BL * stds + means
+    return outputs_BL
 
 
 def mean_output(logits_MSL: np.ndarray, label_type: str) -> np.ndarray:

@@ -85,6 +85,8 @@ class Encoder(nn.Module):
     """
 
     layer_type: ClassVar[type[nn.Module]] = EncoderLayer
+    letters_at_once = True
+    """Whether the stem may compute the convolution of a letter once for all tokens that have it."""
 
     def __init__(self, config: EncoderConfig, generator: torch.Generator | None = None) -> None:
         super().__init__()
@@ -270,7 +272,8 @@ class Encoder(nn.Module):
     def _has_few_letters(self, segment_ids_BT: Tensor | None) -> bool:
         """Return True if the stem reads one of few vectors at each token."""
         has_table = self.position is None and segment_ids_BT is None
-        return self.stem is not None and has_table and self.config.vocab_size <= FEW_LETTERS
+        is_short = has_table and self.config.vocab_size <= FEW_LETTERS
+        return self.stem is not None and is_short and self.letters_at_once
 
     def _embed_letters(self, packing: Packing, token_ids_BT: Tensor) -> Tensor:
         table_VE = self.embed_words(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.windows.record_notes import RecordNotes
 
 
@@ -20,6 +21,11 @@ class Window:
     """Name of its BED row; None if it comes from no BED, or the BED has no names."""
     is_reverse: bool = field(default=False, compare=False)
     """Whether the bases are those of the other strand, from `end` to `start`."""
+
+    @property
+    def forward(self) -> str:
+        """The bases on the forward strand."""
+        return reverse_complement(self.bases) if self.is_reverse else self.bases
 
 
 class WindowSource(ABC):

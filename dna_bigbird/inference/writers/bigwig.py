@@ -3,18 +3,41 @@
 import contextlib
 import errno
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.inference.writers.target import LABEL_LIST, WriteContext, check_replaceable
-from dna_bigbird.inference.writers.tracks import Placement, place_windows, segments_of
+from dna_bigbird.inference.writers.target import (
+    LABEL_LIST,
+    Target,
+    WriteContext,
+    check_replaceable,
+    file_names,
+)
+from dna_bigbird.inference.writers.tracks import (
+    Placement,
+    SegmentsOf,
+    base_segments_of,
+    place_windows,
+    segments_of,
+)
 from dna_bigbird.writing import atomic_directory, atomic_path
 
 LABELS_AT_ONCE = 64
 """Files open at the same time; the rows are read again for each such group of labels."""
+
+
+class Values(NamedTuple):
+    """Which values of a spool are written."""
+
+    column: str
+    segments_of: SegmentsOf
+
+
+PROBABILITIES = Values("probabilities", segments_of)
+EFFECTS = Values("effects", base_segments_of)
 END = b"\x26\xfc\x8f\x88"
 """The last bytes of a complete bigWig file."""
 
@@ -26,9 +49,7 @@ def write_bigwig(path: Path, spool: Spool, context: WriteContext) -> None:
         InputError: If no window has a score.
         OutputError: If the disk is full.
     """
-    placement = _placement(path, spool, context)
-    with atomic_path(path) as partial:
-        _write_labels([partial], 0, spool, context, placement)
+    _write_file(path, spool, context, PROBABILITIES)
 
 
 def write_bigwig_folder(path: Path, spool: Spool, context: WriteContext) -> None:
@@ -39,7 +60,27 @@ def write_bigwig_folder(path: Path, spool: Spool, context: WriteContext) -> None
             has a score.
         OutputError: If the disk is full.
     """
-    placement = _placement(path, spool, context)
+    _write_folder(path, spool, context, PROBABILITIES)
+
+
+def write_base_tracks(target: Target, spool: Spool, context: WriteContext) -> None:
+    """Write effects of bases: a file of the only label, or a folder with one per label.
+
+    Raises:
+        InputError, OutputError: As `write_bigwig_folder`.
+    """
+    write = _write_folder if target.folder else _write_file
+    write(target.path, spool, context, EFFECTS)
+
+
+def _write_file(path: Path, spool: Spool, context: WriteContext, values: Values) -> None:
+    placement = _placement(path, spool, context, values)
+    with atomic_path(path) as partial:
+        _write_labels([partial], 0, spool, context, placement, values)
+
+
+def _write_folder(path: Path, spool: Spool, context: WriteContext, values: Values) -> None:
+    placement = _placement(path, spool, context, values)
     check_replaceable(path)
     files = file_names(context.label_names)
     lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
@@ -47,50 +88,35 @@ def write_bigwig_folder(path: Path, spool: Spool, context: WriteContext) -> None
         (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
         for first in range(0, len(files), LABELS_AT_ONCE):
             paths = [partial / file for file in files[first : first + LABELS_AT_ONCE]]
-            _write_labels(paths, first, spool, context, placement)
+            _write_labels(paths, first, spool, context, placement, values)
 
 
-def _placement(path: Path, spool: Spool, context: WriteContext) -> Placement:
-    placement = place_windows(spool, context.margin_bp)
+def _placement(path: Path, spool: Spool, context: WriteContext, values: Values) -> Placement:
+    placement = place_windows(spool, context.margin_bp, values.column)
     if not len(placement.row):
         raise InputError(f"{path}: no window has a score; a bigWig file cannot be empty")
     return placement
 
 
-def file_names(label_names: Sequence[str]) -> list[str]:
-    """Return a file name for every label, unique even where upper and lower case are the same.
-
-    Example:
-        >>> file_names(["K562|CTCF|None", "a/b", "A b"])
-        ['K562_CTCF_None.bw', 'a_b.bw', 'A_b_2.bw']
-    """
-    used: dict[str, int] = {}
-    names = []
-    for label in label_names:
-        stem = re.sub(r"[^\w.+-]", "_", label)[:200].lstrip(".") or "_"
-        name = stem
-        while name.casefold() in used:
-            used[stem.casefold()] += 1
-            name = f"{stem}_{used[stem.casefold()]}"
-        used[name.casefold()] = 1
-        names.append(f"{name}.bw")
-    return names
-
-
 def _write_labels(
-    paths: Sequence[Path], first: int, spool: Spool, context: WriteContext, placement: Placement
+    paths: Sequence[Path],
+    first: int,
+    spool: Spool,
+    context: WriteContext,
+    placement: Placement,
+    values: Values,
 ) -> None:
     known = context.lengths()
     lengths = {name: known[name] for name in placement.chromosomes}
-    column = spool.column("probabilities")
+    column = spool.column(values.column)
     bases = 0
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(_new_file(path, lengths)) for path in paths]
-        for segments in segments_of(placement, column, slice(first, first + len(paths))):
+        for segments in values.segments_of(placement, column, slice(first, first + len(paths))):
             chroms = [segments.chrom] * len(segments.start)
             bases += int((segments.end - segments.start).sum())
-            for file, values in zip(files, segments.values.T, strict=True):
-                file.addEntries(chroms, segments.start, ends=segments.end, values=values)
+            for file, of_label in zip(files, segments.values.T, strict=True):
+                file.addEntries(chroms, segments.start, ends=segments.end, values=of_label)
     for path in paths:
         _check_complete(path, bases)
 

@@ -1,5 +1,6 @@
 """Where predictions go: which format, and the interface of all writers."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,8 @@ class Target:
     path: Path
     format: Format
     folder: bool = False
+    per_label: tuple[Format, ...] = ("bigwig",)
+    """Formats whose files hold one label each."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -46,17 +49,23 @@ class Target:
         return self.format in TRACKS
 
     def check_labels(self, names: Sequence[str]) -> None:
-        """Raise InputError for several labels in one bigWig file, with the way to write them."""
-        if self.format == "bigwig" and not self.folder and len(names) > 1:
+        """Raise InputError for several labels in a file that holds one, with the way to write them."""
+        if self.format in self.per_label and not self.folder and len(names) > 1:
+            name = {"bigwig": "bigWig", "hdf5": "HDF5"}[self.format]
             raise InputError(
-                f"{self.path}: a bigWig file holds one label, and these are {len(names)}; choose one "
-                "with --labels, or name a folder: --format bigwig --output tracks"
+                f"{self.path}: a {name} file holds one label, and these are {len(names)}; choose one "
+                f"with --labels, or name a folder: --format {self.format} --output tracks"
             )
 
 
 @checked()
-def chosen_target(output: Path | str, format: Format | None = None) -> Target:
+def chosen_target(
+    output: Path | str, format: Format | None = None, per_label: tuple[Format, ...] = ("bigwig",)
+) -> Target:
     """Return the file that `output` and `format` describe; a name without a suffix is TSV.
+
+    Args:
+        per_label: Formats whose files hold one label each; without their suffix the output is a folder.
 
     Raises:
         InputError: If they contradict each other, the suffix is that of another format, or the file
@@ -73,11 +82,11 @@ def chosen_target(output: Path | str, format: Format | None = None) -> Target:
     check_known("--output", path, tuple(SUFFIXES), format)
     check_same_format(path, by_name, format)
     chosen = format or by_name or "tsv"
-    folder = chosen == "bigwig" and by_name != "bigwig"
+    folder = chosen in per_label and by_name != chosen
     check_can_write(path, folder=folder)
     if folder:
         check_replaceable(path)
-    return Target(path, chosen, folder)
+    return Target(path, chosen, folder, per_label)
 
 
 def check_same_format(path: Path, by_name: str | None, format: str | None) -> None:
@@ -103,6 +112,26 @@ def check_replaceable(folder: Path) -> None:
                 f"{folder}: the folder holds {file.name}, which no run of this command wrote; "
                 "name a new folder"
             )
+
+
+def file_names(label_names: Sequence[str], suffix: str = ".bw") -> list[str]:
+    """Return a file name for every label, unique even where upper and lower case are the same.
+
+    Example:
+        >>> file_names(["K562|CTCF|None", "a/b", "A b"])
+        ['K562_CTCF_None.bw', 'a_b.bw', 'A_b_2.bw']
+    """
+    used: dict[str, int] = {}
+    names = []
+    for label in label_names:
+        stem = re.sub(r"[^\w.+-]", "_", label)[:200].lstrip(".") or "_"
+        name = stem
+        while name.casefold() in used:
+            used[stem.casefold()] += 1
+            name = f"{stem}_{used[stem.casefold()]}"
+        used[name.casefold()] = 1
+        names.append(f"{name}{suffix}")
+    return names
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 # N windows, S segments, L labels
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,10 +50,11 @@ class Segments:
     """(S, L)."""
 
 
-def place_windows(spool: Spool, margin_bp: int = 0) -> Placement:
+def place_windows(spool: Spool, margin_bp: int = 0, column: str = "probabilities") -> Placement:
     """Read the positions of the windows of a spool; those without a score (NaN) are left out.
 
     Args:
+        column: The scores.
         margin_bp: Bases at either end of a window that get no score; windows of at most twice as many
             are left out.
     """
@@ -64,7 +65,8 @@ def place_windows(spool: Spool, margin_bp: int = 0) -> Placement:
         names, inverse = np.unique(frame["sequence"], return_inverse=True)
         of_names = np.array([codes.setdefault(name, len(codes)) for name in names.tolist()])
         start, end = frame["start"] + margin_bp, frame["end"] - margin_bp
-        has_score = ~np.isnan(frame["probabilities"]).any(axis=1)
+        values = frame[column].reshape(len(start), -1)
+        has_score = ~np.isnan(values).all(axis=1)
         scored = np.flatnonzero(has_score & (start < end))
         parts.append(
             (
@@ -124,6 +126,44 @@ def segments_of(
                 yield segments
             over = end > limit
             start, end, values_NL = np.maximum(start, limit)[over], end[over], values_NL[over]
+
+
+SegmentsOf = Callable[[Placement, StoredColumn, slice], Iterator[Segments]]
+
+
+def base_segments_of(
+    placement: Placement, effects: StoredColumn, labels: slice = slice(None)
+) -> Iterator[Segments]:
+    """Yield every base that a window covers, in order, with the mean (in float64) over its windows.
+
+    Args:
+        effects: The spool's column of (windows, bases of a window, labels).
+        labels: Which columns.
+    """
+    num_labels = len(range(*labels.indices(effects.shape[2])))
+    edges = np.searchsorted(placement.chrom, np.arange(len(placement.chromosomes) + 1))
+    for code, name in enumerate(placement.chromosomes):
+        held, held_from = np.zeros((0, num_labels + 1)), 0  # sums, and how many windows
+        for i in range(edges[code], edges[code + 1]):
+            start, end = int(placement.start[i]), int(placement.end[i])
+            until = min(start - held_from, len(held))  # no later window covers these
+            if until > 0:
+                yield from _means(name, held_from, held[:until])
+            held = held[max(until, 0) :] if start > held_from else held
+            held_from = start
+            if (more := end - start - len(held)) > 0:
+                held = np.concatenate([held, np.zeros((more, num_labels + 1))])
+            values_WL = effects.read(placement.row[i : i + 1])[0, : end - start, labels]
+            held[: end - start, :-1] += values_WL
+            held[: end - start, -1] += 1
+        yield from _means(name, held_from, held)
+
+
+def _means(name: str, start: int, held: NDArray[np.float64]) -> Iterator[Segments]:
+    positions = start + np.arange(len(held), dtype=np.int64)
+    if len(held):
+        means_SL = held[:, :-1] / held[:, -1:]
+        yield Segments(name, positions, positions + 1, means_SL.astype(np.float32))
 
 
 def _averaged(

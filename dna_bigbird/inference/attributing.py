@@ -1,0 +1,139 @@
+"""`attribute`: how much each base of a window adds to the log odds of a label.
+
+`attribution/` computes it; `attribution/run.py` follows the path of `predicting.py` from records to windows and files.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError
+from dna_bigbird.inference.compute import Compute, ComputeOptions
+from dna_bigbird.inference.results import Attributions, WrittenAttributions
+from dna_bigbird.inference.writers.target import Target, chosen_target
+from dna_bigbird.paths import STANDARD_STREAM, InputFile, StreamFile
+from dna_bigbird.shared_options import (
+    FastaFile,
+    Labels,
+    ModelBundles,
+    Progress,
+    Resume,
+    Sequences,
+    Stride,
+)
+
+PER_LABEL = ("bigwig", "hdf5")
+
+
+@checked(rest=Compute)
+def attribute(
+    fasta: FastaFile = None,
+    bed: InputFile | None = None,
+    sequences: Sequences = None,
+    *,
+    model: ModelBundles | None = None,
+    output: StreamFile | None = None,
+    format: Literal["tsv", "csv", "bigwig", "hdf5"] | None = None,
+    labels: Labels = None,
+    method: Literal["integrated", "gradient", "constant"] = "integrated",
+    window: int | None = None,
+    stride: Stride = None,
+    strand: Literal["both", "forward", "interval"] = "both",
+    coordinates: Literal["record", "genome"] | None = None,
+    assembly: str = "unknown",
+    resume: Resume = False,
+    progress: Progress = False,
+    **compute: ComputeOptions,
+) -> Attributions | WrittenAttributions:
+    """Attribute the log odds of labels to the bases of windows.
+
+    The effect of a base is what it adds to the log odds of the label, compared with the mean vector of all bases or
+    pieces in its place. The bases of a token have equal parts of the effect of the token. One pass, forward and
+    backward, serves all bases of a window, so it is far cheaper than mutagenesis. Computed in float32 unless
+    --precision is given. See docs/attribution.md.
+
+    Examples:
+        dna-bigbird attribute --fasta hg19.fa --bed regions.bed --model results/models/chromatin --labels CTCF --output ctcf.bw
+        dna-bigbird attribute --fasta hg19.fa --bed peaks.bed --model results/models/chromatin --labels CTCF --output ctcf.h5
+        dna-bigbird attribute --fasta regions.fa > effects.tsv
+
+    Args:
+        bed: BED file: only its intervals of the FASTA are read, which is then a genome (plain or bgzip); rows have
+            genome coordinates.
+        model: Model bundle: several (--model A B) must have the same labels; their effects are averaged. Default:
+            the bundled model.
+        output: Result to write: a table with a row per base, a bigWig file with a value per base (the mean of
+            overlapping windows), or an HDF5 file that tfmodisco-lite reads. bigWig and HDF5 files have one label;
+            of several labels they are in a folder. '-' is standard output (TSV).
+        format: Format of the output: inferred from its suffix by default (.tsv, .csv, .bw, .h5); TSV if it has none.
+        method: How effects are computed: 'integrated' gradients, which add up to the difference of the log odds from
+            those of the reference; 'gradient' times input, much faster; 'constant': the same with attention weights and
+            norms held constant.
+        window: Window in base pairs: by default that of the model.
+        strand: Strands to read: 'both' averages the effects on a window and on its reverse complement, of labels
+            that have no direction; 'forward' reads windows as they are; 'interval' reads each BED row on the strand
+            in its column 6.
+        coordinates: 'record' counts from the start of each FASTA record; 'genome' converts records named by location,
+            such as chr1:100-200, to coordinates of the chromosome. Default: 'genome' for bigWig files, else 'record'.
+        assembly: Name of the assembly: that of the coordinates; HDF5 files record it.
+        compute: Fields of `Compute`: speed and memory.
+
+    Returns:
+        `Attributions` if the output is None, else `WrittenAttributions`. A model may also be a loaded bundle.
+
+    Raises:
+        InputError: If a value is not one of the choices, settings contradict each other, an input or the model is
+            wrong, or the output cannot be written.
+        TypeError: If there is no such argument.
+        Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
+    """
+    target = _target(output, format, resume)
+    from dna_bigbird.inference.attribution.run import AttributionRun  # imports torch: seconds
+    from dna_bigbird.inference.windows.inputs import (
+        check_lengths,
+        check_resumable,
+        named_sequences,
+        window_source,
+    )
+
+    check_lengths(window=window, stride=stride)
+    sequences = named_sequences(sequences)
+    run = AttributionRun(model, labels, method, strand, Compute(**compute), progress)
+    if target:
+        target.check_labels(run.label_names)
+    in_genome = bed is not None or (target is not None and target.format == "bigwig")
+    settings = {
+        "window": window or run.window_bp,
+        "stride": stride or window or run.window_bp,
+        "strand": strand,
+        "coordinates": coordinates or ("genome" if in_genome else "record"),
+    }
+    source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp)
+    source.check()
+    settings |= {"method": method}
+    if output is None:
+        return run.in_memory(source)
+    if target is None:
+        windows = run.to_stream(source)
+    else:
+        check_resumable(source, resume)
+        context = run.context(source, settings, sequences, assembly)
+        windows = run.to_file(source, target, context, resume)
+    return WrittenAttributions(str(output), windows, run.label_names, run.notes(source))
+
+
+def _target(output: Path | str | None, format: str | None, resume: bool) -> Target | None:
+    if output is None or str(output) == STANDARD_STREAM:
+        if format not in (None, "tsv"):
+            raise InputError(
+                f"--format {format} needs --output; without it rows are written as TSV"
+            )
+        if resume:
+            raise InputError("--resume needs --output: without a file there is nothing to continue")
+        return None
+    target = chosen_target(output, format, PER_LABEL)
+    if target.format == "bed":
+        raise InputError(
+            f"--output {output}: effects are not written as BED; use .bw, .h5, .tsv or .csv"
+        )
+    return target
