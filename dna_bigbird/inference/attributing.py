@@ -35,7 +35,7 @@ def attribute(
     output: StreamFile | None = None,
     format: Literal["tsv", "csv", "bigwig", "hdf5"] | None = None,
     labels: Labels = None,
-    method: Literal["integrated", "gradient", "constant"] = "integrated",
+    method: Literal["constant", "gradient", "integrated"] = "constant",
     window: int | None = None,
     stride: Stride = None,
     strand: Literal["both", "forward", "interval"] = "both",
@@ -66,9 +66,9 @@ def attribute(
             overlapping windows), or an HDF5 file that tfmodisco-lite reads. bigWig and HDF5 files have one label;
             of several labels they are in a folder. '-' is standard output (TSV).
         format: Format of the output: inferred from its suffix by default (.tsv, .csv, .bw, .h5); TSV if it has none.
-        method: How effects are computed: 'integrated' gradients, which add up to the difference of the log odds from
-            those of the reference; 'gradient' times input, much faster; 'constant': the same with attention weights and
-            norms held constant.
+        method: How effects are computed: gradient times input with 'constant' attention weights and norms; the plain
+            'gradient' times input; or 'integrated' gradients, which add up to the difference of the log odds from those
+            of the reference, and take about ten times as long.
         window: Window in base pairs: by default that of the model.
         strand: Strands to read: 'both' averages the effects on a window and on its reverse complement, of labels
             that have no direction; 'forward' reads windows as they are; 'interval' reads each BED row on the strand

@@ -24,7 +24,7 @@ from dna_bigbird.inference.predictor import check_together, columns_of
 from dna_bigbird.inference.runner import BundleRunner, label_values
 from dna_bigbird.models.ensemble import EnsembleClassifier
 
-Method = Literal["integrated", "gradient", "constant"]
+Method = Literal["constant", "gradient", "integrated"]
 LETTERS = "ACGT"
 TOLERANCE = 0.01
 """Of integrated gradients: largest part of the difference that their sum may miss."""
@@ -96,7 +96,7 @@ class Attributor:
     bundles: Sequence[Bundle]
     labels: Sequence[int]
     compute: Compute
-    method: Method = "integrated"
+    method: Method = "constant"
     strand: Literal["both", "forward"] = "both"
     steps: int = 16
     missed: float = field(default=0.0, init=False)
