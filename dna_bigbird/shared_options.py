@@ -112,6 +112,18 @@ Sequences = Annotated[
 Stride = Annotated[
     int | None, Doc("Step between windows: base pairs, at least 1. Default: the window.")
 ]
+ModelWindow = Annotated[int | None, Doc("Window in base pairs: by default that of the model.")]
+CoordinatesName = Annotated[
+    str, Doc("Name of the assembly: that of the coordinates; HDF5 files record it.")
+]
+Coordinates = Annotated[
+    Literal["record", "genome"] | None,
+    Doc(
+        "'record' counts from the start of each FASTA record; 'genome' converts records named by location, such "
+        "as chr1:100-200, to coordinates of the chromosome. Default: 'genome' for BED and bigWig files, else "
+        "'record'. Rows of a BED input are always on the genome."
+    ),
+]
 Labels = Annotated[
     list[str] | str | None,
     Doc("Labels by name or shell pattern: 'GM12878*,CTCF' for example. Default: all."),

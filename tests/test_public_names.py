@@ -13,7 +13,7 @@ import dna_bigbird
 
 PACKAGE = Path(dna_bigbird.__file__).parent
 FUNCTIONS = (
-    "predict", "embed", "score_variants", "mutagenesis", "load", "load_bundle", "pretrain",
+    "predict", "embed", "score_variants", "mutagenesis", "attribute", "load", "load_bundle", "pretrain",
     "finetune", "evaluate", "baseline", "chromatin_set", "promoter_set", "demo_data",
     "sequence_set",
 )  # fmt: skip

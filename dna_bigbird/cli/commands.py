@@ -153,6 +153,7 @@ COMMANDS = {
         python_only=("sequences", "progress"),
         values={"progress": True},
         defaults={"fasta": REQUIRED, "output": "-"},
+        second_names=_GENOME,
     ),
     "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(

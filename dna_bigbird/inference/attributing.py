@@ -3,6 +3,7 @@
 `attribution/` computes it; `attribution/run.py` follows the path of `predicting.py` from records to windows and files.
 """
 
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -13,9 +14,12 @@ from dna_bigbird.inference.results import Attributions, WrittenAttributions
 from dna_bigbird.inference.writers.target import Target, chosen_target
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, StreamFile
 from dna_bigbird.shared_options import (
+    Coordinates,
+    CoordinatesName,
     FastaFile,
     Labels,
     ModelBundles,
+    ModelWindow,
     Progress,
     Resume,
     Sequences,
@@ -36,11 +40,11 @@ def attribute(
     format: Literal["tsv", "csv", "bigwig", "hdf5"] | None = None,
     labels: Labels = None,
     method: Literal["constant", "gradient", "integrated"] = "constant",
-    window: int | None = None,
+    window: ModelWindow = None,
     stride: Stride = None,
     strand: Literal["both", "forward", "interval"] = "both",
-    coordinates: Literal["record", "genome"] | None = None,
-    assembly: str = "unknown",
+    coordinates: Coordinates = None,
+    assembly: CoordinatesName = "unknown",
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
@@ -66,16 +70,12 @@ def attribute(
             overlapping windows), or an HDF5 file that tfmodisco-lite reads. bigWig and HDF5 files have one label;
             of several labels they are in a folder. '-' is standard output (TSV).
         format: Format of the output: inferred from its suffix by default (.tsv, .csv, .bw, .h5); TSV if it has none.
-        method: How effects are computed: gradient times input with 'constant' attention weights and norms; the plain
+        method: Method: gradient times input with 'constant' attention weights and norms; the plain
             'gradient' times input; or 'integrated' gradients, which add up to the difference of the log odds from those
             of the reference, and take about ten times as long.
-        window: Window in base pairs: by default that of the model.
         strand: Strands to read: 'both' averages the effects on a window and on its reverse complement, of labels
             that have no direction; 'forward' reads windows as they are; 'interval' reads each BED row on the strand
             in its column 6.
-        coordinates: 'record' counts from the start of each FASTA record; 'genome' converts records named by location,
-            such as chr1:100-200, to coordinates of the chromosome. Default: 'genome' for bigWig files, else 'record'.
-        assembly: Name of the assembly: that of the coordinates; HDF5 files record it.
         compute: Fields of `Compute`: speed and memory.
 
     Returns:
@@ -114,7 +114,7 @@ def attribute(
     if output is None:
         return run.in_memory(source)
     if target is None:
-        windows = run.to_stream(source)
+        windows = run.to_stream(source, sys.stdout)
     else:
         check_resumable(source, resume)
         context = run.context(source, settings, sequences, assembly)

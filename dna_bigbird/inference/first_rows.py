@@ -50,6 +50,12 @@ def first_substitutions(result: Result, count: int) -> First:
     return frame.head(count), sum(per_base) * len(result.label_names)
 
 
+def first_bases(result: Result, count: int) -> First:
+    """Return the first bases of `Attributions`; a window has at least one."""
+    names = (*WINDOWS, "bases", "effects")
+    return _first(result, count, names).head(count), int((result.bases <= len(LETTERS)).sum())
+
+
 def _first(result: Result, count: int, names: tuple[str, ...]) -> DataFrame:
     return replace(result, **_cut(result, count, names)).to_dataframe()
 

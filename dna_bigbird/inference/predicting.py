@@ -19,9 +19,12 @@ from dna_bigbird.inference.results import Predictions, WrittenPredictions
 from dna_bigbird.inference.writers.target import Format, Target, chosen_target
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, StreamFile
 from dna_bigbird.shared_options import (
+    Coordinates,
+    CoordinatesName,
     FastaFile,
     Labels,
     ModelBundles,
+    ModelWindow,
     Progress,
     Resume,
     Sequences,
@@ -40,12 +43,12 @@ def predict(
     output: StreamFile | None = None,
     format: Format | None = None,
     labels: Labels = None,
-    window: int | None = None,
+    window: ModelWindow = None,
     stride: Stride = None,
     strand: Literal["both", "forward", "interval"] = "both",
-    coordinates: Literal["record", "genome"] | None = None,
+    coordinates: Coordinates = None,
     span: Literal["window", "bin", "bins"] = "window",
-    assembly: str = "unknown",
+    assembly: CoordinatesName = "unknown",
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
@@ -74,19 +77,13 @@ def predict(
             output (TSV).
         format: Format of the output: inferred from its suffix by default (.tsv, .csv, .bed, .bw,
             .h5); TSV if it has none.
-        window: Window in base pairs: by default that of the model.
         strand: Strands to read: 'both' averages a window and its reverse complement, or takes the higher
             probability if the model is directional (its card says so); 'forward'
             reads windows as they are; 'interval' reads each BED row on the strand in its column 6.
-        coordinates: 'record' counts from the start of each FASTA record; 'genome' converts records
-            named by location, such as chr1:100-200, to coordinates of the chromosome. Default:
-            'genome' for BED and bigWig files, else 'record'. Rows of a BED input are always on the
-            genome.
         span: Bases that get a score in BED and bigWig files: the whole 'window', or only the 'bin'
             in its middle that a chromatin model labels. The stride should then be no longer than
             the bin. 'bins': in any format, a row for each bin within a quarter of a window from its middle, all
             predicted at once by a model of --head.pooling bin; by default the stride is as long as these.
-        assembly: Name of the assembly: that of the coordinates; HDF5 files record it.
         compute: Fields of `Compute`: speed and memory.
 
     Returns:

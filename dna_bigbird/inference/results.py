@@ -306,6 +306,7 @@ class Attributions:
     """As in `Predictions`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_rows(first.first_bases)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -327,3 +328,4 @@ class WrittenAttributions:
     """As in `Predictions`."""
 
     __repr__ = short_repr
+    _repr_html_ = html_repr

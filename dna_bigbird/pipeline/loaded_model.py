@@ -15,6 +15,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_facts
+from dna_bigbird.inference.attributing import attribute
 from dna_bigbird.inference.embedding import embed
 from dna_bigbird.inference.mutating import mutagenesis
 from dna_bigbird.inference.predicting import predict
@@ -85,6 +86,7 @@ class LoadedModel:
     embed = method_of(embed, single=True)
     score_variants = method_of(score_variants)
     mutagenesis = method_of(mutagenesis)
+    attribute = method_of(attribute)
     finetune = method_of(finetune, "pretrained", without=["tokenizer"], single=True)
 
     @property
@@ -147,7 +149,7 @@ def load(model: ModelBundles | None = None) -> LoadedModel:
             Default: the bundled model.
 
     Returns:
-        An object with the functions `predict`, `embed`, `score_variants`, `mutagenesis` and `finetune` as
+        An object with the functions `predict`, `embed`, `score_variants`, `mutagenesis`, `attribute` and `finetune` as
         methods. Their results are those of the functions; a note that no model was named is left out.
 
     Raises:

@@ -7,6 +7,7 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.inference.compute import ComputeOptions
 from dna_bigbird.inference.results import (
+    Attributions,
     Effect,
     Embeddings,
     Mutagenesis,
@@ -15,6 +16,7 @@ from dna_bigbird.inference.results import (
     VariantScores,
     VariantSummary,
     VectorFormat,
+    WrittenAttributions,
     WrittenPredictions,
     WrittenVectors,
     ZeroShotScores,
@@ -35,9 +37,12 @@ from dna_bigbird.pipeline.info import Description
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.shared_options import (
     BothStrands,
+    Coordinates,
+    CoordinatesName,
     FastaFile,
     Labels,
     ModelBundles,
+    ModelWindow,
     ProcessThreads,
     Progress,
     Resume,
@@ -68,12 +73,12 @@ class LoadedModel:
         output: StreamFile | None = None,
         format: Format | None = None,
         labels: Labels = None,
-        window: int | None = None,
+        window: ModelWindow = None,
         stride: Stride = None,
         strand: Literal["both", "forward", "interval"] = "both",
-        coordinates: Literal["record", "genome"] | None = None,
+        coordinates: Coordinates = None,
         span: Literal["window", "bin", "bins"] = "window",
-        assembly: str = "unknown",
+        assembly: CoordinatesName = "unknown",
         resume: Resume = False,
         progress: Progress = False,
         **compute: ComputeOptions,
@@ -128,6 +133,25 @@ class LoadedModel:
         picture: OutputFile | None = None,
         **compute: ComputeOptions,
     ) -> Mutagenesis: ...
+    def attribute(
+        self,
+        fasta: FastaFile = None,
+        bed: InputFile | None = None,
+        sequences: Sequences = None,
+        *,
+        output: StreamFile | None = None,
+        format: Literal["tsv", "csv", "bigwig", "hdf5"] | None = None,
+        labels: Labels = None,
+        method: Literal["constant", "gradient", "integrated"] = "constant",
+        window: ModelWindow = None,
+        stride: Stride = None,
+        strand: Literal["both", "forward", "interval"] = "both",
+        coordinates: Coordinates = None,
+        assembly: CoordinatesName = "unknown",
+        resume: Resume = False,
+        progress: Progress = False,
+        **compute: ComputeOptions,
+    ) -> Attributions | WrittenAttributions: ...
     def finetune(
         self,
         genome: SetGenome | None = None,

@@ -34,6 +34,7 @@ SMALL = {
     "finetune": STEPS,
     "evaluate": "--replicates 20 --threads 1",
     "mutagenesis": "--window 100",
+    "attribute": "--window 100",
     "score-variants": "--window 100",
 }
 """Command -> what is added to its examples."""
@@ -59,6 +60,7 @@ STORY = [
     "embed",
     "score-variants",
     "mutagenesis",
+    "attribute",
     "plot-attention",
     "completion",
     "clear-lock",

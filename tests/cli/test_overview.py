@@ -12,6 +12,7 @@ EVERYDAY = [
     "embed",
     "score-variants",
     "mutagenesis",
+    "attribute",
     "sequence-set",
     "finetune",
     "evaluate",

@@ -214,7 +214,7 @@ def test_o_writes_the_output(tmp_path):
     assert output.read_text().startswith("sequence\tstart\tend\t")
 
 
-WITH_GENOME = ("predict", "embed", "score-variants", "mutagenesis")
+WITH_GENOME = ("predict", "embed", "score-variants", "mutagenesis", "attribute")
 
 
 @pytest.mark.parametrize("command", WITH_GENOME)

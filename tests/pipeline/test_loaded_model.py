@@ -22,6 +22,7 @@ LEFT_OUT = {
     "embed": {"model"},
     "score_variants": {"model"},
     "mutagenesis": {"model"},
+    "attribute": {"model"},
     "finetune": {"pretrained", "tokenizer"},
 }
 """Arguments of a function that its method lacks."""
@@ -54,6 +55,7 @@ def assert_equal(first: object, second: object) -> None:
         ("embed", {"pooling": "max", "layer": 1}),
         ("mutagenesis", {"region": "chr1:401-405", "strand": "forward"}),
         ("score_variants", {"shifts": 3}),
+        ("attribute", {"stride": 300, "labels": "CTCF"}),
     ],
 )
 def test_methods_give_what_the_functions_give(name, options, bundle_folder, genome):

@@ -151,8 +151,8 @@ class Attributor:
             for total, group in zip(totals, groups, strict=True):
                 share = 1 / (len(self.bundles) * len(group))
                 for number in range(len(group)):
-                    found = next(of_bundle)
-                    total.add(found.of_other_strand() if number else found, share)
+                    of_strand = next(of_bundle)
+                    total.add(of_strand.of_other_strand() if number else of_strand, share)
         for total, text in zip(totals, sequences, strict=True):
             if not text.strip("N"):
                 total.effects[:] = total.difference[:] = np.nan
@@ -180,11 +180,11 @@ class Attributor:
         members = members_of(bundle)
         for member in members:
             gradients = _gradients(member, bundle, columns, runner)
-            for rows, found in runner.results(
+            for rows, of_rows in runner.results(
                 encoded, lambda *batch, g=gradients: self._batch(g, *batch)
             ):
-                for row, effects in zip(rows, found, strict=True):
-                    part = self._on_bases(effects, texts[row], runner, member, columns)
+                for row, of_tokens in zip(rows, of_rows, strict=True):
+                    part = self._on_bases(of_tokens, texts[row], runner, member, columns)
                     parts[texts[row]].add(part, 1 / len(members))
         result = []
         for pieces in plan.parts:
@@ -206,15 +206,15 @@ class Attributor:
         is_word_BT &= is_word_BT.roll(-1, dims=1)  # the last token of a row is [SEP]
         batch = (token_ids_BT, is_padding_BT, is_word_BT)
         if self.method == "gradient":
-            found = gradients.gradient(*batch)
+            effects = gradients.gradient(*batch)
         elif self.method == "constant":
             with constant_weights(gradients.model):
-                found = gradients.gradient(*batch)
+                effects = gradients.gradient(*batch)
         else:
-            found = self._integrated(gradients, batch)
+            effects = self._integrated(gradients, batch)
         return [
             TokenEffects(
-                *(getattr(found, name)[row].cpu() for name in TokenEffects.__dataclass_fields__)
+                *(getattr(effects, name)[row].cpu() for name in TokenEffects.__dataclass_fields__)
             )
             for row in range(len(token_ids_BT))
         ]
@@ -223,16 +223,16 @@ class Attributor:
         """Return integrated gradients with enough points for every sequence of a batch."""
         steps = self.steps
         while True:
-            found = gradients.integrated(*batch, steps)
-            away_BL = found.logits - found.reference_logits
-            missed_BL = (found.effects.sum(1) - away_BL).abs() / away_BL.abs().clamp(min=SMALL)
+            effects = gradients.integrated(*batch, steps)
+            away_BL = effects.logits - effects.reference_logits
+            missed_BL = (effects.effects.sum(1) - away_BL).abs() / away_BL.abs().clamp(min=SMALL)
             if missed_BL.max() <= TOLERANCE or 2 * steps > MOST_STEPS:
-                return found
+                return effects
             steps *= 2
 
     def _on_bases(
         self,
-        found: TokenEffects,
+        of_tokens: TokenEffects,
         text: str,
         runner: BundleRunner,
         member: torch.nn.Module,
@@ -243,12 +243,12 @@ class Attributor:
         of_bases = None
         spans = runner.tokenizer.encode_with_spans(text)[1]
         bp_T = spans[:, 1] - spans[:, 0]
-        effects_TL = found.effects[1 : len(spans) + 1].numpy()
+        effects_TL = of_tokens.effects[1 : len(spans) + 1].numpy()
         covered = np.concatenate([np.arange(a, b) for a, b in spans.tolist()])
         effects_SL[covered] = np.repeat(effects_TL / bp_T[:, None], bp_T, axis=0)
         if self.reads_bases:
-            of_bases = found.of_candidates[1 : len(spans) + 1].numpy()
-        difference_L = (found.logits - found.reference_logits).numpy()
+            of_bases = of_tokens.of_candidates[1 : len(spans) + 1].numpy()
+        difference_L = (of_tokens.logits - of_tokens.reference_logits).numpy()
         result = BaseEffects(effects_SL, of_bases, difference_L)
         if member.words is not None:
             result.add(_words(member, text, columns, self.reads_bases), 1.0)

@@ -2,7 +2,6 @@
 
 # n windows, W bases of a window, L labels
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
@@ -85,7 +84,7 @@ class AttributionRun:
             joined[name] = np.char.decode(joined[name], "utf-8")
         return Attributions(**joined, label_names=self.label_names, notes=self.notes(source))
 
-    def to_stream(self, source: WindowSource, stream: TextIO = sys.stdout) -> int:
+    def to_stream(self, source: WindowSource, stream: TextIO) -> int:
         """Write the table as it is computed; return the number of windows."""
         return write_table(stream, self.frames(source), self.label_names)
 
@@ -158,8 +157,8 @@ class AttributionRun:
         }
         if with_bases:
             columns[OF_BASES] = np.full((*shape, 4, num_labels), np.nan, np.float32)
-        found = self.attributor.of_windows([window.bases for window in windows])
-        for row, (window, effects) in enumerate(zip(windows, found, strict=True)):
+        of_windows = self.attributor.of_windows([window.bases for window in windows])
+        for row, (window, effects) in enumerate(zip(windows, of_windows, strict=True)):
             effects = effects.of_other_strand() if window.is_reverse else effects
             columns["effects"][row, : len(window.bases)] = effects.effects
             columns["difference"][row] = effects.difference
