@@ -130,8 +130,8 @@ def main() -> None:
             middle = slice(WINDOW // 2 - SIDE, WINDOW // 2 + SIDE)
             effects[method] = [x.effects[middle, 0] for x in of_windows]
             correlations[method] += [
-                pearsonr(one, other).statistic
-                for one, other in zip(effects[method], substituted, strict=False)
+                pearsonr(by_gradient, by_substitution).statistic
+                for by_gradient, by_substitution in zip(effects[method], substituted, strict=False)
             ]
         for method, of_windows in effects.items():
             groups, smooth = [], []

@@ -57,9 +57,11 @@ def attribute(
     --precision is given. See docs/attribution.md.
 
     Examples:
-        dna-bigbird attribute --fasta hg19.fa --bed regions.bed --model results/models/chromatin --labels CTCF --output ctcf.bw
-        dna-bigbird attribute --fasta hg19.fa --bed peaks.bed --model results/models/chromatin --labels CTCF --output ctcf.h5
         dna-bigbird attribute --fasta regions.fa > effects.tsv
+        dna-bigbird attribute --fasta hg19.fa --bed regions.bed --model results/models/chromatin \\
+            --labels 'GM12878|CTCF' --output ctcf.bw
+        dna-bigbird attribute --fasta hg19.fa --bed regions.bed --model results/models/chromatin \\
+            --labels 'GM12878*' --format hdf5 --output effects
 
     Args:
         bed: BED file: only its intervals of the FASTA are read, which is then a genome (plain or bgzip); rows have
