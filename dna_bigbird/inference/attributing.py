@@ -5,13 +5,13 @@
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Attributions, WrittenAttributions
-from dna_bigbird.inference.writers.target import Target, chosen_target
+from dna_bigbird.inference.writers.target import Format, Target, chosen_target
 from dna_bigbird.paths import STANDARD_STREAM, InputFile, StreamFile
 from dna_bigbird.shared_options import (
     Coordinates,
@@ -26,7 +26,7 @@ from dna_bigbird.shared_options import (
     Stride,
 )
 
-PER_LABEL = ("bigwig", "hdf5")
+PER_LABEL: tuple[Format, ...] = ("bigwig", "hdf5")
 
 
 @checked(rest=Compute)
@@ -104,7 +104,7 @@ def attribute(
     if target:
         target.check_labels(run.label_names)
     in_genome = bed is not None or (target is not None and target.format == "bigwig")
-    settings = {
+    settings: dict[str, Any] = {
         "window": window or run.window_bp,
         "stride": stride or window or run.window_bp,
         "strand": strand,
@@ -124,7 +124,7 @@ def attribute(
     return WrittenAttributions(str(output), windows, run.label_names, run.notes(source))
 
 
-def _target(output: Path | str | None, format: str | None, resume: bool) -> Target | None:
+def _target(output: Path | str | None, format: Format | None, resume: bool) -> Target | None:
     if output is None or str(output) == STANDARD_STREAM:
         if format not in (None, "tsv"):
             raise InputError(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.inference.attribution.constant_weights import constant_weights
@@ -102,6 +103,7 @@ class Attributor:
     missed: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_together(self.bundles)
         first = self.bundles[0]
         self.label_names = [first.config.label_names[i] for i in self.labels]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
+from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.attribution.attributor import Attributor, Method
 from dna_bigbird.inference.compute import Compute, exact
@@ -43,6 +44,7 @@ class AttributionRun:
         InputError: If a model, a label or the method does not fit, or more than MOST_LABELS labels are chosen.
     """
 
+    @checked()
     def __init__(
         self,
         model: Models,
