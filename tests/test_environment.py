@@ -27,10 +27,11 @@ OF_EXTRAS = {"jsonargparse": {"docstring-parser", "typeshed-client"}}
 ONLY_CONDA = {"python", "pip", "bedtools"}
 ONLY_PIP = {"kenlm"}
 """Built from source by those who want it."""
-LARGE = {"bench"}
-"""150 MB for files in parquet, which bench also reads as TSV."""
-NOT_IN_CONDA = ONLY_PIP | {"triton"}
-"""triton is for Linux alone, and conda files have no markers; conda's own pytorch for CUDA has it."""
+LARGE = {"bench", "motifs"}
+"""150 MB for files in parquet, which bench also reads as TSV; numba, igraph and the matrices of JASPAR."""
+NOT_IN_CONDA = ONLY_PIP | {"triton", "memelite", "modisco-lite", "pyjaspar"}
+"""triton is for Linux alone, and conda files have no markers; conda's own pytorch for CUDA has it. The others are the
+extra `motifs`, which pip adds."""
 RECIPE_EXTRAS = ("train", "workflow")
 """What the conda recipe installs with the core."""
 RECIPE_ONLY = {"python": ">=3.11", "bedtools": ">=2.30", "__linux": ""}

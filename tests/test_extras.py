@@ -18,9 +18,13 @@ PACKAGE = Path(__file__).parents[1] / "dna_bigbird"
 EXTRA_REQUIREMENTS = project()["optional-dependencies"]
 
 
+OTHER_NAMES = {"modiscolite": ["modisco-lite"]}
+"""Packages of modules, where the name is another; for those that are not installed here."""
+
+
 @functools.cache
 def distributions() -> dict[str, list[str]]:
-    return packages_distributions()
+    return OTHER_NAMES | dict(packages_distributions())
 
 
 def distribution_of(module: str) -> str:

@@ -155,6 +155,12 @@ COMMANDS = {
         defaults={"fasta": REQUIRED, "output": "-"},
         second_names=_GENOME,
     ),
+    "motifs": _command(
+        "motifs", "search the files of attribute for motifs, and name them by known matrices", **_WITH_PROGRESS
+    ),
+    "marginalise": _command(
+        "marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"
+    ),
     "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(
         "info",
@@ -290,7 +296,7 @@ SECTIONS = {
     ),
     "models: baselines, comparisons, formats": (
         "info", "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
-        "rank-variants", "plot-attention", "compare-attention", "convert",
+        "rank-variants", "motifs", "marginalise", "plot-attention", "compare-attention", "convert",
     ),
     "benchmarks: published suites (docs/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),

@@ -5,21 +5,16 @@ from collections.abc import Sequence
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.path import Path
-from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from matplotlib.transforms import Affine2D
 from numpy.typing import NDArray
 
-from dna_bigbird.figures.style import DARK, GREEN, GREY, KMER, MODEL, new_figure, style
+from dna_bigbird.figures.letters import draw_letters
+from dna_bigbird.figures.style import DARK, new_figure, style
 
 # P positions, L labels; 4 bases in the order of LETTERS
 
 LETTERS = "ACGT"
-COLOURS = {"A": GREEN, "C": MODEL, "G": "#E69F00", "T": KMER, "N": GREY}
 BASES_IN_A_ROW = 100
 MOST_BASES = 1000
 """A longer region has no picture, because its letters would be unreadable."""
@@ -106,34 +101,14 @@ def _label(
 
 def _letters(ax: Axes, start: int, reference: str, heights_P: NDArray) -> None:
     """Draw every base as a letter that fills its column up to its height."""
-    paths = [
-        Affine2D()
-        .scale(0.92, height)
-        .translate(start + i + 1 - 0.46, 0)
-        .transform_path(_glyph(base))
-        for i, (base, height) in enumerate(zip(reference, heights_P, strict=True))
-    ]
-    ax.add_collection(
-        PathCollection(paths, facecolors=[COLOURS[base] for base in reference], linewidths=0)
-    )
+    middles = range(start + 1, start + 1 + len(reference))
+    draw_letters(ax, zip(reference, middles, [0.0] * len(reference), heights_P, strict=True))
     ax.axhline(0, color="#8a9096", lw=0.6)
     ax.grid(False)
     ax.spines["bottom"].set_visible(False)
     ax.set_xticks([])
     ax.yaxis.set_major_locator(MaxNLocator(2))
     ax.tick_params(axis="y", labelsize=7)
-
-
-def _glyph(base: str) -> Path:
-    """Return the outline of a letter, one wide and one high, its left lower corner at 0, 0."""
-    path = TextPath((0, 0), base, size=1, prop=FontProperties(family="DejaVu Sans", weight="bold"))
-    box = path.get_extents()
-    return (
-        Affine2D()
-        .translate(-box.x0, -box.y0)
-        .scale(1 / box.width, 1 / box.height)
-        .transform_path(path)
-    )
 
 
 def _heat(ax: Axes, start: int, reference: str, effects_P4: NDArray, reach: float):

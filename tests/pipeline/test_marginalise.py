@@ -1,0 +1,148 @@
+"""`marginalise`: motifs in shuffled backgrounds, next to a predictor whose answers are known."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.meme_text import meme_text
+from dna_bigbird.genome.motif_files import MotifMatrix
+from dna_bigbird.inference import predict
+from dna_bigbird.pipeline.marginalise import marginalise, site_of
+from dna_bigbird.pipeline.motif_discovery.insertion import (
+    draw_backgrounds,
+    effects_of,
+    table_rows,
+)
+
+FIRST, SECOND = "TTTTCTTTT", "AAAAGAAAA"
+
+
+class KnownPredictor:
+    """Log odds: 2 for FIRST, 1 for SECOND, and 0.5 more if SECOND starts 12 bases after the end of FIRST."""
+
+    def probabilities(self, texts):
+        logits = [
+            2.0 * (FIRST in text)
+            + (SECOND in text)
+            + 0.5 * (text.find(SECOND) - text.find(FIRST) == len(FIRST) + 12 and FIRST in text)
+            - 1
+            for text in texts
+        ]
+        return 1 / (1 + np.exp(-np.array(logits)[:, None]))
+
+
+def test_the_interaction_is_what_is_not_added_up():
+    backgrounds = ["CG" * 50, "GC" * 50, "CC" * 50]
+    distances = [5, 12, -12, 30]
+    changes = effects_of(KnownPredictor(), backgrounds, FIRST, SECOND, distances)
+    assert changes["motif", None] == pytest.approx(2.0)
+    for distance in distances:
+        extra = 0.5 if distance == 12 else 0.0
+        assert changes["second", distance] == pytest.approx(1.0)
+        assert changes["both", distance] == pytest.approx(3.0 + extra)
+        assert changes["interaction", distance] == pytest.approx(extra)
+
+
+def test_the_interval_is_that_of_the_mean():
+    values = np.random.default_rng(0).normal(1, 2, (400, 1))
+    (row,) = table_rows({("motif", None): values}, ["CTCF"], seed=0)
+    assert (row["label"], row["inserted"], row["distance"], row["n"]) == (
+        "CTCF",
+        "motif",
+        None,
+        400,
+    )
+    half = 1.96 * values.std() / 20
+    assert float(row["change"]) == pytest.approx(values.mean(), abs=1e-4)
+    assert float(row["low"]) == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert float(row["high"]) == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+@pytest.fixture(scope="module")
+def fasta(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    text = "".join(rng.choice(list("ACGT"), 3000))
+    path = tmp_path_factory.mktemp("genome") / "toy.fa"
+    path.write_text(f">a\n{text[:2000]}{'N' * 500}{text[2000:]}\n>short\nACGT\n")
+    return path
+
+
+def test_backgrounds_have_the_dinucleotides_of_windows_without_n(fasta):
+    genome = Genome(fasta)
+    texts = draw_backgrounds(genome, 5, 200, np.random.default_rng(0))
+    whole = genome._read("a", 0, genome.lengths["a"]).decode()
+    windows = [whole[i : i + 200] for i in range(len(whole) - 199)]
+    pairs = {
+        frozenset(Counter(map(str.__add__, x, x[1:])).items()) for x in windows if "N" not in x
+    }
+    for text in texts:
+        assert text not in whole
+        assert frozenset(Counter(map(str.__add__, text, text[1:])).items()) in pairs
+
+
+def test_a_genome_of_n_is_one_line(tmp_path):
+    path = tmp_path / "n.fa"
+    path.write_text(f">a\n{'N' * 400}\n")
+    with pytest.raises(InputError, match=r"n\.fa: only 0 of 200 random windows of 300 bases"):
+        draw_backgrounds(Genome(path), 2, 300, np.random.default_rng(0))
+    with pytest.raises(InputError, match=r"n\.fa: no record of 500 bases"):
+        draw_backgrounds(Genome(path), 2, 500, np.random.default_rng(0))
+
+
+def test_the_table_has_what_predict_says(fasta, tmp_path):
+    result = marginalise(
+        fasta, "TATAAAAG", tmp_path / "out.tsv", second="GGGCGG", distances=[20, -30],
+        backgrounds=3, curves=tmp_path / "out.png", threads=1,
+    )  # fmt: skip
+    backgrounds = draw_backgrounds(Genome(fasta), 3, 300, np.random.default_rng(0))
+    start = (300 - 8) // 2
+    edited = [text[:start] + "TATAAAAG" + text[start + 8 :] for text in backgrounds]
+    shares = predict(
+        sequences=[*backgrounds, *edited], threads=1, precision="32-true"
+    ).probabilities
+    log_odds = np.log(shares[:, 0] / (1 - shares[:, 0]))
+    expected = (log_odds[3:] - log_odds[:3]).mean()
+    assert float(result.rows[0]["change"]) == pytest.approx(expected, abs=2e-3)
+    lines = (tmp_path / "out.tsv").read_text().splitlines()
+    assert lines[0] == "label\tinserted\tdistance\tn\tchange\tlow\thigh"
+    assert len(lines) == 1 + 1 + 3 * 2
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_matrix_is_its_consensus(tmp_path):
+    matrices = [MotifMatrix("M1", "YY1", np.eye(4)), MotifMatrix("M2", "YY1", np.eye(4)[::-1])]
+    path = tmp_path / "m.meme"
+    path.write_text(meme_text(matrices, {"M1": 1, "M2": 1}))
+    assert site_of("acgt", path) == "ACGT"
+    assert site_of("m2", path) == "TGCA"
+    with pytest.raises(
+        InputError, match=r"YY1: matrices M1, M2 of m\.meme have this name; name one"
+    ):
+        site_of("YY1", path)
+    with pytest.raises(
+        InputError, match=r"'CTCF' is not a text of A, C, G and T, nor a matrix of m\.meme"
+    ):
+        site_of("CTCF", path)
+
+
+def test_wrong_options_are_one_line(fasta, tmp_path):
+    out = tmp_path / "out.tsv"
+    for options, line in (
+        (
+            {"curves": tmp_path / "x.png"},
+            r"curves.*x\.png: expected a name in \.png, \.svg, \.pdf, and a",
+        ),
+        ({"backgrounds": 1}, "backgrounds.*1: expected at least 2"),
+        ({"second": "ACGT", "distances": [5, 5]}, "expected at least one, each once"),
+        (
+            {"second": "ACGT", "distances": [200]},
+            r"distances.*200: the second motif would be outside",
+        ),
+        ({"motif": "A" * 301}, "motif has 301 bases, and the window 300"),
+    ):
+        with pytest.raises(InputError, match=line):
+            marginalise(**{"fasta": fasta, "motif": "TATAAAAG", "output": out} | options)
+    assert not out.exists()
