@@ -22,10 +22,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from dna_bigbird.cli.main import main as main_of_commands
 from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER, TEXTS, Digests, write_checksums
 from dna_bigbird.demo.motifs import load_motifs
 from dna_bigbird.inference import attribute
-from dna_bigbird.pipeline.finetune import finetune
 from dna_bigbird.pipeline.motif_discovery.naming import Database, match_all, read_database
 from dna_bigbird.pipeline.motifs import motifs
 
@@ -37,6 +37,12 @@ LABELS = {
 MAX_Q = 0.05
 RUNS = {"model": ("model", 0.1), "control": ("control", 0.1), "control_all": ("control", 0.0)}
 """Each run: whose effects, and --min_contribution."""
+RECIPE = (
+    "--head.pooling centre --head.centre_tokens 60 --words.max_k 6 --training.max_steps 480 --training.batch_size 32 "
+    "--training.learning_rate 0.001 --training.warmup_steps 24 --training.gradient_clip 1.0 "
+    "--training.precision 32-true --training.validate_every 80 --training.positive_weight 8"
+)
+"""Of the section `chromatin` of config/config.yaml."""
 TRAIN = 0
 """Number of the training split in a labelled set."""
 
@@ -66,21 +72,12 @@ def control_model(results: Path, output: Path, seed: int) -> Path:
     model = output / "control"
     if not model.exists():
         shuffled_set(results / "chromatin/set.h5", output / "shuffled.h5", seed)
-        finetune(
-            genome=results / "genome/genome.fa",
-            data=output / "shuffled.h5",
-            pretrained=results / "trained/pretrained",
-            output=model,
-            checkpoints=output / "checkpoints",
-            seed=seed,
-            threads=1,
-            head={"pooling": "centre", "centre_tokens": 60},
-            words={"max_k": 6},
-            training={
-                "max_steps": 480, "batch_size": 32, "learning_rate": 0.001, "warmup_steps": 24, "gradient_clip": 1.0,
-                "precision": "32-true", "validate_every": 80, "positive_weight": 8,
-            },
-        )  # fmt: skip
+        files = {
+            "genome": results / "genome/genome.fa", "data": output / "shuffled.h5", "output": model,
+            "pretrained": results / "trained/pretrained", "checkpoints": output / "checkpoints",
+        }  # fmt: skip
+        words = [f"--{name}={path}" for name, path in files.items()]
+        main_of_commands(["finetune", *words, f"--seed={seed}", "--threads=1", *RECIPE.split()])
     return model
 
 
