@@ -34,7 +34,8 @@ def distance_figure(rows: Sequence[Mapping[str, object]]) -> Figure:
             ax.set_title(label)
             ax.set_ylabel("change of log odds")
         panels[-1].set_xlabel("bases between the motifs (negative: second on the left)")
-        panels[0].legend()
+        handles, names = panels[0].get_legend_handles_labels()
+        fig.legend(handles, names, loc="outside upper center", ncols=len(names))
     return fig
 
 

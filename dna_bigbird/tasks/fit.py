@@ -65,6 +65,9 @@ LATER_SETTINGS = {"max_shift": 0, "layer_decay": 1.0, "start_at_probe": False}
 # Otherwise DDP packs the gradients again after the first step of each start, and with more than two
 # processes their sums would be rounded differently from there: no exact restart. (That torch finds
 # nothing unused, and says so at each start, is meant.)
+COMPILER = {"fx_graph_cache": False}
+"""Options of torch.compile. Its cache on the disk (torch 2.13) may take the conditions of another model's graph, and ends
+with a KeyError then."""
 DDP = "ddp_find_unused_parameters_true"
 
 SILENCED = (
@@ -155,7 +158,7 @@ def fit(
         if config.compile:
             # In place, so that weights keep their names. Sizes are variables from the first batch
             # on: else what is compiled would depend on which lengths came before, or a restart.
-            task.model.compile(dynamic=True)
+            task.model.compile(dynamic=True, options=COMPILER)
         with (
             float32_matmul(config.float32_matmul),
             whole_restore(resume_from, keeper),

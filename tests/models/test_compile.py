@@ -11,6 +11,7 @@ from torch._dynamo.utils import counters
 from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.tasks.fit import COMPILER
 from tests.attention.native.marks import needs_kernel
 from tests.attention.test_flex import needs_compiler
 
@@ -272,7 +273,7 @@ def test_bfloat16_autocast_with_flex():
 def test_inductor_training_equals_eager(backend, autocast, changes):
     """The real compiler instead of the graphs as they are; with 'native' one graph."""
     model = build(backend, **changes)
-    compiled = torch.compile(model, fullgraph=backend == "native")
+    compiled = torch.compile(model, fullgraph=backend == "native", options=COMPILER)
     for lengths in LENGTHS[:4]:
         inputs = batch(lengths)
         exact = gradients(model, model, inputs)
