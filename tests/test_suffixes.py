@@ -13,7 +13,7 @@ from dna_bigbird.paths import WRITTEN, check_paths, roles_of
 from dna_bigbird.suffixes import FORMATS, Form, check_known
 
 OWN_CHECK = {
-    "embed output", "mutagenesis output", "mutagenesis picture", "plot-attention output",
+    "attribute output", "embed output", "marginalise curves", "mutagenesis output", "mutagenesis picture", "plot-attention output",
     "predict output", "score-variants output", "score-variants tsv",
     "theory turing output", "theory furthest output", "theory graph output",
     "theory mapping output",

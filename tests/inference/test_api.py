@@ -15,7 +15,7 @@ from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute
 
-FUNCTIONS = ("embed", "load_bundle", "mutagenesis", "predict", "score_variants")
+FUNCTIONS = ("attribute", "embed", "load_bundle", "mutagenesis", "predict", "score_variants")
 
 
 def test_nothing_heavy_is_imported_before_it_is_used():
@@ -45,7 +45,9 @@ def test_each_is_a_documented_function_whatever_was_imported_before(name):
     assert set(parameters) - {"compute"} <= set(hints)
 
 
-@pytest.mark.parametrize("command", ["predict", "embed", "score-variants", "mutagenesis"])
+@pytest.mark.parametrize(
+    "command", ["predict", "embed", "score-variants", "mutagenesis", "attribute"]
+)
 def test_the_command_is_the_function(command):
     parser, function = build_parser(command)
     assert function is getattr(api, command.replace("-", "_"))

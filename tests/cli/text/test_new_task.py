@@ -198,6 +198,10 @@ def files_of_tasks() -> set[Path]:
     return files
 
 
+HUB_TASKS = ROOT / "dna_bigbird/interop/hub_metadata.py"
+"""Lists kinds of tasks in the words of the Hugging Face hub, which say nothing of ours."""
+
+
 def literals_and_identifiers(source: str) -> Iterator[tuple[int, str]]:
     """Yield string literals without docstrings, and identifiers, with their lines."""
     tree = ast.parse(source)
@@ -231,7 +235,7 @@ def task_names_in(texts: Iterator[tuple[int, str]]) -> list[str]:
 def test_no_other_file_names_a_task():
     hits = {}
     for path in sorted((ROOT / "dna_bigbird").rglob("*.py")):
-        if path not in files_of_tasks():
+        if path not in files_of_tasks() and path != HUB_TASKS:
             hits[path] = task_names_in(literals_and_identifiers(path.read_text(encoding="utf-8")))
     for path in (ROOT / "workflow").rglob("*"):
         if path.suffix in (".smk", ".yaml"):
