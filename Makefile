@@ -35,8 +35,11 @@ STAMP := .venv/.installed-$(KEY)
 
 ENCODER := .venv/.real-encoder
 DIST := .cache/dist
+DOCS := .cache/docs
+# make docs EXECUTE=1 runs the notebooks instead of showing their stored outputs.
+EXECUTE ?=
 
-.PHONY: help setup bedtools native demo test test-slow test-cluster lint dist clean distclean
+.PHONY: help setup bedtools native demo test test-slow test-cluster lint dist docs clean distclean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -75,6 +78,22 @@ dist: ## the sdist and the wheel, in dist/, checked; the wheel installed into a 
 	cd $(DIST) && { echo '>example'; printf 'ACGTTGCAAT%.0s' {1..90}; echo; } > example.fa \
 	    && installed/bin/dna-bigbird predict --fasta example.fa --output example.tsv && cat example.tsv \
 	    && [ "$$(wc -l < example.tsv)" = 4 ]
+
+# Sphinx is not part of the environment. The notebooks, if they are run, need all of it, from .venv/.
+docs: $(DOCS)/.installed-$(KEY) $(if $(EXECUTE),setup) ## the documentation as a site: .cache/docs/html/index.html
+	rm -rf $(DOCS)/html
+	$(DOCS)/env/bin/python docs/site/stage.py $(DOCS)/source
+	$(if $(EXECUTE),EXECUTE=1 PYTHONPATH="$$(echo $(CURDIR)/.venv/lib/python*/site-packages)") $(DOCS)/env/bin/python \
+	    -m sphinx --quiet --fail-on-warning -E -d $(DOCS)/doctrees -c docs/site $(DOCS)/source $(DOCS)/html
+	$(DOCS)/env/bin/python docs/site/check_html.py $(DOCS)/html
+
+# Without PyTorch: signatures, docstrings and parsers are read without it.
+$(DOCS)/.installed-$(KEY): docs/site/requirements.py
+	rm -rf $(DOCS)
+	PATH="$(HOST_PATH)" $(PYTHON) -m venv $(DOCS)/env
+	$(DOCS)/env/bin/python docs/site/requirements.py > $(DOCS)/requirements.txt
+	$(DOCS)/env/bin/python -m pip install --quiet --constraint constraints.txt --requirement $(DOCS)/requirements.txt
+	@touch $@
 
 clean: ## remove results, logs and Snakemake's notes
 	rm -rf results logs .snakemake

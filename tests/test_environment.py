@@ -27,11 +27,14 @@ OF_EXTRAS = {"jsonargparse": {"docstring-parser", "typeshed-client"}}
 ONLY_CONDA = {"python", "pip", "bedtools"}
 ONLY_PIP = {"kenlm"}
 """Built from source by those who want it."""
+DOCS = {"docs"}
+"""`make docs` installs it into an environment of its own."""
 LARGE = {"bench", "motifs"}
 """150 MB for files in parquet, which bench also reads as TSV; numba, igraph and the matrices of JASPAR."""
-NOT_IN_CONDA = ONLY_PIP | {"triton", "memelite", "modisco-lite", "pyjaspar"}
+SITE = {"furo", "myst-nb", "sphinx", "sphinx-copybutton"}
+NOT_IN_CONDA = ONLY_PIP | SITE | {"triton", "memelite", "modisco-lite", "pyjaspar"}
 """triton is for Linux alone, and conda files have no markers; conda's own pytorch for CUDA has it. The others are the
-extra `motifs`, which pip adds."""
+extras `motifs` and `docs`, which pip adds."""
 RECIPE_EXTRAS = ("train", "workflow")
 """What the conda recipe installs with the core."""
 RECIPE_ONLY = {"python": ">=3.11", "bedtools": ">=2.30", "__linux": ""}
@@ -132,7 +135,7 @@ def test_the_recipe_builds_this_version_as_pyproject_says():
 
 def test_all_has_every_extra_but_those_built_from_source_and_the_large_one():
     assert included("all") == IN_ALL | {"all"}
-    assert set(extras()) - included("all") == ONLY_PIP | LARGE
+    assert set(extras()) - included("all") == ONLY_PIP | LARGE | DOCS
 
 
 @pytest.mark.parametrize("extra", ["text", "workflow", "slurm"])

@@ -44,6 +44,11 @@ def groups_of(parser: argparse.ArgumentParser) -> list:
     return parser._action_groups
 
 
+def actions_in(group: Any) -> list[argparse.Action]:
+    """Return the options of a group, in the order of the help text."""
+    return group._group_actions
+
+
 class Switch(argparse.Action):
     """A switch that another step reads: it is in the help and in completion, and sets no option."""
 
