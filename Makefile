@@ -83,7 +83,7 @@ dist: ## the sdist and the wheel, in dist/, checked; the wheel installed into a 
 docs: $(DOCS)/.installed-$(KEY) $(if $(EXECUTE),setup) ## the documentation as a site: .cache/docs/html/index.html
 	rm -rf $(DOCS)/html
 	$(DOCS)/env/bin/python docs/site/stage.py $(DOCS)/source
-	$(if $(EXECUTE),EXECUTE=1 PYTHONPATH="$$(echo $(CURDIR)/.venv/lib/python*/site-packages)") $(DOCS)/env/bin/python \
+	$(if $(EXECUTE),EXECUTE=1 PYTHONPATH="$(CURDIR):$$(echo $(CURDIR)/.venv/lib/python*/site-packages)") $(DOCS)/env/bin/python \
 	    -m sphinx --quiet --fail-on-warning -E -d $(DOCS)/doctrees -c docs/site $(DOCS)/source $(DOCS)/html
 	$(DOCS)/env/bin/python docs/site/check_html.py $(DOCS)/html
 

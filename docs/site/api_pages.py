@@ -8,13 +8,13 @@ import typing
 from collections.abc import Callable, Iterator
 
 import docstring_parser
+from prose import escaped, prose
 
 import dna_bigbird
 from dna_bigbird import errors, text
 from dna_bigbird.cli.commands import REQUIRED
 from dna_bigbird.cli.signatures import Option, options_of, sections_of
 from dna_bigbird.pipeline.loaded_model import LoadedModel
-from prose import escaped, prose
 
 USING = (
     "load", "predict", "embed", "score_variants", "mutagenesis", "attribute", "load_bundle",

@@ -6,12 +6,13 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from prose import escaped, prose
+
 from dna_bigbird.cli.commands import ABOUT_GROUPS, SECTIONS, find_command
 from dna_bigbird.cli.help import HelpFormatter
 from dna_bigbird.cli.option_types import long_name
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.parser_internals import actions_in, groups_of
-from prose import escaped, prose
 
 GENERAL = ("options", "positional arguments")
 """Groups without a heading."""
