@@ -29,7 +29,11 @@ print(getattr(build_meta, sys.argv[1])(sys.argv[2]))
 
 OWN = (".py", ".pyi", ".cpp", ".h", ".html", ".css", ".typed")
 """Suffixes of code, which has the licence of the package."""
-OWN_FOLDERS = ("dna_bigbird/_files/", "dna_bigbird/theory/turing/machines/")
+OWN_FOLDERS = (
+    "dna_bigbird/_files/",
+    "dna_bigbird/report/templates/",
+    "dna_bigbird/theory/turing/machines/",
+)
 
 
 def copy_of_the_sources(folder: Path) -> Path:
@@ -181,7 +185,7 @@ def test_embedded_lists_of_data_sets_have_a_licence(installed):
 
 def test_the_metadata_name_the_licences_and_contain_their_texts(wheel, installed):
     page = metadata(wheel)
-    assert page["License-Expression"] == "Apache-2.0 AND CC-BY-4.0"
+    assert page["License-Expression"] == "Apache-2.0 AND CC-BY-4.0 AND MIT"
     names = page.get_all("License-File")
     expected = {"LICENSE"} | {
         x for x in in_repository("dna_bigbird") if x.endswith("PROVENANCE.md")

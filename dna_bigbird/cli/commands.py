@@ -161,6 +161,7 @@ COMMANDS = {
     "marginalise": _command(
         "marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"
     ),
+    "view": _command("view", "write a page with a genome browser: regions with their tracks, without a network"),
     "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(
         "info",
@@ -284,7 +285,7 @@ ABOUT_GROUPS = {
 
 SECTIONS = {
     "everyday: use a model, or train one on your labels": (
-        "predict", "embed", "score-variants", "mutagenesis", "attribute", "sequence-set", "finetune", "evaluate",
+        "predict", "embed", "score-variants", "mutagenesis", "attribute", "view", "sequence-set", "finetune", "evaluate",
     ),
     "data: genomes and labelled sets": (
         "demo-data", "fetch", "genome", "lift-over", "promoter-sequences", "promoter-set",

@@ -50,8 +50,8 @@ def mutagenesis(
 
     Args:
         fasta: FASTA file to read: plain, a genome with a region, or one short record.
-        region: Bases to change, from 1 and both ends included, as chr22:20,000,001-20,000,200.
-            Default: the whole record.
+        region: Region of the genome, from 1 and both ends included, as chr22:20,000,001-20,000,200: the bases
+            to change. Default: the whole record.
         model: Model bundle: several (--model A B) are averaged. Default: the bundled model.
         output: Result to write: the matrix, .tsv, .csv or .npz. '-' writes the table to standard
             output if there is no picture.

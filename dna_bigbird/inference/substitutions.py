@@ -12,7 +12,8 @@ from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.genome.interval import Interval, parse_region
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.region_choice import find_region
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
@@ -123,18 +124,7 @@ def choose_region(genome: Genome, region: str | None) -> Interval:
         ((name, length),) = genome.lengths.items()
         bases = Interval(name, 0, length)
     else:
-        try:
-            bases = parse_region(region)
-        except ValueError as error:
-            raise InputError(f"--region {error}") from error
-        name = genome.resolve(bases.chrom)
-        length = genome.lengths[name]
-        if bases.end > length:
-            raise InputError(
-                f"--region {region}: {name} has {length:,} bases in {genome.path.name}. "
-                "Is this the right genome?"
-            )
-        bases = Interval(name, bases.start, bases.end)
+        bases = find_region(genome, region)
     if bases.length > MOST_BP:
         source = f"--region {region}" if region else f"{genome.path}, without --region,"
         raise InputError(

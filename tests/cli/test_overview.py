@@ -13,6 +13,7 @@ EVERYDAY = [
     "score-variants",
     "mutagenesis",
     "attribute",
+    "view",
     "sequence-set",
     "finetune",
     "evaluate",

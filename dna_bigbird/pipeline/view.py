@@ -1,0 +1,99 @@
+"""`dna-bigbird view`."""
+
+from pathlib import Path
+
+from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError, note
+from dna_bigbird.paths import HtmlOutput, InputFile, InputPath
+from dna_bigbird.pipeline.results import Comparison
+
+
+@checked()
+def view(
+    fasta: InputFile,
+    region: list[str],
+    tracks: list[InputPath],
+    output: HtmlOutput,
+    *,
+    names: list[str] | None = None,
+    title: str = "Regions of a genome",
+    margin_bp: int = 500,
+    max_bp: int = 1_000_000,
+) -> Comparison:
+    """Write regions of a genome with tracks as one HTML file with a genome browser, which needs no network.
+
+    The file contains igv.js, the bases of the regions and what the tracks have there: nothing is loaded when it is
+    opened, from a disk or from a server. See docs/view.md.
+
+    Examples:
+        dna-bigbird view --fasta hg19.fa --region chr22:19,951,001-19,951,140 --region chr22:19,949,001-19,953,000 \\
+            --tracks ctcf.bw regions.bed scored.vcf.gz --output page.html
+
+    Args:
+        fasta: FASTA file to read: the genome.
+        region: Region of the genome, from 1 and both ends included, as chr22:20,000,001-20,000,200. Several make a list
+            to jump to.
+        tracks: Tracks to show, from the top: bigWig (.bw, .bigwig), BED (.bed, .narrowPeak, .broadPeak) or VCF files.
+            A bigWig file with a value per base, as attribute writes it, is drawn as letters.
+        output: Result to write: the page, .html.
+        names: Names of the tracks, in their order; by default those of the files, without their suffixes.
+        title: Heading of the page.
+        margin_bp: Bases on either side of every region that the page has too.
+        max_bp: Most bases that the page may have: a larger one is slow to open.
+    """
+    from dna_bigbird.genome.fasta import Genome
+    from dna_bigbird.genome.region_choice import find_region
+    from dna_bigbird.report.browser.extents import Extents
+    from dna_bigbird.report.browser.page import browser_page
+    from dna_bigbird.report.browser.tracks import default_names, read_track
+    from dna_bigbird.writing import atomic_path, check_can_write
+
+    file, paths = Path(output), [Path(path) for path in tracks]
+    _check_options(region, paths, names, margin_bp)
+    check_can_write(file)
+    genome = Genome(fasta)
+    regions = [find_region(genome, text) for text in region]
+    extents = Extents.around(genome, regions, margin_bp)
+    _check_extents(extents.spans, extents.length_bp, max_bp)
+    track_names = names or default_names(paths)
+    shown = [read_track(path, extents, name) for path, name in zip(paths, track_names, strict=True)]
+    for path, track in zip(paths, shown, strict=True):
+        if not track.rows:
+            note(f"{path}: nothing in the regions; the track is empty")
+    text = browser_page(title, extents, regions, shown)
+    with atomic_path(file) as out:
+        out.write_text(text, encoding="utf-8")
+    rows: list[dict] = [
+        {"track": track.name, "file": track.file, "format": track.format, "rows": track.rows}
+        for track in shown
+    ]
+    size = f"{file.stat().st_size / 1e6:.2f} MB"
+    return Comparison(
+        file, rows, [f"{file}: {extents.length_bp:,} bases, {len(rows)} tracks, {size}"]
+    )
+
+
+def _check_options(
+    region: list[str], paths: list[Path], names: list[str] | None, margin_bp: int
+) -> None:
+    if not region or not paths:
+        raise InputError(f"--{'tracks' if region else 'region'}: none; expected at least one")
+    if names is not None and len(names) != len(paths):
+        raise InputError(
+            f"--names: {len(names)} names for {len(paths)} tracks; expected one per track"
+        )
+    if margin_bp < 0:
+        raise InputError(f"--margin_bp {margin_bp}: expected 0 or more")
+
+
+def _check_extents(chromosomes, length_bp: int, max_bp: int) -> None:
+    """Raise InputError if the regions are too long, or on a chromosome whose name igv.js cannot read."""
+    if length_bp > max_bp:
+        raise InputError(
+            f"--region: {length_bp:,} bases in all with the margins; at most --max_bp {max_bp:,} are shown. Name shorter regions"
+        )
+    for chrom in chromosomes:
+        if ":" in chrom:
+            raise InputError(
+                f"--region: the name of chromosome {chrom!r} has a colon, which the browser cannot show"
+            )

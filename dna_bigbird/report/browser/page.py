@@ -1,0 +1,120 @@
+"""The HTML page of `dna-bigbird view`: igv.js, its data and a list of regions, in one file without addresses."""
+
+import base64
+import functools
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.report.browser.extents import Extents
+from dna_bigbird.report.browser.tracks import Track
+from dna_bigbird.report.rendering import FOLDER, render
+
+LIBRARY = Path(__file__).parents[1] / "igv" / "igv.min.js"
+VERSION = "3.8.10"
+"""Of igv.js."""
+BLUE, ORANGE, GREEN = "rgb(0,88,140)", "rgb(178,74,0)", "rgb(0,110,80)"
+SOURCE_MAP = "//# sourceMappingURL="
+
+
+class Script(str):
+    """Content of a script element, which templates do not escape: own code, igv.js, and the text of `script_json`."""
+
+    def __html__(self) -> str:
+        return str(self)
+
+
+def browser_page(
+    title: str, extents: Extents, regions: Sequence[Interval], tracks: Sequence[Track]
+) -> str:
+    """Return the page as HTML text.
+
+    Its policy (Content-Security-Policy) allows the two scripts of the page by their SHA-256 and forbids every
+    connection: igv.js writes fields of a VCF file as HTML into its pop-up windows, and without the policy a script or
+    an address in such a field would be run or loaded.
+
+    Args:
+        regions: To jump to, the first one shown at the start.
+    """
+    scripts = (library(), (FOLDER / "browser" / "start.js").read_text(encoding="utf-8"))
+    return render(
+        "browser/page.html",
+        title=title,
+        genome=extents.genome.path.name,
+        regions=[locus(region) for region in regions],
+        tracks=tracks,
+        length_bp=extents.length_bp,
+        version=VERSION,
+        policy=" ".join(f"'sha256-{digest(script)}'" for script in scripts),
+        library=Script(scripts[0]),
+        start=Script(scripts[1]),
+        data=Script(script_json(page_data(extents, regions, tracks))),
+    )
+
+
+@functools.cache
+def library() -> str:
+    """Return igv.js without the name of its source map, which a browser's developer tools would look for."""
+    code, _, _ = LIBRARY.read_text(encoding="utf-8").rpartition(SOURCE_MAP)
+    return code
+
+
+def digest(script: str) -> str:
+    """Return the SHA-256 of a script in base64, as a policy names it."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def locus(region: Interval) -> str:
+    """Return a region as igv.js reads it: from 1, both ends included.
+
+    Example:
+        >>> locus(Interval("chr1", 0, 1200))
+        'chr1:1-1,200'
+    """
+    return f"{region.chrom}:{region.start + 1:,}-{region.end:,}"
+
+
+def page_data(extents: Extents, regions: Sequence[Interval], tracks: Sequence[Track]) -> dict:
+    """Return what the script of the page reads: names, bases, regions, tracks."""
+    return {
+        "genome": extents.genome.path.name,
+        "fasta": extents.fasta(),
+        "regions": [
+            {"chr": region.chrom, "start": region.start, "end": region.end} for region in regions
+        ],
+        "tracks": [_track_data(track) for track in tracks],
+    }
+
+
+def _track_data(track: Track) -> dict:
+    # igv.js writes names as HTML into labels.
+    options: dict = {"name": html.escape(track.name, quote=False)}
+    options["about"] = f"{track.file}: {track.format}, {track.rows:,} rows"
+    if track.format == "bigWig":
+        options |= {"type": "wig", "height": 60, "color": BLUE, "altColor": ORANGE}
+        if track.has_single_bases:
+            options |= {"graphType": "dynseq", "height": 90}
+        if track.are_probabilities:
+            options |= {"min": 0, "max": 1}
+        return {"options": options, "values": track.values}
+    text = "\n".join([*track.header, *track.lines]) + "\n"
+    if track.format == "VCF":
+        options |= {"type": "variant", "format": "vcf", "color": ORANGE}
+    else:
+        options |= {"type": "annotation", "format": track.format.lower(), "color": GREEN}
+        options |= {"displayMode": "EXPANDED", "delimiter": "\t", "autoHeight": True}
+    return {"options": options, "text": text}
+
+
+def script_json(value: object) -> str:
+    """Return JSON that cannot end the script element it is in.
+
+    Example:
+        >>> script_json("<!--")
+        '"\\\\u003c!--"'
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")

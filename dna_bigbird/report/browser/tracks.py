@@ -1,0 +1,149 @@
+"""Files of a genome browser, cut to what a page shows: values of bigWig files, lines of BED and VCF files."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.genome.bed import BedRow, iter_bed
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.variants import open_vcf
+from dna_bigbird.messages import listed_words
+from dna_bigbird.report.browser.bigwig import Value, read_values
+from dna_bigbird.report.browser.extents import Extents
+
+VCF_COLUMNS = 8
+"""Columns that are kept: all but FORMAT and samples."""
+KEPT_HEADERS = ("##fileformat", "##INFO", "##FILTER", "##ALT")
+PACKED = (".gz", ".bgz")
+
+
+@dataclass(frozen=True)
+class Track:
+    """What a page shows of one file."""
+
+    name: str
+    file: str
+    format: str
+    """bigWig, BED, narrowPeak, broadPeak or VCF."""
+    values: list[Value] = field(default_factory=list)
+    """Of a bigWig file."""
+    lines: list[str] = field(default_factory=list)
+    """Of other files: their rows, with the genome's names of chromosomes."""
+    header: list[str] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        """Number of values or lines."""
+        return len(self.values) + len(self.lines)
+
+    @property
+    def has_single_bases(self) -> bool:
+        """Whether most of the bases have a value of their own, so that letters can show it."""
+        single = sum(value.end - value.start == 1 for value in self.values)
+        return 2 * single > sum(value.end - value.start for value in self.values)
+
+    @property
+    def are_probabilities(self) -> bool:
+        """Whether all values are between 0 and 1."""
+        return all(0 <= value.value <= 1 for value in self.values)
+
+
+def default_names(paths: Sequence[Path]) -> list[str]:
+    """Return the names of files without their suffixes, or whole where two would be the same.
+
+    Example:
+        >>> default_names([Path("a/CTCF.bw"), Path("b/CTCF.bed"), Path("c/x.vcf.gz")])
+        ['CTCF.bw', 'CTCF.bed', 'x']
+    """
+    short = [_without_suffixes(path) for path in paths]
+    return [
+        path.name if short.count(name) > 1 else name
+        for path, name in zip(paths, short, strict=True)
+    ]
+
+
+def read_track(path: Path, extents: Extents, name: str) -> Track:
+    """Read what a file has in the shown stretches of a genome.
+
+    Raises:
+        InputError: If the file is missing, damaged, or its suffix is not that of a format in FORMATS; for bigWig files
+            also if they lack a chromosome.
+    """
+    suffix = _suffix(path)
+    if suffix not in FORMATS:
+        raise InputError(
+            f"--tracks {path}: {suffix or 'no suffix'} is not the suffix of a format that is shown here; expected "
+            f"{listed_words(sorted(FORMATS))} (BED and VCF also with .gz)"
+        )
+    format, read = FORMATS[suffix]
+    return read(path, extents, name, format)
+
+
+def _suffix(path: Path) -> str:
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return Path(name).suffix
+
+
+def _without_suffixes(path: Path) -> str:
+    stem = Path(path.name).stem if path.suffix.lower() in PACKED else path.name
+    return Path(stem).stem
+
+
+def _read_bigwig(path: Path, extents: Extents, name: str, format: str) -> Track:
+    return Track(name, path.name, format, values=read_values(path, extents))
+
+
+def _read_bed(path: Path, extents: Extents, name: str, format: str) -> Track:
+    lines = [
+        _bed_line(row, chrom)
+        for row in iter_bed(path)
+        if (chrom := _shown_in(extents, row.interval))
+    ]
+    return Track(name, path.name, format, lines=lines)
+
+
+def _bed_line(row: BedRow, chrom: str) -> str:
+    """Return a row between tabs, without the columns at its end that are empty."""
+    here = row.interval
+    columns = [chrom, str(here.start), str(here.end), row.name, row.score, here.strand, *row.extra]
+    while len(columns) > 3 and columns[-1] == ".":
+        columns.pop()
+    return "\t".join(columns)
+
+
+def _read_vcf(path: Path, extents: Extents, name: str, format: str) -> Track:
+    with open_vcf(path) as (header, variants):
+        lines = [
+            "\t".join([chrom, *variant.text.split("\t")[1:VCF_COLUMNS]])
+            for variant in variants
+            if (chrom := _shown_in(extents, variant.interval))
+        ]
+    return Track(name, path.name, format, lines=lines, header=list(_kept(header.lines)))
+
+
+def _kept(lines: tuple[str, ...]) -> Iterator[str]:
+    """Yield the lines of a header that igv.js reads, the column names last."""
+    yield from (line for line in lines[:-1] if line.startswith(KEPT_HEADERS))
+    yield "\t".join(lines[-1].split("\t")[:VCF_COLUMNS])
+
+
+def _shown_in(extents: Extents, interval: Interval) -> str | None:
+    """Return the genome's name of the chromosome if an interval is shown, else None."""
+    chrom = extents.genome.find(interval.chrom)
+    if chrom is None or not extents.overlap(Interval(chrom, interval.start, interval.end)):
+        return None
+    return chrom
+
+
+FORMATS: dict[str, tuple[str, Callable[[Path, Extents, str, str], Track]]] = {
+    ".bw": ("bigWig", _read_bigwig),
+    ".bigwig": ("bigWig", _read_bigwig),
+    ".bed": ("BED", _read_bed),
+    ".narrowpeak": ("narrowPeak", _read_bed),
+    ".broadpeak": ("broadPeak", _read_bed),
+    ".vcf": ("VCF", _read_vcf),
+}
+"""By suffix in lower case."""

@@ -1,0 +1,207 @@
+"""`view`: the page has what the files have in the regions, and loads nothing."""
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.pipeline.view import view
+from dna_bigbird.report.browser.page import LIBRARY, VERSION
+from tests.report.browser_files import (
+    BED_ROWS,
+    BREAKOUT,
+    RUNS,
+    VCF_ROWS,
+    Page,
+    write_bigwig,
+    write_files,
+)
+
+REGION, START, END = "chr1:1,001-1,250", 950, 1300
+"""A region, and what the page shows of it with 50 bases on either side."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_files(tmp_path_factory.mktemp("view"))
+
+
+@pytest.fixture(scope="module")
+def result(files):
+    tracks = [files.runs, files.bases, files.bed, files.vcf]
+    return view(
+        files.fasta, [REGION, "chr2:1-100", "chr1:1,040-1,060"], tracks, files.fasta.parent / "page.html",
+        names=["runs", "bases", BREAKOUT, "A & B"], title=f"Title {BREAKOUT}", margin_bp=50,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(result):
+    return Page(result.output.read_text(encoding="utf-8"))
+
+
+def test_the_sequence_is_that_of_the_fasta(page, files):
+    lines = page.data["fasta"].split()
+    assert lines == [
+        f">chr1:{START + 1}-{END}", "@len=3000", files.sequences["chr1"][START:END],
+        ">chr2:1-150", "@len=3000", files.sequences["chr2"][:150],
+    ]  # fmt: skip
+
+
+def test_values_are_those_of_the_bigwig_files(page, files):
+    runs, bases = (track["values"] for track in page.data["tracks"][:2])
+    expected = [
+        ["chr1", max(start, START), min(end, END), value]
+        for start, end, value in RUNS
+        if start < END and end > START
+    ]
+    assert runs == expected
+    assert bases == [
+        ["chr1", 1000 + i, 1001 + i, value] for i, value in enumerate(files.base_values)
+    ]
+
+
+def test_rows_are_those_that_share_a_base_with_what_is_shown(page):
+    bed, vcf = (track["text"].splitlines() for track in page.data["tracks"][2:])
+    assert [line.split("\t")[3] for line in bed] == ["edge", "é & <i>", "other style"]
+    assert bed[0].split("\t") == [str(x) for x in BED_ROWS[1]]
+    assert bed[2].split("\t")[:3] == ["chr2", "30", "90"]  # named as the genome names it
+    rows = [line.split("\t") for line in vcf if not line.startswith("#")]
+    assert [row[2] for row in rows] == ["A", "C", "E"]
+    assert rows[0][:2] == [str(x) for x in VCF_ROWS[0][:2]]
+    assert {len(row) for row in rows} == {8}  # without samples
+    assert vcf[0] == "##fileformat=VCFv4.2"
+
+
+def test_how_tracks_are_drawn(page):
+    runs, bases, bed, vcf = (track["options"] for track in page.data["tracks"])
+    assert (runs["type"], runs["min"], runs["max"], "graphType" in runs) == ("wig", 0, 1, False)
+    assert (bases["graphType"], "max" in bases) == ("dynseq", False)
+    assert (bed["type"], bed["format"]) == ("annotation", "bed")
+    assert (vcf["type"], vcf["format"]) == ("variant", "vcf")
+
+
+def test_regions_to_jump_to(page):
+    first, second, third = page.data["regions"]
+    assert first == {"chr": "chr1", "start": 1000, "end": 1250}
+    assert (second["chr"], third["start"], third["end"]) == ("chr2", 1039, 1060)
+    assert sum(tag == "button" for tag, _ in page.elements) == 3
+
+
+def test_nothing_is_loaded(page):
+    loaded = [
+        value
+        for tag, attributes in page.elements
+        for name, value in attributes.items()
+        if name in ("src", "href", "srcset", "action") and value != "data:,"
+    ]
+    assert loaded == []
+    assert re.findall(r"https?:", page.scripts[1] + page.scripts[2]) == []
+    style = page.text.partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "//# sourceMappingURL" not in page.text
+
+
+def test_the_policy_allows_only_the_scripts_of_the_page(page):
+    (policy,) = (x["content"] for tag, x in page.elements if x.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; ")
+    digests = [hashlib.sha256(page.scripts[i].encode()).digest() for i in (0, 2)]
+    allowed = " ".join(f"'sha256-{base64.b64encode(x).decode()}'" for x in digests)
+    assert f"; script-src {allowed};" in policy
+    assert "connect-src" not in policy
+
+
+def test_names_do_not_become_markup(page):
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("script") == len(page.scripts) == 3
+    assert "b" not in tags
+    assert not any("onmouseover" in attributes for _, attributes in page.elements)
+    assert page.headings[0] == f"Title {BREAKOUT}"
+    assert BREAKOUT in page.headings
+    names = [track["options"]["name"] for track in page.data["tracks"]]
+    assert names[2:] == ["&lt;/script&gt;&lt;b onmouseover=alert(1)&gt;N&lt;/b&gt;", "A &amp; B"]
+
+
+def test_result(result, files):
+    assert [row["rows"] for row in result.rows] == [2, 100, 3, 3]
+    assert [row["format"] for row in result.rows] == ["bigWig", "bigWig", "BED", "VCF"]
+    assert result.summary().endswith("page.html: 500 bases, 4 tracks, 1.52 MB")
+    assert 1_515_000 <= result.output.stat().st_size < 1_525_000
+
+
+def test_the_library_is_the_published_one():
+    text = (LIBRARY.parent / "PROVENANCE.md").read_text()
+    assert hashlib.sha256(LIBRARY.read_bytes()).hexdigest() in text
+    assert f"`igv` {VERSION} of the npm registry" in text
+    assert f'"{VERSION}"' in LIBRARY.read_text(encoding="utf-8")
+    assert not re.search(r"</script|<!--", LIBRARY.read_text(encoding="utf-8"), re.IGNORECASE)
+
+
+def test_names_by_default_and_an_empty_track(files, tmp_path, capsys):
+    (tmp_path / "none.narrowPeak").write_text("chr2\t5\t9\tx\t0\t.\t1\t2\t3\t1\n")
+    tracks = [files.bed, tmp_path / "none.narrowPeak"]
+    result = view(files.fasta, ["chr1:1001-1250"], tracks, tmp_path / "page.html")
+    assert [row["track"] for row in result.rows] == ["peaks", "none"]
+    note = capsys.readouterr().err
+    assert "none.narrowPeak: nothing in the regions; the track is empty" in note
+    assert "peaks" not in note
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"region": ["chr1:2,990-3,001"]}, r"region chr1:2,990-3,001: chr1 has 3,000 bases in toy"),
+        ({"region": ["chr1"]}, "'chr1' is not a region; write it as"),
+        ({"region": ["chr9:1-10"]}, "chromosome 'chr9' is not in toy.fa"),
+        ({"region": []}, "region: none; expected at least one"),
+        ({"tracks": []}, "tracks: none; expected at least one"),
+        ({"tracks": ["a.bam"]}, r"tracks a.bam: .bam is not the suffix of a format .* '?\.bed"),
+        ({"tracks": ["a"]}, "tracks a: no suffix is not the suffix"),
+        ({"tracks": ["missing.bw"]}, "missing.bw: no such file"),
+        ({"tracks": ["missing.bed"]}, "missing.bed: no such file"),
+        ({"names": ["a", "b"]}, "names: 2 names for 1 tracks"),
+        ({"margin_bp": -1}, "margin_bp -1: expected 0 or more"),
+        ({"max_bp": 1000}, r"region: 1,250 bases in all .* at most max_bp 1,000"),
+        ({"output": "page.tsv"}, ".tsv is the suffix of TSV, but this is written as HTML"),
+    ],
+)
+def test_wrong_input(files, tmp_path, changed, message):
+    given = {"fasta": files.fasta, "region": ["chr1:1001-1250"], "tracks": [files.runs]}
+    given["output"] = tmp_path / "page.html"
+    if "output" in changed:
+        changed = {"output": tmp_path / changed["output"]}
+    with pytest.raises(InputError, match=message):
+        view(**given | changed)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_bigwig_files(files, tmp_path, capsys):
+    text, other = tmp_path / "text.bw", tmp_path / "other.bw"
+    text.write_text("fixedStep\n")
+    write_bigwig(other, [(1, 2, 0.5)], [("chrX", 50)])
+
+    def show(track: Path) -> None:
+        view(files.fasta, ["chr1:11-20"], [track], tmp_path / "page.html")
+
+    with pytest.raises(InputError, match=r"text\.bw: this is not a bigWig file, or it is damaged"):
+        show(text)
+    with pytest.raises(InputError, match=r"other\.bw: chromosome 'chr1' is not in this .*chrX\)"):
+        show(other)
+    assert not (tmp_path / "page.html").exists()
+    write_bigwig(other, [(1, 15, 0.5)], [("1", 2000)])
+    show(other)
+    assert Page((tmp_path / "page.html").read_text()).data["tracks"][0]["values"] == [
+        ["chr1", 1, 15, 0.5]
+    ]
+    assert "1 has 2,000 bases in this file and 3,000 in toy.fa; is it on another assembly?" in (
+        capsys.readouterr().err
+    )
+
+
+def test_an_input_is_not_overwritten(files, tmp_path):
+    with pytest.raises(InputError, match="this is the input tracks"):
+        view(files.fasta, ["chr1:11-20"], [files.runs], files.runs)
