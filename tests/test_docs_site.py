@@ -147,6 +147,35 @@ def test_links_to_files_that_are_no_pages_become_text(monkeypatch):
     )
 
 
+@pytest.fixture
+def diagram(monkeypatch):
+    monkeypatch.syspath_prepend(SITE)
+    return importlib.import_module("diagram")
+
+
+def test_the_graph_of_the_workflow_is_a_picture(staged, diagram):
+    networkx = pytest.importorskip("networkx")
+    (block,) = diagram.BLOCK.findall((ROOT / "docs/workflow.md").read_text())
+    edges = diagram.edges_of(block)
+    assert ("finetune", "evaluate") in edges
+    generations = list(networkx.topological_generations(networkx.DiGraph(edges)))
+    rows = diagram.rows_of(edges)
+    assert rows == {name: row for row, names in enumerate(generations) for name in names}
+    page = (staged / "workflow.md").read_text()
+    boxes = re.findall(r'<text x="(-?\d+)" y="([\d.]+)">(\w+)</text>', page)
+    assert {name for _, _, name in boxes} == set(rows)
+    for x, y, name in boxes:
+        others = [int(a) for a, b, other in boxes if b == y and other != name]
+        assert all(abs(other - int(x)) > diagram.WIDTH for other in others)
+    assert page.count('class="edge"') == len(edges)
+    assert "mermaid" not in page
+
+
+def test_a_graph_with_a_cycle_is_refused(diagram):
+    with pytest.raises(ValueError, match="the graph has a cycle"):
+        diagram.rows_of([("a", "b"), ("b", "c"), ("c", "a")])
+
+
 def test_the_environment_of_the_site_is_the_extra_and_the_core_without_torch():
     lines = run("requirements.py").stdout.splitlines()
     expected = [*project()["dependencies"], *project()["optional-dependencies"]["docs"]]

@@ -15,6 +15,7 @@ from dna_bigbird import errors, text
 from dna_bigbird.cli.commands import REQUIRED
 from dna_bigbird.cli.signatures import Option, options_of, sections_of
 from dna_bigbird.pipeline.loaded_model import LoadedModel
+from dna_bigbird.shared_options import doc_of
 
 USING = (
     "load", "predict", "embed", "score_variants", "mutagenesis", "attribute", "load_bundle",
@@ -135,7 +136,7 @@ def attributes(cls: type) -> Iterator[str]:
     about = {each.arg_name: each.description for each in parsed.params if each.description}
     for each in dataclasses.fields(cls):
         if not each.name.startswith("_"):
-            body = escaped(about.get(each.name) or "")
+            body = escaped(about.get(each.name) or doc_of(each.type) or "")
             is_set = each.default is not dataclasses.MISSING
             default = f", default `{value_text(each.default)}`" if is_set else ""
             shown = f"`{type_name(each.type)}`{default}"

@@ -15,6 +15,7 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 from api_pages import api_pages  # noqa: E402
 from command_pages import command_pages  # noqa: E402
+from diagram import drawn_graphs  # noqa: E402
 from links import LINK, relinked, repository_path  # noqa: E402
 
 INDEX = "docs/README.md"
@@ -58,7 +59,9 @@ def subjects(text: str) -> dict[str, list[str]]:
     """Return the pages (paths in the repository) by row of the table of docs/README.md."""
     rows = re.findall(r"^\| ([a-z ]+) \| (.*) \|$", text, flags=re.MULTILINE)
     return {
-        subject: [repository_path(INDEX, link["target"]) for link in LINK.finditer(cell)]
+        subject: [
+            repository_path(INDEX, link["target"].partition("#")[0]) for link in LINK.finditer(cell)
+        ]
         for subject, cell in rows
         if "](" in cell
     }
@@ -77,7 +80,7 @@ def navigation(paths: dict[str, str], generated: dict[str, str]) -> str:
     trees["Reference"] = [name.removesuffix(".md") for name in generated if name.count("/") == 0]
     listed = {page for pages in trees.values() for page in pages} | set(PROJECT)
     for subject, sources in subjects((ROOT / INDEX).read_text()).items():
-        pages = [paths[source].removesuffix(".md") for source in sources]
+        pages = [paths[each].removesuffix(".md") for each in sources if each in paths]
         new = [page for page in dict.fromkeys(pages) if page not in listed]
         trees[subject[0].upper() + subject[1:]] = new + AFTER.get(subject, [])
         listed.update(new)
@@ -107,8 +110,8 @@ def stage(folder: Path) -> None:
         if source == INDEX or "#" in source:
             continue
         if source.endswith(".md"):
-            text = (ROOT / source).read_text().replace("```mermaid", "```text")
-            target.write_text(relinked(text, source, name, paths))
+            text = (ROOT / source).read_text()
+            target.write_text(drawn_graphs(relinked(text, source, name, paths)))
         else:
             shutil.copy(ROOT / source, target)
     package = package_part((ROOT / INDEX).read_text())
