@@ -75,6 +75,8 @@ def test_every_option_of_a_command_is_in_its_section(staged, name):
     names = {word for entry in entries for word in re.findall(r"(?<!\S)--[\w.]+", entry)}
     assert len(options) > 3
     assert set(options) <= names
+    on_one_line = re.findall(r"^  (--[\w.]+(?: \S+)?)$", parser.format_help(), flags=re.MULTILINE)
+    assert set(on_one_line) <= set(entries)
 
 
 def test_every_public_function_is_there_with_its_arguments(staged):

@@ -94,3 +94,20 @@ class Formatter(jsonargparse.DefaultHelpFormatter):
         shown = copy.copy(action)
         shown.option_strings = self.names(action)
         return super()._format_action_invocation(shown)
+
+
+def invocations(parser: argparse.ArgumentParser) -> dict[argparse.Action, str]:
+    """Return the names and the value of every option as the help shows them: `-o PATH, --output PATH`."""
+    shown = {}
+
+    class Recorder(parser.formatter_class):
+        def _format_action_invocation(self, action: argparse.Action) -> str:
+            shown[action] = super()._format_action_invocation(action)
+            return shown[action]
+
+    formatter_class, parser.formatter_class = parser.formatter_class, Recorder
+    try:
+        parser.format_help()
+    finally:
+        parser.formatter_class = formatter_class
+    return shown

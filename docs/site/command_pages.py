@@ -10,32 +10,29 @@ from prose import escaped, prose
 
 from dna_bigbird.cli.commands import ABOUT_GROUPS, SECTIONS, find_command
 from dna_bigbird.cli.help import HelpFormatter
-from dna_bigbird.cli.option_types import long_name
 from dna_bigbird.cli.parser import build_parser
-from dna_bigbird.cli.parser_internals import actions_in, groups_of
+from dna_bigbird.cli.parser_internals import actions_in, groups_of, invocations
 
 GENERAL = ("options", "positional arguments")
 """Groups without a heading."""
 
 
-def option(action: argparse.Action, formatter: HelpFormatter) -> str:
-    """Return the entry of an option: its names, its value, and its text with the default."""
-    value = "" if action.nargs == 0 else f" {formatter.value_name(action)}"
-    names = formatter.names(action) or [long_name(action)]
-    shown = ", ".join(f"{name}{value}" if action.option_strings else name for name in names)
+def option(names: str, action: argparse.Action, formatter: HelpFormatter) -> str:
+    """Return the entry of an option: its names with the value, and its text with the default."""
     text = formatter.help_text(action).replace("%(default)s", str(action.default))
-    return f"````{{option}} {shown}\n{escaped(text.replace('%%', '%'))}\n````\n"
+    names = names.replace(" \b", "")  # as a terminal shows it
+    return f"````{{option}} {names}\n{escaped(text.replace('%%', '%'))}\n````\n"
 
 
 def options(parser: argparse.ArgumentParser) -> Iterator[str]:
     """Yield the groups of options with their headings."""
-    formatter = HelpFormatter(parser.prog)
+    formatter, names = HelpFormatter(parser.prog), invocations(parser)
     for group in groups_of(parser):
         shown = [each for each in actions_in(group) if each.help != argparse.SUPPRESS]
         if shown and group.title not in GENERAL:
             yield f"**{escaped(' '.join(group.title.split()))}**\n"
         for action in shown:
-            yield option(action, formatter)
+            yield option(names[action], action, formatter)
 
 
 def command(name: str) -> str:

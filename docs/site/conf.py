@@ -7,6 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from docutils import nodes  # noqa: E402
+from sphinx.application import Sphinx  # noqa: E402
+
 from dna_bigbird import __version__  # noqa: E402
 
 project = "dna-bigbird"
@@ -38,3 +41,14 @@ html_show_copyright = False
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
+
+
+def _dashes(app: Sphinx, tree: nodes.document, name: str) -> None:
+    """Put a dash between a parameter and its text, where Sphinx leaves two hyphens to smartquotes."""
+    for node in list(tree.findall(nodes.Text)):
+        if node == " -- ":
+            node.parent.replace(node, nodes.Text(" – "))
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-resolved", _dashes)
