@@ -33,7 +33,7 @@ def read_annotation(path: Path | str, *, gtf: bool) -> list[StartSite]:
     transcripts: dict[Interval, tuple[dict[str, str], int]] = {}
     genes: dict[Interval, tuple[dict[str, str], int]] = {}
     parse = _gtf_attributes if gtf else _gff_attributes
-    for fields, number in _rows(path):
+    for fields, number in annotation_rows(path):
         if fields[2] in TRANSCRIPTS or (fields[2] == "gene" and not transcripts):
             target = genes if fields[2] == "gene" else transcripts
             where = f"{path}:{number}"
@@ -41,7 +41,12 @@ def read_annotation(path: Path | str, *, gtf: bool) -> list[StartSite]:
     return _named(transcripts or genes)
 
 
-def _rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
+def annotation_rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
+    """Yield the nine columns of each row as text, and its line number; comments and sequences are skipped.
+
+    Raises:
+        InputError: Naming file and line, for another number of columns, or a start or end that is not a position.
+    """
     with open_text(path) as text:
         for number, line in enumerate(text, start=1):
             if line.startswith("##FASTA"):

@@ -13,6 +13,7 @@ from dna_bigbird.report.browser.page import LIBRARY, VERSION
 from tests.report.browser_files import (
     BED_ROWS,
     BREAKOUT,
+    GENES,
     RUNS,
     VCF_ROWS,
     Page,
@@ -74,6 +75,16 @@ def test_rows_are_those_that_share_a_base_with_what_is_shown(page):
     assert rows[0][:2] == [str(x) for x in VCF_ROWS[0][:2]]
     assert {len(row) for row in rows} == {8}  # without samples
     assert vcf[0] == "##fileformat=VCFv4.2"
+
+
+def test_rows_of_genes_that_are_shown(files, tmp_path):
+    result = view(files.fasta, [REGION], [files.gtf], tmp_path / "page.html", margin_bp=50)
+    (track,) = Page(result.output.read_text(encoding="utf-8")).data["tracks"]
+    rows = [line.split("\t") for line in track["text"].splitlines()]
+    expected = [x for x in GENES if x[1] - 1 < END and x[2] > START]
+    assert [(row[2], int(row[3]), int(row[4])) for row in rows] == expected
+    assert {(row[0], row[6], len(row)) for row in rows} == {("chr1", "-", 9)}
+    assert track["options"]["format"] == "gtf"
 
 
 def test_how_tracks_are_drawn(page):

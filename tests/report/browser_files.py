@@ -19,6 +19,8 @@ BED_ROWS = [
 ]  # fmt: skip
 VCF_ROWS = [("chr1", 951, "A"), ("chr1", 950, "B"), ("chr1", 1100, "C"), ("chr1", 1301, "D"), ("chr2", 40, "E")]  # fmt: skip
 """Chromosome, position from 1, identifier."""
+GENES = [("transcript", 901, 1400), ("exon", 901, 950), ("exon", 1001, 1100), ("exon", 1300, 1400)]
+"""Feature, start and end as in a GTF file: from 1, both ends included."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Files:
     """A bigWig file with a value per base in 1000-1099 of chr1."""
     bed: Path
     vcf: Path
+    gtf: Path
     sequences: dict[str, str]
     base_values: list[float]
 
@@ -39,6 +42,10 @@ def write_files(folder: Path) -> Files:
     draw = random.Random(0)
     sequences = {name: "".join(draw.choices("ACGT", k=CHROM_BP)) for name in ("chr1", "chr2")}
     fasta, bed, vcf = folder / "toy.fa", folder / "peaks.bed.gz", folder / "variants.vcf"
+    gtf = folder / "genes.gtf"
+    attributes = 'gene_id "G"; transcript_id "T"; gene_name "NAME";'
+    rows = [("1", "x", what, start, end, ".", "-", ".", attributes) for what, start, end in GENES]
+    gtf.write_text("#!text\n" + "".join("\t".join(map(str, row)) + "\n" for row in rows))
     fasta.write_text("".join(f">{name} text\n{bases}\n" for name, bases in sequences.items()))
     values = [round(draw.uniform(-1, 1), 3) for _ in range(100)]
     write_bigwig(folder / "runs.bw", RUNS)
@@ -51,7 +58,9 @@ def write_files(folder: Path) -> Files:
         for chrom, pos, name in VCF_ROWS
     ]
     vcf.write_text(header + "".join(lines))
-    return Files(fasta, folder / "runs.bw", folder / "bases.bigWig", bed, vcf, sequences, values)
+    return Files(
+        fasta, folder / "runs.bw", folder / "bases.bigWig", bed, vcf, gtf, sequences, values
+    )
 
 
 def write_bigwig(path: Path, rows: list[tuple[int, int, float]], lengths=None) -> None:

@@ -25,8 +25,8 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(files):
-    tracks = [files.runs, files.bases, files.bed, files.vcf]
-    names = ["runs", "bases", BREAKOUT, "variants"]
+    tracks = [files.runs, files.bases, files.bed, files.vcf, files.gtf]
+    names = ["runs", "bases", BREAKOUT, "variants", "genes"]
     output = files.fasta.parent / "page.html"
     view(files.fasta, ["chr1:1,001-1,250", "chr2:1-100"], tracks, output, names=names, margin_bp=50)
     return output
@@ -70,6 +70,9 @@ def test_igv_reads_what_the_files_have(tab, files):
     assert rows == [[940, 951, "edge"], [1010, 1020, "é & <i>"]]
     variants = features(tab, "variants", "[feature.pos, feature.names]")
     assert variants == [[951, "A"], [1100, "C"]]
+    exons = "feature.exons.map((exon) => [exon.start, exon.end])"
+    genes = features(tab, "genes", f"[feature.start, feature.end, feature.strand, {exons}]")
+    assert genes == [[900, 1400, "-", [[1000, 1100], [1299, 1400]]]]
 
 
 def test_nothing_is_asked_for_and_no_error_is_shown(page, tmp_path):

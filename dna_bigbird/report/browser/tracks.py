@@ -1,4 +1,4 @@
-"""Files of a genome browser, cut to what a page shows: values of bigWig files, lines of BED and VCF files."""
+"""Files of a genome browser, cut to what a page shows: values of bigWig files, lines of BED, GTF, GFF and VCF files."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from pathlib import Path
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.bed import BedRow, iter_bed
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.sites_annotation import annotation_rows
 from dna_bigbird.genome.variants import open_vcf
 from dna_bigbird.messages import listed_words
 from dna_bigbird.report.browser.bigwig import Value, read_values
@@ -25,7 +26,7 @@ class Track:
     name: str
     file: str
     format: str
-    """bigWig, BED, narrowPeak, broadPeak or VCF."""
+    """bigWig, BED, narrowPeak, broadPeak, GTF, GFF3 or VCF."""
     values: list[Value] = field(default_factory=list)
     """Of a bigWig file."""
     lines: list[str] = field(default_factory=list)
@@ -74,7 +75,7 @@ def read_track(path: Path, extents: Extents, name: str) -> Track:
     if suffix not in FORMATS:
         raise InputError(
             f"--tracks {path}: {suffix or 'no suffix'} is not the suffix of a format that is shown here; expected "
-            f"{listed_words(sorted(FORMATS))} (BED and VCF also with .gz)"
+            f"{listed_words(sorted(FORMATS))} (text also with .gz)"
         )
     format, read = FORMATS[suffix]
     return read(path, extents, name, format)
@@ -114,6 +115,15 @@ def _bed_line(row: BedRow, chrom: str) -> str:
     return "\t".join(columns)
 
 
+def _read_annotation(path: Path, extents: Extents, name: str, format: str) -> Track:
+    lines = [
+        "\t".join([chrom, *fields[1:]])
+        for fields, _ in annotation_rows(path)
+        if (chrom := _shown_in(extents, Interval(fields[0], int(fields[3]) - 1, int(fields[4]))))
+    ]
+    return Track(name, path.name, format, lines=lines)
+
+
 def _read_vcf(path: Path, extents: Extents, name: str, format: str) -> Track:
     with open_vcf(path) as (header, variants):
         lines = [
@@ -144,6 +154,9 @@ FORMATS: dict[str, tuple[str, Callable[[Path, Extents, str, str], Track]]] = {
     ".bed": ("BED", _read_bed),
     ".narrowpeak": ("narrowPeak", _read_bed),
     ".broadpeak": ("broadPeak", _read_bed),
+    ".gtf": ("GTF", _read_annotation),
+    ".gff": ("GFF3", _read_annotation),
+    ".gff3": ("GFF3", _read_annotation),
     ".vcf": ("VCF", _read_vcf),
 }
 """By suffix in lower case."""
