@@ -8,7 +8,7 @@ from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.fit import fit
+from dna_bigbird.tasks.fit import COMPILER, fit
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
 from tests.attention.test_flex import needs_compiler
 from tests.tasks.test_fit import KillAt, KilledError, assert_same_run
@@ -63,7 +63,7 @@ def test_compiled_training_is_eager_training_but_for_rounding(train, monkeypatch
     _, eager = train("eager")
     assert asked == []
     _, compiled = train("compiled", compile=True)
-    assert asked == [{"dynamic": True}]
+    assert asked == [{"dynamic": True, "options": COMPILER}]
     found, expected = last_values(compiled), last_values(eager)
     assert found.keys() == expected.keys()
     np.testing.assert_allclose(list(found.values()), list(expected.values()), rtol=1e-3)
