@@ -2,6 +2,9 @@
 
 # B batch, T tokens
 
+from dataclasses import replace
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -26,13 +29,16 @@ OWN = {
 """Settings that one core reads, by its name."""
 
 
-def encoder_config(core: str, vocabulary: int, tokens: int) -> EncoderConfig:
+def encoder_config(core: str, vocabulary: int, tokens: int, **changes: Any) -> EncoderConfig:
     """Return the settings of a core: two layers of width 64 that differ in nothing but the attention.
 
     A convolution over five tokens shows the first layer what is next to a token. Positions are a learned table, which
     begins at zero; BigBird-ETC has labels of distances instead.
+
+    Args:
+        changes: Other values of settings.
     """
-    return EncoderConfig(
+    settings = EncoderConfig(
         vocab_size=vocabulary,
         hidden_size=64,
         num_layers=2,
@@ -48,6 +54,7 @@ def encoder_config(core: str, vocabulary: int, tokens: int) -> EncoderConfig:
         init_std=INIT_STD,
         **OWN.get(core, {}),
     )
+    return replace(settings, **changes)
 
 
 class SmallModel(nn.Module):
@@ -55,11 +62,12 @@ class SmallModel(nn.Module):
 
     Args:
         seed: Of the weights: where names and shapes agree, models of all cores have the same.
+        changes: As `encoder_config`.
     """
 
-    def __init__(self, core: str, vocabulary: int, tokens: int, seed: int) -> None:
+    def __init__(self, core: str, vocabulary: int, tokens: int, seed: int, **changes: Any) -> None:
         super().__init__()
-        config = encoder_config(core, vocabulary, tokens)
+        config = encoder_config(core, vocabulary, tokens, **changes)
         self.lm = PretrainingModel(config, heads=("mlm",))
         draw_by_name(self.lm, seed, INIT_STD)
         if self.encoder.position is not None:
