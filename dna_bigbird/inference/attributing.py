@@ -4,15 +4,14 @@
 """
 
 import sys
-from pathlib import Path
 from typing import Any, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Attributions, WrittenAttributions
-from dna_bigbird.inference.writers.target import Format, Target, chosen_target
-from dna_bigbird.paths import STANDARD_STREAM, InputFile, StreamFile
+from dna_bigbird.inference.writers.target import Format, file_target
+from dna_bigbird.paths import InputFile, StreamFile
 from dna_bigbird.shared_options import (
     Coordinates,
     CoordinatesName,
@@ -89,7 +88,11 @@ def attribute(
         TypeError: If there is no such argument.
         Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
     """
-    target = _target(output, format, resume)
+    target = file_target(output, format, resume, PER_LABEL)
+    if target and target.format == "bed":
+        raise InputError(
+            f"--output {output}: effects are not written as BED; use .bw, .h5, .tsv or .csv"
+        )
     from dna_bigbird.inference.attribution.run import AttributionRun  # imports torch: seconds
     from dna_bigbird.inference.windows.inputs import (
         check_lengths,
@@ -122,20 +125,3 @@ def attribute(
         context = run.context(source, settings, sequences, assembly)
         windows = run.to_file(source, target, context, resume)
     return WrittenAttributions(str(output), windows, run.label_names, run.notes(source))
-
-
-def _target(output: Path | str | None, format: Format | None, resume: bool) -> Target | None:
-    if output is None or str(output) == STANDARD_STREAM:
-        if format not in (None, "tsv"):
-            raise InputError(
-                f"--format {format} needs --output; without it rows are written as TSV"
-            )
-        if resume:
-            raise InputError("--resume needs --output: without a file there is nothing to continue")
-        return None
-    target = chosen_target(output, format, PER_LABEL)
-    if target.format == "bed":
-        raise InputError(
-            f"--output {output}: effects are not written as BED; use .bw, .h5, .tsv or .csv"
-        )
-    return target

@@ -9,15 +9,13 @@ file: `writers/target.py` makes a table.
 """
 
 import sys
-from pathlib import Path
 from typing import Any, Literal
 
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Predictions, WrittenPredictions
-from dna_bigbird.inference.writers.target import Format, Target, chosen_target
-from dna_bigbird.paths import STANDARD_STREAM, InputFile, StreamFile
+from dna_bigbird.inference.writers.target import Format, file_target
+from dna_bigbird.paths import InputFile, StreamFile
 from dna_bigbird.shared_options import (
     Coordinates,
     CoordinatesName,
@@ -95,7 +93,7 @@ def predict(
         TypeError: If there is no such argument.
         Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
     """
-    target = _target(output, format, resume)
+    target = file_target(output, format, resume)
     from dna_bigbird.inference.prediction_run import PredictionRun  # imports torch: seconds
     from dna_bigbird.inference.windows.inputs import (
         check_lengths,
@@ -131,13 +129,3 @@ def predict(
         context = run.context(source, settings, sequences, margin_bp, assembly)
         windows = run.to_file(source, target, context, resume)
     return WrittenPredictions(str(output), windows, run.label_names, run.notes(source))
-
-
-def _target(output: Path | str | None, format: Format | None, resume: bool) -> Target | None:
-    if output is not None and str(output) != STANDARD_STREAM:
-        return chosen_target(output, format)
-    if format not in (None, "tsv"):
-        raise InputError(f"--format {format} needs --output; without it rows are written as TSV")
-    if resume:
-        raise InputError("--resume needs --output: without a file there is nothing to continue")
-    return None

@@ -31,7 +31,8 @@ TOLERANCE = 0.01
 """Of integrated gradients: largest part of the difference that their sum may miss."""
 SMALL = 0.1
 """Differences of the log odds below this count as this in the tolerance."""
-MOST_STEPS = 256
+FIRST_STEPS, MOST_STEPS = 16, 256
+"""Points of integrated gradients; doubled where they are too few."""
 
 
 @dataclass
@@ -84,7 +85,6 @@ class Attributor:
             log odds to `TOLERANCE`. 'gradient': gradient at the sequence itself. 'constant': the same with attention
             weights and divisors of norms held constant.
         strand: 'both': the mean of the effects on both strands.
-        steps: Points of integrated gradients at first; doubled where they are too few, up to MOST_STEPS.
 
     Attributes:
         missed: Largest part of a difference that the effects of a window missed so far.
@@ -99,7 +99,6 @@ class Attributor:
     compute: Compute
     method: Method = "constant"
     strand: Literal["both", "forward"] = "both"
-    steps: int = 16
     missed: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
@@ -223,7 +222,7 @@ class Attributor:
 
     def _integrated(self, gradients: VectorGradients, batch: tuple[Tensor, ...]) -> TokenEffects:
         """Return integrated gradients with enough points for every sequence of a batch."""
-        steps = self.steps
+        steps = FIRST_STEPS
         while True:
             effects = gradients.integrated(*batch, steps)
             away_BL = effects.logits - effects.reference_logits

@@ -13,6 +13,7 @@ from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird.paths import STANDARD_STREAM
 from dna_bigbird.suffixes import check_known
 from dna_bigbird.writing import check_can_write
 
@@ -51,9 +52,9 @@ class Target:
     def check_labels(self, names: Sequence[str]) -> None:
         """Raise InputError for several labels in a file that holds one, with the way to write them."""
         if self.format in self.per_label and not self.folder and len(names) > 1:
-            name = {"bigwig": "bigWig", "hdf5": "HDF5"}[self.format]
+            name = {"bigwig": "a bigWig", "hdf5": "an HDF5"}[self.format]
             raise InputError(
-                f"{self.path}: a {name} file holds one label, and these are {len(names)}; choose one "
+                f"{self.path}: {name} file holds one label, and these are {len(names)}; choose one "
                 f"with --labels, or name a folder: --format {self.format} --output tracks"
             )
 
@@ -87,6 +88,27 @@ def chosen_target(
     if folder:
         check_replaceable(path)
     return Target(path, chosen, folder, per_label)
+
+
+@checked()
+def file_target(
+    output: Path | str | None,
+    format: Format | None,
+    resume: bool,
+    per_label: tuple[Format, ...] = ("bigwig",),
+) -> Target | None:
+    """Return the file to write, as `chosen_target`; None for arrays and standard output.
+
+    Raises:
+        InputError: As `chosen_target`, or if there is no file and `format` or `resume` needs one.
+    """
+    if output is not None and str(output) != STANDARD_STREAM:
+        return chosen_target(output, format, per_label)
+    if format not in (None, "tsv"):
+        raise InputError(f"--format {format} needs --output; without it rows are written as TSV")
+    if resume:
+        raise InputError("--resume needs --output: without a file there is nothing to continue")
+    return None
 
 
 def check_same_format(path: Path, by_name: str | None, format: str | None) -> None:

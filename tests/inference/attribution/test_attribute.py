@@ -263,7 +263,7 @@ def test_probabilities_are_those_of_predict(bases_folder):
     [
         ({"output": "e.bed"}, "effects are not written as BED"),
         ({"output": "e.bw"}, "a bigWig file holds one label, and these are 2"),
-        ({"output": "e.h5"}, "a HDF5 file holds one label, and these are 2"),
+        ({"output": "e.h5"}, "an HDF5 file holds one label, and these are 2"),
         ({"output": None, "format": "hdf5"}, "format hdf5 needs"),
         ({"output": None, "resume": True}, "resume needs"),
         ({"workers": 2}, "attribute computes in one process"),
