@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
-from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.errors import InputError, checked_settings, note
 from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
 from dna_bigbird.models.etc_config import OF_WEIGHTS
 from dna_bigbird.models.lifting import lifted
@@ -91,6 +91,11 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
         if changes.get(name, default) != default:
             own_settings = before.get(name, getattr(own, name))
             changes[name] = replace(own_settings, **_not_defaults(recipe, name))
+    if recipe.attention == DEFAULTS.attention != own.attention:
+        note(
+            f"{initial} keeps its attention {own.attention}: --model.attention {recipe.attention}, the "
+            "default, counts as not given"
+        )
     with checked_settings():
         return replace(own, **changes)
 

@@ -94,9 +94,18 @@ def test_other_weights_at_the_start_are_another_training(capsys):
 
 def test_a_dry_run_reads_the_settings_of_the_bundle(capsys):
     run(f"{START} {ETC} --output never --checkpoints never-states --dry_run true")
-    text = capsys.readouterr().out
+    text, err = capsys.readouterr()
+    assert "keeps its attention" not in err
     assert "sequences of 96 " in text
     assert "The second pass over hidden sentences" in text
+
+
+@pytest.mark.parametrize("option", ["", "--model.attention bigbird"])
+def test_a_bundle_that_keeps_its_attention_says_so(option, capsys):
+    start = START.replace("--initial pretrained", "--initial initial/etc")
+    run(f"{start} {option} --output never --checkpoints never-states --dry_run true")
+    expected = "note: initial/etc keeps its attention etc: --model.attention bigbird, the default,"
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
