@@ -11,13 +11,17 @@ import argparse
 import csv
 import resource
 import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import pearsonr
 from sklearn.metrics import roc_auc_score
 
-from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.inference import attribute
@@ -29,6 +33,7 @@ from dna_bigbird.inference.substitutions import substitute
 FACTORS = ("SP1", "NRF1", "NFYA", "GABPA", "YY1", "TBP", "CTCF", "REST", "JUN", "CEBPB", "TEAD1")
 """Labels that follow from the sites of one matrix."""
 METHODS = ("constant", "gradient", "integrated")
+SEQUENCE = "demo22"
 HELD_OUT = (850_500, 999_000)
 SIDE = 100
 WINDOW = 1000
@@ -78,110 +83,141 @@ def interval_of_auroc(
     return tuple(np.quantile(values, [0.025, 0.975]))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "--results", type=Path, default=Path("results"), help="folder of `make demo`"
-    )
-    parser.add_argument("--sites", type=int, default=12, help="sites of each factor")
-    parser.add_argument("--substituted", type=int, default=4, help="of these, with mutagenesis")
-    parser.add_argument(
-        "--streamed", type=int, default=10_000, help="regions of the last measurement; 0: none"
-    )
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    bundle = load_bundle(args.results / "models/chromatin")
+@dataclass
+class Measured:
+    """What is collected over the factors, by method."""
+
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    kilobases: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    correlations: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    aurocs: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    missed: float = 0.0
+    """Largest part of a difference of log odds that integrated gradients miss."""
+
+    @contextmanager
+    def timed(self, method: str, num_bases: int) -> Iterator[None]:
+        """Add the processor time of a block."""
+        started_at = time.process_time()
+        yield
+        self.seconds[method] += time.process_time() - started_at
+        self.kilobases[method] += num_bases / 1000
+
+
+class Factor:
+    """One label, and 2 SIDE bases around planted sites of its factor.
+
+    Args:
+        sites: Start and end of the sites that are used.
+        covered: Which bases are in any site or decoy.
+    """
+
+    def __init__(
+        self,
+        model: Bundle,
+        genome: Genome,
+        name: str,
+        sites: list[tuple[int, int]],
+        covered: np.ndarray,
+    ) -> None:
+        self.model, self.genome, self.sites, self.covered = model, genome, sites, covered
+        self.label = model.config.label_names.index(name)
+        self.centres = [(start + end) // 2 for start, end in sites]
+
+    def substituted(self, count: int, measured: Measured) -> list[np.ndarray]:
+        """Return minus the mean effect of the substitutions of each base, for the first sites."""
+        predictor = Predictor([self.model], compute=exact(Compute()), labels=[self.label])
+        effects = []
+        for centre in self.centres[:count]:
+            region = Interval(SEQUENCE, centre - SIDE, centre + SIDE)
+            with measured.timed("mutagenesis", 2 * SIDE):
+                effects_of = substitute(predictor, self.genome, region, window_bp=WINDOW)
+            effects.append(-np.nansum(effects_of.log_odds[..., 0], axis=1) / 3)
+        return effects
+
+    def attributed(self, method: str, measured: Measured) -> list[np.ndarray]:
+        """Return the effect of each base, for all sites."""
+        attributor = Attributor([self.model], [self.label], exact(Compute()), method)
+        windows = [Interval(SEQUENCE, x - WINDOW // 2, x + WINDOW // 2) for x in self.centres]
+        texts = [self.genome.fetch(window) for window in windows]
+        with measured.timed(method, len(texts) * WINDOW):
+            of_windows = attributor.of_windows(texts)
+        measured.missed = max(measured.missed, attributor.missed)
+        middle = slice(WINDOW // 2 - SIDE, WINDOW // 2 + SIDE)
+        return [window.effects[middle, 0] for window in of_windows]
+
+    def compared(self, values: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return, per site, which of the compared bases are in a site, and their values."""
+        groups = []
+        for centre, of_site in zip(self.centres, values, strict=False):
+            is_used, own = chosen_bases(centre - SIDE, self.sites, self.covered)
+            groups.append((own[is_used], of_site[is_used]))
+        return groups
+
+
+def auroc_of(groups: list[tuple[np.ndarray, np.ndarray]]) -> float:
+    """Return the AUROC of all bases of all sites."""
+    own, values = (np.concatenate(x) for x in zip(*groups, strict=True))
+    return roc_auc_score(own, values)
+
+
+def compare(args: argparse.Namespace) -> Measured:
+    """Print a row per factor and method."""
+    model, measured = load_bundle(args.results / "models/chromatin"), Measured()
     genome = Genome(args.results / "inputs/demo/demo.fa")
     sites, covered = planted(args.results)
-    names = bundle.config.label_names
-    seconds = dict.fromkeys((*METHODS, "mutagenesis"), 0.0)
-    kilobases = dict.fromkeys(seconds, 0.0)
-    correlations: dict[str, list[float]] = {method: [] for method in METHODS}
-    missed = 0.0
     print(
         "| factor | sites | method | AUROC of bases [95 %] | of means of 5 bases | correlation with mutagenesis |"
     )
     print("|---|---|---|---|---|---|")
-    means: dict[str, list[float]] = {}
-    for factor in FACTORS:
-        label = names.index(factor)
-        of_factor = sites[factor][: args.sites]
-        centres = [(start + end) // 2 for start, end in of_factor]
-        substituted = []
-        predictor = Predictor([bundle], compute=exact(Compute()), labels=[label])
-        for centre in centres[: args.substituted]:
-            started_at = time.process_time()
-            region = Interval("demo22", centre - SIDE, centre + SIDE)
-            matrix = substitute(predictor, genome, region, window_bp=WINDOW).log_odds[..., 0]
-            seconds["mutagenesis"] += time.process_time() - started_at
-            kilobases["mutagenesis"] += 2 * SIDE / 1000
-            substituted.append(-np.nansum(matrix, axis=1) / 3)
-        effects: dict[str, list[np.ndarray]] = {"mutagenesis": substituted}
-        for method in METHODS:
-            attributor = Attributor([bundle], [label], exact(Compute()), method)
-            texts = [
-                genome.fetch(Interval("demo22", x - WINDOW // 2, x + WINDOW // 2)) for x in centres
-            ]
-            started_at = time.process_time()
-            of_windows = attributor.of_windows(texts)
-            seconds[method] += time.process_time() - started_at
-            kilobases[method] += len(texts) * WINDOW / 1000
-            missed = max(missed, attributor.missed)
-            middle = slice(WINDOW // 2 - SIDE, WINDOW // 2 + SIDE)
-            effects[method] = [x.effects[middle, 0] for x in of_windows]
-            correlations[method] += [
-                pearsonr(by_gradient, by_substitution).statistic
-                for by_gradient, by_substitution in zip(effects[method], substituted, strict=False)
-            ]
-        for method, of_windows in effects.items():
-            groups, smooth = [], []
-            for centre, values in zip(centres, of_windows, strict=False):
-                is_used, own = chosen_bases(centre - SIDE, of_factor, covered)
-                groups.append((own[is_used], values[is_used]))
-                smooth.append((own[is_used], smoothed(values)[is_used]))
-            if not groups:
-                continue
-            own, values = (np.concatenate(x) for x in zip(*groups, strict=True))
-            auroc = roc_auc_score(own, values)
-            own_5, values_5 = (np.concatenate(x) for x in zip(*smooth, strict=True))
-            auroc_5 = roc_auc_score(own_5, values_5)
-            means.setdefault(method, []).append(auroc)
-            means.setdefault(f"{method}, 5 bases", []).append(auroc_5)
+    for name in FACTORS:
+        factor = Factor(model, genome, name, sites[name][: args.sites], covered)
+        substituted = factor.substituted(args.substituted, measured)
+        effects = {"mutagenesis": substituted} if substituted else {}
+        effects |= {method: factor.attributed(method, measured) for method in METHODS}
+        for method, values in effects.items():
+            groups = factor.compared(values)
+            auroc = auroc_of(groups)
+            of_means = auroc_of(factor.compared([smoothed(x) for x in values]))
+            measured.aurocs[method].append(auroc)
+            measured.aurocs[f"{method}, 5 bases"].append(of_means)
+            related = []
+            if method != "mutagenesis":
+                pairs = zip(values, substituted, strict=False)
+                related = [pearsonr(*pair).statistic for pair in pairs]
+                measured.correlations[method] += related
             low, high = interval_of_auroc(groups, args.seed)
-            related = (
-                correlations.get(method, [])[-len(substituted) :] if method in correlations else []
-            )
             shown = f"{np.mean(related):.2f}" if related else ""
             print(
-                f"| {factor} | {len(groups)} | {method} | {auroc:.3f} [{low:.3f}, {high:.3f}] | {auroc_5:.3f} | {shown} |"
+                f"| {name} | {len(groups)} | {method} | {auroc:.3f} [{low:.3f}, {high:.3f}] | {of_means:.3f} | {shown} |",
+                flush=True,
             )
+    return measured
+
+
+def summarise(measured: Measured, seed: int) -> None:
+    """Print means, correlations, what is missed, and times."""
     print()
-    for method, values in means.items():
+    for method, values in measured.aurocs.items():
         print(
             f"{method}: mean AUROC {np.mean(values):.3f}, lowest {min(values):.3f}, {len(values)} factors"
         )
-    rng = np.random.default_rng(args.seed)
-    for method, values in correlations.items():
+    rng = np.random.default_rng(seed)
+    for method, values in measured.correlations.items():
         drawn = [np.mean(rng.choice(values, len(values))) for _ in range(RESAMPLES)]
         low, high = np.quantile(drawn, [0.025, 0.975])
         print(
             f"{method}: correlation with mutagenesis {np.mean(values):.3f} [{low:.3f}, {high:.3f}], n = {len(values)} sites"
         )
     print(
-        f"integrated: largest part of a difference of log odds that is missed: {100 * missed:.2f} %"
+        f"integrated: largest part of a difference of log odds that is missed: {100 * measured.missed:.2f} %"
     )
     per_kb = {
-        method: seconds[method] / kilobases[method] for method in seconds if kilobases[method]
+        name: seconds / measured.kilobases[name] for name, seconds in measured.seconds.items()
     }
     for method, value in per_kb.items():
-        ratio = (
-            f", mutagenesis {per_kb['mutagenesis'] / value:,.0f} times"
-            if "mutagenesis" in per_kb
-            else ""
-        )
+        by_hand = per_kb.get("mutagenesis")
+        ratio = f", mutagenesis {by_hand / value:,.0f} times" if by_hand else ""
         print(f"{method}: {value:.3f} processor s per kb{ratio}")
-    if args.streamed:
-        stream(args)
 
 
 def stream(args: argparse.Namespace) -> None:
@@ -193,7 +229,7 @@ def stream(args: argparse.Namespace) -> None:
     peaks = []
     for count in (args.streamed // 10, args.streamed):
         bed = folder / "regions.bed"
-        bed.write_text("".join(f"demo22\t{s}\t{s + 200}\n" for s in starts[:count]))
+        bed.write_text("".join(f"{SEQUENCE}\t{s}\t{s + 200}\n" for s in starts[:count]))
         started_at = time.process_time()
         attribute(
             args.results / "inputs/demo/demo.fa", bed, model=args.results / "models/chromatin",
@@ -204,6 +240,24 @@ def stream(args: argparse.Namespace) -> None:
             f"{count:,} regions of 200 bp to bigWig: {time.process_time() - started_at:.0f} processor s, peak {peaks[-1]:,.0f} MiB"
         )
     print(f"ten times as many regions: {peaks[1] / peaks[0]:.2f} times the peak memory")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), help="folder of `make demo`"
+    )
+    parser.add_argument("--sites", type=int, default=12, help="sites of each factor")
+    parser.add_argument("--substituted", type=int, default=4, help="of these, with mutagenesis")
+    parser.add_argument(
+        "--streamed", type=int, default=10_000, help="regions of the last measurement; 0: none"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args(arguments)
+    summarise(compare(args), args.seed)
+    if args.streamed:
+        stream(args)
 
 
 if __name__ == "__main__":
