@@ -31,6 +31,10 @@ DATA = {
         "natural-questions",
         {"max_tokens": 64, "max_question_tokens": 20, "stride": 30},
     ),
+    "squad": (
+        "squad",
+        {"max_tokens": 64, "max_question_tokens": 20, "stride": 30},
+    ),
     "triviaqa": ("triviaqa/triviaqa-rc", {"max_tokens": 64, "max_question_tokens": 20}),
     "wikihop": ("wikihop/qangaroo_v1.1", {"max_tokens": 64}),
     "summarization": ("xsum", {"set": "xsum", "max_source_tokens": 60, "max_target_tokens": 4}),

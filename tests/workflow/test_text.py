@@ -99,7 +99,7 @@ def test_a_config_with_neither_is_refused(workflow):
 
 
 def test_what_is_scored_is_what_the_tables_are_of(planned):
-    """Development sets for Tables 2 and 16, test sets for the others; dev files of the small samples."""
+    """Development sets for Tables 1, 2 and 16, test sets for the others; dev files of the small samples."""
     _, found, _ = planned["config/config.yaml"]
     for table in published_tables():
         for column in table.columns:
@@ -107,7 +107,7 @@ def test_what_is_scored_is_what_the_tables_are_of(planned):
                 (command,) = (
                     c for c in found if f"/evaluation/{column.run} " in c and "evaluate" in c
                 )
-                split = "validation" if table.number in (2, 16) else "test"
+                split = "validation" if table.number in (1, 2, 16) else "test"
                 assert f"--split {split} " in command
 
 

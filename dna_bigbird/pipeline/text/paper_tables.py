@@ -34,7 +34,7 @@ def tables(
     synthetic: list[str] = [],  # noqa: B006 - the help shows the default
     figure_folder: FigureFolder = None,
 ) -> TablesPage:
-    """Compare measured scores with Tables 2, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
+    """Compare measured scores with Tables 1, 2, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
 
     It reads metrics.json files only. Published scores are shown, not ranked. Measured scores are shown
     with n, split, interval and their best baseline; the page says which were scored on training

@@ -181,6 +181,30 @@ def test_evidence_of_triviaqa_calls_the_answer_by_its_name(made):
     assert not any("Answer" in item for item in hidden["Data"])
 
 
+def test_squad_calls_the_answer_by_its_name_or_has_none(made):
+    for version in ("1.1", "2.0"):
+        items, without = 0, 0
+        for split, annotators in (("train", 1), ("dev", 3)):
+            whole = json.loads((made / f"squad/{split}-v{version}.json").read_text())
+            assert whole["version"] == {"1.1": "1.1", "2.0": "v2.0"}[version]
+            for paragraph in (x for article in whole["data"] for x in article["paragraphs"]):
+                (item,) = paragraph["qas"]
+                text = paragraph["context"]
+                items += 1
+                assert ("is_impossible" in item) == (version == "2.0")
+                if item.get("is_impossible"):
+                    without += 1
+                    assert (item["answers"], "called" in text) == ([], False)
+                    continue
+                assert len(item["answers"]) == annotators
+                for answer in item["answers"]:
+                    start = answer["answer_start"]
+                    assert text[start:].startswith(f"{answer['text']}.")
+                    assert text[:start].endswith(" called ")
+        assert items == EXAMPLES * 5 // 4
+        assert without == (0 if version == "1.1" else items // 4)
+
+
 def test_summaries_are_key_sentences_of_their_documents(made):
     papers = lines_of(made / "arxiv/arxiv-dataset/val.txt")
     for paper in papers:

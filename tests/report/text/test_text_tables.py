@@ -12,6 +12,11 @@ from dna_bigbird.pipeline.text.paper_tables import tables
 from dna_bigbird.report.text.published_text import published_tables
 
 TYPED_AGAIN = {
+    # MLM, MNLI, SQuAD, and SQuAD 2.0, which the paper lacks
+    (1, "BERT-base"): ["64.2", "83.4", "88.5", NONE],
+    (1, "Random"): ["60.1", "80.2", "83.0", NONE],
+    (1, "Window"): ["58.3", "73.1", "76.4", NONE],
+    (1, "Random + Window"): ["62.7", "80.5", "85.1", NONE],
     (2, "BigBird-ITC"): ["75.7", "86.8", "67.7", "70.8", "53.3", "79.5", "75.9"],
     (2, "RoBERTa"): ["73.5", "83.4", "63.5", NONE, NONE, "74.3", "72.4"],
     (4, "BigBird-Pegasus (large)"): [
@@ -29,7 +34,7 @@ TYPED_AGAIN = {
     (20, "Lead"): ["16.30 / 1.61 / 11.95", "39.60 / 17.70 / 36.20"],
     (20, "BigBird-RoBERTa"): ["39.52 / 17.22 / 32.30", "39.25 / 18.46 / 36.61"],
 }
-ROWS = {2: 4, 4: 17, 10: 4, 15: 3, 16: 4, 20: 16}
+ROWS = {1: 4, 2: 4, 4: 17, 10: 4, 15: 3, 16: 4, 20: 16}
 
 
 @pytest.mark.parametrize(("number", "system"), TYPED_AGAIN)

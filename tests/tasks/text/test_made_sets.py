@@ -18,6 +18,8 @@ PATHS = {
     **dict.fromkeys(("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"), "glue"),
     "hotpotqa": "hotpotqa/hotpot_{}.json",
     "natural-questions": "natural-questions/nq-{}-00.jsonl.gz",
+    "squad": "squad/{}-v1.1.json",
+    "squad2": "squad/{}-v2.0.json",
     "triviaqa": "triviaqa/triviaqa-rc",
     "wikihop": "wikihop/qangaroo_v1.1",
     "arxiv": "arxiv/arxiv-dataset",
@@ -29,6 +31,8 @@ PATHS = {
 FILES = {
     "hotpotqa": {"train": "train_v1.1", "validation": "dev_distractor_v1"},
     "natural-questions": {"train": "train", "validation": "dev"},
+    "squad": {"train": "train", "validation": "dev"},
+    "squad2": {"train": "train", "validation": "dev"},
     "xsum": {"train": "train", "validation": "validation", "test": "test"},
 }
 DRAWN = {"imdb": EXAMPLES, "yelp5": EXAMPLES, "arxiv-topics": 72, "hyperpartisan": 72}
