@@ -76,8 +76,9 @@ class Objective(pl.LightningModule):
             checkpoint["state_dict"] = {k: v for k, v in kept if k not in frozen}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add the frozen weights to those of a checkpoint."""
-        checkpoint["state_dict"] = self.with_frozen(checkpoint["state_dict"])
+        """Add the frozen weights to those of a checkpoint, if `leaves_out_frozen`."""
+        if self.leaves_out_frozen:
+            checkpoint["state_dict"] = self.with_frozen(checkpoint["state_dict"])
 
     def with_frozen(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return weights of a checkpoint with the frozen ones, which it does not have."""
