@@ -1,9 +1,12 @@
 """Settings of the word-count baseline; read by help texts, so nothing slow is imported."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import check_fields
+from dna_bigbird.shared_options import Doc
+
+MaxRows = Annotated[int, Doc("Training rows, drawn by the seed if there are more.")]
 
 
 @dataclass(frozen=True)
@@ -18,8 +21,7 @@ class KmerConfig:
     centre_bp: int = -1
     """Also count in this many bases at the centre of the window, 0 for none; -1: 1000 for sets
     with labelled bins (as DeepSEA reads), none otherwise."""
-    max_rows: int = 50000
-    """Training rows, drawn by the seed if there are more."""
+    max_rows: MaxRows = 50000
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -42,12 +42,7 @@ def fit_word_baseline(
         folder: For search.tsv and finished trials.
     """
     labelled = open_labelled_set(data, genome)
-    held_out = np.flatnonzero(labelled.split != 0)
-    if not len(held_out):
-        raise InputError(
-            f"{data}: no row for validation or test, so nothing to score; build the set with "
-            "--split.validation and --split.test"
-        )
+    held_out = held_out_rows(labelled)
     with threadpool_limits(1):  # sums depend on the number of threads in their last digits
         config, tried = chosen_words(labelled, config, num_recipes, folder, seed=seed)
         model, shape = fitted_words(labelled, config, only_gc=only_gc, seed=seed)
@@ -64,6 +59,35 @@ def fit_word_baseline(
         values,
         fit=f"{shape[0]} training rows, {shape[1]} features, ridge penalty {model.penalty:g}",
     )
+
+
+def held_out_rows(labelled: LabelledSet) -> np.ndarray:
+    """Return the validation and test rows of a set.
+
+    Raises:
+        InputError: If there are none.
+    """
+    held_out = np.flatnonzero(labelled.split != 0)
+    if not len(held_out):
+        raise InputError(
+            f"{labelled.path}: no row for validation or test, so nothing to score; build the set with "
+            "--split.validation and --split.test"
+        )
+    return held_out
+
+
+def training_rows(labelled: LabelledSet, max_rows: int, seed: int) -> np.ndarray:
+    """Return the training rows of a set, drawn by the seed if there are more than `max_rows`.
+
+    Raises:
+        InputError: If there are none.
+    """
+    train = labelled.rows("train")
+    if not len(train):
+        raise InputError(f"{labelled.path}: no training row")
+    if len(train) <= max_rows:
+        return train
+    return np.sort(np.random.default_rng([seed]).choice(train, max_rows, replace=False))
 
 
 def word_recipes(config: KmerConfig, count: int) -> list[KmerConfig]:
@@ -132,12 +156,7 @@ def fitted_words(
         bin_bp=labelled.bin_bp,
         oriented=labelled.task in ("promoter", "sequence"),
     )
-    train, validation = labelled.rows("train"), labelled.rows("validation")
-    if not len(train):
-        raise InputError(f"{labelled.path}: no training row")
-    if len(train) > config.max_rows:
-        chosen = np.random.default_rng([seed]).choice(train, config.max_rows, replace=False)
-        train = np.sort(chosen)
+    train, validation = training_rows(labelled, config.max_rows, seed), labelled.rows("validation")
     model = KmerBaseline(config, only_gc=only_gc, label_type=labelled.label_type)
     features = word_counts(model, labelled, train, "train")
     model.fit(

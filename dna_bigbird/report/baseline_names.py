@@ -3,6 +3,7 @@
 WINDOW_BASELINES = {
     "kmer": "k-mer regression",
     "gc": "GC content",
+    "gkm": "gkm-SVM, trained here",
     "majority": "majority class",
     "mean": "mean target",
     "cnnprom": "CNNProm, trained here",

@@ -9,6 +9,7 @@ import pytest
 from dna_bigbird.attention.native import operator
 from dna_bigbird.attention.native.build import SOURCE
 from dna_bigbird.baselines import ngram_table
+from dna_bigbird.baselines.gkm_config import GkmConfig
 from dna_bigbird.datasets import token_parts
 from tests.attention.native.marks import needs_kernel
 
@@ -212,6 +213,22 @@ def test_ngrams_prints_memory_and_what_a_genome_takes(script, monkeypatch, capsy
     assert [row["what"] for row in rows] == ["masked bigram", "token 3-gram", "base 12-gram"]
     assert all(float(row["peak_bytes"]) >= float(row["tables_bytes"]) > 0 for row in rows)
     assert float(rows[2]["genome_gb"]) < 1
+
+
+def test_gkm_prints_time_and_memory_of_every_number_of_rows(script):
+    """In this process; the script starts one for each line."""
+    line = script("gkm").measure(40, 60, GkmConfig(6, 4, read_bp=0))
+    row = dict(zip(script("gkm").COLUMNS.split("\t"), line.split("\t"), strict=True))
+    assert (row["rows"], row["bp"], row["word_length"], row["informative"]) == (
+        "40",
+        "60",
+        "6",
+        "4",
+    )
+    assert float(row["peak_gb"]) > 0
+    sequences, labels = script("gkm").planted_rows(20, 40, 0)
+    motif = re.compile("TGAC...TCA|TGA...GTCA")
+    assert all(motif.search(x) for x, (label,) in zip(sequences, labels, strict=True) if label)
 
 
 def test_verifying_prints_every_row(script, monkeypatch, capsys):

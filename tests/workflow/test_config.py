@@ -79,6 +79,7 @@ def test_every_object_refuses_unknown_keys():
         (("$defs", "lora"), "dna_bigbird.models.lora_config", "LoraConfig", set()),
         (("$defs", "words"), "dna_bigbird.models.words_config", "WordsConfig", set()),
         (("$defs", "kmer"), "dna_bigbird.baselines.kmer", "KmerConfig", set()),
+        (("$defs", "gkm"), "dna_bigbird.baselines.gkm_config", "GkmConfig", set()),
         (("$defs", "cnnprom"), "dna_bigbird.baselines.network_config", "CnnPromConfig", set()),
         (("$defs", "network"), "dna_bigbird.baselines.network_config", "DeePromoterConfig", set()),
         (("$defs", "network"), "dna_bigbird.baselines.network_config", "DeepSeaConfig", set()),
@@ -89,7 +90,8 @@ def test_the_schema_has_the_settings_of_the_code(path, module, name, derived):
     assert properties(*path) == fields(module, name) - derived
 
 
-NESTED = {"training", "head", "kmer", "baseline_training", "cnnprom", "deepromoter", "deepsea"}
+NESTED = {"training", "head", "kmer", "gkm", "baseline_training"}
+NESTED |= {"cnnprom", "deepromoter", "deepsea"}
 OF_OTHERS = NESTED | {"splits", "baselines", "ensemble", "dropout", "strand"}
 OF_OTHERS |= {"freeze", "lora", "words", "search", "baseline_search"}
 """Keys of a task's section that are no options of the command that builds its set."""

@@ -98,6 +98,16 @@ def test_strands_go_to_the_scoring_of_a_model_and_of_its_networks(workflow):
     assert sum("--strand" in command for command in found) == 2
 
 
+def test_gkm_svm_has_its_own_settings(workflow):
+    promoter = {"baselines": ["kmer", "gkm"], "kmer": {"max_k": 4}}
+    heads = {"one": {"promoter": promoter | {"gkm": {"word_length": 11, "informative": 7}}}}
+    found = commands(workflow, plan(workflow, "table6", heads={"heads": heads, "table6": ["one"]}))
+    fitted = the_one(found, "baseline --method gkm", "/heads/one/gkm.h5")
+    assert "--gkm.word_length 11 --gkm.informative 7" in fitted
+    assert "--kmer" not in fitted
+    assert '"results/exp/baselines/heads/one/gkm.h5"' in the_one(found, "evaluate", "/heads/one ")
+
+
 def test_a_shared_set_is_built_once_with_its_baselines(planned):
     jobs, found = planned
     counts = {"promoter_set": 3, "chromatin_set": 1, "leakage": 3, "baseline": 7, "finetune": 7}

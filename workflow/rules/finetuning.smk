@@ -39,7 +39,7 @@ rule baseline:
     benchmark:
         f"{RES}/benchmarks/baseline_{{baseline}}_{{head}}.tsv"
     wildcard_constraints:
-        baseline="kmer|gc",
+        baseline="kmer|gc|gkm",
     conda:
         "../../environment.yml"
     resources:

@@ -228,9 +228,10 @@ def avoided(wildcards):
 
 
 def word_options(wildcards):
-    """The settings of a k-mer or GC baseline."""
+    """The settings of a baseline of counts: k-mers, GC content or gapped words."""
     searched = search_options(wildcards) if wildcards.baseline == "kmer" else ""
-    return f"{options(section_of(wildcards.head).get('kmer', {}), 'kmer')} {searched}"
+    group = "gkm" if wildcards.baseline == "gkm" else "kmer"
+    return f"{options(section_of(wildcards.head).get(group, {}), group)} {searched}"
 
 
 def search_options(wildcards):

@@ -21,6 +21,7 @@ SOURCES = {
     "model": ("BigBird", MODEL, "-"),
     "kmer": ("k-mer baseline", KMER, (0, (5, 1.5))),
     "gc": ("GC content", PURPLE, (0, (3, 1, 1, 1))),
+    "gkm": ("gkm-SVM", GREY, (0, (4, 1, 1, 1, 1, 1))),
     "cnnprom": ("CNNProm", SKY, "-."),
     "deepromoter": ("DeePromoter", GREEN, (0, (7, 2))),
     "deepsea": ("DeepSEA CNN", GREEN, (0, (7, 2))),
