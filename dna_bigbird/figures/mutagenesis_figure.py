@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from dna_bigbird.figures.letters import draw_letters
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import DARK, new_figure, style
 
 # P positions, L labels; 4 bases in the order of LETTERS
@@ -64,8 +65,9 @@ def mutagenesis_figure(
         axes = fig.subplots(2 * panels, 1, height_ratios=[1, 1] * panels, squeeze=False)[:, 0]
         for index, label in enumerate(drawn):
             own = axes[2 * rows_each * index : 2 * rows_each * (index + 1)]
-            own[0].set_title(label_names[label])
-            _label(own, start, reference, effects_P4L[:, :, label], step, UNITS[effect])
+            name = label_names[label]
+            own[0].set_title(name)
+            _label(own, start, reference, effects_P4L[:, :, label], step, UNITS[effect], name)
         axes[-1].set_xlabel(f"position on {chrom} (bp, counted from 1)")
     return fig, [label_names[label] for label in drawn]
 
@@ -77,7 +79,13 @@ def _largest(effects_P4L: NDArray, most: int) -> list[int]:
 
 
 def _label(
-    axes: Sequence[Axes], start: int, reference: str, effects_P4: NDArray, step: int, unit: str
+    axes: Sequence[Axes],
+    start: int,
+    reference: str,
+    effects_P4: NDArray,
+    step: int,
+    unit: str,
+    label: str,
 ) -> None:
     """Fill the pairs of axes (letters, heat map) of one label, all on the same scale."""
     reach = float(np.nan_to_num(np.abs(effects_P4)).max()) or 1.0
@@ -90,7 +98,7 @@ def _label(
         letters, heat = axes[2 * index], axes[2 * index + 1]
         _letters(letters, start + first, reference[here], heights_P[here])
         letters.set_ylim(*limits)
-        image = _heat(heat, start + first, reference[here], effects_P4[here], reach)
+        image = _heat(heat, start + first, reference[here], effects_P4[here], reach, label)
         for ax in (letters, heat):
             ax.set_xlim(start + first + 0.5, start + first + step + 0.5)
     bar = axes[0].figure.colorbar(image, ax=list(axes), fraction=0.02, pad=0.01, aspect=30)
@@ -111,7 +119,7 @@ def _letters(ax: Axes, start: int, reference: str, heights_P: NDArray) -> None:
     ax.tick_params(axis="y", labelsize=7)
 
 
-def _heat(ax: Axes, start: int, reference: str, effects_P4: NDArray, reach: float):
+def _heat(ax: Axes, start: int, reference: str, effects_P4: NDArray, reach: float, label: str):
     """Draw one row per base from A above to T below; a dot marks the reference base."""
     columns = len(reference)
     image = ax.imshow(
@@ -124,6 +132,15 @@ def _heat(ax: Axes, start: int, reference: str, effects_P4: NDArray, reach: floa
         extent=(start + 0.5, start + columns + 0.5, 3.5, -0.5),
     )
     dots = [(start + 1 + i, LETTERS.index(b)) for i, b in enumerate(reference) if b in LETTERS]
+    substitutions = [
+        (start + 1 + i, y, base, LETTERS[y], effects_P4[i, y])
+        for i, base in enumerate(reference)
+        for y in range(4)
+        if base in LETTERS and base != LETTERS[y] and np.isfinite(effects_P4[i, y])
+    ]
+    if substitutions:
+        positions, rows, *alleles, effects = zip(*substitutions, strict=True)
+        add_marks(ax, positions, rows, label, "{} {}>{}: {}", positions, *alleles, effects)
     if dots:
         ax.scatter(*zip(*dots, strict=True), s=2.5, color=DARK, linewidths=0)
     ax.set_yticks(range(4), LETTERS, fontsize=6.5)

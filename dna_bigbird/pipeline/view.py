@@ -1,5 +1,7 @@
 """`dna-bigbird view`."""
 
+import csv
+from collections.abc import Sequence
 from pathlib import Path
 
 from dna_bigbird.choices import checked
@@ -34,9 +36,11 @@ def view(
         region: Region of the genome, from 1 and both ends included, as chr22:20,000,001-20,000,200. Several make a list
             to jump to.
         tracks: Tracks to show, from the top: bigWig (.bw, .bigwig), BED (.bed, .narrowPeak, .broadPeak), genes (.gtf,
-            .gff, .gff3) or VCF files. A bigWig file with a value per base, as attribute writes it, is drawn as letters.
+            .gff, .gff3) or VCF files. A bigWig file with a value per base, as attribute writes it, is drawn as letters. A folder
+            of bigWig files that predict or attribute wrote has a track per label.
         output: Result to write: the page, .html.
-        names: Names of the tracks, in their order; by default those of the files, without their suffixes.
+        names: Names of the tracks, in their order; by default those of the files, without their suffixes. Those of a
+            folder come after the labels.
         title: Heading of the page.
         margin_bp: Bases on either side of every region that the page has too.
         max_bp: Most bases that the page may have: a larger one is slow to open.
@@ -45,7 +49,7 @@ def view(
     from dna_bigbird.genome.region_choice import find_region
     from dna_bigbird.report.browser.extents import Extents
     from dna_bigbird.report.browser.page import browser_page
-    from dna_bigbird.report.browser.tracks import default_names, read_track
+    from dna_bigbird.report.browser.tracks import read_track
     from dna_bigbird.writing import atomic_path, check_can_write
 
     file, paths = Path(output), [Path(path) for path in tracks]
@@ -55,9 +59,9 @@ def view(
     regions = [find_region(genome, text) for text in region]
     extents = Extents.around(genome, regions, margin_bp)
     _check_extents(extents.spans, extents.length_bp, max_bp)
-    track_names = names or default_names(paths)
-    shown = [read_track(path, extents, name) for path, name in zip(paths, track_names, strict=True)]
-    for path, track in zip(paths, shown, strict=True):
+    shown = []
+    for name, path in _named_files(paths, names):
+        shown.append(track := read_track(path, extents, name))
         if not track.rows:
             note(f"{path}: nothing in the regions; the track is empty")
     text = browser_page(title, extents, regions, shown)
@@ -84,6 +88,34 @@ def _check_options(
         )
     if margin_bp < 0:
         raise InputError(f"--margin_bp {margin_bp}: expected 0 or more")
+
+
+def _named_files(tracks: Sequence[Path], names: Sequence[str] | None) -> list[tuple[str, Path]]:
+    """Return name and file of each track; a folder is a track per label, in the order of its list of labels."""
+    from dna_bigbird.report.browser.tracks import default_names
+
+    pairs = []
+    for name, path in zip(names or default_names(tracks), tracks, strict=True):
+        if path.is_dir():
+            pairs += [(f"{label} {name}", file) for label, file in _label_files(path)]
+        else:
+            pairs.append((name, path))
+    return pairs
+
+
+def _label_files(folder: Path) -> list[tuple[str, Path]]:
+    """Return label and bigWig file of each row in the list of labels of a folder."""
+    from dna_bigbird.inference.writers.target import LABEL_LIST
+
+    listing = folder / LABEL_LIST
+    if not listing.is_file():
+        raise InputError(
+            f"--tracks {folder}: a folder without {LABEL_LIST}; expected one that predict or attribute wrote with "
+            "--format bigwig. Name other files one by one"
+        )
+    with listing.open(encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [(row["label"], folder / row["file"]) for row in rows]
 
 
 def _check_extents(chromosomes, length_bp: int, max_bp: int) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from dna_bigbird.figures.marks import marks_text
 from dna_bigbird.figures.style import save
 from dna_bigbird.writing import atomic_path
 
@@ -22,6 +23,8 @@ class Picture:
     """The whole picture as `data:image/…`."""
     is_wide: bool
     """It keeps a least width and is scrolled sideways on a phone."""
+    marks: str = ""
+    """Values that are shown at the pointer: see `marks_text`."""
 
 
 @dataclass
@@ -38,7 +41,7 @@ class Gallery:
         if len(data) > MOST_SVG_BYTES:
             data, image_type = save(figure, "png"), "png"
         encoded = base64.b64encode(data).decode("ascii")
-        return Picture(f"data:image/{image_type};base64,{encoded}", is_wide)
+        return Picture(f"data:image/{image_type};base64,{encoded}", is_wide, marks_text(figure))
 
     def save_all(self, folder: Path) -> None:
         """Write every picture as `<name>.png`."""

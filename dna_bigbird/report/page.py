@@ -37,6 +37,7 @@ def build_report(
         "run_report.html",
         results=results,
         has_text_report=(results.folder / "text" / "report.html").is_file(),
+        has_browser=(results.folder / "browser.html").is_file(),
         summary=summary(results),
         pretraining=pretraining(results, gallery) if results.pretrained else None,
         heads={

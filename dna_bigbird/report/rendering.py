@@ -3,7 +3,9 @@
 Everything that a template prints is escaped. A name that a template does not know is an error.
 """
 
+import base64
 import functools
+import hashlib
 import html
 from pathlib import Path
 
@@ -14,6 +16,19 @@ from dna_bigbird.report.names import metric_name, source_name
 from dna_bigbird.report.scores import Score, is_number, shown
 
 FOLDER = Path(__file__).with_name("templates")
+
+
+class Script(str):
+    """Content of a script element, which templates do not escape: own code, igv.js, or JSON without `<`."""
+
+    def __html__(self) -> str:
+        return str(self)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 as a policy (Content-Security-Policy) names it."""
+        digest = hashlib.sha256(self.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 @functools.cache
@@ -27,11 +42,17 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    templates.globals["report_script"] = read_script("report.js")
     templates.filters |= {"shown": shown, "exact": repr}
     templates.filters |= {"ngram_title": ngram_title, "window_baseline": window_baseline}
     templates.filters |= {"metric_name": metric_name, "source_name": source_name}
     templates.tests |= {"finite": is_number, "score": lambda value: isinstance(value, Score)}
     return templates
+
+
+def read_script(name: str) -> Script:
+    """Return JavaScript from the folder of templates."""
+    return Script((FOLDER / name).read_text(encoding="utf-8"))
 
 
 def render(template: str, **data: object) -> str:

@@ -38,6 +38,18 @@ def shown(value: object, digits: int = 3) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
 
 
+def score_text(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
+    """Return a score with its interval, if it has one, as text.
+
+    Example:
+        >>> score_text(0.91237, 0.9, 0.93), score_text(0.5, None, None)
+        ('0.912 [0.900, 0.930]', '0.500')
+    """
+    if not (is_number(low) and is_number(high)):
+        return shown(value, digits)
+    return f"{shown(value, digits)} [{shown(low, digits)}, {shown(high, digits)}]"
+
+
 @dataclass(frozen=True)
 class Score:
     """A score with the two ends of its 95 % interval; None or NaN where there is none."""

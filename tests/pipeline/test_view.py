@@ -87,6 +87,26 @@ def test_rows_of_genes_that_are_shown(files, tmp_path):
     assert track["options"]["format"] == "gtf"
 
 
+def test_a_folder_has_a_track_per_label(files, tmp_path):
+    """As `predict --format bigwig` writes it: labels.tsv gives label and file."""
+    folder = tmp_path / "predicted"
+    folder.mkdir()
+    for name in ("z.bw", "a.bw"):
+        write_bigwig(folder / name, RUNS)
+    (folder / "labels.tsv").write_text('label\tfile\nK562|"CTCF"\tz.bw\nB\ta.bw\n')
+    output = tmp_path / "page.html"
+    result = view(files.fasta, [REGION], [folder, files.bed], output, names=["predicted", "peaks"])
+    expected = [
+        ('K562|"CTCF" predicted', "z.bw"),
+        ("B predicted", "a.bw"),
+        ("peaks", files.bed.name),
+    ]
+    assert [(row["track"], row["file"]) for row in result.rows] == expected
+    (folder / "labels.tsv").unlink()
+    with pytest.raises(InputError, match=r"predicted: a folder without labels\.tsv; expected one"):
+        view(files.fasta, [REGION], [folder], output)
+
+
 def test_how_tracks_are_drawn(page):
     runs, bases, bed, vcf = (track["options"] for track in page.data["tracks"])
     assert (runs["type"], runs["min"], runs["max"], "graphType" in runs) == ("wig", 0, 1, False)

@@ -1,5 +1,7 @@
 """One made-up run and its report, shared by the tests that only read them."""
 
+import base64
+import hashlib
 import importlib.util
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -10,6 +12,7 @@ import pytest
 
 from dna_bigbird.report.gallery import Gallery
 from dna_bigbird.report.page import build_report
+from dna_bigbird.report.rendering import FOLDER
 
 SPEC = importlib.util.spec_from_file_location(
     "example_run", Path(__file__).with_name("example_run.py")
@@ -38,6 +41,7 @@ class Page(HTMLParser):
         self.tags: list[tuple[str, dict]] = []
         self.numbers: list[str] = []
         self.text: list[str] = []
+        self.scripts: list[str] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -54,8 +58,33 @@ class Page(HTMLParser):
         assert self.open.pop() == tag, f"</{tag}> is out of order"
 
     def handle_data(self, data: str) -> None:
-        if self.open[-1:] != ["style"]:
+        if self.open[-1:] == ["script"]:
+            self.scripts.append(data)
+        elif self.open[-1:] != ["style"]:
             self.text.append(data)
+
+    def check_stands_alone(self, others: tuple[str, ...] = ()) -> None:
+        """Check that the page loads nothing, runs report.js alone, and has words for pictures and tables to sort.
+
+        Args:
+            others: Pages next to it to which it has links.
+        """
+        assert self.scripts == [(FOLDER / "report.js").read_text(encoding="utf-8")]
+        digest = base64.b64encode(hashlib.sha256(self.scripts[0].encode()).digest()).decode()
+        (policy,) = (x["content"] for _, x in self.tags if x.get("http-equiv"))
+        assert policy.startswith(f"default-src 'none'; script-src 'sha256-{digest}'; ")
+        ids = [attributes["id"] for _, attributes in self.tags if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        for tag, attributes in self.tags:
+            assert tag not in {"iframe", "object", "embed", "base", "form"}
+            assert not any(name.startswith("on") for name in attributes)
+            assert "src" not in attributes or attributes["src"].startswith("data:image/")
+            target = attributes.get("href", "data:,")
+            assert target == "data:," or target[1:] in ids or target in others, target
+            if tag == "img":
+                assert len(attributes["alt"]) > 20
+            if tag == "table":
+                assert attributes["class"] == "sortable"
 
     @property
     def words(self) -> str:

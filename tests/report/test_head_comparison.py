@@ -95,6 +95,8 @@ def test_runs_of_one_window_on_other_rows_are_not_ranked(tmp_path):
 def test_the_page_is_whole_and_names_negatives_and_leakage(compared):
     text = (compared["table6"] / "index.html").read_text()
     page = Page(text)
+    page.check_stands_alone()
+    assert sum("data-marks" in attributes for _, attributes in page.tags) == 2
     assert sum(tag == "img" for tag, _ in page.tags) == 2
     words = " ".join(page.text)
     for part in (

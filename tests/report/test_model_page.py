@@ -79,6 +79,7 @@ def shown_score(metrics, name):
 
 def test_numbers_are_those_of_metrics_json(scored, page):
     label_type, bundle = scored
+    page[0].check_stands_alone()
     metrics = json.loads((bundle / "metrics.json").read_text())
     numbers = set(page[0].numbers)
     for name in HEADLINES[label_type]:

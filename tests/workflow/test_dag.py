@@ -32,6 +32,10 @@ DEMO_JOBS = {
     "zero_shot": 2,
     "rank_variants": 1,
     "mutagenesis": 1,
+    "browser_regions": 1,
+    "browser_predictions": 1,
+    "browser_attributions": 1,
+    "browser": 1,
     "write_config": 1,
     "report": 1,
 }
@@ -128,6 +132,43 @@ def test_prediction_regions_are_counted_from_0_in_bed(workflow):
     output = workflow.snakemake("-n", "--configfile", config)
     assert "'demo22\t880000\t920000'" in output
     assert "--stride" not in output
+
+
+@pytest.mark.parametrize(
+    ("peaks", "tracks"),
+    [
+        ({"A b": "./a.bed", "C": "b.bed", "D": "d.bed"}, ["a.bed", "d.bed"]),
+        (["./a.bed", "b.txt", "A2.bed.gz"], ["A2.bed.gz"]),
+        ("./sheet.tsv", ["all.narrowPeak", "a.bed"]),
+    ],
+)
+def test_the_page_of_the_browser_has_the_tracks_that_there_are(workflow, peaks, tracks):
+    """Peaks of the labels in a format that is shown, variants, and no start sites without promoters."""
+    for name in ("a.bed", "b.bed", "d.bed", "b.txt", "A2.bed.gz", "all.narrowPeak", "v.vcf"):
+        (workflow.folder / name).write_text("chr1\t1\t2\tname\n")
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    rows = [
+        "label\tgroup\tcell\tpath",
+        "*\tTF\t\tall.narrowPeak",
+        "A\tTF\t\ta.bed",
+        "C\tTF\t\tb.bed",
+    ]
+    (workflow.folder / "sheet.tsv").write_text("\n".join(rows) + "\n")
+    regions = ["chr1:2,001-2,100", "chr1:1,001-3,000", "chr1:5,001-6,000", "chr1:2,501-3,500"]
+    page = {"model": "chromatin", "regions": regions, "labels": ["A*", "D"]}
+    predictions = {"regions": ["chr1:1-1,000"], "browser": page}
+    inputs = {"genome": ["./g.fa"], "peaks": peaks, "variants": "./v.vcf"}
+    config = workflow.config(
+        name="mine", assembly="toy", inputs=inputs, promoter=None, predictions=predictions
+    )
+    output = workflow.snakemake("-n", "-p", "results/mine/browser.html", "--configfile", config)
+    (line,) = [line for line in output.splitlines() if "dna_bigbird view" in line]
+    words = shlex.split(line.partition(" > logs")[0])
+    files = words[words.index("--tracks") + 1 : words.index("--names")]
+    folder = "results/mine/predictions/browser"
+    assert files == [f"{folder}/attributed", f"{folder}/predicted", *tracks, "v.vcf"]
+    assert len(words[words.index("--names") + 1 :]) == len(files)
+    assert "'chr1\t1000\t3500' 'chr1\t5000\t6000'" in output
 
 
 def test_without_chain_the_sites_are_used_as_they_are(workflow):

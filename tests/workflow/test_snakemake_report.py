@@ -34,8 +34,9 @@ def report(workflow, target: str, config: str) -> dict[str, str]:
 def test_the_page_of_the_run_is_in_the_report(workflow):
     files = report(workflow, "all", "config/config.yaml")
     pages = {name.split("/")[-1]: text for name, text in files.items() if "/data/raw/" in name}
-    assert pages == {"report.html": PAGE}
+    assert pages == {"report.html": PAGE, "browser.html": PAGE}
     index = files["out/report.html"]
+    assert "Regions in a genome browser" in index
     assert "held-out scores with 95 % intervals" in index  # the caption
     assert "pages and pictures of the run" in index  # the text on top
     assert '<tt class=\\"docutils literal\\">demo</tt>, and how long' in index  # the config's name

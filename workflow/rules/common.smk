@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import yaml
@@ -17,7 +18,9 @@ from dna_bigbird.inputs.configs.run_config import end_with
 from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
-from dna_bigbird.datasets.peak_files import peak_rows
+from dna_bigbird.datasets.peak_files import label_of, peak_rows
+from dna_bigbird.datasets.peak_sheet import EVERY_NAME
+from dna_bigbird.demo import grammar
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.specs import find_spec, read_spec
 from dna_bigbird.resources import import_folder, resource_folder
@@ -51,6 +54,8 @@ PREDICTIONS = config.get("predictions", {})
 PREDICTED = TASKS if PREDICTIONS else []
 SCORING_VARIANTS = PREDICTIONS.get("variants", [])
 MUTAGENESIS = PREDICTIONS.get("mutagenesis", {})
+BROWSER = PREDICTIONS.get("browser", {})
+BROWSER_PAGE = f"{RES}/browser.html" if BROWSER else []
 
 # The Python that runs Snakemake, or the one of a conda environment or container (--sdm).
 if workflow.deployment_settings.deployment_method:
@@ -138,19 +143,21 @@ def variant_section(variant, name):
     return section(name) | config["experiments"]["variants"][variant].get(name, {})
 
 
-def prediction_rows():
-    """The regions of the config (from 1, both ends included) as BED rows."""
-    rows = []
-    for region in PREDICTIONS.get("regions", []):
-        chrom, _, span = region.rpartition(":")
-        start, end = (int(text.replace(",", "")) for text in span.split("-"))
-        rows.append(f"{chrom}\t{start - 1}\t{end}")
-    return rows
+def region_span(region):
+    """Chromosome, start and end (from 0, half-open) of a region of the config (from 1, both ends included)."""
+    chrom, _, span = region.rpartition(":")
+    start, end = (int(text.replace(",", "")) for text in span.split("-"))
+    return chrom, start - 1, end
 
 
-def prediction_stride(wildcards):
-    """The step between windows as an option, if the config gives one."""
-    stride = config["predictions"].get("stride", {}).get(wildcards.task)
+def bed_row(span):
+    """A BED row of chromosome, start and end."""
+    return "\t".join(map(str, span))
+
+
+def stride_of(task):
+    """The step between windows of a model as an option, if the config gives one."""
+    stride = PREDICTIONS.get("stride", {}).get(task)
     return option("stride", stride) if stride else ""
 
 

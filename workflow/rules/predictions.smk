@@ -10,7 +10,7 @@ rule prediction_regions:
     conda:
         "../../environment.yml"
     params:
-        rows=prediction_rows(),
+        rows=[bed_row(region_span(x)) for x in PREDICTIONS.get("regions", [])],
     shell:
         "printf '%s\\n' {params.rows:q} > {output} 2> {log}"
 
@@ -36,7 +36,7 @@ rule predict:
     params:
         run=command,
         version=VERSION,
-        stride=prediction_stride,
+        stride=lambda wildcards: stride_of(wildcards.task),
         precision=prediction_precision(),
     shell:
         "{params.run} predict --fasta {input.genome} --bed {input.bed} --model {input.model}"

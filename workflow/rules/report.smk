@@ -30,6 +30,7 @@ rule report:
         predictions=expand("{res}/predictions/{task}.tsv", res=RES, task=PREDICTED),
         variants=VARIANT_SCORES + VARIANT_RANKING,
         mutagenesis=MUTAGENESIS_MATRIX,
+        browser=BROWSER_PAGE,
         promoters=SITES if "promoter" in TASKS else [],
         peaks=PEAKS if "chromatin" in TASKS and isinstance(PEAKS, str) else [],
     output:

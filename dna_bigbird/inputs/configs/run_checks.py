@@ -69,8 +69,9 @@ def _scored(run: Mapping) -> list[str]:
 def _predictions(run: Mapping) -> Iterator[Mistake]:
     """Yield models that predict but are not trained."""
     named = [(("variants", i), task) for i, task in enumerate(_scored(run))]
-    mutagenesis = run.get("predictions", {}).get("mutagenesis")
-    named += [(("mutagenesis", "model"), mutagenesis["model"])] if mutagenesis else []
+    predictions = run.get("predictions", {})
+    parts = [part for part in ("mutagenesis", "browser") if predictions.get(part)]
+    named += [((part, "model"), predictions[part]["model"]) for part in parts]
     for path, task in named:
         if task not in run:
             yield ("predictions", *path), f"needs a section {task}, which trains this model"
@@ -108,10 +109,12 @@ OWN_SITES = ("promoters", "promoter_sequences")
 
 def region_texts(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
     """Yield every region in a config with its path."""
+    predictions = run.get("predictions", {})
     lists: list[tuple[KeyPath, Mapping, tuple[str, ...]]] = [
         ((), run, ("regions",)),
         (("splits",), run.get("splits", {}), ("validation", "test")),
-        (("predictions",), run.get("predictions", {}), ("regions",)),
+        (("predictions",), predictions, ("regions",)),
+        (("predictions", "browser"), predictions.get("browser", {}), ("regions",)),
     ]
     for path, section in head_sections(run):
         lists.append(((*path, "splits"), section.get("splits", {}), ("validation", "test")))
@@ -119,7 +122,7 @@ def region_texts(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
         for key in keys:
             for i, region in enumerate(section.get(key, [])):
                 yield (*path, key, i), region
-    if mutagenesis := run.get("predictions", {}).get("mutagenesis"):
+    if mutagenesis := predictions.get("mutagenesis"):
         yield ("predictions", "mutagenesis", "region"), mutagenesis["region"]
 
 

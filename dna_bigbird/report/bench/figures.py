@@ -15,6 +15,7 @@ from dna_bigbird.evaluation.task_results import (
     SourceResult,
     TaskResult,
 )
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import DARK, GREY, KMER, SKY, new_figure, style
 from dna_bigbird.figures.style import MODEL as MODEL_COLOUR
 from dna_bigbird.label_types import LOWER_IS_BETTER
@@ -28,7 +29,7 @@ from dna_bigbird.report.bench.claims import (
     metric_score,
 )
 from dna_bigbird.report.names import metric_name, source_name
-from dna_bigbird.report.scores import is_number
+from dna_bigbird.report.scores import is_number, score_text
 
 COLOURS = {RANDOM_WEIGHTS: SKY} | dict.fromkeys((MODEL, *OTHER_SCORES), MODEL_COLOUR)
 """Of sources; baselines have the colour of the k-mer baseline in all pictures."""
@@ -36,6 +37,13 @@ MARKERS = {PUBLISHED: "o", LEAK_FREE: "^"}
 SUBSET_NAMES = {PUBLISHED: "all test rows", LEAK_FREE: "leak-free test rows"}
 HOLLOW = {"color": DARK, "marker": "D", "ms": 5, "mfc": "white", "ls": ""}
 TICK = {"color": GREY, "marker": "|", "ms": 13, "mew": 1.5, "ls": ""}
+SUMMARY_LOOKS = {
+    "model, all test rows": (MODEL_COLOUR, "o"),
+    "model, leak-free test rows": (MODEL_COLOUR, "^"),
+    "random weights, all": (SKY, "o"),
+    "best baseline, all": (KMER, "s"),
+}
+"""Colour and marker of the points of a task in the summary, from the top."""
 NOT_RUN = "published, not run here"
 CHANCE = "chance"
 LONGEST_NAME = 34
@@ -56,9 +64,13 @@ def task_figure(result: TaskResult, tag: str = "") -> Figure:
             colour = COLOURS.get(source.name, KMER)
             for subset, shift in ((PUBLISHED, -0.15), (LEAK_FREE, 0.15)):
                 score = metric_score(result, source, subset)
-                _point(ax, y + shift, score, colour, MARKERS[subset])
+                name = f"{source_name(source.name)}, {SUBSET_NAMES[subset]}"
+                _point(ax, y + shift, score, colour, MARKERS[subset], name)
         for y, published in enumerate(elsewhere, start=len(result.sources)):
             ax.plot(published.value, y, **HOLLOW)
+            add_marks(
+                ax, [published.value], [y], published.model, "{}, published", [published.value]
+            )
         drawn = [subset for subset in SUBSETS if any(subset in x.scores for x in result.sources)]
         for subset in drawn:
             ax.plot([], [], MARKERS[subset], color=GREY, ms=5, label=SUBSET_NAMES[subset])
@@ -106,14 +118,19 @@ def _summary_points(ax: Axes, y: float, result: TaskResult) -> None:
 
     model, random_weights = result.model, find_source(result, RANDOM_WEIGHTS)
     baseline = best_baseline(result, PUBLISHED)
-    _point(ax, y - 0.28, score(model, PUBLISHED), MODEL_COLOUR, "o")
-    _point(ax, y - 0.09, score(model, LEAK_FREE), MODEL_COLOUR, "^")
-    _point(ax, y + 0.1, score(random_weights, PUBLISHED), SKY, "o")
-    _point(ax, y + 0.28, score(baseline, PUBLISHED), KMER, "s")
+    for shift, source, subset, (name, (colour, marker)) in zip(
+        (-0.28, -0.09, 0.1, 0.28),
+        (model, model, random_weights, baseline),
+        (PUBLISHED, LEAK_FREE, PUBLISHED, PUBLISHED),
+        SUMMARY_LOOKS.items(),
+        strict=True,
+    ):
+        _point(ax, y + shift, score(source, subset), colour, marker, f"{result.task}: {name}")
     if (chance := chance_score(result)) is not None:
         ax.plot(chance, y, **TICK)
     if (best := best_published(result)) is not None:
         ax.plot(best, y, **HOLLOW)
+        add_marks(ax, [best], [y], f"{result.task}: best {NOT_RUN}", "{}", [best])
 
 
 def best_published(result: TaskResult) -> float | None:
@@ -125,9 +142,10 @@ def best_published(result: TaskResult) -> float | None:
     return choose(values) if values else None
 
 
-def _point(ax: Axes, y: float, score: Score, colour: str, marker: str) -> None:
+def _point(ax: Axes, y: float, score: Score, colour: str, marker: str, name: str) -> None:
     if not is_number(score.value):
         return
+    add_marks(ax, [score.value], [y], name, "{}", [score_text(score.value, score.low, score.high)])
     if is_number(score.low) and is_number(score.high):
         ax.plot([score.low, score.high], [y, y], color=colour, lw=1.5)
     ax.plot(score.value, y, marker, color=colour, ms=4.5)
@@ -141,13 +159,7 @@ def _finish(ax: Axes, names: Sequence[str], metric: str) -> None:
 
 
 def _summary_legend(fig: Figure, ax: Axes, results: Sequence[TaskResult]) -> None:
-    looks: Mapping[str, tuple[str, str]] = {
-        "model, all test rows": (MODEL_COLOUR, "o"),
-        "model, leak-free test rows": (MODEL_COLOUR, "^"),
-        "random weights, all": (SKY, "o"),
-        "best baseline, all": (KMER, "s"),
-    }
-    for name, (colour, marker) in looks.items():
+    for name, (colour, marker) in SUMMARY_LOOKS.items():
         ax.plot([], [], marker, color=colour, ms=4.5, label=name)
     if any(chance_score(result) is not None for result in results):
         ax.plot([], [], label=CHANCE, **TICK)

@@ -1,8 +1,6 @@
 """The HTML page of `dna-bigbird view`: igv.js, its data and a list of regions, in one file without addresses."""
 
-import base64
 import functools
-import hashlib
 import html
 import json
 from collections.abc import Sequence
@@ -11,20 +9,13 @@ from pathlib import Path
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.browser.extents import Extents
 from dna_bigbird.report.browser.tracks import Track
-from dna_bigbird.report.rendering import FOLDER, render
+from dna_bigbird.report.rendering import Script, read_script, render
 
 LIBRARY = Path(__file__).parents[1] / "igv" / "igv.min.js"
 VERSION = "3.8.10"
 """Of igv.js."""
 BLUE, ORANGE, GREEN = "rgb(0,88,140)", "rgb(178,74,0)", "rgb(0,110,80)"
 SOURCE_MAP = "//# sourceMappingURL="
-
-
-class Script(str):
-    """Content of a script element, which templates do not escape: own code, igv.js, and the text of `script_json`."""
-
-    def __html__(self) -> str:
-        return str(self)
 
 
 def browser_page(
@@ -39,7 +30,7 @@ def browser_page(
     Args:
         regions: To jump to, the first one shown at the start.
     """
-    scripts = (library(), (FOLDER / "browser" / "start.js").read_text(encoding="utf-8"))
+    scripts = (Script(library()), read_script("browser/start.js"))
     return render(
         "browser/page.html",
         title=title,
@@ -48,9 +39,9 @@ def browser_page(
         tracks=tracks,
         length_bp=extents.length_bp,
         version=VERSION,
-        policy=" ".join(f"'sha256-{digest(script)}'" for script in scripts),
-        library=Script(scripts[0]),
-        start=Script(scripts[1]),
+        policy=" ".join(script.digest for script in scripts),
+        library=scripts[0],
+        start=scripts[1],
         data=Script(script_json(page_data(extents, regions, tracks))),
     )
 
@@ -60,11 +51,6 @@ def library() -> str:
     """Return igv.js without the name of its source map, which a browser's developer tools would look for."""
     code, _, _ = LIBRARY.read_text(encoding="utf-8").rpartition(SOURCE_MAP)
     return code
-
-
-def digest(script: str) -> str:
-    """Return the SHA-256 of a script in base64, as a policy names it."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def locus(region: Interval) -> str:

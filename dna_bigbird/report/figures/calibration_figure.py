@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import GREY, KMER, MODEL, new_figure, style
 from dna_bigbird.report.model_results import CalibrationBin
 
 LOOKS = {"raw": (MODEL, "o", "-"), "calibrated": (KMER, "s", "--")}
 NAMES = {"raw": "as predicted", "calibrated": "corrected on validation"}
+
+PATTERN = "mean probability {}, share of positives {}"
 
 
 def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = "") -> Figure:
@@ -28,11 +31,13 @@ def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = ""
             if small:  # a bin without a positive cannot be drawn on a logarithmic axis
                 here = [x for x in here if x.share_positive > 0]
             if here:
+                predicted = [x.mean_probability for x in here]
+                shares = [x.share_positive for x in here]
+                name = NAMES[probabilities]
                 ax.plot(
-                    [x.mean_probability for x in here],
-                    [x.share_positive for x in here],
-                    color=colour, marker=mark, ls=line, ms=5, lw=1.6, label=NAMES[probabilities],
-                )  # fmt: skip
+                    predicted, shares, color=colour, marker=mark, ls=line, ms=5, lw=1.6, label=name
+                )
+                add_marks(ax, predicted, shares, name, PATTERN, predicted, shares)
         ends = (low / 1.3, min(1.0, high * 1.3)) if small else (0.0, 1.0)
         ax.plot(ends, ends, color=GREY, ls=(0, (1, 1.5)), lw=1.2, label="what it should be")
         if small:

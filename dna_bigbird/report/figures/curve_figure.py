@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import (
     GREEN,
     GREY,
@@ -28,6 +29,11 @@ SOURCES = {
     "chance": ("chance", GREY, (0, (1, 1.5))),
 }
 
+PATTERNS = {
+    "roc": "false positive rate {}, true positive rate {}",
+    "pr": "recall {}, precision {}",
+}
+
 
 def curve_figure(curves: Sequence[Curve], curve_type: str, *, title: str, tag: str = "") -> Figure:
     """Draw ROC (`curve_type` "roc") or precision-recall ("pr") of all sources in the same axes."""
@@ -43,6 +49,8 @@ def curve_figure(curves: Sequence[Curve], curve_type: str, *, title: str, tag: s
             width = 2.0 if curve.source == "model" else 1.6
             steps = "steps-pre" if curve_type == "pr" and curve.source != "chance" else "default"
             ax.plot(curve.x, curve.y, color=colour, ls=line, lw=width, label=name, drawstyle=steps)
+            if curve.source != "chance":
+                add_marks(ax, curve.x, curve.y, name, PATTERNS[curve_type], curve.x, curve.y)
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), aspect="equal", title=title)
         if curve_type == "roc":
             ax.set(xlabel="false positive rate", ylabel="true positive rate")

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import DARK, KMER, MODEL, new_figure, style
 from dna_bigbird.report.compare.head_tables import Block
+from dna_bigbird.report.scores import score_text
 
 LOOKS = {
     "this run": {"color": MODEL, "marker": "o", "ms": 6},
@@ -59,6 +61,8 @@ def _point(ax, y: float, row: dict, name: str) -> None:
         ax.plot([low, high], [y, y], color=look["color"], lw=1.6)
     if value is not None:
         ax.plot(value, y, ls="", **look)
+        text = score_text(value, low, high)
+        add_marks(ax, [value], [y], row["predictor"], f"{_title(name)} {{}}", [text])
 
 
 def _legend(fig: Figure, ax, block: Block) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import (
     DARK,
     GREEN,
@@ -72,6 +73,7 @@ def _draw_split(
     x, y = np.array(sorted(points)).T
     marker = marker or ("." if len(x) == 1 else "")
     ax.plot(x, y, color=colour, lw=width, marker=marker, ms=3.5, label=split)
+    add_marks(ax, x, y, split, "step {}: {}", x.astype(int), y)
     chosen = x == chosen_step
     if split == "validation" and chosen.any():
         ax.plot(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import (
     GREEN,
     GREY,
@@ -49,6 +50,9 @@ def _label_rows(labels: Sequence[LabelScore], tag: str) -> Figure:
                 kmer, y, ls="", marker="D", ms=5.5, mfc="white", mec=KMER, mew=1.4, label="k-mer"
             )
             ax.plot(model, y, ls="", marker="o", ms=6.5, color=MODEL, label="BigBird")
+            names = [x.label for x in rows_of_group]
+            add_marks(ax, kmer, y, "", "{}: AUROC {}, k-mer baseline", names, kmer)
+            add_marks(ax, model, y, "", "{}: AUROC {}, BigBird", names, model)
             ax.set_yticks(y, [f"{_short(x.label, 40)}  ({x.n_positive})" for x in rows_of_group])
             ax.set_ylim(len(rows_of_group) - 0.4, -0.6)
             ax.set_title(group)
@@ -71,11 +75,13 @@ def _label_scatter(labels: Sequence[LabelScore], tag: str) -> Figure:
         colours = itertools.cycle([MODEL, KMER, GREEN, PURPLE, SKY, GREY])
         for group, colour, mark in zip(groups, colours, itertools.cycle("osD^vPX"), strict=False):
             rows_of_group = [x for x in labels if x.group == group]
+            kmer, model = ([getattr(x, k) for x in rows_of_group] for k in ("kmer_auroc", "auroc"))
             ax.plot(
-                [x.kmer_auroc for x in rows_of_group], [x.auroc for x in rows_of_group],
-                ls="", marker=mark, ms=4, alpha=0.7, mew=0, color=colour,
+                kmer, model, ls="", marker=mark, ms=4, alpha=0.7, mew=0, color=colour,
                 label=f"{group} ({len(rows_of_group)})",
             )  # fmt: skip
+            names = [x.label for x in rows_of_group]
+            add_marks(ax, kmer, model, "", "{}: BigBird {}, k-mer {}", names, model, kmer)
         values = [v for x in labels for v in (x.auroc, x.kmer_auroc) if np.isfinite(v)]
         low = min([0.45, *values]) - 0.02
         ax.plot([low, 1], [low, 1], color=GREY, lw=1, ls=(0, (1, 1.5)))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import GREEN, MODEL, new_figure, style
 from dna_bigbird.report.run_results import Stage, duration
 
@@ -22,9 +23,10 @@ def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
             (right, memory, GREEN, lambda v: f"{v:.2f} GiB" if v >= 1 else f"{v * 1024:,.0f} MiB"),
         ):
             ax.barh(y, np.nan_to_num(values), color=colour, height=0.68)
-            for position, value in zip(y, values, strict=True):
-                shown = text(value) if np.isfinite(value) else "not measured"
-                ax.text(np.nan_to_num(value), position, f" {shown}", va="center", fontsize=7.5)
+            shown = [text(value) if np.isfinite(value) else "not measured" for value in values]
+            for position, value, words in zip(y, values, shown, strict=True):
+                ax.text(np.nan_to_num(value), position, f" {words}", va="center", fontsize=7.5)
+            add_marks(ax, np.nan_to_num(values), y, "", "{}: {}", [s.rule for s in stages], shown)
             ax.grid(axis="y", visible=False)
             ax.margins(x=0.18)
             ax.tick_params(axis="y", length=0)

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import KMER, MODEL, new_figure, style
-from dna_bigbird.report.scores import Score, is_number
+from dna_bigbird.report.scores import Score, is_number, score_text
 from dna_bigbird.report.text.published_text import published_tables
 from dna_bigbird.report.text.text_results import TextRun
 
@@ -44,6 +45,9 @@ def tasks_figure(rows: Sequence[TaskScore], tag: str = "") -> Figure:
             known = [(y + shift, x) for y, x in enumerate(scores) if is_number(x.value)]
             values, heights = [x.value for _, x in known], [y for y, _ in known]
             ax.plot(values, heights, mark, color=colour, ms=5, label=name)
+            titles = [rows[round(y)].title for y in heights]
+            texts = [score_text(x.value, x.low, x.high, 2) for _, x in known]
+            add_marks(ax, values, heights, name, "{}: {}", titles, texts)
             for y, score in known:
                 if score.has_interval:
                     ax.plot([score.low, score.high], [y, y], color=colour, lw=1.6)

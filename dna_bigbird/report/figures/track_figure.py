@@ -1,10 +1,13 @@
 """The genome-browser-like picture: predicted tracks over the true ones, aligned."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import (
     DARK,
     GREEN,
@@ -78,6 +81,7 @@ def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
         y = np.repeat((np.nan_to_num(windows.scores, nan=bottom) - bottom) / (top - bottom), 2)
         ax.fill_between(x, 0, y, color=colour, alpha=0.30, lw=0)
         ax.plot(x, y, color=colour, lw=1.0, solid_joinstyle="miter")
+        _window_marks(ax, track, y[::2])
     ax.axhline(0, color="#8a9096", lw=0.7)
     if track.group == PROMOTER:
         _arrows(ax, track, strip.region, below)
@@ -85,6 +89,7 @@ def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
         least = (strip.region.end - strip.region.start) / 500  # a peak stays visible
         spans = [(f.start, max(f.end - f.start, least)) for f in track.truth]
         ax.broken_barh(spans, (below * 0.8, -below * 0.6), color=DARK, lw=0)
+    _truth_marks(ax, track.truth, below / 2)
     ax.set_ylim(below, 1.12)
     ax.set_yticks([])
     ax.grid(axis="y", visible=False)
@@ -100,6 +105,21 @@ def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
     ax.text(1.005, 0.74, scale, fontsize=7.5, color=colour, **beside)
     under = "\n".join(text for text in (group, none) if text)
     ax.text(1.005, 0.36, under, fontsize=6.5, color=GREY, **beside)
+
+
+def _window_marks(ax: Axes, track: Track, heights: np.ndarray) -> None:
+    """Keep the score of every window at its middle."""
+    windows = track.windows
+    middles = (windows.starts + windows.ends) / 2
+    position = [f"{middle / 1000:,.1f}" for middle in middles]
+    add_marks(ax, middles, heights, track.label, "{} at {} kb", windows.scores, position)
+
+
+def _truth_marks(ax: Axes, truth: Sequence[Interval], height: float) -> None:
+    """Keep start and end of every true feature at its middle."""
+    middles = [(x.start + x.end) / 2 for x in truth]
+    starts, ends = [x.start + 1 for x in truth], [x.end for x in truth]
+    add_marks(ax, middles, [height] * len(truth), "truth", "{}-{}", starts, ends)
 
 
 def _arrows(ax: Axes, track: Track, region: Interval, below: float) -> None:

@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
+from dna_bigbird.figures.marks import add_marks
 from dna_bigbird.figures.style import DARK, GREY, KMER, MODEL, new_figure, style
 
 SOURCES = {"model": "BigBird", "kmer": "k-mer baseline", "gc": "change of GC content"}
@@ -41,11 +42,11 @@ def variant_figure(
             jitter = np.random.default_rng(0).uniform(-0.3, 0.3, len(effects))
             for y, row in enumerate(reversed(rows)):
                 here = (effects == row) & (largest[name] > 0)
-                ax.scatter(
-                    largest[name][here], y + jitter[here],
-                    s=7, color=ROWS[row][1], alpha=0.55, linewidths=0,
-                )  # fmt: skip
-                middle = np.median(largest[name][here])
+                x = largest[name][here]
+                text, colour = ROWS[row]
+                ax.scatter(x, y + jitter[here], s=7, color=colour, alpha=0.55, linewidths=0)
+                add_marks(ax, x, y + jitter[here], text, "change of log odds {}", x)
+                middle = np.median(x)
                 ax.plot([middle, middle], [y - 0.38, y + 0.38], color=DARK, lw=1.6)
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(LogLocator(subs=(1, 3), numticks=12))

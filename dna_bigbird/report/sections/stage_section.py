@@ -29,6 +29,7 @@ PIPELINE = [
     "zero_shot",
     "rank_variants",
     "mutagenesis",
+    "browser_",
 ]
 """Words in the names of rules, in the order in which the rules run."""
 

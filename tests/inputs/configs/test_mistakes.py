@@ -260,6 +260,19 @@ def test_a_file_without_settings_or_that_is_not_there(folder):
         ),
         (
             "chromatin: {}",
+            "predictions:\n  regions: ['chr8:1-9']\n"
+            "  browser: {model: chromatin, regions: ['chr8:1-9'], labels: [A]}",
+            "14: predictions.browser.model: needs a section chromatin, which trains this model",
+        ),
+        (
+            "chromatin: {}",
+            "chromatin: {}\npredictions:\n  regions: ['chr8:1-9']\n"
+            "  browser: {model: chromatin, regions: ['chr8:1-9', 'chr8:9-1'], labels: [A]}",
+            "15: predictions.browser.regions[1]: region 'chr8:9-1' is empty or starts below 1 "
+            "(regions count from 1)",
+        ),
+        (
+            "chromatin: {}",
             "predictions:\n  regions: ['chr8:9-1']",
             "13: predictions.regions[0]: region 'chr8:9-1' is empty or starts below 1 (regions count "
             "from 1)",

@@ -209,13 +209,7 @@ def test_the_summary_has_a_row_per_task(three):
 def test_the_page_stands_alone(three, read_page):
     folder, page = three
     read = read_page(page)
-    ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    for tag, attributes in read.tags:
-        assert tag not in ("script", "link", "iframe")
-        for key in ("src", "href"):
-            value = attributes.get(key, "#summary")
-            assert value.startswith("data:image/") or value.removeprefix("#") in ids, (tag, value)
+    read.check_stands_alone()
     images = [attributes for tag, attributes in read.tags if tag == "img"]
     assert len(images) == 4
     assert all(len(x["alt"]) > 40 for x in images)
@@ -366,7 +360,7 @@ def test_names_are_escaped(tmp_path, read_page):
     )
     sources = [*result.sources, replace(result.sources[3], name=HOSTILE, description=HOSTILE)]
     page = written(tmp_path, replace(result, sources=sources))
-    assert "<script" not in page
+    assert page.count("<script") == 1
     assert "&amp;amp;" not in page
     assert "<script>alert('&')</script>" in read_page(page).words
     lines = (tmp_path / "page/table.tsv").read_text().splitlines()

@@ -1,0 +1,105 @@
+# A few regions -> one HTML file with a genome browser: predictions, attributions, known labels, variants.
+
+
+rule browser_regions:
+    output:
+        f"{BROWSER_FOLDER}/regions.bed",
+    log:
+        f"{LOGS}/browser_regions.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        rows=joined_rows(BROWSER["regions"]),
+    shell:
+        "printf '%s\\n' {params.rows:q} > {output} 2> {log}"
+
+
+rule browser_predictions:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        bed=f"{BROWSER_FOLDER}/regions.bed",
+        model=BROWSER_MODEL,
+    output:
+        directory(f"{BROWSER_FOLDER}/predicted"),
+    log:
+        f"{LOGS}/browser_predictions.log",
+    benchmark:
+        f"{RES}/benchmarks/browser_predictions.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        run=command,
+        version=VERSION,
+        labels=option("labels", BROWSER["labels"]),
+        span="--span bin" if BROWSER["model"] == "chromatin" else "",
+        stride=stride_of(BROWSER["model"]),
+        precision=prediction_precision(),
+    shell:
+        "{params.run} predict --fasta {input.genome} --bed {input.bed} --model {input.model}"
+        " --output {output} --format bigwig --threads {threads} {params.labels} {params.span}"
+        " {params.stride} {params.precision} > {log} 2>&1"
+
+
+rule browser_attributions:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        bed=f"{BROWSER_FOLDER}/regions.bed",
+        model=BROWSER_MODEL,
+    output:
+        directory(f"{BROWSER_FOLDER}/attributed"),
+    log:
+        f"{LOGS}/browser_attributions.log",
+    benchmark:
+        f"{RES}/benchmarks/browser_attributions.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        run=command,
+        version=VERSION,
+        labels=option("labels", BROWSER["labels"]),
+        stride=stride_of(BROWSER["model"]),
+    shell:
+        "{params.run} attribute --fasta {input.genome} --bed {input.bed} --model {input.model}"
+        " --output {output} --format bigwig --threads {threads} {params.labels} {params.stride}"
+        " > {log} 2>&1"
+
+
+rule browser:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        made=[f"{BROWSER_FOLDER}/attributed", f"{BROWSER_FOLDER}/predicted"],
+        labels=PEAKS if "demo" in INPUTS else [],
+        tracks=[path for path in TRACK_FILES if not path.startswith(f"{DEMO}/peaks/")],
+    output:
+        report(BROWSER_PAGE, caption="../report/browser.rst", category="Report"),
+    log:
+        f"{LOGS}/browser.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        title=option("title", BROWSER_TITLE),
+        regions=option("region", BROWSER["regions"]),
+        tracks=shlex.join(TRACK_FILES),
+        names=shlex.join(TRACK_NAMES),
+    shell:
+        "{params.run} view --fasta {input.genome} {params.regions} --output {output} {params.title}"
+        " --tracks {input.made} {params.tracks} --names attribution predicted {params.names}"
+        " > {log} 2>&1"
