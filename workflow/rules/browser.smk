@@ -79,7 +79,7 @@ rule browser:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        made=[f"{BROWSER_FOLDER}/attributed", f"{BROWSER_FOLDER}/predicted"],
+        computed=[f"{BROWSER_FOLDER}/attributed", f"{BROWSER_FOLDER}/predicted"],
         labels=PEAKS if "demo" in INPUTS else [],
         tracks=[path for path in TRACK_FILES if not path.startswith(f"{DEMO}/peaks/")],
     output:
@@ -101,5 +101,5 @@ rule browser:
         names=shlex.join(TRACK_NAMES),
     shell:
         "{params.run} view --fasta {input.genome} {params.regions} --output {output} {params.title}"
-        " --tracks {input.made} {params.tracks} --names attribution predicted {params.names}"
+        " --tracks {input.computed} {params.tracks} --names attribution predicted {params.names}"
         " > {log} 2>&1"
