@@ -59,12 +59,12 @@ def marks_text(fig: Figure) -> str:
         drawn_N2 = marks.axes.transData.transform(marks.points_N2)
         inside_N = [marks.axes.bbox.padded(1).contains(*point) for point in drawn_N2]
         parts_N2 = PARTS * drawn_N2 / fig.bbox.size
-        lines.append(f"={marks.name}\t{marks.pattern}")
-        lines += [
+        points = [
             "\t".join([f"{across:.0f}", f"{PARTS - up:.0f}", *row])
             for (across, up), row, inside in zip(parts_N2, marks.rows, inside_N, strict=True)
             if inside
         ]
+        lines += [f"={marks.name}\t{marks.pattern}", *points] if points else []
     return "\n".join(lines)
 
 

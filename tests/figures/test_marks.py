@@ -20,7 +20,7 @@ def test_positions_and_texts_by_hand():
     )
     add_marks(ax, [], [], "none", "{}", [])
     assert marks_text(fig).split("\n") == [
-        "=n n\t{} {} {}", "500\t550\ta b c\t12,345\t0.1235", "900\t800\té\t12,345\t0.1235", "=none\t{}",
+        "=n n\t{} {} {}", "500\t550\ta b c\t12,345\t0.1235", "900\t800\té\t12,345\t0.1235",
     ]  # fmt: skip
 
 

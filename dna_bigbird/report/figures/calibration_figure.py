@@ -11,7 +11,6 @@ from dna_bigbird.report.model_results import CalibrationBin
 
 LOOKS = {"raw": (MODEL, "o", "-"), "calibrated": (KMER, "s", "--")}
 NAMES = {"raw": "as predicted", "calibrated": "corrected on validation"}
-
 PATTERN = "mean probability {}, share of positives {}"
 
 

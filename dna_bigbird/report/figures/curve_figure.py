@@ -28,7 +28,6 @@ SOURCES = {
     "deepsea": ("DeepSEA CNN", GREEN, (0, (7, 2))),
     "chance": ("chance", GREY, (0, (1, 1.5))),
 }
-
 PATTERNS = {
     "roc": "false positive rate {}, true positive rate {}",
     "pr": "recall {}, precision {}",

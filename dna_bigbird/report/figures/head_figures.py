@@ -61,8 +61,8 @@ def _point(ax, y: float, row: dict, name: str) -> None:
         ax.plot([low, high], [y, y], color=look["color"], lw=1.6)
     if value is not None:
         ax.plot(value, y, ls="", **look)
-        text = score_text(value, low, high)
-        add_marks(ax, [value], [y], row["predictor"], f"{_title(name)} {{}}", [text])
+        texts = [_title(name)], [score_text(value, low, high)]
+        add_marks(ax, [value], [y], row["predictor"], "{} {}", *texts)
 
 
 def _legend(fig: Figure, ax, block: Block) -> None:
