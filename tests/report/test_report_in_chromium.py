@@ -141,6 +141,18 @@ def pages(page, tmp_path_factory):
 
 
 @needs_chromium
+def test_cells_that_begin_with_a_number_are_sorted_by_it(pages, tmp_path):
+    """Published ROUGE scores, such as 29.47 / 6.95 / 26.30; 9.5 is below 10.47."""
+    cells = "Array.from(document.querySelectorAll('#table4 tbody tr:not(.group)'), (x) => x.cells[2].innerText)"
+    with chromium.Tab(tmp_path) as tab:
+        tab.open(pages[3].as_uri())
+        before = [float(text.split(" ")[0]) for text in tab.value(cells) if text != "–"]
+        tab.value("document.querySelectorAll('#table4 th button')[2].click()")
+        after = [float(text.split(" ")[0]) for text in tab.value(cells) if text != "–"]
+    assert before != sorted(before) == after
+
+
+@needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_narrow_and_dark_screens(pages, tmp_path, scheme):
     """Nothing is asked for, no error is shown, the page is not wider than the screen, text is readable."""

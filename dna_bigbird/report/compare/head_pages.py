@@ -16,7 +16,6 @@ from dna_bigbird.report.sections.calibration import calibration
 HEADERS = {
     "predictor": "model",
     "f1_at_half": "f1 at 0.5",
-    "source": "",
     "window_bp": "window bp",
     "kmer_there": "k-mer there",
     "n_positive": "positive",

@@ -2,17 +2,18 @@
 // Tables that are sorted by a click on a header, and values of pictures at the pointer. Pages can be read without it.
 (function () {
   const MISSING = /^(–|-|not .*|)$/;
+  const NUMBER = /^[-+]?\d[\d,]*(\.\d+)?(?=$|[\s%/])/;
   const REACH_PX = 24;
 
-  // The value that a cell is sorted by: a number, text, or null where there is none.
+  // The value that a cell is sorted by: its number, the number it begins with, text, or null where there is none.
   function valueOf(row, column) {
     const cell = row.cells[column];
     const text = cell ? cell.textContent.trim() : "";
     if (MISSING.test(text)) return null;
     const exact = cell.querySelector("data");
     if (exact && text.startsWith(exact.textContent)) return Number(exact.value);
-    const number = Number(text.replace(/,/g, ""));
-    return Number.isNaN(number) ? text : number;
+    const number = NUMBER.exec(text);
+    return number ? Number(number[0].replace(/,/g, "")) : text;
   }
 
   function compared(a, b) {
