@@ -37,14 +37,26 @@ def commands(workflow, output: str) -> list[str]:
     return workflow.commands_of(output.replace(" >> logs", " > logs"))
 
 
+def run_of(command: str) -> str:
+    """The name of what is scored, its folder."""
+    return re.search(r"--output \S+?/evaluation/(\S+)", command)[1]
+
+
 CONFIGS = ["config/config.yaml", "config/text.yaml", "tests/real/text.yaml"]
+LARGE = "config/text-large.yaml"
+CLASSES = {"imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan"}
+SUMMARIES = {"arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum"}
+SHORT = {f"full-512/{name}" for name in CLASSES | {"hotpotqa", "triviaqa", "wikihop"}}
+SHORT |= {f"full-512-summaries/{name}" for name in SUMMARIES}
+"""Rows of 512 tokens in config/text.yaml: Tables 2, 4, 15 and 20."""
+REPEATED = {"imdb", "hyperpartisan", "full-512/imdb", "full-512/hyperpartisan"}
 
 
 @pytest.fixture(scope="module")
 def planned(new_workflow):
     """Jobs and commands of every config, by its name."""
     found = {}
-    for config in CONFIGS:
+    for config in [*CONFIGS, LARGE]:
         workflow = new_workflow("text")
         output = plan(workflow, config)
         found[config] = workflow.jobs_of(output), commands(workflow, output), workflow.folder
@@ -54,15 +66,18 @@ def planned(new_workflow):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_set_of_the_tables_is_trained_and_scored(planned, config):
     jobs, found, _ = planned[config]
-    assert jobs["text_train"] == jobs["text_evaluate"] == len(SETS)
+    is_paper = config == "config/text.yaml"
+    expected = SETS | (SHORT if is_paper else set())
+    repeated = REPEATED if is_paper else set()
+    assert jobs["text_train"] == jobs["text_evaluate"] == len(expected) + 4 * len(repeated)
     assert jobs["text_pretrain"] == jobs["text_report"] == 1
-    scored = {
-        re.search(r"--output \S+/evaluation/(\S+)", c)[1] for c in found if "text evaluate" in c
-    }
-    assert scored == SETS
+    scored = {run_of(command) for command in found if "text evaluate" in command}
+    trained = {f"{name}-seed{seed}" for name in repeated for seed in range(5)}
+    assert scored == expected - repeated | trained
+    assert {run_of(command) for command in found if "text runs" in command} == repeated
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", [*CONFIGS, LARGE])
 def test_every_command_is_understood(planned, config, monkeypatch):
     """Option names, types and contradictory settings, without running anything."""
     _, found, folder = planned[config]
@@ -79,7 +94,89 @@ def test_every_command_is_understood(planned, config, monkeypatch):
     trained = {
         re.search(r"--task (\S+)", command)[1] for command in found if "text train" in command
     }
-    assert trained == set(tasks())
+    if config != LARGE:
+        assert trained == set(tasks())
+
+
+def the_one(found: list[str], *words: str) -> str:
+    (command,) = [c for c in found if all(word in c for word in words)]
+    return command
+
+
+def test_rows_of_512_tokens_change_the_start_and_the_length_and_nothing_else(planned):
+    _, found, _ = planned["config/text.yaml"]
+    for path, length in (("", "max_tokens"), ("summarization/", "max_source_tokens")):
+        recipe = yaml.safe_load((ROOT / f"config/text/{path}full-512.yaml").read_text())
+        assert recipe == {"options": {length: 512}}
+    for name in SHORT:
+        variant, task = name.split("/")
+        seed = "-seed3" if name in REPEATED else ""
+        own = the_one(found, "text train", f"/trained/{name}{seed} ")
+        usual = the_one(found, "text train", f"/trained/{task}{seed} ")
+        recipe = "summarization/full-512" if variant == "full-512-summaries" else "full-512"
+        assert own.count("--config") == usual.count("--config") + 1
+        own = own.replace(f" --config config/text/{recipe}.yaml", "")
+        own = own.replace("text/roberta-512", "results/text-base/text/pretrained")
+        for folder in ("trained", "checkpoints/text"):
+            own = own.replace(f"{folder}/{name}", f"{folder}/{task}")
+        assert own.split() == usual.split()
+
+
+def test_five_seeds_are_joined(planned):
+    _, found, _ = planned["config/text.yaml"]
+    for seed in range(5):
+        assert f"--seed {seed} " in the_one(found, "text train", f"/trained/imdb-seed{seed} ")
+        scored = the_one(found, "text evaluate", f"/evaluation/imdb-seed{seed} ")
+        assert f"--model results/text-base/text/trained/imdb-seed{seed} " in scored
+        assert "--seed 0 " in scored
+    joined = the_one(found, "text runs", "/evaluation/full-512/imdb")
+    assert joined.count("/evaluation/full-512/imdb-seed") == 5
+    tables = the_one(found, "text tables")
+    assert '"full-512": "results/text-base/text/evaluation/full-512"' in tables
+
+
+def test_large_models_start_from_their_own_pretraining(planned):
+    jobs, found, _ = planned[LARGE]
+    assert jobs["text_train"] == 1 + len(SUMMARIES)
+    assert "--model.hidden_size 1024" in the_one(found, "text pretrain")
+    yelp5 = the_one(found, "text train", "/trained/yelp5 ")
+    assert "--pretrained results/text-large/text/pretrained " in yelp5
+    for name in SUMMARIES:
+        command = the_one(found, "text train", f"/trained/{name} ")
+        assert "--pretrained text/bigbird-pegasus " in command
+        assert "--config config/text/summarization/large.yaml" in command
+
+
+def test_the_settings_of_the_large_model_are_those_of_its_recipe():
+    text = yaml.safe_load((ROOT / LARGE).read_text())["text"]
+    recipe = yaml.safe_load((ROOT / "config/text/pretrain-large.yaml").read_text())
+    assert text["model"].items() <= recipe["model"].items()
+    assert text["masking"] == recipe["masking"]
+    assert text["pretraining"] == recipe["training"]
+
+
+def test_every_table_of_the_paper_is_planned(planned, workflow):
+    """Of text here, of DNA in config/grch37.yaml."""
+    _, found, _ = planned["config/text.yaml"]
+    scored = {run_of(c) for c in found if "text evaluate" in c or "text runs" in c}
+    numbers = {
+        table.number
+        for table in published_tables()
+        if {column.run for column in table.columns} <= scored | {"pretrained", ""}
+    }
+    assert numbers >= {2, 4, 10, 15, 16, 20}
+    output = workflow.snakemake("-n", "experiments", "--configfile", "config/grch37.yaml")
+    pattern = r"compare-(?:lm|heads) .*?--table (\w+)"
+    tables = {re.search(pattern, c)[1] for c in commands(workflow, output) if "compare-" in c}
+    assert tables >= {"table1", "table5", "figure8", "table6", "table7"}
+
+
+def test_a_variant_of_an_unknown_task_is_refused(workflow):
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config["text"]["variants"] = {"short": {"tasks": ["imbd"], "options": {"max_tokens": 64}}}
+    (workflow.folder / "changed.yaml").write_text(yaml.safe_dump(config))
+    output = workflow.snakemake("-n", "text", "--configfile", "changed.yaml", check=False)
+    assert "text.variants.short.tasks: imbd is not a task of `text`" in " ".join(output.split())
 
 
 def test_text_is_no_part_of_all(workflow):

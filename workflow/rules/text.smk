@@ -107,7 +107,7 @@ rule text_train:
         train=lambda wildcards: text_input(wildcards.task, "train"),
         validation=lambda wildcards: text_input(wildcards.task, "validation"),
         recipe=recipes,
-        pretrained=PRETRAINED,
+        pretrained=start_of_text,
     output:
         directory(f"{TEXT}/trained/{{task}}"),
     log:
@@ -115,7 +115,7 @@ rule text_train:
     benchmark:
         f"{RES}/benchmarks/text_train_{{task}}.tsv"
     wildcard_constraints:
-        task="|".join(TEXT_TASKS),
+        task="|".join(TRAININGS),
     conda:
         "../../environment.yml"
     threads: 8
@@ -125,7 +125,7 @@ rule text_train:
     params:
         run=text_command,
         version=VERSION,
-        seed=config["seed"],
+        seed=lambda wildcards: TRAININGS[wildcards.task].get("seed", config["seed"]),
         task=lambda wildcards: text_task(wildcards.task),
         train=lambda wildcards: text_path(wildcards.task, "train"),
         validation=lambda wildcards: text_path(wildcards.task, "validation"),
@@ -150,7 +150,7 @@ rule text_evaluate:
     benchmark:
         f"{RES}/benchmarks/text_evaluate_{{task}}.tsv"
     wildcard_constraints:
-        task="|".join(TEXT_TASKS),
+        task="|".join(TRAININGS),
     conda:
         "../../environment.yml"
     threads: 8
@@ -170,10 +170,37 @@ rule text_evaluate:
         " --threads {threads} > {log} 2>&1"
 
 
+rule text_runs:
+    input:
+        lambda wildcards: expand(
+            "{text}/evaluation/{run}", text=TEXT, run=seeds_of_text(wildcards.task)
+        ),
+    output:
+        directory(f"{TEXT}/evaluation/{{task}}"),
+    log:
+        f"{LOGS}/text/runs_{{task}}.log",
+    wildcard_constraints:
+        task="|".join(REPEATED) or "none",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+        scores=lambda wildcards, input: option(
+            "scores", [f"{folder}/metrics.json" for folder in input]
+        ),
+    shell:
+        "{params.run} text runs {params.scores} --output {output} > {log} 2>&1"
+
+
 rule text_report:
     input:
         pretrained=PRETRAINED,
-        evaluations=expand("{text}/evaluation/{task}", text=TEXT, task=TEXT_TASKS),
+        evaluations=expand("{text}/evaluation/{run}", text=TEXT, run=RUNS),
     output:
         report=report(
             f"{TEXT}/report.html", caption="../report/text.rst", category="Text tasks"

@@ -7,26 +7,47 @@ SECTION = config["text"]
 MADE = SECTION.get("made")
 TEXT_SETS = text_sets()  # set to its task and description
 TEXT_TASKS = list(SECTION.get("tasks", {}))
+VARIANTS = SECTION.get("variants", {})
 PARTS = ("train", "validation", "scored")
+
+
+def variant_of(task, variant):
+    """The settings of a task with the changes of a variant."""
+    nested = {
+        key: task.get(key, {}) | variant[key]
+        for key in ("options", "head", "training")
+        if key in variant
+    }
+    recipe = task.get("recipe", []) + variant.get("recipe", [])
+    return task | variant | nested | {"recipe": recipe}
+
+
+def seeds_of_text(name):
+    """The trainings of a run by name: one per seed, or itself."""
+    seeds = RUNS[name].get("seeds", [])
+    return {f"{name}-seed{seed}": RUNS[name] | {"seed": seed} for seed in seeds} or {
+        name: RUNS[name]
+    }
 
 
 def text_split(name):
     """The split that is scored: the test where its labels are public, else the development set."""
-    return SECTION["tasks"][name].get("split", TEXT_SETS[name][1].scored_split)
+    task = TRAININGS[name]
+    return task.get("split", TEXT_SETS[task["set"]][1].scored_split)
 
 
 def text_path(name, part):
     """The file or folder of a part (train, validation, scored) of a set."""
-    task = SECTION["tasks"][name]
+    task = TRAININGS[name]
     if part in task:
         return plain_path(task[part])
-    files = TEXT_SETS[name][1].synthetic_files
+    files = TEXT_SETS[task["set"]][1].synthetic_files
     return f"{TEXT}/made/{files[min(PARTS.index(part), len(files) - 1)]}"
 
 
 def is_made(name):
     """Return True if the text of a set is generated."""
-    return "train" not in SECTION["tasks"][name]
+    return "train" not in TRAININGS[name]
 
 
 def text_input(name, part):
@@ -36,6 +57,7 @@ def text_input(name, part):
 
 def text_task(name):
     """The options that name the task of a set, and the set where the task has several."""
+    name = TRAININGS[name]["set"]
     task, _ = TEXT_SETS[name]
     options = option("task", task.name)
     return f"{options} {option('set', name)}" if len(task.sets) > 1 else options
@@ -45,7 +67,7 @@ def text_training(wildcards):
     """The settings of a training; those of a task go before those of all tasks."""
     if not hasattr(wildcards, "task"):
         return SECTION.get("pretraining", {})
-    task = SECTION["tasks"][wildcards.task]
+    task = TRAININGS[wildcards.task]
     return SECTION.get("training", {}) | task.get("training", {})
 
 
@@ -56,12 +78,17 @@ def text_command(wildcards, resources, threads):
 
 def recipes(wildcards):
     """The files of settings of a task."""
-    return list(map(plain_path, SECTION["tasks"][wildcards.task].get("recipe", [])))
+    return list(map(plain_path, TRAININGS[wildcards.task].get("recipe", [])))
+
+
+def start_of_text(wildcards):
+    """The bundle that a task starts from."""
+    return plain_path(TRAININGS[wildcards.task].get("pretrained", PRETRAINED))
 
 
 def text_options(wildcards):
     """The options of a training command."""
-    task = SECTION["tasks"][wildcards.task]
+    task = TRAININGS[wildcards.task]
     return " ".join(
         filter(
             None,
@@ -99,14 +126,16 @@ def corpus_input(part):
 
 
 def report_options():
-    """The sets whose text is generated, as an option."""
-    synthetic = [name for name in TEXT_TASKS if is_made(name)]
+    """The sets whose text is generated, and the evaluations of the variants, as options."""
+    synthetic = [name for name in TEXT_TASKS if "train" not in RUNS[name]]
+    folders = {name: f"{TEXT}/evaluation/{name}" for name in VARIANTS}
     scored = [] if "pretrained" in SECTION else ["pretrained"]
     synthetic += scored if scored and corpus_input("train") == f"{TEXT}/made" else []
     return " ".join(
         [
             *(option(name, PRETRAINED) for name in scored),
             *([option("synthetic", synthetic)] if synthetic else []),
+            *([option("variant_results", folders)] if folders else []),
         ]
     )
 
@@ -117,13 +146,29 @@ INITIAL = plain_path(SECTION["initial"]) if "initial" in SECTION else ""
 VOCABULARY = SECTION.get("vocabulary", {})
 TEXT_VOCABULARY = plain_path(VOCABULARY.get("file", f"{TEXT}/vocabulary/spiece.model"))
 
+# Everything that is scored, by the name of its folder: SET or VARIANT/SET. A run with seeds is scored for each
+# (SET-seed0, …), then joined.
+RUNS = {name: task | {"set": name} for name, task in SECTION.get("tasks", {}).items()}
+for variant, changes in VARIANTS.items():
+    for name in changes.get("tasks", TEXT_TASKS):
+        if name not in TEXT_TASKS:
+            refuse(
+                ("text", "variants", variant, "tasks"), f"{name} is not a task of `text`"
+            )
+        settings = {key: value for key, value in changes.items() if key != "tasks"}
+        RUNS[f"{variant}/{name}"] = variant_of(RUNS[name], settings)
+TRAININGS = {
+    training: task for name in RUNS for training, task in seeds_of_text(name).items()
+}
+REPEATED = [name for name in RUNS if "seeds" in RUNS[name]]
+
 for name in TEXT_TASKS:
     if name not in TEXT_SETS:
         refuse(
             ("text", "tasks", name),
             f"no such set; expected some of {', '.join(TEXT_SETS)}",
         )
-    if is_made(name) and not TEXT_SETS[name][1].synthetic_files:
+    if "train" not in RUNS[name] and not TEXT_SETS[name][1].synthetic_files:
         refuse(
             ("text", "tasks", name),
             "there is no made text of this set; give `train`, `validation` and `scored`",
@@ -131,7 +176,7 @@ for name in TEXT_TASKS:
 
 if MADE is None:
     for name in TEXT_TASKS:
-        if is_made(name):
+        if "train" not in RUNS[name]:
             refuse(
                 ("text", "tasks", name),
                 "give `train`, `validation` and `scored`, or let `text: made` make them",

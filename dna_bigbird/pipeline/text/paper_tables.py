@@ -32,6 +32,7 @@ def tables(
     output: HtmlOutput,
     pretrained: InputPath | None = None,
     synthetic: list[str] = [],  # noqa: B006 - the help shows the default
+    variant_results: dict[str, InputPath] = {},  # noqa: B006
     figure_folder: FigureFolder = None,
 ) -> TablesPage:
     """Compare measured scores with Tables 1, 2, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
@@ -48,12 +49,19 @@ def tables(
         output: Result to write: an HTML page.
         pretrained: Pretrained bundle: of `text pretrain`, for Table 10.
         synthetic: Sets whose text was made by a program; the page says so.
+        variant_results: Results folders of the same sets with other settings, by name:
+            full-512=scores/full-512 adds a row to their tables.
     """
     from dna_bigbird.report.text.text_page import text_report
     from dna_bigbird.writing import atomic_path
 
     output = Path(output)
-    page, gallery = text_report(Path(results), synthetic, optional_path(pretrained))
+    page, gallery = text_report(
+        Path(results),
+        synthetic,
+        optional_path(pretrained),
+        {name: Path(folder) for name, folder in variant_results.items()},
+    )
     with atomic_path(output) as path:
         path.write_text(page, encoding="utf-8")
     if figure_folder is not None:

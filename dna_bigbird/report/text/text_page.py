@@ -1,6 +1,6 @@
 """The report of the text tasks as one HTML page that needs nothing outside itself."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from dna_bigbird.report.figures.text_figure import first_scores, tasks_figure
@@ -15,13 +15,18 @@ def text_report(
     folder: Path,
     synthetic: Collection[str] = (),
     pretrained: Path | None = None,
+    variants: Mapping[str, Path] | None = None,
 ) -> tuple[str, Gallery]:
     """Read evaluations (see `read_runs`) and return the page and its picture.
+
+    Args:
+        variants: Folders of evaluations of the same sets with other settings, by name.
 
     Raises:
         InputError: As `read_runs`.
     """
     runs = read_runs(folder, synthetic, pretrained)
+    others = {name: read_runs(path, synthetic) for name, path in (variants or {}).items()}
     num_synthetic = sum(run.is_synthetic for run in runs.values())
     num_on_training = sum(run.num_in_training > 0 for run in runs.values())
     gallery = Gallery(_tag(runs, num_synthetic, num_on_training))
@@ -36,7 +41,7 @@ def text_report(
         num_synthetic=num_synthetic,
         num_on_training=num_on_training,
         picture=picture,
-        tables=[text_table(table, runs) for table in published_tables()],
+        tables=[text_table(table, runs, others) for table in published_tables()],
     )
     return page, gallery
 

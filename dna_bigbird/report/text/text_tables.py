@@ -52,20 +52,33 @@ class TextTable:
     """The runs that were measured, in the order of the columns."""
     measured: Mapping[str, Sequence[MeasuredCell]]
     """Cells by baseline; "" is the model."""
+    variants: Mapping[str, Sequence[MeasuredCell]]
+    """Cells of models with other settings, by the name of the variant."""
     scores: Sequence[MeasuredScore]
     verdicts: Sequence[ColumnVerdict]
     missing: Sequence[str]
     """Columns that were not run."""
 
 
-def text_table(published: PublishedTable, runs: Runs) -> TextTable:
-    """Return a table of the paper with the measured rows."""
+def text_table(
+    published: PublishedTable, runs: Runs, variants: Mapping[str, Runs] | None = None
+) -> TextTable:
+    """Return a table of the paper with the measured rows.
+
+    Args:
+        variants: Runs of the same sets with other settings, by name.
+    """
     columns = [column for column in published.columns if column.run in runs]
     names = ["", *_baselines(columns, runs)] if columns else []
     return TextTable(
         published,
         [runs[column.run] for column in columns],
         {name: [_cell(column, runs, name) for column in published.columns] for name in names},
+        {
+            name: [_cell(column, own, "") for column in published.columns]
+            for name, own in (variants or {}).items()
+            if any(column.run in own for column in published.columns)
+        },
         [score for column in columns for score in _scores(column, runs[column.run])],
         [_verdict(column, runs[column.run]) for column in columns],
         [x.title for x in published.columns if x.run and x.run not in runs],

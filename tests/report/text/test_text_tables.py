@@ -111,11 +111,13 @@ def page(tmp_path):
     mlm["baselines"] = {"unigram": {"bits_per_token": 6.0}, "informed": {"bits_per_token": 5.9}}
     write(tmp_path / "runs", hotpotqa=HOTPOT, xsum=rouge | base, imdb=runs)
     write(tmp_path, pretrained=mlm)
+    write(tmp_path / "short", imdb=runs | {"micro_f1": 0.9}, xsum=rouge | base | {"rouge1": 39.0})
     tables(
         tmp_path / "runs",
         tmp_path / "page.html",
         pretrained=tmp_path / "pretrained",
         synthetic=["xsum"],
+        variant_results={"full-512": tmp_path / "short"},
         figure_folder=tmp_path / "figures",
     )
     assert (tmp_path / "figures" / "text_tasks.png").stat().st_size > 1000
@@ -154,6 +156,13 @@ def test_several_runs_have_a_mean_and_a_deviation(page):
     rows = Cells(page).rows
     assert ["95.30 ± 0.21", *[NONE] * 4] in rows["BigBird, this run"]
     assert rows["IMDb: micro f1"][0][-1] == "real text, 5 runs"
+
+
+def test_a_variant_has_a_row_in_the_tables_that_it_has_scores_of(page):
+    assert Cells(page).rows["full-512, this run"] == [
+        ["90.00 ± 0.21", *[NONE] * 4],
+        ["39.00 / 20.00 / 30.00", NONE],
+    ]
 
 
 def test_who_is_ahead_is_said(page):
