@@ -19,7 +19,9 @@ COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 """Costs of an error (`C`) tried, from the smallest on, as long as the loss on validation falls."""
 COST_WITHOUT_VALIDATION = 1.0
 MATRIX_ROWS = 8192
-"""Training rows up to which the products of all pairs are kept (268 MB)."""
+"""Training rows up to which the products of all pairs may be kept (268 MB)."""
+ROWS_PER_LABEL = 100
+"""Training rows per label up to which these products are computed faster than without them."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class GkmBaseline:
         labels_NL, share_L = labels_NL[:, self._varies_L], self._constant_L[self._varies_L]
         weights_NL = np.where(labels_NL == 1, 0.5 / share_L, 0.5 / (1 - share_L)).astype(np.float32)
         self._rows = rows
-        product, choose = self._product(), len(validation.scale) > 0
+        product, choose = self._product(len(share_L)), len(validation.scale) > 0
         known = validation if choose else rows
         truth_NL = np.asarray(validation_labels_NL)[:, self._varies_L] if choose else labels_NL
         best, coefficients_NL = np.inf, None
@@ -116,10 +118,10 @@ class GkmBaseline:
             result_NL[:, self._varies_L] = expit(scores_NL * self._slope_L + self._bias_L)
         return result_NL.astype(np.float32)
 
-    def _product(self) -> Product:
+    def _product(self, labels: int) -> Product:
         """Return the product with the matrix of the products of all training rows, plus 1 for the bias."""
         rows = self._rows
-        if len(rows.scale) > MATRIX_ROWS:
+        if len(rows.scale) > min(MATRIX_ROWS, ROWS_PER_LABEL * labels):
             return lambda values_NL: self._scores(rows, values_NL)
         matrix_NN = self._kernel.matrix(rows.words, rows.words)
         matrix_NN *= rows.scale[:, None] * rows.scale

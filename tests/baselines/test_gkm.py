@@ -61,6 +61,7 @@ def labelled_rows(seed, number):
 def test_scores_are_those_of_scikit_learn_on_all_gapped_words(monkeypatch, matrix_rows):
     """With and without the matrix of all pairs."""
     monkeypatch.setattr(gkm, "MATRIX_ROWS", matrix_rows)
+    monkeypatch.setattr(gkm, "ROWS_PER_LABEL", matrix_rows)
     monkeypatch.setattr(gkm, "COSTS", (1.0,))
     sequences, labels = labelled_rows(0, 120)
     model = GkmBaseline(SMALL)
