@@ -158,6 +158,9 @@ TaskData = Annotated[InputPath, Doc("Labelled set: in its native format, as for 
 SetPart = Annotated[
     Literal["train", "validation", "test"], Doc("Part of the set: for data that contain several.")
 ]
+SyntheticSets = Annotated[
+    list[str], Doc("Sets whose text was made by a program; the page says so.")
+]
 BenchData = Annotated[
     InputPath, Doc("Labelled set: a folder with the files of the suite, in its own layout.")
 ]

@@ -217,6 +217,7 @@ TEXT = {
     "documents": _text("documents", "turn any of the sets into plain documents, one JSON object per line"),
     "made-data": _text("made_data", "write small made-up sets in the native formats"),
     "tables": _text("tables", "compare measured scores with the paper's tables", aliases={"made": "synthetic"}),
+    "compare-patterns": _text("compare_patterns", "compare attention patterns with Table 1 of the paper"),
 }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ def compare_lm(
     """
     from dna_bigbird.evaluation.tables import to_tsv
     from dna_bigbird.figures.style import save
+    from dna_bigbird.pipeline.key_share import key_share
     from dna_bigbird.report.compare.lm_runs import read_run
     from dna_bigbird.report.compare.lm_seeds import join_seeds
     from dna_bigbird.report.compare.lm_tables import TABLES
@@ -45,7 +46,7 @@ def compare_lm(
     if not runs:
         raise InputError("--runs []: expected the folder of at least one variant")
     read = join_seeds([read_run(folder) for folder in runs])
-    comparison = TABLES[table](read, key_share)
+    comparison = TABLES[table](read, lambda run: key_share(run.config.encoder_values))
     tag = "semi-synthetic" if any(run.config.semi_synthetic for run in read) else ""
     if table == "figure8":
         figure = steps_figure(read, tag)
@@ -65,28 +66,3 @@ def compare_lm(
                 (folder / f"{name}.tsv").write_text(to_tsv(facts[name]))
         (folder / "figure.png").write_bytes(save(figure, "png"))
     return Comparison(output, comparison.rows, comparison.notes)
-
-
-def key_share(run) -> float:
-    """Return the share of (query block, key block) pairs that a model's first layer reads.
-
-    Of BigBird-ETC the share of pairs of tokens of both streams, of Longformer that of tokens with one
-    global token. The Performer computes no pairs: its share is 1.
-    """
-    from dna_bigbird.models.attention_cores import block_core
-    from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.models.flops import etc_pairs, longformer_pairs
-
-    config = EncoderConfig(**run.config.encoder_values)
-    if config.attention == "etc":
-        num_global = -(-config.max_tokens // config.etc.tokens_per_global)
-        pairs = etc_pairs(config, config.max_tokens, num_global)
-        return pairs / (config.max_tokens + num_global) ** 2
-    if config.attention == "performer":
-        return 1.0
-    if config.attention == "longformer":
-        return (
-            longformer_pairs(config, 0, config.max_tokens) / config.num_heads / config.max_tokens**2
-        )
-    pattern = block_core(config, layer=0).eval().pattern(config.max_tokens)
-    return float((pattern.times() > 0).mean())

@@ -5,6 +5,14 @@ from dataclasses import dataclass, field, fields
 
 from dna_bigbird.label_types import label_type_of
 
+OTHER_BLOCKS = {
+    "full": "full attention",
+    "etc": "band + global tokens",
+    "longformer": "window + global tokens",
+    "performer": "random features",
+}
+"""What attention without the block pattern consists of."""
+
 
 def _known(cls: type, values: Mapping[str, object]) -> dict[str, object]:
     """Return the values that are fields of a dataclass."""
@@ -24,6 +32,18 @@ class EncoderSettings:
     num_random: int = 0
     window_blocks: int = 3
     global_blocks: str = "first_last"
+
+    @property
+    def building_blocks(self) -> str:
+        """What the attention pattern consists of, in words."""
+        if self.attention in OTHER_BLOCKS:
+            return OTHER_BLOCKS[self.attention]
+        used = {
+            "random": self.num_random > 0,
+            "window": self.window_blocks > 0,
+            "global": self.global_blocks != "none",
+        }
+        return " + ".join(name for name, is_used in used.items() if is_used)
 
 
 @dataclass(frozen=True)

@@ -262,3 +262,70 @@ def test_a_set_that_cannot_be_read_is_refused(workflow, name, words):
     (workflow.folder / "changed.yaml").write_text(yaml.safe_dump(config))
     output = workflow.snakemake("-n", "text", "--configfile", "changed.yaml", check=False)
     assert words in " ".join(output.split())
+
+
+BLOCKS = {
+    # attention, window_blocks, global_blocks, num_random
+    "random": ("bigbird", 0, "none", 3),
+    "window": ("bigbird", 3, "none", 0),
+    "random_window": ("bigbird", 3, "none", 3),
+    "bigbird": ("bigbird", 3, "first_last", 3),
+    "full": ("full", 3, "first_last", 3),
+}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "config/text-table1.yaml",
+        "config/text-table1-made.yaml",
+        pytest.param("tests/real/text_table1.yaml", marks=pytest.mark.slow),
+    ],
+)
+def test_table_1_trains_every_pattern_with_every_seed(new_workflow, config, monkeypatch):
+    workflow = new_workflow("table1")
+    output = plan(workflow, config, target="text_table1")
+    jobs, found = workflow.jobs_of(output), commands(workflow, output)
+    counts = {"text_pretrain": 15, "text_train": 30, "text_evaluate": 30, "text_table1_page": 1}
+    assert {name: jobs[name] for name in counts} == counts
+    monkeypatch.chdir(workflow.folder)
+    pretrained, starts, scored = {}, set(), set()
+    for command in found:
+        first, second, *words = shlex.split(command)
+        parser, _ = build_parser(f"{first} {second}", words)
+        settings = parser.instantiate(parse_words(parser, renamed(words)))
+        output = str(settings.output)
+        training = re.search(r"/table1/(\w+)/seed(\d)/", output)
+        if second == "pretrain":
+            model = settings.model
+            blocks = (model.attention, model.window_blocks, model.global_blocks, model.num_random)
+            pretrained[training[1], settings.seed] = blocks
+            assert str(settings.seed) == training[2]
+            assert model.max_tokens == 512
+        if second == "train":
+            assert output.startswith(str(settings.pretrained).removesuffix("pretrained"))
+            assert str(settings.seed) == training[2]
+            assert settings.options.max_tokens == 512
+            starts.add((training[1], settings.seed, output.split("/")[-1]))
+        if second == "evaluate":
+            assert output == str(settings.model).replace("/trained/", "/evaluation/")
+            scored.add((training[1], int(training[2]), output.split("/")[-1]))
+        if second == "compare-patterns":
+            runs = [f"{name}/seed{seed}" for name in BLOCKS for seed in range(3)]
+            assert [str(x).split("/table1/")[1] for x in settings.runs] == runs
+    assert pretrained == {(name, seed): BLOCKS[name] for name in BLOCKS for seed in range(3)}
+    assert starts == scored == {(*key, task) for key in pretrained for task in ("squad", "mnli")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"text__pretrained": "./models"}, "`table1` pretrains each pattern; leave one out"),
+        ({"text__tasks": {"rte": {}}}, "`table1` needs a set of Table 1"),
+    ],
+)
+def test_a_table_1_that_cannot_be_is_refused(workflow, changes, message):
+    config = workflow.config("config/text-table1-made.yaml", **changes)
+    (workflow.folder / "models").mkdir()
+    output = workflow.snakemake("-n", "text_table1", "--configfile", config, check=False)
+    assert message in output

@@ -1,5 +1,10 @@
 # Text tasks (config section `text`): made or real text -> vocabulary -> pretraining -> every task
 # -> official scores -> report. Targets `text` and those below it; no part of `all` where there is a genome.
+# Pretraining, training and scoring are also those of every pattern of `table1` (text_table1.smk).
+
+
+wildcard_constraints:
+    pattern="|table1/[a-z][a-z0-9_]*/seed[0-9]+/",
 
 
 rule made_text:
@@ -70,11 +75,11 @@ rule text_pretrain:
         validation=lambda wildcards: corpus_input("validation"),
         start=INITIAL or TEXT_VOCABULARY,
     output:
-        directory(f"{TEXT}/pretrained"),
+        directory(f"{TEXT}/{{pattern}}pretrained"),
     log:
-        f"{LOGS}/text/pretrain.log",
+        f"{LOGS}/text/{{pattern}}pretrain.log",
     benchmark:
-        f"{RES}/benchmarks/text_pretrain.tsv"
+        f"{RES}/benchmarks/text_{{pattern}}pretrain.tsv"
     conda:
         "../../environment.yml"
     threads: 8
@@ -84,14 +89,14 @@ rule text_pretrain:
     params:
         run=text_command,
         version=VERSION,
-        seed=config["seed"],
+        seed=text_seed,
         train=lambda wildcards: corpus_part("train"),
         validation=lambda wildcards: corpus_part("validation"),
-        checkpoints=f"{RES}/checkpoints/text/pretrained",
+        checkpoints=f"{RES}/checkpoints/text/{{pattern}}pretrained",
         start=lambda wildcards, input: option(
             "initial" if INITIAL else "tokenizer", input.start
         ),
-        model=options(SECTION.get("model", {}), "model"),
+        model=lambda wildcards: options(pattern_model(wildcards), "model"),
         masking=options(SECTION.get("masking", {}), "masking"),
         cpc=options(SECTION.get("cpc", {}), "cpc"),
         training=options(SECTION.get("pretraining", {}), "training"),
@@ -109,11 +114,11 @@ rule text_train:
         recipe=recipes,
         pretrained=start_of_text,
     output:
-        directory(f"{TEXT}/trained/{{task}}"),
+        directory(f"{TEXT}/{{pattern}}trained/{{task}}"),
     log:
-        f"{LOGS}/text/train_{{task}}.log",
+        f"{LOGS}/text/{{pattern}}train_{{task}}.log",
     benchmark:
-        f"{RES}/benchmarks/text_train_{{task}}.tsv"
+        f"{RES}/benchmarks/text_{{pattern}}train_{{task}}.tsv"
     wildcard_constraints:
         task="|".join(TRAININGS),
     conda:
@@ -125,11 +130,11 @@ rule text_train:
     params:
         run=text_command,
         version=VERSION,
-        seed=lambda wildcards: TRAININGS[wildcards.task].get("seed", config["seed"]),
+        seed=text_seed,
         task=lambda wildcards: text_task(wildcards.task),
         train=lambda wildcards: text_path(wildcards.task, "train"),
         validation=lambda wildcards: text_path(wildcards.task, "validation"),
-        checkpoints=f"{RES}/checkpoints/text/{{task}}",
+        checkpoints=f"{RES}/checkpoints/text/{{pattern}}{{task}}",
         options=text_options,
     shell:
         "keep_log {log}; {params.run} text train {params.task} --train {params.train}"
@@ -142,13 +147,13 @@ rule text_evaluate:
     input:
         data=lambda wildcards: text_input(wildcards.task, "scored"),
         train=lambda wildcards: text_input(wildcards.task, "train"),
-        model=f"{TEXT}/trained/{{task}}",
+        model=f"{TEXT}/{{pattern}}trained/{{task}}",
     output:
-        directory(f"{TEXT}/evaluation/{{task}}"),
+        directory(f"{TEXT}/{{pattern}}evaluation/{{task}}"),
     log:
-        f"{LOGS}/text/evaluate_{{task}}.log",
+        f"{LOGS}/text/{{pattern}}evaluate_{{task}}.log",
     benchmark:
-        f"{RES}/benchmarks/text_evaluate_{{task}}.tsv"
+        f"{RES}/benchmarks/text_{{pattern}}evaluate_{{task}}.tsv"
     wildcard_constraints:
         task="|".join(TRAININGS),
     conda:

@@ -82,7 +82,9 @@ def recipes(wildcards):
 
 
 def start_of_text(wildcards):
-    """The bundle that a task starts from."""
+    """The bundle that a task starts from; of `table1` that of its pattern and seed."""
+    if wildcards.pattern:
+        return f"{TEXT}/{wildcards.pattern}pretrained"
     return plain_path(TRAININGS[wildcards.task].get("pretrained", PRETRAINED))
 
 
@@ -101,6 +103,27 @@ def text_options(wildcards):
             ),
         )
     )
+
+
+def pattern_of(wildcards):
+    """Name and seed of a training of `table1`."""
+    _, name, seed, _ = wildcards.pattern.split("/")
+    return name, int(seed.removeprefix("seed"))
+
+
+def text_seed(wildcards):
+    """The seed of a training: of `table1`, of a run with seeds, or of the config."""
+    if wildcards.pattern:
+        return pattern_of(wildcards)[1]
+    return TRAININGS.get(wildcards.get("task"), {}).get("seed", config["seed"])
+
+
+def pattern_model(wildcards):
+    """The settings of a pretrained model."""
+    model = SECTION.get("model", {})
+    if not wildcards.pattern:
+        return model
+    return model | SECTION["table1"]["patterns"][pattern_of(wildcards)[0]]
 
 
 def corpus_set(part):
@@ -125,19 +148,20 @@ def corpus_input(part):
     return f"{TEXT}/made" if path.startswith(f"{TEXT}/made/") else path
 
 
+def synthetic_option(names):
+    """Those of the sets, and the pretrained model, whose text is generated, as an option."""
+    synthetic = [name for name in names if "train" not in RUNS[name]]
+    if "pretrained" not in SECTION and corpus_input("train") == f"{TEXT}/made":
+        synthetic.append("pretrained")
+    return option("synthetic", synthetic) if synthetic else ""
+
+
 def report_options():
     """The sets whose text is generated, and the evaluations of the variants, as options."""
-    synthetic = [name for name in TEXT_TASKS if "train" not in RUNS[name]]
+    scored = "" if "pretrained" in SECTION else option("pretrained", PRETRAINED)
     folders = {name: f"{TEXT}/evaluation/{name}" for name in VARIANTS}
-    scored = [] if "pretrained" in SECTION else ["pretrained"]
-    synthetic += scored if scored and corpus_input("train") == f"{TEXT}/made" else []
-    return " ".join(
-        [
-            *(option(name, PRETRAINED) for name in scored),
-            *([option("synthetic", synthetic)] if synthetic else []),
-            *([option("variant_results", folders)] if folders else []),
-        ]
-    )
+    variants = option("variant_results", folders) if folders else ""
+    return " ".join(filter(None, (scored, synthetic_option(TEXT_TASKS), variants)))
 
 
 # A pretrained model of the user's own, or the one pretrained here.

@@ -14,6 +14,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "predict": "dna_bigbird.pipeline.text.text_prediction",
         "documents": "dna_bigbird.pipeline.text.plain_documents",
         "made_data": "dna_bigbird.pipeline.text.made_text",
+        "compare_patterns": "dna_bigbird.pipeline.text.pattern_comparison",
         "tables": "dna_bigbird.pipeline.text.paper_tables",
     },
 )

@@ -2,6 +2,7 @@
 
 from dna_bigbird.pipeline.text.made_text import made_data as made_data
 from dna_bigbird.pipeline.text.paper_tables import tables as tables
+from dna_bigbird.pipeline.text.pattern_comparison import compare_patterns as compare_patterns
 from dna_bigbird.pipeline.text.plain_documents import documents as documents
 from dna_bigbird.pipeline.text.repeated_runs import runs as runs
 from dna_bigbird.pipeline.text.text_evaluation import evaluate as evaluate

@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import HtmlOutput, InputPath, ResultsPath, optional_path
-from dna_bigbird.shared_options import FigureFolder
+from dna_bigbird.shared_options import FigureFolder, SyntheticSets
 from dna_bigbird.short_repr import short_repr
 
 
@@ -31,7 +31,7 @@ def tables(
     results: ResultsPath,
     output: HtmlOutput,
     pretrained: InputPath | None = None,
-    synthetic: list[str] = [],  # noqa: B006 - the help shows the default
+    synthetic: SyntheticSets = [],  # noqa: B006 - the help shows the default
     variant_results: dict[str, InputPath] = {},  # noqa: B006
     figure_folder: FigureFolder = None,
 ) -> TablesPage:
@@ -48,7 +48,6 @@ def tables(
         results: Results folder: evaluations, one folder each, named after its set: imdb, cola, …
         output: Result to write: an HTML page.
         pretrained: Pretrained bundle: of `text pretrain`, for Table 10.
-        synthetic: Sets whose text was made by a program; the page says so.
         variant_results: Results folders of the same sets with other settings, by name:
             full-512=scores/full-512 adds a row to their tables.
     """

@@ -98,7 +98,7 @@ def table1(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison
     """MLM accuracy by building block of the pattern (paper, Table 1)."""
     rows = []
     for run in runs:
-        blocks = _building_blocks(run)
+        blocks = run.encoder.building_blocks
         rows.append(
             {"variant": run.name, "building_blocks": blocks}
             | {"key_blocks_read": round(key_share(run), 4)}
@@ -201,24 +201,3 @@ def _test_scores(run: Run) -> dict:
 def _last(run: Run, name: str) -> float | None:
     points = [(r.step, r.value) for r in run.history if (r.split, r.name) == ("validation", name)]
     return round(max(points)[1], 6) if points else None
-
-
-OTHER_BLOCKS = {
-    "full": "full attention",
-    "etc": "band + global tokens",
-    "longformer": "window + global tokens",
-    "performer": "random features",
-}
-"""What attention without the block pattern consists of."""
-
-
-def _building_blocks(run: Run) -> str:
-    encoder = run.encoder
-    if encoder.attention in OTHER_BLOCKS:
-        return OTHER_BLOCKS[encoder.attention]
-    used = {
-        "random": encoder.num_random > 0,
-        "window": encoder.window_blocks > 0,
-        "global": encoder.global_blocks != "none",
-    }
-    return " + ".join(name for name, is_used in used.items() if is_used)
