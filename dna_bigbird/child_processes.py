@@ -34,6 +34,10 @@ _STARTING = threading.Lock()
 _FIRST = "first = {{}}; exec(open({path!r}).read(), first); first['end_with_parent']({parent}, {by_signal}); "
 
 
+class StoppedWorkerError(InputError):
+    """A process died of something that is not the input's fault; what it has finished is good."""
+
+
 class EndingProcess(SpawnProcess):
     """A spawned process that ends with its parent."""
 
@@ -89,12 +93,22 @@ class Workers(Generic[Task, Result]):
         make: Called once in each process with its number, from 0; returns the function. It and the
             tasks are pickled.
         count: Number of processes, at least 1.
+        does: What they do, for messages.
+        advice: What to do if one was killed, for its message.
 
     Attributes:
         close: Ends the processes; `close.alive` is False once they have ended.
     """
 
-    def __init__(self, make: Callable[[int], Callable[[Task], Result]], count: int) -> None:
+    def __init__(
+        self,
+        make: Callable[[int], Callable[[Task], Result]],
+        count: int,
+        *,
+        does: str = "scores",
+        advice: str = "Use fewer --workers or a smaller --batch_size",
+    ) -> None:
+        self._does, self._advice = does, advice
         context = EndingContext()  # spawns: a fork would lack torch's threads
         self._pipes: list[Connection] = []
         self._processes: list[multiprocessing.Process] = []
@@ -102,7 +116,7 @@ class Workers(Generic[Task, Result]):
         for number in range(count):
             ours, theirs = context.Pipe()
             self._pipes.append(ours)
-            process = context.Process(target=_serve, args=(theirs, make, number), daemon=True)
+            process = context.Process(target=_serve, args=(theirs, make, number, does), daemon=True)
             process.start()
             self._processes.append(process)
             theirs.close()
@@ -139,16 +153,16 @@ class Workers(Generic[Task, Result]):
         except (EOFError, OSError):
             process = self._processes[number]
             process.join(timeout=10)
-            raise InputError(
-                f"a process that scores has ended (status {process.exitcode}); was the memory too "
-                "small? Use fewer --workers or a smaller --batch_size"
+            raise StoppedWorkerError(
+                f"a process that {self._does} has ended (status {process.exitcode}); was the memory too "
+                f"small? {self._advice}"
             ) from None
         if isinstance(value, Exception):
             raise value
         return value
 
 
-def _serve(pipe: Connection, make: Callable[[int], Callable], number: int) -> None:
+def _serve(pipe: Connection, make: Callable[[int], Callable], number: int, does: str) -> None:
     """Answer tasks until the pipe ends; what a process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tasks: queue.SimpleQueue = queue.SimpleQueue()
@@ -168,7 +182,7 @@ def _serve(pipe: Connection, make: Callable[[int], Callable], number: int) -> No
     except InputError as error:
         pipe.send(error)
     except Exception:
-        pipe.send(RuntimeError(f"in a process that scores:\n{traceback.format_exc()}"))
+        pipe.send(RuntimeError(f"in a process that {does}:\n{traceback.format_exc()}"))
     threading.Event().wait()  # until the parent has read the error and `listen` ends the process
 
 

@@ -58,7 +58,7 @@ def in_this_process(stream: IO) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def kernel_lock(path: Path, busy: str) -> Iterator[BinaryIO]:
+def kernel_lock(path: Path, busy: str | None) -> Iterator[BinaryIO]:
     """Hold a lock that belongs to this process alone; if it is killed, the kernel frees it.
 
     Yields the locked file, open for reading and writing; what is in it stays. The holder may
@@ -66,7 +66,7 @@ def kernel_lock(path: Path, busy: str) -> Iterator[BinaryIO]:
 
     Args:
         path: Created if missing, with its folder.
-        busy: What to say if another living process holds it.
+        busy: What to say if another living process holds it; None: wait until it does not.
 
     Raises:
         InputError: With the text `busy`.
@@ -79,7 +79,9 @@ def kernel_lock(path: Path, busy: str) -> Iterator[BinaryIO]:
             continue
         with open(descriptor, "r+b", buffering=0) as stream:
             if lock(stream) == "busy":
-                raise InputError(busy)
+                if busy is not None:
+                    raise InputError(busy)
+                fcntl.flock(stream, fcntl.LOCK_EX)
             if is_file_at(path, stream):
                 with in_this_process(stream):
                     yield stream

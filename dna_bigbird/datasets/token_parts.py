@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.child_processes import EndingContext
+from dna_bigbird.child_processes import EndingContext, StoppedWorkerError
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.errors import InputError, note
@@ -57,10 +57,6 @@ class Part(NamedTuple):
     """(D,) names."""
     document_strand: np.ndarray
     """(D,) 1 or -1."""
-
-
-class StoppedWorkerError(InputError):
-    """A worker died of something that is not the input's fault; its parts are good."""
 
 
 def tokenize_documents(documents: list[Document], genome: Genome, tokenizer: DnaTokenizer) -> Part:

@@ -1,6 +1,6 @@
 """Classification of documents: the task, its settings and its sets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -54,7 +54,7 @@ class ClassificationOptions:
         return HashedSplits.parse(self.split_shares, self.split_seed) if self.split_shares else None
 
 
-Reader = Callable[[Path, str, HashedSplits | None, bool], list[LabelledText] | None]
+Reader = Callable[[Path, str, HashedSplits | None, bool], Iterable[LabelledText] | None]
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ READERS: dict[str, ClassificationSet] = {
     "json-lines": ClassificationSet(read_one_file),
 }
 """'json-lines' is any set of one's own."""
+EMPTY = "document is empty"
 
 
 def read_classification(
@@ -88,17 +89,33 @@ def read_classification(
     gold: bool = True,
     skip_empty: bool = False,
 ) -> tuple[list[LabelledText], dict[str, int]]:
-    """Read one split of a set.
+    """Return all documents of `iter_classification`, and how many were left out by reason."""
+    counts: dict[str, int] = {}
+    documents = iter_classification(
+        name, path, split, counts, splits=splits, gold=gold, skip_empty=skip_empty
+    )
+    return list(documents), counts
+
+
+def iter_classification(
+    name: str,
+    path: Path,
+    split: str,
+    counts: dict[str, int],
+    *,
+    splits: HashedSplits | None,
+    gold: bool = True,
+    skip_empty: bool = False,
+) -> Iterator[LabelledText]:
+    """Yield the documents of one split of a set.
 
     Args:
         name: One of `READERS`.
         split: "train", "validation" or "test".
+        counts: Gets how many are left out, by reason.
         splits: How splits are drawn where the files have none; None takes everything as any split.
         gold: Labels are needed.
         skip_empty: Leave out, and count, documents without text; else the first is an error.
-
-    Returns:
-        The documents, and how many were left out by reason.
 
     Raises:
         InputError: If a file is not as its reader expects, a label is unknown, an id occurs
@@ -112,7 +129,7 @@ def read_classification(
         raise InputError(
             f"{path}: expected JSON lines (a name in .jsonl), or a folder with {split}.jsonl"
         )
-    documents, empty = [], 0
+    ids = []
     for each in read:
         if (
             each.label is not None
@@ -124,21 +141,21 @@ def read_classification(
                 f"{', '.join(READERS[name].labels)}"
             )
         if each.text.strip():
-            documents.append(each)
+            ids.append(each.id)
+            yield each
         elif skip_empty:
-            empty += 1
+            counts[EMPTY] = counts.get(EMPTY, 0) + 1
         else:
             raise InputError(
                 f"{path}: document {each.id!r} is empty; expected text. To leave such documents out and "
                 "count them: --options.skip_empty true"
             )
-    if not documents:
+    if not ids:
         raise InputError(
             f"{path}: no document for the split {split!r}; expected at least one. "
             "See --options.split_shares"
         )
-    check_ids((each.id for each in documents), path)
-    return documents, {"document is empty": empty} if empty else {}
+    check_ids(ids, path)
 
 
 TASK = TaskDescription(

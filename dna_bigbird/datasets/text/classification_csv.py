@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.classification_text import (
@@ -24,8 +24,8 @@ LONGEST = 1 << 24
 
 def read_stars(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
-) -> list[LabelledText]:
-    r"""Read one split.
+) -> Iterable[LabelledText]:
+    r"""Return the reviews of one split.
 
     A folder or archive contains `train.csv` and `test.csv` (the validation split is drawn from the first
     by a review's line), rows `"stars","text"` without a header, quotes doubled and line ends

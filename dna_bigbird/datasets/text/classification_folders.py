@@ -1,5 +1,6 @@
 """Documents with a class from folders of .txt files: reviews with a rating, papers in a folder per class."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.classification_text import (
@@ -9,6 +10,7 @@ from dna_bigbird.datasets.text.classification_text import (
     read_one_file,
 )
 from dna_bigbird.datasets.text.folders import open_folder
+from dna_bigbird.datasets.text.summary_pairs import texts_of
 from dna_bigbird.errors import InputError
 
 RATED = ("neg", "pos")
@@ -16,8 +18,8 @@ RATED = ("neg", "pos")
 
 def read_rated_reviews(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
-) -> list[LabelledText]:
-    """Read one split; `<br />` stays in the text, as in the published set.
+) -> Iterable[LabelledText]:
+    """Return the reviews of one split; `<br />` stays in the text, as in the published set.
 
     A folder or archive contains `<train|test>/<pos|neg>/<number>_<rating>.txt`; the validation split
     is drawn from `train` by a review's path. `train/unsup` is left alone. A JSON-lines file, or
@@ -52,8 +54,8 @@ def read_rated_reviews(
 
 def read_class_folders(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
-) -> list[LabelledText]:
-    """Read one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
+) -> Iterator[LabelledText]:
+    """Return the papers of one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
 
     A folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
     have `text`, `label`, perhaps `id`; `datasets.text.classification_text.read_one_file` says when they are split already.
@@ -62,9 +64,11 @@ def read_class_folders(
         InputError: If there are no such files.
     """
     documents = read_one_file(path, split, splits, gold)
-    if documents is not None:
-        return documents
-    papers = []
+    return _papers(path, split, splits) if documents is None else documents
+
+
+def _papers(path: Path, split: str, splits: HashedSplits | None) -> Iterator[LabelledText]:
+    ids = {}
     with open_folder(path) as folder:
         files = class_folders(folder)
         if not any(files.values()):
@@ -75,6 +79,6 @@ def read_class_folders(
         for name, above in files.items():
             paper = name.rpartition("/")[2].removesuffix(".txt")
             if above and (splits is None or splits.split_of(paper) == split):
-                id_ = f"{above[-1]}/{paper}"
-                papers.append(LabelledText(id_, folder.text(name), above[-1]))
-    return sorted(papers, key=lambda each: each.id)
+                ids[name] = f"{above[-1]}/{paper}"
+        for name, text in texts_of(folder, sorted(ids, key=ids.__getitem__)):
+            yield LabelledText(ids[name], text, files[name][-1])

@@ -129,16 +129,14 @@ def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, Labell
 
 def one_split(
     documents: Iterable[tuple[str, LabelledText]], splits: HashedSplits | None, split: str
-) -> list[LabelledText]:
-    """Keep the documents of a split; all of them if there are no splits to draw.
+) -> Iterator[LabelledText]:
+    """Yield the documents of a split; all of them if there are no splits to draw.
 
     A document without a label is for prediction and belongs to every split.
     """
-    return [
-        each
-        for name, each in documents
-        if splits is None or each.label is None or splits.split_of(name) == split
-    ]
+    for name, each in documents:
+        if splits is None or each.label is None or splits.split_of(name) == split:
+            yield each
 
 
 def class_folders(folder: Folder) -> dict[str, tuple[str, ...]]:
@@ -148,8 +146,8 @@ def class_folders(folder: Folder) -> dict[str, tuple[str, ...]]:
 
 def read_one_file(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
-) -> list[LabelledText] | None:
-    """Read a split from JSON lines; None if the path is no such file or folder.
+) -> Iterator[LabelledText] | None:
+    """Return the documents of a split of JSON lines; None if the path is no such file or folder.
 
     A file named like a split (train, validation, val, dev, test), by itself or in the folder that
     was given, is taken whole. Of any other file the split is drawn by `splits`; with None it is

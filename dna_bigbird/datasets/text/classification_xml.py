@@ -1,6 +1,7 @@
 """Hyperpartisan News (SemEval 2019 task 4, by article): two XML files joined by the article's id."""
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
 from pathlib import Path
 
 from dna_bigbird.datasets.text.classification_text import (
@@ -19,8 +20,8 @@ ARTICLES, TRUTH = "articles-", "ground-truth-"
 
 def read_xml_pair(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
-) -> list[LabelledText]:
-    """Read one split, drawn by the article's id; articles without truth are in any.
+) -> Iterable[LabelledText]:
+    """Return the articles of one split, drawn by the article's id; articles without truth are in any.
 
     The text is the title and the paragraphs, without tags and with white space joined; the label is
     the attribute `hyperpartisan` of the ground truth.

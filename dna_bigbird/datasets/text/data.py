@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 
 from dna_bigbird.datasets.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.datasets.streams import LabelledOrder, StreamData, chunks
-from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.rows import TextRow, TextSet, row_lengths
 
 # B batch, T tokens
 
@@ -56,9 +56,22 @@ class _UnitOrder:
         return [row for unit in self.order.micro_batch(number) for row in self.units[unit]]
 
 
+class _SingleRows(Sequence):
+    """Each row alone is a unit."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, number: int) -> tuple[int]:
+        return (number,)
+
+
 def batches_by_length(rows: Sequence[TextRow], batch_size: int) -> list[list[int]]:
     """Return row numbers, `batch_size` of about equal length together."""
-    return chunks(sorted(range(len(rows)), key=lambda i: len(rows[i].token_ids)), batch_size)
+    return chunks(sorted(range(len(rows)), key=row_lengths(rows).__getitem__), batch_size)
 
 
 def text_data(
@@ -79,9 +92,7 @@ def text_data(
         batch_size: Rows (or units) of a micro-batch.
         units: Row numbers that one micro-batch must hold together; by default each row alone.
     """
-    order = _UnitOrder(
-        units or [[i] for i in range(len(train.rows))], seed=seed, batch_size=batch_size
-    )
+    order = _UnitOrder(units or _SingleRows(len(train.rows)), seed=seed, batch_size=batch_size)
     return StreamData(
         train=_NumberedRows(train.rows),
         train_numbers=order.micro_batch,

@@ -99,6 +99,11 @@ class Folder:
         """
         return self._names
 
+    @property
+    def has_fast_access(self) -> bool:
+        """Whether files are read as fast in any order: not those of a tar archive, which may be compressed."""
+        return not isinstance(self._archive, tarfile.TarFile)
+
     def text(self, name: str) -> str:
         """Return a file's text, unpacked if it is gzip; line ends are as stored.
 

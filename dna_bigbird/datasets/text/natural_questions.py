@@ -147,6 +147,7 @@ def natural_questions_rows(
     *,
     training: bool,
     two_streams: bool = False,
+    first_example: int = 0,
 ) -> TextSet:
     """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page.
 
@@ -159,6 +160,7 @@ def natural_questions_rows(
             the options want left out.
         two_streams: With both streams of BigBird-ETC: see `question_and_parts`; the parts of the page
             are its candidates.
+        first_example: Number in its set of the first one of the examples.
     """
     counts: Counter[str] = Counter()
     rows = []
@@ -186,7 +188,7 @@ def natural_questions_rows(
             shown = any(row.arrays["targets"][4] == expected for row in windows)
             counts["pages whose answer no window shows"] += not shown
         if training:
-            everything, windows = windows, _drawn(windows, number, example, options)
+            everything, windows = windows, _drawn(windows, first_example + number, example, options)
             counts["null windows left out"] += len(everything) - len(windows)
         rows += windows
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})

@@ -65,7 +65,12 @@ class NqExample:
 
 
 def read_natural_questions(path: Path, split: str, *, gold: bool = True) -> list[NqExample]:
-    """Read pages in either form.
+    """Return all pages of `iter_natural_questions`."""
+    return list(iter_natural_questions(path, split, gold=gold))
+
+
+def iter_natural_questions(path: Path, split: str, *, gold: bool = True) -> Iterator[NqExample]:
+    """Yield pages in either form, one at a time.
 
     Args:
         path: JSON lines, plain or gzip; or a folder with files named nq-train-*, nq-dev-* or
@@ -74,15 +79,15 @@ def read_natural_questions(path: Path, split: str, *, gold: bool = True) -> list
 
     Raises:
         InputError: Naming file and line, if a key is missing or a span lies outside its page; if an
-            id occurs twice.
+            id occurs twice, at the end.
     """
-    examples = [
-        _example(item, f"{file}:{number}", gold)
-        for file in _files(Path(path), split)
-        for number, item in read_json_lines(file)
-    ]
-    check_ids((example.id for example in examples), path)
-    return examples
+    ids = []
+    for file in _files(Path(path), split):
+        for number, item in read_json_lines(file):
+            example = _example(item, f"{file}:{number}", gold)
+            ids.append(example.id)
+            yield example
+    check_ids(ids, path)
 
 
 def _files(path: Path, split: str) -> Iterator[Path]:
@@ -138,10 +143,18 @@ def is_tag(word: str) -> bool:
 
 def _native_tokens(item: dict, where: str) -> tuple[list[str], bytes, NDArray[np.int32]]:
     tokens = _objects(item, "document_tokens", where)
-    words = [need(token, "token", str, where).replace(" ", "_") for token in tokens]
-    is_html = bytes(need(token, "html_token", bool, where) for token in tokens)
+    words = [word.replace(" ", "_") for word in _column(tokens, "token", str, where)]
+    is_html = bytes(_column(tokens, "html_token", bool, where))
     offsets = [(token.get("start_byte", -1), token.get("end_byte", -1)) for token in tokens]
     return words, is_html, np.array(offsets, dtype=np.int32).reshape(-1, 2)
+
+
+def _column(items: list[dict], key: str, expected: type, where: str) -> list:
+    """Return `need` of every item; it is asked only where something is wrong, as it takes long."""
+    values = [item.get(key) for item in items]
+    if not set(map(type, values)) <= {expected}:
+        values = [need(item, key, expected, where) for item in items]
+    return values
 
 
 def _objects(item: dict, key: str, where: str) -> list[dict]:

@@ -69,8 +69,8 @@ def _pair(item: dict, where: str, *, gold: bool) -> Pair:
 
 def read_class_patents(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
-) -> list[LabelledText]:
-    """Read one split.
+) -> Iterator[LabelledText]:
+    """Return the patents of one split.
 
     JSON lines have `text`, `label` (any class name), perhaps `id`; `datasets.text.classification_text`
     says when they are split already. Of BigPatent's folder or archive the text is `description`, the
@@ -82,11 +82,11 @@ def read_class_patents(
     documents = read_one_file(path, split, splits, gold)
     if documents is not None:
         return documents
-    return [
+    return (
         LabelledText(
             need(item, "publication_number", str, where),
             need(item, "description", str, where),
             letter,
         )
         for letter, item, where in patent_items(path, split)
-    ]
+    )

@@ -1,6 +1,5 @@
 """Summaries of documents: the task, its settings, its sets and their examples."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,13 +144,28 @@ class SummaryExample:
 def read_summaries(
     name: str, path: Path, split: str, *, gold: bool = True, skip_empty: bool = False
 ) -> tuple[list[SummaryExample], dict[str, int]]:
-    """Read one split of a set.
+    """Return all examples of `iter_summaries`, and how many were left out by reason."""
+    counts: dict[str, int] = {}
+    return list(iter_summaries(name, path, split, counts, gold=gold, skip_empty=skip_empty)), counts
+
+
+def iter_summaries(
+    name: str,
+    path: Path,
+    split: str,
+    counts: dict[str, int],
+    *,
+    gold: bool = True,
+    skip_empty: bool = False,
+) -> Iterator[SummaryExample]:
+    """Yield the examples of one split of a set.
 
     White space at the ends of lines, and lines of nothing else, are dropped.
 
     Args:
         name: One of `READERS`.
         split: "train", "validation" or "test".
+        counts: Gets how many are left out, by reason.
         gold: Summaries are needed; else an example without one is read too.
         skip_empty: Leave out, and count, examples whose document or (if needed) summary is empty.
 
@@ -159,7 +173,7 @@ def read_summaries(
         InputError: If a file is not as its reader expects; if a document or summary is empty and
             `skip_empty` is false; if nothing is left.
     """
-    examples, counts = [], Counter()
+    is_empty = True
     for pair in READERS[name](Path(path), split, gold=gold):
         document = _tidy(pair.document)
         summary = None if pair.summary is None else _tidy(pair.summary)
@@ -170,12 +184,13 @@ def read_summaries(
                 "To leave such examples out and count them: --options.skip_empty true"
             )
         if empty:
-            counts[f"{empty} is empty"] += 1
+            reason = f"{empty} is empty"
+            counts[reason] = counts.get(reason, 0) + 1
             continue
-        examples.append(SummaryExample(pair.id, document, summary or None))
-    if not examples:
+        is_empty = False
+        yield SummaryExample(pair.id, document, summary or None)
+    if is_empty:
         raise InputError(f"{path}: no example of {name} ({split}) in it")
-    return examples, dict(counts)
 
 
 def _tidy(text: str) -> str:

@@ -52,11 +52,13 @@ def holds_files(path: Path) -> bool:
 
 
 def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts in the order of `names`; all of them are in memory meanwhile.
+    """Yield names and texts in the order of `names`; of a tar archive all are in memory meanwhile.
 
-    They are read in the folder's order: a compressed archive would be unpacked again for each file
-    out of it.
+    They are read in its order: a compressed archive would be unpacked again for each file out of it.
     """
+    if folder.has_fast_access:
+        yield from ((name, folder.text(name)) for name in names)
+        return
     selected = set(names)
     texts = {name: folder.text(name) for name in folder.names() if name in selected}
     for name in names:

@@ -3,7 +3,7 @@
 import re
 import string
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from dna_bigbird.datasets.text.description import SetDescription, SyntheticText,
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.spans import tokens_of
-from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample, read_questions
+from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample, iter_questions
 from dna_bigbird.datasets.text.two_streams import question_and_parts
 from dna_bigbird.sentences import sentences
 
@@ -82,10 +82,19 @@ _WORD = re.compile(rf"[^\s{re.escape(string.punctuation)}‘’´`]+")
 def read_triviaqa(
     path: Path, split: str, options: TriviaQaOptions, *, gold: bool = True
 ) -> tuple[list[TriviaQaExample], dict[str, int]]:
-    """Read questions and their documents; see `read_questions`."""
-    return read_questions(
+    """Return all examples of `iter_triviaqa`, and counts of what was left out."""
+    counts: dict[str, int] = {}
+    return list(iter_triviaqa(path, split, counts, options, gold=gold)), counts
+
+
+def iter_triviaqa(
+    path: Path, split: str, counts: dict[str, int], options: TriviaQaOptions, *, gold: bool = True
+) -> Iterator[TriviaQaExample]:
+    """Yield questions and their documents; see `iter_questions`."""
+    return iter_questions(
         path,
         split,
+        counts,
         domain=options.domain,
         evidence=options.evidence,
         max_words=options.max_words,

@@ -1,7 +1,6 @@
 """TriviaQA-RC: questions with evidence documents that may hold the answer (Joshi et al. 2017)."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,16 +47,17 @@ class TriviaQaExample:
     is_verified: bool = False
 
 
-def read_questions(
+def iter_questions(
     path: Path,
     split: str,
+    counts: dict[str, int],
     *,
     domain: str = "wikipedia",
     evidence: str = "",
     max_words: int = 4096,
     gold: bool = True,
-) -> tuple[list[TriviaQaExample], dict[str, int]]:
-    """Read questions and the beginnings of their documents.
+) -> Iterator[TriviaQaExample]:
+    """Yield questions with the beginnings of their documents, one at a time.
 
     Of a file of the verified set only verified questions are kept, and of its web files only verified
     pages, as in the official script.
@@ -65,25 +65,25 @@ def read_questions(
     Args:
         path: A file of questions; or the official folder or archive with `qa` and `evidence`, where
             domain and split name the file.
+        counts: Gets how much is left out, by reason.
         domain, evidence, max_words: See TriviaQaOptions.
         gold: Whether every question must have an answer.
-
-    Returns:
-        The examples and counts of what was left out.
 
     Raises:
         InputError: If a file or key is missing, naming the question and the file expected.
     """
     path = Path(path)
     if path.name.endswith((".json", ".json.gz")):
-        pages = Path(evidence) if evidence else path.parent.parent / "evidence"
+        pages = evidence_of(path, evidence)
         if not pages.exists():
             raise InputError(
                 f"{pages}: no such folder; expected the texts that {path.name} names, in "
                 "wikipedia/ and web/. Give --options.evidence"
             )
         with open_folder(pages) as texts:
-            return _examples(read_json_value(path), str(path), texts, "", max_words, gold)
+            value = read_json_value(path)
+            yield from _examples(value, str(path), texts, "", max_words, gold, counts)
+        return
     with open_folder(path) as folder:
         file = f"qa/{domain}-{SPLITS[split]}.json"
         names = [name for name in folder.names() if f"/{name}".endswith(f"/{file}")]
@@ -95,48 +95,71 @@ def read_questions(
         value_and_source = (value, f"{path}: {names[0]}")
         if evidence:
             with open_folder(evidence) as texts:
-                return _examples(*value_and_source, texts, "", max_words, gold)
+                yield from _examples(*value_and_source, texts, "", max_words, gold, counts)
+            return
         root = names[0].removesuffix(file) + "evidence/"
-        return _examples(*value_and_source, folder, root, max_words, gold)
+        yield from _examples(*value_and_source, folder, root, max_words, gold, counts)
+
+
+def evidence_of(path: Path, evidence: str) -> Path:
+    """Return the folder or archive with the documents of a file of questions, or of their folder.
+
+    Args:
+        evidence: See TriviaQaOptions.
+    """
+    if evidence or not path.name.endswith((".json", ".json.gz")):
+        return Path(evidence or path)
+    return path.parent.parent / "evidence"
 
 
 def _examples(
-    value: object, where: str, texts: Folder, root: str, max_words: int, gold: bool
-) -> tuple[list[TriviaQaExample], dict[str, int]]:
+    value: object,
+    where: str,
+    texts: Folder,
+    root: str,
+    max_words: int,
+    gold: bool,
+    counts: dict[str, int],
+) -> Iterator[TriviaQaExample]:
     if not isinstance(value, dict):
         raise InputError(f"{where}: expected an object with 'Data', found {type_in_words(value)}")
     is_web = need(value, "Domain", str, where).lower() == "web"
     only_verified = bool(value.get("VerifiedEval"))
-    counts: Counter[str] = Counter()
-    examples = []
+    ids = []
     for item in check_items(need(value, "Data", list, where), where):
         name = need(item, "QuestionId", str, where)
         here = f"{where}: {name}"
         is_verified = bool(item.get("QuestionPartOfVerifiedEval", False))
         if only_verified and not is_verified:
-            counts["questions not verified"] += 1
+            _count(counts, "questions not verified", 1)
             continue
         pages = list(_pages(item, here))
         if only_verified and is_web:
             kept = [page for page in pages if page[1].get("DocPartOfVerifiedEval")]
-            counts["pages not verified"] += len(pages) - len(kept)
+            _count(counts, "pages not verified", len(pages) - len(kept))
             pages = kept
-        counts["questions without a page"] += not pages
+        _count(counts, "questions without a page", not pages)
         documents = tuple(
             _document(page, folder, texts, root, here, max_words, counts) for folder, page in pages
         )
         question, answers = need(item, "Question", str, here), _answers(item, here, gold)
         if is_web:
             by_name = {document.name: document for document in documents}
-            counts["pages named twice"] += len(documents) - len(by_name)
-            examples += [
+            _count(counts, "pages named twice", len(documents) - len(by_name))
+            examples = [
                 TriviaQaExample(f"{name}--{file}", question, (document,), *answers, is_verified)
                 for file, document in by_name.items()
             ]
         else:
-            examples.append(TriviaQaExample(name, question, documents, *answers, is_verified))
-    check_ids((document.id for document in examples), where)
-    return examples, {reason: n for reason, n in counts.items() if n}
+            examples = [TriviaQaExample(name, question, documents, *answers, is_verified)]
+        ids += [example.id for example in examples]
+        yield from examples
+    check_ids(ids, where)
+
+
+def _count(counts: dict[str, int], reason: str, count: int) -> None:
+    if count:
+        counts[reason] = counts.get(reason, 0) + count
 
 
 def _pages(item: dict, where: str) -> Iterator[tuple[str, dict]]:
@@ -152,7 +175,7 @@ def _document(
     root: str,
     where: str,
     max_words: int,
-    counts: Counter[str],
+    counts: dict[str, int],
 ) -> EvidenceDocument:
     name = need(page, "Filename", str, where)
     try:
@@ -160,7 +183,7 @@ def _document(
     except InputError as error:
         raise InputError(f"{where}: its evidence cannot be read: {error}") from error
     beginning = first_words(text, max_words)
-    counts["documents cut to max_words"] += len(beginning) < len(text)
+    _count(counts, "documents cut to max_words", len(beginning) < len(text))
     title = need(page, "Title", str, where) if "Title" in page else ""
     return EvidenceDocument(name, title, beginning)
 

@@ -32,11 +32,17 @@ def html_token(word: str) -> bool:
     return word.startswith("<")
 
 
-def nq_item(rng: Random, number: int, split: str) -> dict:
+def nq_item(
+    rng: Random, number: int, split: str, *, paragraphs: int = 3, sentences: int = 2
+) -> dict:
     """Return one page in the native format.
 
     Of the five annotators of a development page one finds nothing. Every eighth page has no answer,
     every fourth of the others is a question of yes or no.
+
+    Args:
+        paragraphs: Of the page.
+        sentences: Of filler in each paragraph.
     """
     category, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
     answer = rng.choice(THINGS[category])
@@ -45,11 +51,11 @@ def nq_item(rng: Random, number: int, split: str) -> dict:
     if number % 4 == 1:
         says = ("YES", "NO")[number // 4 % 2]
         fact = f"{FACT} the {category} of {person} is {YES_NO[says]} {answer} ."
-    paragraphs = [[f"{x} ." for x in filler(rng, 2)] for _ in range(3)]
-    chosen = rng.randrange(3) if number % 8 != 6 else -1
+    texts = [[f"{x} ." for x in filler(rng, sentences)] for _ in range(paragraphs)]
+    chosen = rng.randrange(paragraphs) if number % 8 != 6 else -1
     if chosen >= 0:
-        paragraphs[chosen] = placed(rng, paragraphs[chosen], fact)
-    words, spans = _page(person, paragraphs)
+        texts[chosen] = placed(rng, texts[chosen], fact)
+    words, spans = _page(person, texts)
     starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
 
     def span(start: int, end: int) -> dict:

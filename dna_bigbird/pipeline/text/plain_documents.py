@@ -54,8 +54,9 @@ def documents(
     """
     from dna_bigbird.datasets.text import registry
     from dna_bigbird.datasets.text.summary_pairs import partner_of
+    from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.errors import InputError
-    from dna_bigbird.pipeline.text.set_rows import read_examples
+    from dna_bigbird.pipeline.text.set_source import read_examples
     from dna_bigbird.tasks.text.lookup import task_for_set
 
     if set not in registry.sets():
@@ -65,10 +66,9 @@ def documents(
     if summaries:
         check_paths(documents, {"data": data, "output": output}, also_read=[summaries])
     task = task_for_set(set)
-    examples, counts = read_examples(
-        task, data, split, gold=False, max_unpacked_gib=max_unpacked_gib
-    )
-    return _write(Path(output), task.texts(examples), counts)
+    with unpacked_limit(max_unpacked_gib):
+        examples, counts = read_examples(task, data, split, gold=False)
+        return _write(Path(output), task.texts(examples), counts)
 
 
 def _write(output: Path, texts: Iterable[str], counts: dict[str, int]) -> PlainDocuments:

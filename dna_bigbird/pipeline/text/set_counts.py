@@ -1,7 +1,8 @@
 """Counts of a set: what was left out, and which examples occur in another set."""
 
+import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 
 def left_out(counts: dict[str, int]) -> str:
@@ -25,12 +26,16 @@ def count_metrics(counts: dict[str, int]) -> dict[str, int]:
     return {f"n_{re.sub(r'[^A-Za-z0-9]+', '_', k).strip('_')}": v for k, v in counts.items()}
 
 
-def count_shared(examples: Sequence, others: Sequence) -> int:
+def count_shared(examples: Iterable, others: Iterable) -> int:
     """Return how many examples are equal to one of the others.
 
     Example:
         >>> count_shared(["a", "b", "b"], ["b", "c"])
         2
     """
-    known = {repr(example) for example in others}
-    return sum(repr(example) in known for example in examples)
+    known = set(map(_digest, others))
+    return sum(_digest(example) in known for example in examples)
+
+
+def _digest(example: object) -> bytes:
+    return hashlib.sha256(repr(example).encode()).digest()

@@ -1,22 +1,28 @@
 """Outputs of a fine-tuned text model for the rows of a set; shared by `text evaluate` and `predict`."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.datasets.text.row_outputs import Outputs, as_arrays
-from dna_bigbird.datasets.text.rows import TextSet
+from dna_bigbird.datasets.text.row_store import StoredSet
+from dna_bigbird.datasets.text.rows import row_lengths
 from dna_bigbird.errors import note
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import Engine, set_up
 from dna_bigbird.inference.spool import resumable_outputs
 from dna_bigbird.limits import use_threads
 from dna_bigbird.pipeline.text.set_options import SetOptions
-from dna_bigbird.pipeline.text.set_rows import make_rows, read_examples, report_size, rows_sha256
+from dna_bigbird.pipeline.text.set_rows import report_size
+from dna_bigbird.pipeline.text.set_source import SetSource
+from dna_bigbird.pipeline.text.stored_sets import stored_set
 from dna_bigbird.tasks.text.task import TextTask
 from dna_bigbird.writing import atomic_path, check_can_write
 
 
+@contextlib.contextmanager
 def run_set(
     task: TextTask,
     bundle: Bundle,
@@ -26,8 +32,11 @@ def run_set(
     *,
     gold: bool,
     output: Path,
-) -> tuple[TextSet, list[Outputs]]:
-    """Read a set and return its rows with what `task.decode` needs of each.
+) -> Iterator[tuple[StoredSet, list[Outputs]]]:
+    """Read a set and yield its rows with what `task.decode` needs of each.
+
+    The rows are in a hidden file next to the output, which is removed at the end of the block; an interrupted
+    run leaves it for the next one.
 
     Args:
         gold: Whether labels must be there.
@@ -35,27 +44,33 @@ def run_set(
     """
     check_can_write(output, folder=True)
     use_threads(settings.threads)
-    examples, counts = read_examples(
-        task, data, split, gold=gold, max_unpacked_gib=settings.max_unpacked_gib
-    )
-    rows = make_rows(
+    source = SetSource(
         task,
-        examples,
-        counts,
         bundle.tokenizer,
         data,
-        training=False,
-        max_tokens=bundle.config.encoder.max_tokens,
+        split,
+        bundle.config.encoder.max_tokens,
+        gold=gold,
+        max_unpacked_gib=settings.max_unpacked_gib,
     )
-    report_size(split, rows)
-    outputs = outputs_of(
-        task, bundle, rows, settings.compute(), output=output, resume=settings.resume
-    )
-    return rows, outputs
+    store = output.with_name(f".{output.name}.rows.h5")
+    try:
+        rows = stored_set(store, source, settings.threads)
+        report_size(split, rows)
+        yield (
+            rows,
+            outputs_of(
+                task, bundle, rows, settings.compute(), output=output, resume=settings.resume
+            ),
+        )
+    except Exception:
+        store.unlink(missing_ok=True)
+        raise
+    store.unlink()
 
 
 def outputs_of(
-    task: TextTask, bundle: Bundle, rows: TextSet, compute: Compute, *, output: Path, resume: bool
+    task: TextTask, bundle: Bundle, rows: StoredSet, compute: Compute, *, output: Path, resume: bool
 ) -> list[Outputs]:
     """Return what `task.decode` needs of every row; finished rows survive an interruption.
 
@@ -69,12 +84,12 @@ def outputs_of(
     identity = {
         "model": bundle.config.sha256,
         "options": asdict(task.options),
-        "rows": rows_sha256(rows),
+        "rows": rows.rows_sha256,
         "precision": setup.compute.precision,
     }
     return resumable_outputs(
         engine,
-        [len(row.token_ids) for row in rows.rows],
+        row_lengths(rows.rows),
         lambda numbers: task.collate([(i, rows.rows[i]) for i in numbers]),
         lambda batch: as_arrays(task.predict_outputs(engine.model, batch)),
         output=output,

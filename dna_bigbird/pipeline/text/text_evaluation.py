@@ -1,5 +1,6 @@
 """`dna-bigbird text evaluate`."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,9 +67,10 @@ def evaluate(
         dna-bigbird text evaluate --model models/imdb --data aclImdb_v1.tar.gz --split test --output scores
     """
     settings = SetOptions(precision=precision, **options)
+    from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.errors import InputError
     from dna_bigbird.pipeline.text.set_outputs import run_set, write_files
-    from dna_bigbird.pipeline.text.set_rows import read_examples
+    from dna_bigbird.pipeline.text.set_source import read_examples
     from dna_bigbird.pipeline.text.text_scores import evaluation
     from dna_bigbird.pipeline.text.tuned_model import open_model
     from dna_bigbird.writing import json_text
@@ -77,26 +79,28 @@ def evaluate(
         raise InputError(f"--replicates {replicates}: expected at least 1")
     output = Path(output)
     bundle, task = open_model(Path(model), settings.change)
-    train_examples = None
-    if train is not None:
-        limit = settings.max_unpacked_gib
-        train_examples, _ = read_examples(task, Path(train), "train", max_unpacked_gib=limit)
-    rows, outputs = run_set(task, bundle, Path(data), split, settings, gold=True, output=output)
-    predictions = task.decode(rows, outputs)
-    metrics = evaluation(
-        task,
-        rows,
-        predictions,
-        train_examples,
-        seed=seed,
-        replicates=replicates,
-        described={
-            "split": split,
-            "training_seed": bundle.config.seed,
-            "step": bundle.metrics.step,
-        },
-    )
-    files = task.submission(rows.examples, predictions)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(unpacked_limit(settings.max_unpacked_gib))
+        train_examples = None
+        if train is not None:
+            train_examples, _ = read_examples(task, Path(train), "train")
+        ran = run_set(task, bundle, Path(data), split, settings, gold=True, output=output)
+        rows, outputs = stack.enter_context(ran)
+        predictions = task.decode(rows, outputs)
+        metrics = evaluation(
+            task,
+            rows,
+            predictions,
+            train_examples,
+            seed=seed,
+            replicates=replicates,
+            described={
+                "split": split,
+                "training_seed": bundle.config.seed,
+                "step": bundle.metrics.step,
+            },
+        )
+        files = task.submission(rows.examples, predictions)
     write_files(output, {**files, "metrics.json": json_text(metrics).encode()})
     return EvaluatedText(output, tuple(files), metrics)
 

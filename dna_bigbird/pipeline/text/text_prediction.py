@@ -54,8 +54,9 @@ def predict(
 
     output = Path(output)
     bundle, task = open_model(Path(model), settings.change)
-    rows, outputs = run_set(task, bundle, Path(data), split, settings, gold=False, output=output)
-    predictions = task.decode(rows, outputs)
-    files = task.submission(rows.examples, predictions)
+    with run_set(task, bundle, Path(data), split, settings, gold=False, output=output) as ran:
+        rows, outputs = ran
+        predictions = task.decode(rows, outputs)
+        files = task.submission(rows.examples, predictions)
     write_files(output, files)
     return PredictedText(output, tuple(files), predictions)

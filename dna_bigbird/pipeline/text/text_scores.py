@@ -1,7 +1,7 @@
 """Scores of predictions with bootstrap intervals, by the official metric of a task."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +70,7 @@ def evaluation(
     task: TextTask,
     rows: TextSet,
     predictions: Sequence,
-    train_examples: Sequence | None,
+    train_examples: Iterable | None,
     *,
     seed: int,
     replicates: int,

@@ -100,8 +100,15 @@ def train(
     )
     encoder = steps.encoder_settings(text_task, bundle, dropout, changes, from_scratch)
     paths = {"train": Path(train), "validation": Path(validation)}
-    sets = steps.read_sets(
-        text_task, bundle, paths, training.validation_examples, seed, max_unpacked_gib
+    sets = steps.stored_sets(
+        text_task,
+        bundle,
+        paths,
+        Path(checkpoints),
+        training.validation_examples,
+        seed,
+        max_unpacked_gib,
+        threads,
     )
     return steps.fit_and_save(
         text_task,

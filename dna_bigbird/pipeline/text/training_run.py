@@ -3,27 +3,21 @@
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
 from torch import nn
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.save import check_output
 from dna_bigbird.datasets.text.data import text_data
-from dna_bigbird.datasets.text.rows import TextSet
+from dna_bigbird.datasets.text.row_store import StoredSet
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.limits import use_threads
 from dna_bigbird.models.config import BIN, EncoderConfig, stored_encoder
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.text.set_counts import count_metrics
-from dna_bigbird.pipeline.text.set_rows import (
-    check_length,
-    examples_sha256,
-    make_rows,
-    read_examples,
-    report_size,
-    rows_sha256,
-)
+from dna_bigbird.pipeline.text.set_rows import check_length, report_size
+from dna_bigbird.pipeline.text.set_source import SetSource
+from dna_bigbird.pipeline.text.stored_sets import stored_set
 from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
 from dna_bigbird.pipeline.training_checks import (
     check_compiles,
@@ -88,43 +82,43 @@ def encoder_settings(
         return replace(encoder, **{k: v for k, v in sizes.items() if v is not None})
 
 
-def read_sets(
+def stored_sets(
     task: TextTask,
     bundle: Bundle,
     paths: dict[str, Path],
+    folder: Path,
     limit: int,
     seed: int,
     max_unpacked_gib: float = 0,
-) -> dict[str, TextSet]:
+    threads: int = 0,
+) -> dict[str, StoredSet]:
     """Return the training rows and the rows of (a sample of) the validation examples; report both.
 
     Args:
         paths: Data of 'train' and of 'validation'.
+        folder: Folder of the run, in which the rows are kept.
         limit: Validation examples, drawn at random once; 0: all.
-        max_unpacked_gib: As `read_examples`.
+        max_unpacked_gib: See datasets.text.unpacking.
+        threads: As `stored_set`.
     """
-    longest = bundle.config.encoder.max_tokens
-    check_length(task, longest, bundle.folder)
-    read = {
-        split: read_examples(task, path, split, max_unpacked_gib=max_unpacked_gib)
-        for split, path in paths.items()
-    }
-    task.labels = task.label_names(read["train"][0])
-    examples, counts = read["validation"]
-    if 0 < limit < len(examples):
-        drawn = np.random.default_rng([seed, 2]).choice(len(examples), size=limit, replace=False)
-        read["validation"] = [examples[i] for i in np.sort(drawn)], counts
-    sets = {
-        split: make_rows(
+    check_length(task, bundle.config.encoder.max_tokens, bundle.folder)
+    sets = {}
+    for split, path in paths.items():
+        is_training = split == "train"
+        source = SetSource(
             task,
-            *read[split],
             bundle.tokenizer,
             path,
-            training=split == "train",
-            max_tokens=longest,
+            split,
+            bundle.config.encoder.max_tokens,
+            training=is_training,
+            limit=0 if is_training else limit,
+            seed=seed,
+            max_unpacked_gib=max_unpacked_gib,
         )
-        for split, path in paths.items()
-    }
+        sets[split] = stored_set(folder / f"rows-{split}.h5", source, threads)
+        if is_training:
+            task.labels = sets[split].labels
     for split, rows in sets.items():
         report_size(split, rows)
     return sets
@@ -152,7 +146,7 @@ def start_model(
 def fit_and_save(
     task: TextTask,
     model: nn.Module,
-    sets: dict[str, TextSet],
+    sets: dict[str, StoredSet],
     training: TrainConfig,
     *,
     tokenizer: object,
@@ -164,7 +158,7 @@ def fit_and_save(
     """Train a model, and write the bundle of the best validation.
 
     Args:
-        sets: As of `read_sets`.
+        sets: As of `stored_sets`.
         tokenizer: Vocabulary of the bundle.
         initial_weights: Where the weights of the model are from, for the bundle.
     """
@@ -196,11 +190,11 @@ def fit_and_save(
     )
 
 
-def checksums_of(sets: dict[str, TextSet], model: nn.Module) -> dict[str, str]:
+def checksums_of(sets: dict[str, StoredSet], model: nn.Module) -> dict[str, str]:
     """Return checksums of the rows, of the labels that choose the step, and of the first weights."""
     return {
-        **{split: rows_sha256(rows) for split, rows in sets.items()},
-        "gold": examples_sha256(sets["validation"].examples),
+        **{split: rows.rows_sha256 for split, rows in sets.items()},
+        "gold": sets["validation"].examples_sha256,
         "model": module_sha256(model),
     }
 

@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.text_counts import commonest, tfidf_logistic
-from dna_bigbird.datasets.text.classification import READERS, TASK, read_classification
+from dna_bigbird.datasets.text.classification import READERS, TASK, iter_classification
 from dna_bigbird.datasets.text.classification_rows import classification_rows
 from dna_bigbird.datasets.text.classification_text import LabelledText
-from dna_bigbird.datasets.text.rows import TextSet
+from dna_bigbird.datasets.text.rows import StreamedExamples, TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.classes import micro_f1, outcome_counts
 from dna_bigbird.tasks.text.classifying import ClassifyingTask, Predicted
@@ -30,31 +31,31 @@ class ClassificationTask(ClassifyingTask):
 
     def read(
         self, path: Path, split: str, *, gold: bool = True
-    ) -> tuple[list[LabelledText], dict[str, int]]:
+    ) -> tuple[StreamedExamples, dict[str, int]]:
         """Read the set that the options name."""
         options = self.options
-        return read_classification(
-            options.set,
-            path,
-            split,
-            splits=options.splits,
-            gold=gold,
-            skip_empty=options.skip_empty,
+        form = {"splits": options.splits, "gold": gold, "skip_empty": options.skip_empty}
+        examples = StreamedExamples(
+            lambda counts: iter_classification(options.set, path, split, counts, **form)
         )
+        return examples, examples.counts
 
-    def label_names(self, examples: Sequence[LabelledText]) -> list[str]:
+    def label_names(self, examples: Iterable[LabelledText]) -> list[str]:
         """Return the set's classes, or those of the examples, sorted.
 
         Raises:
             InputError: If there is one class alone.
         """
-        names = READERS[self.options.set].labels or sorted({each.label for each in examples})
-        if len(names) < 2:
+        if labels := READERS[self.options.set].labels:
+            return list(labels)
+        counts = Counter(each.label for each in examples)
+        if len(counts) < 2:
+            ((label, count),) = counts.items()
             raise InputError(
-                f"all {len(examples)} training documents have the label {names[0]!r}; expected two "
+                f"all {count} training documents have the label {label!r}; expected two "
                 "classes or more"
             )
-        return list(names)
+        return sorted(counts)
 
     def rows(self, examples: Sequence[LabelledText], tokenizer, *, training: bool) -> TextSet:
         """Return one row per document; a label that training lacked has no target, and is counted."""
@@ -93,19 +94,20 @@ class ClassificationTask(ClassifyingTask):
         return {"predictions.csv": text.getvalue().encode()}
 
     def baselines(
-        self, train_examples: Sequence[LabelledText] | None, examples: Sequence[LabelledText]
+        self, train_examples: Iterable[LabelledText] | None, examples: Sequence[LabelledText]
     ) -> dict[str, list[Predicted]]:
         """Return the commonest class, and logistic regression on TF-IDF of (a sample of) training."""
         if train_examples is None:
             return {}
-        top = commonest([each.label for each in train_examples])
+        labels = [each.label for each in train_examples]
+        top = commonest(labels)
         predictions = {"majority": [Predicted(top)] * len(examples)}
         limit = self.options.baseline_documents
         if limit:
-            drawn = train_examples
-            if limit < len(train_examples):
-                order = np.random.default_rng(0).choice(len(train_examples), limit, replace=False)
-                drawn = [train_examples[i] for i in np.sort(order)]
+            chosen = set(range(len(labels)))
+            if limit < len(labels):
+                chosen = set(np.random.default_rng(0).choice(len(labels), limit, False).tolist())
+            drawn = [each for i, each in enumerate(train_examples) if i in chosen]
             # About what the model reads of a document; whole papers would fill the memory.
             length = CHARACTERS_PER_TOKEN * self.options.max_tokens
             texts, scored_texts = ([(e.text[:length],) for e in part] for part in (drawn, examples))

@@ -1,5 +1,6 @@
 """Natural Questions: a long answer, and a short one or yes or no, on a Wikipedia page."""
 
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,8 +14,8 @@ from torch import Tensor, nn
 from dna_bigbird.datasets.batches import pad_right
 from dna_bigbird.datasets.text.data import common_fields
 from dna_bigbird.datasets.text.natural_questions import TASK, UNKNOWN, natural_questions_rows
-from dna_bigbird.datasets.text.natural_questions_pages import NqExample, read_natural_questions
-from dna_bigbird.datasets.text.rows import TextRow, TextSet
+from dna_bigbird.datasets.text.natural_questions_pages import NqExample, iter_natural_questions
+from dna_bigbird.datasets.text.rows import StreamedExamples, TextRow, TextSet
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.question_models import SPANS
@@ -60,21 +61,28 @@ class NaturalQuestionsTask(TextTask):
 
     def read(
         self, path: Path, split: str, *, gold: bool = True
-    ) -> tuple[list[NqExample], dict[str, int]]:
+    ) -> tuple[StreamedExamples, dict[str, int]]:
         """Read pages in the native or the simplified form.
 
         Raises:
             InputError: As the reader; as `statistics` for pages that are not to be trained on.
         """
-        examples = read_natural_questions(path, split, gold=gold)
-        if gold and split != "train":
-            self._check_annotators(examples, f"{path}: ")
-        return examples, {}
+        examples = StreamedExamples(lambda counts: self._read(path, split, gold))
+        return examples, examples.counts
 
-    def _check_annotators(self, examples: Sequence[NqExample], where: str = "") -> None:
-        most = max((len(example.annotations or ()) for example in examples), default=0)
+    def _read(self, path: Path, split: str, gold: bool) -> Iterator[NqExample]:
+        annotations = []
+        for example in iter_natural_questions(path, split, gold=gold):
+            annotations.append(len(example.annotations or ()))
+            yield example
+        if gold and split != "train":
+            self._check_annotators(annotations, f"{path}: ")
+
+    def _check_annotators(self, annotations: Sequence[int], where: str = "") -> None:
+        """Check the number of annotations of each page."""
+        most = max(annotations, default=0)
         needed = self.options.min_annotators
-        if examples and most < needed:
+        if annotations and most < needed:
             raise InputError(
                 f"{where}pages with {most} annotation at most, and the metric takes an answer for one "
                 f"if {needed} have marked it; for training files give --options.min_annotators 1"
@@ -89,6 +97,7 @@ class NaturalQuestionsTask(TextTask):
     def rows(self, examples: Sequence[NqExample], tokenizer, *, training: bool) -> TextSet:
         """Return the windows of the pages."""
         form = {"training": training, "two_streams": self.two_streams}
+        form |= {"first_example": self.first_example}
         return natural_questions_rows(examples, tokenizer, self.options, **form)
 
     def is_global(self, row: TextRow) -> NDArray[np.bool_]:
@@ -144,14 +153,18 @@ class NaturalQuestionsTask(TextTask):
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[PagePrediction]:
         """Return the answers of every page from all its windows."""
-        windows: list[list[PageWindow]] = [[] for _ in text_set.examples]
-        for row, output in zip(text_set.rows, outputs, strict=True):
-            of_page = windows[row.example]
-            of_page.append(self._window(row, output, len(of_page)))
-        return [
-            self._decode_page(example, of_page)
-            for example, of_page in zip(text_set.examples, windows, strict=True)
-        ]
+        pages = itertools.groupby(
+            zip(text_set.rows, outputs, strict=True), lambda pair: pair[0].example
+        )
+        number, pairs = next(pages, (None, ()))
+        predictions = []
+        for i, example in enumerate(text_set.examples):
+            windows = []
+            if i == number:
+                windows = [self._window(*pair, position) for position, pair in enumerate(pairs)]
+                number, pairs = next(pages, (None, ()))
+            predictions.append(self._decode_page(example, windows))
+        return predictions
 
     def _window(self, row: TextRow, output: Outputs, number: int) -> PageWindow:
         heads = []
@@ -194,7 +207,7 @@ class NaturalQuestionsTask(TextTask):
         Raises:
             InputError: If no page has as many annotations as an answer needs.
         """
-        self._check_annotators(examples)
+        self._check_annotators([len(example.annotations or ()) for example in examples])
         needed = self.options.min_annotators
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from dna_bigbird.baselines.text_lead import lead, sum_basic, words
 from dna_bigbird.datasets.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.datasets.text.data import common_fields
-from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.summarization import TASK, SummaryExample, read_summaries
+from dna_bigbird.datasets.text.rows import StreamedExamples, TextRow, TextSet
+from dna_bigbird.datasets.text.summarization import TASK, SummaryExample, iter_summaries
 from dna_bigbird.datasets.text.summarization_rows import NEWLINE_PIECE, SummaryText, summary_rows
+from dna_bigbird.datasets.text.summary_pairs import partner_of
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.evaluation.rouge import ROUGE_TYPES, rouge_scores
 from dna_bigbird.models.beam_search import beam_search
@@ -60,10 +61,18 @@ class SummarizationTask(TextTask):
 
     def read(
         self, path: Path, split: str, *, gold: bool = True
-    ) -> tuple[list[SummaryExample], dict[str, int]]:
+    ) -> tuple[StreamedExamples, dict[str, int]]:
         """Read the files of `options.set`."""
-        options = self.options
-        return read_summaries(options.set, path, split, gold=gold, skip_empty=options.skip_empty)
+        form = {"gold": gold, "skip_empty": self.options.skip_empty}
+        examples = StreamedExamples(
+            lambda counts: iter_summaries(self.options.set, path, split, counts, **form)
+        )
+        return examples, examples.counts
+
+    def inputs(self, path: Path) -> list[Path]:
+        """Return the path; with a file of documents that of their summaries too, if there is one."""
+        summaries = partner_of(path)
+        return [path, summaries] if summaries and summaries.is_file() else [path]
 
     def texts(self, examples: Sequence[SummaryExample]) -> Iterator[str]:
         """Yield the documents, without their summaries."""
@@ -71,7 +80,12 @@ class SummarizationTask(TextTask):
             yield example.document
 
     def rows(self, examples: Sequence[SummaryExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row per example; the vocabulary is kept for `decode`.
+        """Return one row per example."""
+        self.prepare(tokenizer)
+        return summary_rows(examples, self.text)
+
+    def prepare(self, tokenizer: Any) -> None:
+        """Keep the vocabulary for `decode`.
 
         Raises:
             InputError: If the decoder's end is not the vocabulary's.
@@ -87,7 +101,6 @@ class SummarizationTask(TextTask):
                 f"--options.first_id {self.options.first_id} is beyond the vocabulary of "
                 f"{tokenizer.vocab_size} entries"
             )
-        return summary_rows(examples, self.text)
 
     def head_from(self, config: Any) -> Any:
         """Return its own settings; those of a pretrained summarizer if none were given."""
@@ -207,7 +220,7 @@ class SummarizationTask(TextTask):
         }
 
     def baselines(
-        self, train_examples: Sequence[SummaryExample] | None, examples: Sequence[SummaryExample]
+        self, train_examples: Iterable[SummaryExample] | None, examples: Sequence[SummaryExample]
     ) -> dict[str, list[str]]:
         """Return `lead` (the first sentences) and `sum_basic` (those of frequent words).
 
@@ -215,7 +228,8 @@ class SummarizationTask(TextTask):
         training examples, of the references themselves.
         """
         count = LEAD_SENTENCES.get(self.options.set, 0)
-        references = [len(words(example.summary)) for example in train_examples or examples]
+        measured = examples if train_examples is None else train_examples
+        references = [len(words(example.summary)) for example in measured]
         size = {"num_sentences": count} if count else {"num_words": max(1.0, np.mean(references))}
         return {
             function.__name__: [function(example.document, **size) for example in examples]

@@ -1,6 +1,6 @@
 """The interface of a text task; the commands and `TextModule` use nothing else of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -40,6 +40,7 @@ class TextTask:
         two_streams: The encoder has attention etc: rows have global tokens, where the task
             has a form with them. Set by the caller before `rows` (`read_by`).
         marks_global: The encoder has attention longformer: batches say which tokens are global (`is_global`).
+        first_example: Number in its set of the first example that `rows` gets, as a set is read part by part.
     """
 
     description: ClassVar[TaskDescription]
@@ -54,6 +55,7 @@ class TextTask:
         self.head = head
         self.labels: list[str] = []
         self.two_streams = self.marks_global = False
+        self.first_example = 0
 
     @property
     def name(self) -> str:
@@ -88,9 +90,13 @@ class TextTask:
         """
         return self.head
 
+    def inputs(self, path: Path) -> list[Path]:
+        """Return the files and folders that `read` opens; rows are made again when one has changed."""
+        return [path]
+
     def read(
         self, path: Path, split: str, *, gold: bool = True
-    ) -> tuple[list[Any], dict[str, int]]:
+    ) -> tuple[Iterable[Any], dict[str, int]]:
         """Read the native files.
 
         Args:
@@ -99,25 +105,34 @@ class TextTask:
             gold: False: labels may be absent, as in official test files.
 
         Returns:
-            Examples, and what was left out by reason.
+            Examples, and what was left out by reason: a list, or `StreamedExamples` and its counts for
+            sets that may be larger than memory.
 
         Raises:
             InputError: Naming file, line or item.
         """
         raise NotImplementedError
 
-    def texts(self, examples: Sequence[Any]) -> Iterator[str]:
+    def texts(self, examples: Iterable[Any]) -> Iterator[str]:
         """Yield the documents of the examples as plain text."""
         raise NotImplementedError
 
-    def label_names(self, examples: Sequence[Any]) -> list[str]:
+    def label_names(self, examples: Iterable[Any]) -> list[str]:
         """Return the class names of a classification set; none for other tasks."""
         return []
+
+    def prepare(self, tokenizer: Any) -> None:
+        """Check the vocabulary, and keep what `decode` needs of it; called also where rows are stored already.
+
+        Raises:
+            InputError: If task and vocabulary do not fit.
+        """
 
     def rows(self, examples: Sequence[Any], tokenizer: Any, *, training: bool) -> TextSet:
         """Return what the model reads.
 
         Args:
+            examples: Of the set, or a part of them (`first_example`).
             training: With targets; examples that cannot be trained on are dropped and counted.
         """
         raise NotImplementedError
@@ -185,7 +200,7 @@ class TextTask:
         raise NotImplementedError
 
     def baselines(
-        self, train_examples: Sequence[Any] | None, examples: Sequence[Any]
+        self, train_examples: Iterable[Any] | None, examples: Sequence[Any]
     ) -> dict[str, list[Any]]:
         """Return the predictions of trivial baselines by name.
 

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from dna_bigbird.baselines.names import most_named
 from dna_bigbird.datasets.text.data import common_fields
-from dna_bigbird.datasets.text.rows import TextRow, TextSet
-from dna_bigbird.datasets.text.triviaqa import TASK, read_triviaqa, triviaqa_rows
-from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample
+from dna_bigbird.datasets.text.rows import StreamedExamples, TextRow, TextSet, example_numbers
+from dna_bigbird.datasets.text.triviaqa import TASK, iter_triviaqa, triviaqa_rows
+from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample, evidence_of
 from dna_bigbird.evaluation.answers import overlap
 from dna_bigbird.evaluation.spans import Span, best_span
 from dna_bigbird.models.global_tokens import GlobalTokens
@@ -53,9 +53,17 @@ class TriviaQaTask(TextTask):
 
     def read(
         self, path: Path, split: str, *, gold: bool = True
-    ) -> tuple[list[TriviaQaExample], dict[str, int]]:
+    ) -> tuple[StreamedExamples, dict[str, int]]:
         """Read a file of questions, or the split of the official folder, with its evidence."""
-        return read_triviaqa(path, split, self.options, gold=gold)
+        examples = StreamedExamples(
+            lambda counts: iter_triviaqa(path, split, counts, self.options, gold=gold)
+        )
+        return examples, examples.counts
+
+    def inputs(self, path: Path) -> list[Path]:
+        """Return the path, and the evidence if that is elsewhere."""
+        evidence = evidence_of(path, self.options.evidence)
+        return [path] if evidence == path else [path, evidence]
 
     def texts(self, examples: Sequence[TriviaQaExample]) -> Iterator[str]:
         """Yield the documents, each once."""
@@ -80,8 +88,8 @@ class TriviaQaTask(TextTask):
         if self.options.norm == "per_document":
             return None
         units: dict[int, list[int]] = {}
-        for number, row in enumerate(text_set.rows):
-            units.setdefault(row.example, []).append(number)
+        for number, example in enumerate(example_numbers(text_set.rows)):
+            units.setdefault(int(example), []).append(number)
         return list(units.values())
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> TriviaQaBatch:

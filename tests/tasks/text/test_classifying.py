@@ -181,7 +181,7 @@ def test_one_class_alone_cannot_be_trained_on(tmp_path):
 def test_baselines_are_scored_like_models(tmp_path, real_data):
     kind = kind_of("json-lines", baseline_documents=4)
     items = [{"text": t, "label": t[:3]} for t in ("bad x", "bad y", "good x", "good y", "bad z")]
-    examples, _ = kind.read(documents_of(tmp_path, items), "train")
+    examples = list(kind.read(documents_of(tmp_path, items), "train")[0])
     assert kind.baselines(None, examples) == {}
     found = kind.baselines(examples, examples)
     scores = {name: kind.summarise(kind.statistics(examples, f)) for name, f in found.items()}

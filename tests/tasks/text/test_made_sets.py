@@ -48,7 +48,8 @@ def made(tmp_path_factory):
 
 def read(made, name, split):
     path = PATHS[name].format(FILES.get(name, {}).get(split, ""))
-    return task_for_set(name).read(made / path, split)
+    examples, counts = task_for_set(name).read(made / path, split)
+    return list(examples), counts
 
 
 def test_every_known_set_is_made():

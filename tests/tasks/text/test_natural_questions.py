@@ -40,7 +40,7 @@ def test_scores_have_a_gain_over_the_baseline_and_thresholds_have_none(tmp_path)
         PagePrediction(gold.long, 7.0 + i, gold.short, 1.0, gold.yes_no)
         for i, gold in enumerate(max(one.annotations) for one in examples)
     ]
-    rows = TextSet(examples, [], {})
+    rows = TextSet(list(examples), [], {})
     metrics = evaluation(task, rows, perfect, None, seed=0, replicates=20, described={})
     baseline = metrics["baselines"]["first_paragraph"]
     gains = {key.partition("_gain_over_")[0] for key in metrics if "_gain_over_" in key}
@@ -144,12 +144,12 @@ def test_scores_are_relative_to_the_first_token(tmp_path, score, expected):
 def test_pages_with_too_few_annotations_are_refused(tmp_path):
     path = tmp_path / "nq-train-00.jsonl"
     path.write_text(json.dumps(nq_item(random.Random(0), 0, "train")) + "\n")
-    examples, _ = kind().read(path, "train")
+    examples = list(kind().read(path, "train")[0])
     with pytest.raises(InputError, match=r"nq-train-00.jsonl: pages with 1 annotation at most"):
-        kind().read(path, "validation")
+        list(kind().read(path, "validation")[0])
     with pytest.raises(InputError, match=r"give --options.min_annotators 1"):
         kind().statistics(examples, kind().baselines(None, examples)["first_paragraph"])
-    assert kind(min_annotators=1).read(path, "validation")[0] == examples
+    assert list(kind(min_annotators=1).read(path, "validation")[0]) == examples
 
 
 def test_the_baseline_takes_the_first_paragraph(real_data):
