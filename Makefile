@@ -36,7 +36,7 @@ STAMP := .venv/.installed-$(KEY)
 ENCODER := .venv/.real-encoder
 DIST := .cache/dist
 DOCS := .cache/docs
-# make docs EXECUTE=1 runs the notebooks instead of showing their stored outputs.
+# make docs EXECUTE=1 runs the tutorials, pages and notebooks, instead of showing their stored outputs.
 EXECUTE ?=
 
 .PHONY: help setup bedtools native demo test test-slow test-cluster lint dist docs clean distclean
@@ -79,9 +79,10 @@ dist: ## the sdist and the wheel, in dist/, checked; the wheel installed into a 
 	    && installed/bin/dna-bigbird predict --fasta example.fa --output example.tsv && cat example.tsv \
 	    && [ "$$(wc -l < example.tsv)" = 4 ]
 
-# Sphinx is not part of the environment. The notebooks, if they are run, need all of it, from .venv/.
+# Sphinx is not part of the environment. The tutorials, if they are run, need all of it, from .venv/.
 docs: $(DOCS)/.installed-$(KEY) $(if $(EXECUTE),setup) ## the documentation as a site: .cache/docs/html/index.html
 	rm -rf $(DOCS)/html
+	$(if $(EXECUTE),.venv/bin/python docs/run_page.py --fresh $$(grep -l '^```output' docs/*.md))
 	$(DOCS)/env/bin/python docs/site/stage.py $(DOCS)/source
 	$(if $(EXECUTE),EXECUTE=1 PYTHONPATH="$(CURDIR):$$(echo $(CURDIR)/.venv/lib/python*/site-packages)") $(DOCS)/env/bin/python \
 	    -m sphinx --quiet --fail-on-warning -E -d $(DOCS)/doctrees -c docs/site $(DOCS)/source $(DOCS)/html

@@ -75,13 +75,19 @@ def test_every_call_of_make_has_a_target():
 
 
 def test_the_wheel_is_built_and_tried_in_a_job_of_its_own():
-    assert JOBS.keys() == {"checks", "wheel"}
+    assert JOBS.keys() == {"checks", "docs", "wheel"}
     calls = [step["run"] for step in JOBS["wheel"]["steps"] if "run" in step]
     assert calls == ["make dist"]
     assert "dist" in makefile_targets()
     recipe = (ROOT / "Makefile").read_text().split("\ndist:")[1].split("\n\n")[0]
     for command in ("-m build", "twine check --strict", "pip install", "dna-bigbird predict"):
         assert command in recipe
+
+
+def test_the_documentation_is_built_and_its_tutorials_run():
+    calls = [step["run"] for step in JOBS["docs"]["steps"] if "run" in step]
+    assert calls[-1] == "make docs EXECUTE=1"
+    assert "docs" in makefile_targets()
 
 
 def test_the_makefile_reads_the_versions_of_the_matrix():

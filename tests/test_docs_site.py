@@ -206,6 +206,7 @@ def test_make_docs_runs_the_steps(execute):
     steps = ["stage.py", "sphinx --quiet --fail-on-warning", "check_html.py"]
     assert [step in lines for step in steps] == [True] * 3
     assert ("EXECUTE=1 PYTHONPATH=" in lines) is execute
+    assert ("docs/run_page.py --fresh $(grep -l '^```output' docs/*.md)" in lines) is execute
 
 
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="needs the extra docs")

@@ -1,4 +1,4 @@
-"""Pages with code: their blocks run in order, and make the pictures that they show."""
+"""Pages with code: their blocks run in order, and give the outputs and pictures that the pages show."""
 
 import importlib.util
 import re
@@ -55,7 +55,7 @@ def test_from_fasta_to_picture(tmp_path, monkeypatch):
     page = DOCS / "from-fasta-to-picture.md"
     monkeypatch.chdir(tmp_path)
     save_small_model(Path("results/models/chromatin"))
-    left = load_runner().run(page)
+    left, _ = load_runner().run(page)
     plt.close("all")
     shown = re.findall(r"\]\(images/(.*?\.png)\)", page.read_text())
     assert len(shown) == 4
@@ -71,7 +71,7 @@ def test_from_fasta_to_picture(tmp_path, monkeypatch):
 def test_python(tmp_path, monkeypatch):
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    left = load_runner().run(DOCS / "python.md")
+    left, _ = load_runner().run(DOCS / "python.md")
     plt.close("all")
     assert left["frame"].columns.tolist() == ["sequence", "start", "end", "promoter"]
     assert left["frame"]["sequence"].tolist() == ["sequence_1", "sequence_2"]
@@ -85,3 +85,97 @@ def test_a_shell_block_calls_nothing_else(tmp_path):
     page.write_text("```sh\nrm -r demo\n```\n")
     with pytest.raises(AssertionError, match="rm -r demo"):
         load_runner().run(page)
+
+
+SLOW = ("benchmark-a-model", "bring-a-species", "pretrain-on-a-cluster")
+TUTORIALS = sorted(x.stem for x in DOCS.glob("*.md") if "\n```output\n" in x.read_text())
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[pytest.mark.slow] * (x in SLOW)) for x in TUTORIALS]
+)
+def test_tutorials_show_what_their_blocks_give(name, tmp_path, monkeypatch):
+    for package in ("pandas", "snakemake"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    runner, page = load_runner(), DOCS / f"{name}.md"
+    _, outputs = runner.run(page)
+    plt.close("all")
+    assert len(outputs) >= 4
+    assert runner.stale(page, outputs) == []
+
+
+PAGE = """```yaml
+# settings/a.yaml
+x: 1
+```
+```sh
+cat settings/a.yaml
+printf 'AUROC 0.91, n = 3, 12 s\\n' > b.txt
+```
+```output
+{yaml}
+x: 1
+```
+```python
+import sys
+print("one\\ntwo\\nthree", file=sys.stderr)
+```
+```output
+{lines}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("yaml", "lines", "wrong"),
+    [
+        ("# settings/a.yaml", "one\ntwo\nthree", 0),
+        ("# settings/a.yaml", "...\nthree", 0),
+        ("# settings/a.yaml", "one\n...", 0),
+        ("# settings/a.yaml", "one\ntwo", 1),
+        ("# settings/b.yaml", "two\n...", 2),
+    ],
+)
+def test_outputs_of_a_page_are_compared(tmp_path, monkeypatch, yaml, lines, wrong):
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.format(yaml=yaml, lines=lines))
+    runner = load_runner()
+    _, outputs = runner.run(page)
+    assert len(runner.stale(page, outputs)) == wrong
+    runner.update(page, outputs)
+    assert runner.stale(page, outputs) == []
+    assert Path("b.txt").read_text() == "AUROC 0.91, n = 3, 12 s\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "now", "expected"),
+    [
+        ("AUROC 0.91 [0.88, 0.95]", "AUROC 0.92 [0.87, 0.95]", True),
+        ("AUROC 0.91", "AUROC 0.81", False),
+        ("AUROC 0.91", "AUPRC 0.91", False),
+        ("1,024 rows in 3 s", "1,024 rows in 21.5 s", True),
+        ("1,024 rows", "1,025 rows", False),
+        ("change -2.1", "change 2.1", False),
+        ("two", "two three", False),
+    ],
+)
+def test_close_outputs(shown, now, expected):
+    assert load_runner().is_close(shown, now) is expected
+
+
+def test_another_picture_is_seen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    page.write_text("![A](images/a.png) ![B](images/b.png)\n")
+    (page.parent / "images").mkdir()
+    plt.imsave("a.png", np.zeros((20, 20)), cmap="grey", vmin=0, vmax=1)
+    plt.imsave("b.png", np.ones((20, 20)), cmap="grey", vmin=0, vmax=1)
+    runner = load_runner()
+    assert runner.stale(page, []) == [f"images/{x}.png is another picture now" for x in "ab"]
+    runner.update(page, [])
+    assert runner.stale(page, []) == []
+    plt.imsave("b.png", np.zeros((20, 20)), cmap="grey", vmin=0, vmax=1)
+    assert runner.stale(page, []) == ["images/b.png is another picture now"]

@@ -48,10 +48,14 @@ def test_make_targets_exist(page, line):
 
 @pytest.mark.parametrize(("page", "line"), of("snakemake"))
 def test_named_files_of_snakemake_commands_exist(page, line):
+    """In the checkout, or written by a tutorial: its YAML block begins with the name."""
+    pages = "\n".join(path.read_text() for path in PAGES)
+    written = re.findall(r"^```yaml\n# (\S+\.yaml)$", pages, flags=re.MULTILINE)
     words = shlex.split(line)
     for option in ("--configfile", "--workflow-profile"):
         if option in words:
-            assert (ROOT / words[words.index(option) + 1]).exists()
+            name = words[words.index(option) + 1]
+            assert name in written or (ROOT / name).exists()
 
 
 def words_after_configfile(line: str) -> list[str]:
@@ -117,5 +121,5 @@ def test_lines_have_at_most_120_characters(page):
 
 def test_the_readme_is_one_screen():
     text = (ROOT / "README.md").read_text()
-    assert len(text.split()) <= 900
+    assert len(text.split()) <= 700
     assert [row for row in text.splitlines() if row.startswith("|") and len(row) > 160] == []

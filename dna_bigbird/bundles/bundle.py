@@ -107,7 +107,7 @@ class Bundle:
 
 
 def load_bundle(folder: Path | str) -> Bundle:
-    """Load a bundle: a folder, or `bundled-encoder`, the encoder of the package.
+    """Load a bundle: a folder, or `bundled-encoder` or `bundled-promoter`, models of the package.
 
     Settings are read first, then the header of the weights; the model is built only if they agree,
     so a damaged or hostile file costs no memory.

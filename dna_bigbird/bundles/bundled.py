@@ -7,8 +7,6 @@ from dna_bigbird.errors import InputError
 _DATA = Path(__file__).parent / "data"
 BUNDLED = _DATA / "promoter"
 ENCODER = _DATA / "encoder"
-ENCODER_NAME = "bundled-encoder"
-"""What `--model` and `--pretrained` may call the encoder."""
 
 
 def bundled_model() -> Path:
@@ -30,9 +28,13 @@ def bundled_encoder() -> Path:
 
 
 def folder_of(folder: Path | str) -> Path:
-    """Return the folder of a bundle: of the encoder for its name, unless there is a path of that name."""
+    """Return the folder of a bundle: of a bundled model for its name, unless there is a path of that name."""
     path = Path(folder)
-    return bundled_encoder() if str(path) == ENCODER_NAME and not path.exists() else path
+    return NAMES[str(path)]() if str(path) in NAMES and not path.exists() else path
+
+
+NAMES = {"bundled-encoder": bundled_encoder, "bundled-promoter": bundled_model}
+"""What `--model` and `--pretrained` may call the models of the package."""
 
 
 def _checked(folder: Path, made_as: str) -> Path:

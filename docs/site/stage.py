@@ -30,7 +30,6 @@ OTHERS = {
     "dna_bigbird/bundles/data/promoter/README.md": "promoter-model.md",
 }
 """Pages outside docs/ and their paths in the site."""
-TUTORIALS = ("from-fasta-to-picture", "your-sequences", "your-peaks")
 PROJECT = ("changelog", "versions", "contributing", "package", "security-policy")
 AFTER = {
     "running": ["data-specs"],
@@ -74,16 +73,16 @@ def toctree(caption: str, pages: list[str]) -> str:
 
 def navigation(paths: dict[str, str], generated: dict[str, str]) -> str:
     """Return the lists of pages; every page is in one of them."""
-    notebooks = sorted(page for page in paths.values() if page.endswith(".ipynb"))
-    tutorials = [*TUTORIALS, *(page.removesuffix(".ipynb") for page in notebooks)]
-    trees = {"Start": ["install", "Overview and map <overview>"], "Tutorials": tutorials}
-    trees["Reference"] = [name.removesuffix(".md") for name in generated if name.count("/") == 0]
-    listed = {page for pages in trees.values() for page in pages} | set(PROJECT)
+    trees = {"Start": ["install", "Overview and map <overview>"]}
+    listed = {*trees["Start"], *PROJECT}
     for subject, sources in subjects((ROOT / INDEX).read_text()).items():
-        pages = [paths[each].removesuffix(".md") for each in sources if each in paths]
+        pages = [paths[each].rpartition(".")[0] for each in sources if each in paths]
         new = [page for page in dict.fromkeys(pages) if page not in listed]
         trees[subject[0].upper() + subject[1:]] = new + AFTER.get(subject, [])
         listed.update(new)
+        if subject == "tutorials":
+            reference = (name for name in generated if name.count("/") == 0)
+            trees["Reference"] = [name.removesuffix(".md") for name in reference]
     trees["Project"] = list(PROJECT)
     return "\n".join(toctree(caption, pages) for caption, pages in trees.items())
 

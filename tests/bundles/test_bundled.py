@@ -39,11 +39,12 @@ def test_the_bundles_are_whole_and_small():
     assert (bundle.config["label_names"], bundle.config["window_bp"]) == (["promoter"], 300)
 
 
-def test_the_encoder_has_a_name_unless_a_folder_is_called_so(tmp_path, monkeypatch):
+def test_both_have_a_name_unless_a_folder_is_called_so(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     encoder = load_bundle("bundled-encoder")
     assert encoder.folder == bundled_encoder()
     assert encoder.config.task == "pretraining"
+    assert load_bundle("bundled-promoter").folder == bundled_model()
     shutil.copytree(bundled_model(), "bundled-encoder")
     assert load_bundle("bundled-encoder").config.task == "promoter"
 
