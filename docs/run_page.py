@@ -81,6 +81,7 @@ def run_block(language: str, text: str, names: dict, title: str) -> str:
 def run(page: Path) -> tuple[dict, list[str]]:
     """Run a page; return the names that its Python blocks leave, and what each output shows now."""
     matplotlib.use("Agg")
+    matplotlib.rcdefaults()  # pictures do not follow the style of whoever runs the page
     names: dict = {"__name__": "page"}
     printed, outputs = "", []
     for number, (language, text) in enumerate(blocks(page), start=1):
