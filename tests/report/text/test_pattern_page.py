@@ -61,6 +61,10 @@ def page(results, tmp_path):
     return path.read_text()
 
 
+def test_the_page_stands_alone(page, read_page):
+    read_page(page).check_stands_alone()
+
+
 def test_published_rows_are_those_of_the_paper(page):
     rows = Cells(page).rows
     assert rows["BERT-base"] == [["64.2", "83.4", "88.5"]]
