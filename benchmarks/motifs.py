@@ -25,6 +25,7 @@ import numpy as np
 from dna_bigbird.cli.main import main as main_of_commands
 from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER, TEXTS, Digests, write_checksums
 from dna_bigbird.demo.motifs import load_motifs
+from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.inference import attribute
 from dna_bigbird.pipeline.motif_discovery.naming import Database, match_all, read_database
 from dna_bigbird.pipeline.motifs import motifs
@@ -85,7 +86,7 @@ def attribute_peaks(results: Path, model: Path, folder: Path) -> None:
     """Write an HDF5 file of effects for each label: windows of 1,000 bases whose middle is that of a peak."""
     demo = results / "inputs/demo"
     folder.mkdir(parents=True, exist_ok=True)
-    length = int((demo / "demo.fa.fai").read_text().split("\t")[1])
+    (length,) = Genome(demo / "demo.fa").lengths.values()
     for label in LABELS:
         with (demo / "peaks" / f"{label}.bed").open() as stream:
             peaks = [line.split("\t") for line in stream]
