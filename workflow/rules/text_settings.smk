@@ -177,7 +177,8 @@ for variant, changes in VARIANTS.items():
     for name in changes.get("tasks", TEXT_TASKS):
         if name not in TEXT_TASKS:
             refuse(
-                ("text", "variants", variant, "tasks"), f"{name} is not a task of `text`"
+                ("text", "variants", variant, "tasks"),
+                f"{name} is not a task of `text`",
             )
         settings = {key: value for key, value in changes.items() if key != "tasks"}
         RUNS[f"{variant}/{name}"] = variant_of(RUNS[name], settings)
