@@ -4,8 +4,8 @@
     python benchmarks/text_store.py --tokenizer spiece.model --pages 14500 --ways store again
 
 Synthetic pages of Natural Questions in the native form (80 paragraphs, about 4,000 tokens and 0.35 MB
-each) are written, read, made into windows of 4,096 tokens and joined to a few training batches. Each row
-of the table is one process:
+each; 500 different ones, repeated) are written, read, made into windows of 4,096 tokens and joined to a
+few training batches. Each row of the table is one process:
 
     memory   all examples and rows at once, as before there was a store
     store    the store is written first, in several processes; the memory is of the one that reads and trains
@@ -39,19 +39,20 @@ from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsTask
 
 PARAGRAPHS, SENTENCES, MAX_TOKENS = 80, 6, 4096
 BATCHES, BATCH_SIZE = 16, 8
+DISTINCT = 500
 PAGES = (0, 250, 500, 1000, 2000)
 WAYS = ("memory", "store", "again")
 
 
 def write_pages(path: Path, count: int) -> None:
-    """Write so many pages; without any, one small one."""
+    """Write so many pages; without any, one small one. From page `DISTINCT` on they repeat with other ids."""
     rng = random.Random(0)
+    size = {"paragraphs": PARAGRAPHS, "sentences": SENTENCES} if count else {}
+    distinct = [nq_item(rng, i, "train", **size) for i in range(min(max(count, 1), DISTINCT))]
+    lines = [json.dumps(page | {"example_id": "*"}) for page in distinct]
     with open(path, "w") as stream:
-        for number in range(count):
-            page = nq_item(rng, number, "train", paragraphs=PARAGRAPHS, sentences=SENTENCES)
-            stream.write(json.dumps(page) + "\n")
-        if not count:
-            stream.write(json.dumps(nq_item(rng, 0, "train")) + "\n")
+        for number in range(max(count, 1)):
+            stream.write(lines[number % DISTINCT].replace('"*"', str(number), 1) + "\n")
 
 
 def rows_of(way: str, source: SetSource, store: Path, threads: int) -> TextSet:

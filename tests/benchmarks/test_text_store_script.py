@@ -11,6 +11,7 @@ def test_a_row_for_each_size_and_way(script, capsys, monkeypatch, tmp_path):
     tokenizer = tmp_path / "spiece.model"
     tokenizer.write_bytes(tiny_text_tokenizer().model_bytes)
     monkeypatch.setattr(text_store, "PARAGRAPHS", 3)
+    monkeypatch.setattr(text_store, "DISTINCT", 2)
     # In this process: torch is imported once.
     monkeypatch.setattr(text_store, "measure", text_store.child)
     text_store.main(["--tokenizer", str(tokenizer), "--pages", "0", "3", "--folder", str(tmp_path)])
@@ -19,6 +20,8 @@ def test_a_row_for_each_size_and_way(script, capsys, monkeypatch, tmp_path):
     assert [row[1] for row in rows] == ["1"] * 3 + ["3"] * 3
     assert all(0.01 < float(row[3]) < 50 for row in rows)
     assert list(tmp_path.iterdir()) == [tokenizer]
-    text_store.write_pages(tmp_path / "pages", 2)
+    text_store.write_pages(tmp_path / "pages", 3)
     pages = [json.loads(line) for line in (tmp_path / "pages").open()]
-    assert [len(page["long_answer_candidates"]) for page in pages] == [3, 3]
+    assert [len(page["long_answer_candidates"]) for page in pages] == [3, 3, 3]
+    assert [page["example_id"] for page in pages] == [0, 1, 2]
+    assert pages[0]["document_tokens"] == pages[2]["document_tokens"] != pages[1]["document_tokens"]
