@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 import matplotlib
 import numpy as np
@@ -55,12 +56,13 @@ def run_line(line: str) -> None:
             main(arguments)
         return
     assert program in PROGRAMS, line
-    folder = str(Path(sys.executable).parent)
-    environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        ["bash", "-c", line], env=environment, text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        ["bash", "-c", line],
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     assert done.returncode == 0, f"{line}\n{done.stdout}"
     if program != "snakemake":
         print(done.stdout, end="")
@@ -69,7 +71,12 @@ def run_line(line: str) -> None:
 def run_block(language: str, text: str, names: dict, title: str) -> str:
     """Run a block and return what it prints."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+    activated = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    with (
+        contextlib.redirect_stdout(stream),
+        contextlib.redirect_stderr(stream),
+        patch.dict(os.environ, activated),
+    ):
         if language == "sh":
             for line in text.replace("\\\n", " ").strip().splitlines():
                 run_line(line)
