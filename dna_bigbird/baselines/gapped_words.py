@@ -36,7 +36,7 @@ def words_of(sequence: str, length: int, *, together: bool) -> NDArray[np.int32]
 
     Example:
         >>> words_of("ACGNT", 2, together=False).tolist(), words_of("ACG", 2, together=True).tolist()
-        ([1, 6], [1, 6, 6, 1])
+        ([1, 6], [1, 6, 6, 11])
     """
     codes = base_codes(sequence).astype(np.int32)
     strands = [codes]

@@ -22,7 +22,7 @@ USERS_OWN = {
     "corpus.txt", "text8", "held_out.txt", "aclImdb_v1.tar.gz", "DATA", "motifs.meme",
 }  # fmt: skip
 """Files and folders in the examples that a user has; other commands write the others."""
-WORKFLOW = {"results/experiments", "results/promoter", "results/heads", "config"}
+WORKFLOW = {"results/experiments", "results/promoter", "results/heads", "results/text", "config"}
 """Folders of the workflow."""
 EXAMPLES = all_examples()
 

@@ -220,6 +220,16 @@ def ended(workflow, *arguments: str) -> str:
     return line
 
 
+def test_no_two_files_of_rules_define_the_same_name():
+    """All of them share one set of names: the second definition would change what the first file reads."""
+    owners: dict[str, str] = {}
+    for path in sorted((ROOT / "workflow").rglob("*.smk")):
+        own = re.findall(r"^(?:def )?(\w+)(?=\(| = |: [^\n]* = )", path.read_text(), re.MULTILINE)
+        for name in set(own):
+            assert owners.setdefault(name, path.name) == path.name, name
+    assert {"VARIANTS", "TEXT_VARIANTS", "trainings_of"} <= owners.keys()
+
+
 def test_snakemake_ends_with_one_line(workflow):
     config = workflow.config(model__hiden_size=64)
     line = ended(workflow, "-n", "--configfile", config)

@@ -7,7 +7,7 @@ SECTION = config["text"]
 MADE = SECTION.get("made")
 TEXT_SETS = text_sets()  # set to its task and description
 TEXT_TASKS = list(SECTION.get("tasks", {}))
-VARIANTS = SECTION.get("variants", {})
+TEXT_VARIANTS = SECTION.get("variants", {})
 PARTS = ("train", "validation", "scored")
 
 
@@ -159,7 +159,7 @@ def synthetic_option(names):
 def report_options():
     """The sets whose text is generated, and the evaluations of the variants, as options."""
     scored = "" if "pretrained" in SECTION else option("pretrained", PRETRAINED)
-    folders = {name: f"{TEXT}/evaluation/{name}" for name in VARIANTS}
+    folders = {name: f"{TEXT}/evaluation/{name}" for name in TEXT_VARIANTS}
     variants = option("variant_results", folders) if folders else ""
     return " ".join(filter(None, (scored, synthetic_option(TEXT_TASKS), variants)))
 
@@ -173,7 +173,7 @@ TEXT_VOCABULARY = plain_path(VOCABULARY.get("file", f"{TEXT}/vocabulary/spiece.m
 # Everything that is scored, by the name of its folder: SET or VARIANT/SET. A run with seeds is scored for each
 # (SET-seed0, …), then joined.
 RUNS = {name: task | {"set": name} for name, task in SECTION.get("tasks", {}).items()}
-for variant, changes in VARIANTS.items():
+for variant, changes in TEXT_VARIANTS.items():
     for name in changes.get("tasks", TEXT_TASKS):
         if name not in TEXT_TASKS:
             refuse(

@@ -44,8 +44,8 @@ def compare_patterns(
     Measured ones are means over seeds, next to the best baseline.
 
     Examples:
-        dna-bigbird text compare-patterns --runs table1/window/seed0 table1/window/seed1 table1/full/seed0 \\
-            table1/full/seed1 --output table1.html
+        dna-bigbird text compare-patterns --output table1.html \\
+            --runs results/text/table1/window/seed0 results/text/table1/full/seed0
 
     Args:
         runs: Models to compare, in the order of the rows: folders PATTERN/seedN, each with pretrained/ (a bundle

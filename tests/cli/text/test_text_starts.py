@@ -31,6 +31,7 @@ QUESTIONS = {
 }
 FOLDERS = {
     "imdb": "imdb/aclImdb",
+    "squad2": "squad",
     "arxiv": "arxiv/arxiv-dataset",
     "pubmed": "pubmed/pubmed-dataset",
 }
