@@ -23,7 +23,7 @@ def kind(head=SpanHead(dropout=0.0), **options):  # noqa: B008 - frozen
 @pytest.mark.parametrize("norm", ["per_document", "per_question"])
 def test_a_tiny_model_learns_real_questions_by_heart(real_data, norm):
     task = kind(norm=norm, max_tokens=512, max_words=300, top_spans=20)
-    examples, _ = task.read(real_data / SAMPLE, "train")
+    examples = list(task.read(real_data / SAMPLE, "train")[0])
     # Questions whose answer stands in the beginning that is read here.
     tokenizer = tiny_text_tokenizer()
     trained = {row.example for row in task.rows(examples, tokenizer, training=True).rows}
