@@ -215,8 +215,8 @@ def summarise(measured: Measured, seed: int) -> None:
         name: seconds / measured.kilobases[name] for name, seconds in measured.seconds.items()
     }
     for method, value in per_kb.items():
-        by_hand = per_kb.get("mutagenesis")
-        ratio = f", mutagenesis {by_hand / value:,.0f} times" if by_hand else ""
+        of_mutagenesis = per_kb.get("mutagenesis")
+        ratio = f", mutagenesis {of_mutagenesis / value:,.0f} times" if of_mutagenesis else ""
         print(f"{method}: {value:.3f} processor s per kb{ratio}")
 
 

@@ -165,7 +165,7 @@ def test_command_line(promoters, capsys):
         (["--search=3"], "--method gkm has one recipe"),
         (["--gkm.informative=9"], "--gkm.informative 9 is not between 1 and"),
     ):
-        with pytest.raises(SystemExit):
+        with pytest.raises(SystemExit, match="2"):
             main(["baseline", *arguments, *wrong, f"--output={promoters / 'gkm_c.h5'}"])
         assert message in capsys.readouterr().err
         assert not (promoters / "gkm_c.h5").exists()

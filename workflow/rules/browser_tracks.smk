@@ -14,15 +14,8 @@ TRACK_SUFFIXES = tuple(
 
 def joined_rows(regions):
     """BED rows of regions, joined where they overlap, so that a part of another one is not read alone."""
-    spans = sorted(region_span(region) for region in regions)
-    joined = spans[:1]
-    for chrom, start, end in spans[1:]:
-        last_chrom, last_start, last_end = joined[-1]
-        if (chrom, start) <= (last_chrom, last_end):
-            joined[-1] = (chrom, last_start, max(end, last_end))
-        else:
-            joined.append((chrom, start, end))
-    return [bed_row(span) for span in joined]
+    intervals = [parse_region(region) for region in regions]
+    return bed_rows(merge(intervals, sorted({each.chrom for each in intervals})))
 
 
 def observed_peaks():

@@ -17,11 +17,13 @@ from dna_bigbird.inputs.configs.module_config import check_prefix
 from dna_bigbird.inputs.configs.run_config import end_with
 from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
+from dna_bigbird.corpus.regions import merge
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
 from dna_bigbird.datasets.peak_files import label_of, peak_rows
 from dna_bigbird.datasets.peak_sheet import EVERY_NAME
 from dna_bigbird.demo import grammar
 from dna_bigbird.errors import InputError
+from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.inputs.specs import find_spec, read_spec
 from dna_bigbird.resources import import_folder, resource_folder
 
@@ -143,16 +145,9 @@ def variant_section(variant, name):
     return section(name) | config["experiments"]["variants"][variant].get(name, {})
 
 
-def region_span(region):
-    """Chromosome, start and end (from 0, half-open) of a region of the config (from 1, both ends included)."""
-    chrom, _, span = region.rpartition(":")
-    start, end = (int(text.replace(",", "")) for text in span.split("-"))
-    return chrom, start - 1, end
-
-
-def bed_row(span):
-    """A BED row of chromosome, start and end."""
-    return "\t".join(map(str, span))
+def bed_rows(regions):
+    """BED rows of intervals."""
+    return [f"{each.chrom}\t{each.start}\t{each.end}" for each in regions]
 
 
 def stride_of(task):

@@ -10,7 +10,7 @@ rule prediction_regions:
     conda:
         "../../environment.yml"
     params:
-        rows=[bed_row(region_span(x)) for x in PREDICTIONS.get("regions", [])],
+        rows=bed_rows(map(parse_region, PREDICTIONS.get("regions", []))),
     shell:
         "printf '%s\\n' {params.rows:q} > {output} 2> {log}"
 
