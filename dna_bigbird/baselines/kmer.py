@@ -64,7 +64,7 @@ class KmerBaseline:
     def _features(self, sequence: str) -> NDArray[np.float32]:
         scopes = [sequence]
         if self.config.centre_bp:
-            start = (len(sequence) - self.config.centre_bp) // 2
+            start = max((len(sequence) - self.config.centre_bp) // 2, 0)
             scopes.append(sequence[start : start + self.config.centre_bp])
         if self.only_gc:
             return np.array([gc_content(x) for x in scopes], dtype=np.float32)

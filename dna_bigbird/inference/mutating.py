@@ -1,8 +1,8 @@
 """`mutagenesis`: the effect of each of the three other bases at every base of a region, and its files.
 
 `substitutions.py` scores every base in a window of its own, centred on it, as `score_variants`
-does. One window for the whole region would be cheaper, but then the effect of a base would depend
-on the length of the region.
+does: in one window the effect of a base depends on its distance from the middle. Models of promoters
+were trained on windows with the start site at a certain base; for them one window can be named.
 """
 
 import sys
@@ -38,6 +38,7 @@ def mutagenesis(
     strand: BothStrands = "both",
     progress: Progress = False,
     picture: OutputFile | None = None,
+    within: str | None = None,
     **compute: ComputeOptions,
 ) -> Mutagenesis:
     """Replace every base of a region by each of the three others and score each substitution.
@@ -46,7 +47,7 @@ def mutagenesis(
     for each of A, C, G, T: 0 at the reference base, nan where the genome has N. Every base has a
     window of its own, centred on it, so a substitution has the effect that score-variants gives it.
     In the picture a letter points up where changing it lowers the score of the label; the colours below
-    are the effects of the single substitutions. Computed in float32 unless --precision is given.
+    are the effects of the single substitutions. With --within all bases share one window. Computed in float32 unless --precision is given.
 
     Args:
         fasta: FASTA file to read: plain, a genome with a region, or one short record.
@@ -60,6 +61,8 @@ def mutagenesis(
         window: Window in base pairs: around each changed base; by default that of the model.
         picture: Heat map to write, .png, .svg or .pdf, of regions of up to 1,000 bases. If there
             are many labels, those with the largest effects are drawn.
+        within: Region that is the window of every changed base, for example a promoter with its start site
+            where the model had it in training. Default: windows of their own, centred on each base.
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -74,14 +77,25 @@ def mutagenesis(
             not fit; see `choose_region`.
         TypeError: If there is no such argument.
     """
-    from dna_bigbird.inference.substitutions import Genome, choose_region, score_substitutions
+    from dna_bigbird.inference.substitutions import (
+        Genome,
+        choose_region,
+        choose_within,
+        score_substitutions,
+    )
 
     file = None if output is None or str(output) == STANDARD_STREAM else Path(output)
     if file:
         check_suffix(file)
     picture = None if picture is None else Path(picture)
     genome = Genome(fasta)
-    bases = choose_region(genome, region)
+    one_window = None
+    if within is None:
+        bases = choose_region(genome, region)
+    elif window is not None:
+        raise InputError(f"--window {window} and --within {within}: one window only; leave one out")
+    else:
+        one_window, bases = choose_within(genome, within, region)
     if picture:
         check_picture(picture, bases.length)
     result = score_substitutions(
@@ -90,6 +104,7 @@ def mutagenesis(
         model,
         labels=labels,
         window=window,
+        within=one_window,
         strand=strand,
         compute=exact(Compute(**compute)),
         progress=progress,

@@ -35,6 +35,7 @@ def score_substitutions(
     *,
     labels: str | Sequence[str] | None,
     window: int | None,
+    within: Interval | None = None,
     strand: Literal["both", "forward"],
     compute: Compute,
     progress: bool,
@@ -43,6 +44,7 @@ def score_substitutions(
 
     Args:
         labels: Names or patterns, see `choose_labels`.
+        within: See `substitute`; instead of `window`.
 
     Raises:
         InputError: If the model, a label or the window does not fit.
@@ -51,10 +53,10 @@ def score_substitutions(
     chosen = choose_labels(bundles[0].config.label_names, labels)
     predictor = Predictor(bundles, compute=compute, labels=chosen)
     predictor.check_probabilities("a comparison of bases")
-    window_bp = choose_window(window, predictor.window_bp, genome)
+    window_bp = within.length if within else choose_window(window, predictor.window_bp, genome)
     with progress_bar(progress, region.length, unit="bases") as done:
         result = substitute(
-            predictor, genome, region, window_bp=window_bp, strand=strand, done=done
+            predictor, genome, region, window_bp=window_bp, within=within, strand=strand, done=done
         )
     short = short_window_notes(window_bp, predictor.window_bp)
     return replace(result, notes=[*notes_on(model), *predictor.notes(), *short])
@@ -67,6 +69,7 @@ def substitute(
     region: Interval,
     *,
     window_bp: int,
+    within: Interval | None = None,
     strand: Literal["both", "forward"] = "both",
     done: Callable[[int], object] = lambda count: None,
 ) -> Mutagenesis:
@@ -75,6 +78,7 @@ def substitute(
     Args:
         region: Within its chromosome.
         window_bp: Bases that the model sees, centred on the changed one (see `allele_windows`).
+        within: The window of all bases of the region, in place of windows of their own.
         done: Is called with the number of bases that are finished.
     """
     reference = genome.fetch(region)
@@ -90,7 +94,8 @@ def substitute(
         for name in ("diff", "log_odds")
     }
     first = 0
-    for chunk, columns in site_effects(scorer, genome, sites(), window_bp=window_bp, strand=strand):
+    windows = {"window_bp": window_bp, "within": within}
+    for chunk, columns in site_effects(scorer, genome, sites(), strand=strand, **windows):
         row = 0
         for position, site in enumerate(chunk, start=first):
             if site.scored:
@@ -104,12 +109,28 @@ def substitute(
     return Mutagenesis(region.chrom, region.start, reference, list(scorer.label_names), **tables)
 
 
-def choose_region(genome: Genome, region: str | None) -> Interval:
+def choose_within(genome: Genome, within: str, region: str | None) -> tuple[Interval, Interval]:
+    """Return the window of all changed bases, and the bases to change: by default all of it.
+
+    Raises:
+        InputError: As `choose_region`, or if the window lacks some of the bases.
+    """
+    window = choose_region(genome, within, "--within")
+    bases = choose_region(genome, region) if region else window
+    if bases.chrom != window.chrom or not window.start <= bases.start < bases.end <= window.end:
+        raise InputError(
+            f"--region {region} is not inside of --within {within}; expected bases of that window"
+        )
+    return window, bases
+
+
+def choose_region(genome: Genome, region: str | None, option: str = "--region") -> Interval:
     """Return the bases to change, on the forward strand.
 
     Args:
         region: As samtools writes it, `chr22:20,000,001-20,000,200`: from 1, both ends included;
             None for the whole of a FASTA with one short record.
+        option: Whose value it is.
 
     Raises:
         InputError: If it is not a region, is outside its chromosome or longer than MOST_BP, or is
@@ -124,9 +145,9 @@ def choose_region(genome: Genome, region: str | None) -> Interval:
         ((name, length),) = genome.lengths.items()
         bases = Interval(name, 0, length)
     else:
-        bases = find_region(genome, region)
+        bases = find_region(genome, region, option)
     if bases.length > MOST_BP:
-        source = f"--region {region}" if region else f"{genome.path}, without --region,"
+        source = f"{option} {region}" if region else f"{genome.path}, without --region,"
         raise InputError(
             f"{source}: {bases.length:,} bases; at most {MOST_BP:,} are changed in one run"
         )

@@ -131,6 +131,7 @@ class LoadedModel:
         strand: BothStrands = "both",
         progress: Progress = False,
         picture: OutputFile | None = None,
+        within: str | None = None,
         **compute: ComputeOptions,
     ) -> Mutagenesis: ...
     def attribute(

@@ -217,3 +217,9 @@ def _predictions(section: Mapping, head: Head, amounts: Amounts) -> Iterator[Pla
     if mutagenesis.get("model") == head.task:
         alleles = 3 * (region_bp([mutagenesis["region"]]) or 0)
         yield _forward(head, "mutagenesis", f"{alleles:,} substitutions", alleles)
+    if (browser := section.get("browser", {})).get("model") == head.task:
+        windows = (region_bp(browser["regions"]) or 0) // stride
+        labels = len(browser.get("labels", [])) or head.work.labels
+        predicted = _forward(head, "browser", f"about {windows:,} windows", windows)
+        seconds = START_S + 2 * windows * labels * seconds_per_sequence(head.work)
+        yield replace(predicted, seconds=predicted.seconds + seconds)

@@ -62,12 +62,12 @@ FREE_SETTINGS = (
 LATER_SETTINGS = {"max_shift": 0, "layer_decay": 1.0, "start_at_probe": False}
 """Settings that runs of earlier versions do not have; left out at these values, so that they continue."""
 
-# Otherwise DDP packs the gradients again after the first step of each start, and with more than two
-# processes their sums would be rounded differently from there: no exact restart. (That torch finds
-# nothing unused, and says so at each start, is meant.)
 COMPILER = {"fx_graph_cache": False}
 """Options of torch.compile. Its cache on the disk (torch 2.13) may take the conditions of another model's graph, and ends
 with a KeyError then."""
+# Otherwise DDP packs the gradients again after the first step of each start, and with more than two
+# processes their sums would be rounded differently from there: no exact restart. (That torch finds
+# nothing unused, and says so at each start, is meant.)
 DDP = "ddp_find_unused_parameters_true"
 
 SILENCED = (

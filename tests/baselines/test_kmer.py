@@ -54,6 +54,7 @@ def test_centre_of_the_window_is_counted_apart():
     assert features.tolist() == pytest.approx([0.3, 0.1, 0.4, 0.2, 0, 0.25, 0.25, 0.5])
     only_gc = KmerBaseline(config, only_gc=True)
     assert only_gc.features(["AAACGTTGGG"]).tolist() == [[0.5, 0.5]]
+    assert only_gc.features(["ACC"]).tolist() == [[pytest.approx(2 / 3)] * 2], "shorter: all of it"
 
 
 def problem(seed=0, rows=150, columns=40, labels=3):

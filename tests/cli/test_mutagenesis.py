@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import mutagenesis, score_variants
+from dna_bigbird.inference import mutagenesis, predict, score_variants
 from tests.tiny_bundle import draw_dna, write_tiny_bundle
 
 
@@ -96,6 +96,24 @@ def test_a_whole_short_record_needs_no_region(model, tmp_path, capsys):
     assert table.splitlines()[5].split("\t")[3:] == ["nan"] * 8
 
 
+def test_one_window_for_all_bases_has_the_effects_of_its_predictions(model, genome, tmp_path):
+    found = mutagenesis(genome, "chr1:101-103", model, within="chr1:96-155")
+    assert (found.chrom, found.start, found.reference) == ("chr1", 100, draw_dna(300, 1)[100:103])
+    window = draw_dna(300, 1)[95:155]
+    changed = {base: window[:6] + base + window[7:] for base in "ACGT"}
+    path = tmp_path / "windows.fa"
+    path.write_text("".join(f">{base}\n{text}\n" for base, text in changed.items()))
+    predicted = predict(path, model=model, strand="forward", precision="32-true").probabilities
+    effects = mutagenesis(
+        genome, "chr1:102-102", model, within="chr1:96-155", strand="forward", effect="diff"
+    ).diff[0]
+    np.testing.assert_allclose(effects, predicted - predicted["ACGT".index(window[6])], atol=2e-6)
+    assert np.abs(effects).max() > 1e-4
+    whole = mutagenesis(genome, model=model, within="chr1:96-155")
+    np.testing.assert_allclose(whole.log_odds[5:8], found.log_odds, atol=2e-5)
+    assert len(whole.reference) == 60
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -115,6 +133,20 @@ def test_a_whole_short_record_needs_no_region(model, tmp_path, capsys):
             "--picture m.gif: the name ends in .png, .svg",
         ),
         (("--region", "chr1:1-3", "--window", "1"), "--window 1: expected from 2"),
+        (("--within", "chr1:1"), "--within 'chr1:1' is not a region"),
+        (("--within", "chr1:290-301"), "--within chr1:290-301: chr1 has 300 bases"),
+        (
+            ("--within", "chr1:1-60", "--region", "chr1:60-61"),
+            "--region chr1:60-61 is not inside of --within chr1:1-60; expected",
+        ),
+        (
+            ("--within", "chr1:1-60", "--region", "chr2:1-3"),
+            "--region chr2:1-3 is not inside of --within chr1:1-60",
+        ),
+        (
+            ("--within", "chr1:1-60", "--window", "60"),
+            "--window 60 and --within chr1:1-60: one window only; leave one out",
+        ),
         (("--region", "chr1:1-3", "--threads", "-1"), "--threads -1 must not be negative"),
     ],
 )

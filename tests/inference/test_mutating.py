@@ -76,3 +76,28 @@ def test_an_unknown_base_has_no_effects(tmp_path):
     assert found.reference == "TCANNGG"
     assert np.isnan(found.diff[3:5]).all()
     assert np.isfinite(found.diff[[0, 1, 2, 5, 6]]).all()
+
+
+def test_one_window_gives_the_weights_of_its_places(toy):
+    """Logits are a sum of weights for each place and base, so an effect is the difference of two weights."""
+    weights = np.random.default_rng(0).normal(size=(30, 4))
+
+    class Places:
+        label_names = ("places",)
+
+        def logits(self, groups):
+            for group in groups:
+                rows = [["ACGT".index(base) for base in text] for text in group]
+                yield weights[np.arange(30), rows].sum(axis=1, keepdims=True)
+
+    window, region = Interval("toy", 25, 55), Interval("toy", 38, 50)
+    codes = ["ACGT".index(base) for base in toy.fetch(region)]
+    options = {"window_bp": window.length, "within": window}
+    forward = substitute(Places(), toy, region, strand="forward", **options)
+    both = substitute(Places(), toy, region, **options)
+    places = np.arange(region.start, region.end) - window.start
+    read = weights[places]
+    complement = weights[29 - places, ::-1]
+    expected = [x - x[np.arange(12), codes][:, None] for x in (read, (read + complement) / 2)]
+    np.testing.assert_allclose(forward.log_odds[:, :, 0], expected[0], atol=1e-6)
+    np.testing.assert_allclose(both.log_odds[:, :, 0], expected[1], atol=1e-6)

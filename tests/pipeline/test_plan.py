@@ -67,6 +67,17 @@ def test_rows_and_seconds_follow_from_files_and_settings(folder, one_second):
     assert steps["pretrain"].how == "measured"
 
 
+def test_predictions_are_planned(folder, one_second):
+    with (folder / "c.yaml").open("a") as file:
+        file.write("predictions:\n  regions: ['chr7:1-600']\n")
+        file.write("  browser: {model: chromatin, regions: ['chr7:1-800'], labels: [A]}\n")
+    steps = {step.name: step for step in plan([Path("c.yaml")]).steps}
+    assert steps["predict chromatin"].seconds == pytest.approx(6 + 2 * 3 / 3)
+    # Four windows on both strands: predicted, then attributed, forward and backward.
+    assert steps["browser"].what == "about 4 windows"
+    assert steps["browser"].seconds == pytest.approx(6 + 2 * 4 / 3 + 6 + 2 * 4)
+
+
 @pytest.mark.parametrize("setting", ["bases", "{algorithm: bases}"])
 def test_single_bases_have_one_token_per_base(folder, one_second, setting):
     with (folder / "c.yaml").open("a") as file:

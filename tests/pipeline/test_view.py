@@ -193,6 +193,7 @@ def test_names_by_default_and_an_empty_track(files, tmp_path, capsys):
         ({"tracks": ["a.bam"]}, r"tracks a.bam: .bam is not the suffix of a format .* '?\.bed"),
         ({"tracks": ["a"]}, "tracks a: no suffix is not the suffix"),
         ({"tracks": ["missing.bw"]}, "missing.bw: no such file"),
+        ({"tracks": ["missing"]}, "tracks missing: no such file"),
         ({"tracks": ["missing.bed"]}, "missing.bed: no such file"),
         ({"names": ["a", "b"]}, "names: 2 names for 1 tracks"),
         ({"margin_bp": -1}, "margin_bp -1: expected 0 or more"),
@@ -200,7 +201,10 @@ def test_names_by_default_and_an_empty_track(files, tmp_path, capsys):
         ({"output": "page.tsv"}, ".tsv is the suffix of TSV, but this is written as HTML"),
     ],
 )
-def test_wrong_input(files, tmp_path, changed, message):
+def test_wrong_input(files, tmp_path, monkeypatch, changed, message):
+    monkeypatch.chdir(Path(files.fasta).parent)
+    for name in ("a", "a.bam"):
+        Path(name).touch()
     given = {"fasta": files.fasta, "region": ["chr1:1001-1250"], "tracks": [files.runs]}
     given["output"] = tmp_path / "page.html"
     if "output" in changed:

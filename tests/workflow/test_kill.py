@@ -48,6 +48,11 @@ TINY = {
         "stride": {"promoter": 200, "chromatin": 200},
         "variants": ["chromatin"],
         "mutagenesis": {"model": "chromatin", "region": "demo22:880,001-880,020"},
+        "browser": {
+            "model": "chromatin",
+            "regions": ["demo22:880,001-880,600"],
+            "labels": ["CEBPB"],
+        },
     },
 }
 FINETUNING = {
@@ -79,6 +84,8 @@ RULES = {
     "score_variants_chromatin": "predictions/variants/chromatin.tsv",
     "rank_variants_chromatin": "predictions/variants/ranking_chromatin",
     "mutagenesis": "predictions/mutagenesis.tsv",
+    "browser_attributions": "predictions/browser/attributed",
+    "browser": "browser.html",
     "report": "report.html",
 }
 """Where to kill, named as the logs, with the output that is asked for again: a rule that runs beside
@@ -132,7 +139,7 @@ def results_of(workflow) -> dict[str, bytes]:
     names = ["corpus/*.bed.gz", "corpus/*.h5", "tokenizer/*", "*/set.h5", "baselines/*/kmer.h5"]
     names += ["models/*/metrics.json", "evaluation/*/*.tsv", "predictions/*.tsv"]
     names += ["predictions/variants/*.tsv", "predictions/variants/*.vcf.gz*"]
-    names += ["predictions/variants/*/*"]
+    names += ["predictions/variants/*/*", "predictions/browser/*/*", "browser.html"]
     found = sorted(path for name in names for path in folder.glob(name))
     assert sum(path.name == "metrics.json" for path in found) == 5
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}

@@ -55,6 +55,7 @@ def site_effects(
     window_bp: int,
     strand: Literal["both", "forward"] = "both",
     shifts: Sequence[int] = (0,),
+    within: Interval | None = None,
 ) -> Iterator[tuple[list[Site], Effects]]:
     """Yield sites in their order with a row for each alternative allele, in chunks.
 
@@ -66,8 +67,12 @@ def site_effects(
 
     Args:
         shifts: See `allele_windows`.
+        within: The window of every site, in place of windows centred on each: then all sites are
+            substitutions in it.
     """
-    cut = WindowCutter(genome, window_bp, strand, tuple(shifts))
+    cut: WindowCutter | OneWindow = WindowCutter(genome, window_bp, strand, tuple(shifts))
+    if within:
+        cut = OneWindow(genome.fetch(within), within.start, strand)
     higher_of = 2 if getattr(scorer, "is_directional", False) and strand == "both" else 1
     compared = (
         (site, None if logits is None else compare(logits, higher_of=higher_of))
@@ -155,9 +160,37 @@ class WindowCutter:
         return windows
 
 
+@dataclass(frozen=True)
+class OneWindow:
+    """Puts the alleles of substitutions into one window: on each strand that of the reference, then one per scored allele.
+
+    Example:
+        >>> from dna_bigbird.genome.variants import Variant
+        >>> site = Site(Variant("chr1", 12, ".", "C", ("G", "T"), line=0), (0, 1))
+        >>> OneWindow("ACA", 10, "both")(site)
+        ['ACA', 'AGA', 'ATA', 'TGT', 'TCT', 'TAT']
+    """
+
+    bases: str
+    start: int
+    """0-based position of the first base."""
+    strand: str
+    """'both' or 'forward'."""
+
+    def __call__(self, site: Site) -> list[str]:
+        """Return the windows, both strands one after another."""
+        variant = site.variant
+        first, end = variant.interval.start - self.start, variant.interval.end - self.start
+        alleles = [variant.ref, *(variant.alts[i] for i in site.scored)]
+        forward = [self.bases[:first] + allele + self.bases[end:] for allele in alleles]
+        if self.strand == "forward":
+            return forward
+        return forward + [reverse_complement(window) for window in forward]
+
+
 def with_results(
     compute: Callable[[Iterable[list[str]]], Iterator[NDArray[np.float64]]],
-    cut: WindowCutter,
+    cut: Callable[[Site], list[str]],
     sites: Iterable[Site],
 ) -> Iterator[tuple[Site, NDArray[np.float64] | None]]:
     """Yield every site with (strands x shifts, 1 + alleles, values); None where no allele is scored.

@@ -72,6 +72,8 @@ def read_track(path: Path, extents: Extents, name: str) -> Track:
             also if they lack a chromosome.
     """
     suffix = _suffix(path)
+    if not path.exists():
+        raise InputError(f"--tracks {path}: no such file")
     if suffix not in FORMATS:
         raise InputError(
             f"--tracks {path}: {suffix or 'no suffix'} is not the suffix of a format that is shown here; expected "
