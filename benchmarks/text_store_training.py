@@ -1,30 +1,72 @@
-"""Peak memory of each process of `text train` on a large made set of Natural Questions.
+"""Peak memory of each process of `text train` on a large made set.
 
-    python benchmarks/text_store_training.py --pretrained BUNDLE --pages 0 14500 --devices 2
+    python benchmarks/text_store_training.py --pretrained BUNDLE --documents 1 14500 --devices 2
+    python benchmarks/text_store_training.py --pretrained BUNDLE --documents 1 20000 --set arxiv
 
-The pages are those of text_store.py. `text train` runs twice on each file, with the rows still to be
-written, then with the rows of the first run; its other files are removed in between. A row of 0 pages shows
-what Python, torch, the model and its training take. For each process that trains, the high-water mark of its
+The pages of Natural Questions are those of text_store.py; papers and patents are made text, 40 documents of it in each.
+`text train` runs twice on each file, with the rows still to be written, then with the rows of the first run; its
+other files are removed in between. A row of one document shows what Python, torch, the model and its training take. For each process that trains, the high-water mark of its
 memory (VmHWM) is printed, for the others the highest of them, and the most memory of all processes together
 (memory that processes share counts once; what the system caches of files does not count). Linux only.
 """
 
 import argparse
+import json
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 
 import memory_tree
 import text_store
 from timing import header
 
+from dna_bigbird.demo.text.writing import made_files
+
 SAMPLE_S = 0.2
 TRAINING = {"batch_size": 2, "max_steps": 16, "warmup_steps": 1, "precision": "32-true"}
 TRAINING["validate_every"] = TRAINING["max_steps"]
-VALIDATION_PAGES = 4
+VALIDATED = 4
+JOINED, DISTINCT = 40, 500
+SETS = {
+    "natural-questions": (
+        ("nq-train-00.jsonl", "nq-dev-00.jsonl"),
+        ["--task", "natural-questions", "--options.min_annotators", "1"],
+    ),
+    "arxiv": (
+        ("train.txt", "val.txt"),
+        ["--task", "summarization", "--options.set", "arxiv", "--options.max_target_tokens", "64"],
+    ),
+    "patents": (
+        ("train.jsonl", "validation.jsonl"),
+        ["--task", "text-classification", "--options.set", "patents"],
+    ),
+}
+"""Files for training and validation, and the options of the task."""
+SOURCES = {"arxiv": "arxiv/arxiv-dataset/train.txt", "patents": "patents/train.jsonl"}
+
+
+def write_documents(name: str, path: Path, count: int) -> None:
+    """Write so many documents of a set; from the 500th on they repeat with other ids."""
+    if name == "natural-questions":
+        text_store.write_pages(path, count)
+        return
+    rows = [json.loads(line) for line in made_files(0, 240)[SOURCES[name]].splitlines()]
+    rng = random.Random(0)
+    field = "article_text" if name == "arxiv" else "text"
+    identity = "article_id" if name == "arxiv" else "id"
+    lines = []
+    for _ in range(min(count, DISTINCT)):
+        texts = [row[field] for row in rng.choices(rows, k=JOINED)]
+        joined = [*chain.from_iterable(texts)] if name == "arxiv" else " ".join(texts)
+        lines.append(json.dumps(rng.choice(rows) | {field: joined, identity: "*"}))
+    with open(path, "w") as stream:
+        for number in range(count):
+            stream.write(lines[number % DISTINCT].replace('"*"', f'"US{number}"', 1) + "\n")
 
 
 def processes(process: int) -> list[int]:
@@ -93,31 +135,33 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pretrained", type=Path, required=True)
-    parser.add_argument("--pages", type=int, nargs="+", default=(0, 500))
+    parser.add_argument("--set", choices=SETS, default="natural-questions")
+    parser.add_argument("--documents", type=int, nargs="+", default=(1, 500))
     parser.add_argument("--devices", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="for the data, which are deleted")
     options = parser.parse_args(arguments)
     print("\n".join(header("cpu")))
-    print("pages, file, rows: training processes | highest other | all together | seconds")
-    for pages in options.pages:
+    print("documents, file, rows: training processes | highest other | all together | seconds")
+    for documents in options.documents:
         with tempfile.TemporaryDirectory(dir=options.folder) as name:
             folder = Path(name)
-            data, validation = folder / "nq-train-00.jsonl", folder / "nq-dev-00.jsonl"
-            text_store.write_pages(data, pages)
-            text_store.write_pages(validation, VALIDATION_PAGES)
-            command = [sys.executable, "-m", "dna_bigbird", "text", "train"]
-            command += ["--task", "natural-questions", "--train", data, "--validation", validation]
+            names, task = SETS[options.set]
+            data, validation = (folder / name for name in names)
+            write_documents(options.set, data, documents)
+            write_documents(options.set, validation, VALIDATED)
+            command = [sys.executable, "-m", "dna_bigbird", "text", "train", *task]
+            command += ["--train", data, "--validation", validation]
             command += ["--pretrained", options.pretrained, "--checkpoints", folder / "state"]
             command += ["--output", folder / "model", "--threads", options.threads]
-            command += ["--options.min_annotators", 1, "--training.devices", options.devices]
+            command += ["--training.devices", options.devices]
             for setting, value in TRAINING.items():
                 command += [f"--training.{setting}", value]
             for rows in ("written", "there"):
                 peaks, highest, together, seconds = watched(list(map(str, command)))
                 print(
-                    f"{pages:6} {data.stat().st_size / 1e9:5.2f} GB {rows:>8}: "
-                    + ", ".join(f"{peak / 1e9:.2f}" for peak in peaks)
+                    f"{documents:6} {data.stat().st_size / 1e9:5.2f} GB {rows:>8}: "
+                    + ", ".join(f"{peak / 1e9:.2f}" for peak in peaks[: options.devices])
                     + f" GB | {highest / 1e9:.2f} GB | {together / 1e9:.2f} GB | {seconds:.0f} s",
                     flush=True,
                 )
